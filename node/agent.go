@@ -18,8 +18,8 @@ import (
 	"github.com/graphrun/graphrun/tool"
 )
 
-// runAgent lets the model work and returns its final answer: text, or the object of the node's
-// schema. Its turns enter the conversation if it succeeds, else the partial result.
+// runAgent lets the model work and returns its final answer. Its turns enter the conversation if
+// it succeeds, else the partial result.
 func (k *toolkit) runAgent(ctx context.Context, task *runner.Task) (any, error) {
 	a, err := k.prepareAgent(ctx, task)
 	if err != nil {
@@ -51,8 +51,7 @@ type agent struct {
 	loop  *loopConfig
 	judge *judge
 	calls *caller
-	// base holds the parameters of each call, messages the conversation, and said the
-	// messages that the agent adds to it.
+	// base holds the parameters of each call, said the messages that the agent added.
 	base     model.Request
 	messages []model.Message
 	said     []model.Message
@@ -107,8 +106,7 @@ func (k *toolkit) prepareAgent(ctx context.Context, task *runner.Task) (*agent, 
 	return a, a.setTools(ctx, n.Tools)
 }
 
-// ownTool is a tool of the loop itself. A call that take accepts ends the turns with a
-// value.
+// ownTool is a tool of the loop itself. An accepted call ends the turns with a value.
 type ownTool struct {
 	model.Tool
 	take func(model.ToolCall) (any, answer)
@@ -166,8 +164,7 @@ func (a *agent) addMessage(m model.Message) {
 	a.said = append(a.said, m)
 }
 
-// limitFailure returns the failure of a loop that ends without an answer. The reason is
-// max_turns, max_cost_usd, stuck or max_iterations.
+// limitFailure returns the failure of a loop that reached a limit, with its name as the reason.
 func (a *agent) limitFailure(reason, format string, args ...any) *runner.Failure {
 	return &runner.Failure{Kind: "loop_limit", Message: fmt.Sprintf(format, args...), Details: map[string]any{
 		"reason": reason, "turns": a.allTurns, "tool_calls": a.toolCalls,
@@ -280,13 +277,11 @@ func (l *loopConfig) readStates(decl *spec.Node) error {
 	return nil
 }
 
-// callTries bounds the attempts of a call with transient failures: the runner does not
-// repeat agents.
+// callTries bounds the attempts of a failing call: the runner does not repeat agents.
 const callTries = 3
 
 // takeTurns lets the model take turns until read accepts its answer, or a tool of the loop ends
-// them. The model is told why read refuses one. Without read only a tool ends the turns, of
-// which next reminds the model.
+// them. Without read only a tool ends the turns; next reminds the model of it.
 func (a *agent) takeTurns(ctx context.Context, next string, read func(*model.Response) (any, error)) (any, error) {
 	for {
 		response, err := a.takeTurn(ctx)
@@ -340,8 +335,7 @@ func (a *agent) takeTurn(ctx context.Context) (*model.Response, error) {
 		return nil, err
 	}
 	s.endAnswer(response.Content)
-	// A turn cut in the arguments of its calls goes on: the results say which arguments
-	// can't be read.
+	// A turn cut in its calls continues: their results say which arguments can't be read.
 	if response.Stop != model.StopLength || len(response.ToolCalls) == 0 {
 		if err := a.node.checkEnding(response); err != nil {
 			return nil, err
@@ -439,8 +433,7 @@ func (a *agent) useTools(ctx context.Context, asked []model.ToolCall) (value any
 	return value, done, nil
 }
 
-// newFinishTool returns the built-in tool with which the model ends the loop. An agent gets it
-// if its file declares no such tool.
+// newFinishTool returns the built-in tool that ends the loop, unless the file declares one.
 func (a *agent) newFinishTool() ownTool {
 	var answer any = map[string]any{"type": "string"}
 	doc := a.node.request.Schema

@@ -105,8 +105,8 @@ func (a *agent) unacceptedFailure(feedback string, value any) *runner.Failure {
 	return a.escalationFailure(fmt.Sprintf("the judge accepted no answer in %s", eval.Count(a.rounds, "round")), feedback, value)
 }
 
-// askJudge asks the judge about an answer. A judge that fails or gives no valid verdict
-// escalates, unless the task is over or the budget spent.
+// askJudge asks the judge about an answer. A judge that fails escalates, unless the task is over
+// or the budget spent.
 func (a *agent) askJudge(ctx context.Context, j *judge, value any) (verdict, error) {
 	response, err := a.callModel(ctx, "judge", j.Named, a.judgeRequest(j, value), nil)
 	var failure *runner.Failure
@@ -200,8 +200,7 @@ func (a *agent) judgeRequest(j *judge, value any) model.Request {
 	}
 }
 
-// runTrials makes trials until one is good enough or they stop improving, and returns the
-// best.
+// runTrials returns the best trial once it is good enough or trials stop improving.
 func (a *agent) runTrials(ctx context.Context) (any, error) {
 	j := a.judge
 	if j == nil {

@@ -25,9 +25,8 @@ type asker struct {
 	ended func(*model.Response) error
 }
 
-// askUntilFits makes a call until check accepts its answer, and tells the model why check refuses
-// one. It does not repeat answers that ended badly. Without a fitting answer it fails with
-// kind invalid_output.
+// askUntilFits repeats a call until check accepts its answer. It does not repeat answers that
+// ended badly. Without a fitting answer it fails with kind invalid_output.
 func (a *asker) askUntilFits(ctx context.Context, req model.Request, check func(*model.Response) (any, error)) (any, *model.Response, error) {
 	for try := 0; ; try++ {
 		response, err := a.calls.callModel(ctx, a.role, a.named, req, a.stream)
@@ -102,8 +101,7 @@ func parseStructured(s *schema.Schema, text string) (any, error) {
 	return nil, err
 }
 
-// stripFence removes a Markdown fence and thinking before JSON, which some servers leave in
-// the text; its opening tag may be in the prompt.
+// stripFence removes a Markdown fence, and thoughts that some servers leave before JSON.
 func stripFence(text string) string {
 	text = strings.TrimSpace(text)
 	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
@@ -135,8 +133,7 @@ func endingFailure(response *model.Response) *runner.Failure {
 	return &runner.Failure{Kind: what[0], Message: what[1], Details: map[string]any{"answer": response.Content}}
 }
 
-// checkEnding returns the failure of an answer that ended badly. If the node accepts such an answer,
-// it only warns.
+// checkEnding returns the failure of an answer that ended badly, unless the node accepts it.
 func (n *modelNode) checkEnding(response *model.Response) error {
 	failure := endingFailure(response)
 	switch {
@@ -152,8 +149,8 @@ func (n *modelNode) checkEnding(response *model.Response) error {
 	return nil
 }
 
-// requireGoodEnding returns a failure if the answer of a router, judge or summary was cut off
-// or refused. The message quotes the answer: often users see nothing else.
+// requireGoodEnding returns a failure if a router's, judge's or summary's answer ended badly. The
+// message quotes the answer.
 func requireGoodEnding(response *model.Response) error {
 	failure := endingFailure(response)
 	if failure == nil {

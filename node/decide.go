@@ -16,8 +16,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Limits of a decision: its default timeout, the retries of answers without a candidate,
-// and the attempts of calls with transient failures.
+// Limits of a decision: its default timeout, retries of bad answers, attempts of failing calls.
 const (
 	decisionTime    = 2 * time.Minute
 	decisionRetries = 2

@@ -91,8 +91,7 @@ func (h *execHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 // keeperKey is the key of the keeper in the scope of a run.
 type keeperKey struct{}
 
-// keeperOf returns the keeper of the programs of a run, or of all runs of this process:
-// its watchdog is a process, which costs more than many programs.
+// keeperOf returns the keeper of a run's programs, or of all runs: its watchdog is expensive.
 func keeperOf(scope *handler.Scope) *procs.Keeper {
 	scope = scope.Lasting()
 	return scope.Keep(keeperKey{}, func() any { return procs.NewKeeper(scope.TasksDir()) }).(*procs.Keeper)
@@ -218,8 +217,7 @@ type process struct {
 	outLog, errLog io.Writer
 }
 
-// runProgram runs the program to the end of its streams and returns its output. An error is a
-// *runner.Failure.
+// runProgram runs the program and returns its output. An error is a *runner.Failure.
 func (p *process) runProgram(ctx context.Context) ([]byte, error) {
 	bounded, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -278,8 +276,8 @@ func exitFailure(name string, code int, signal string, stderr []byte) *runner.Fa
 	return &runner.Failure{Kind: "exit_status", Message: how}
 }
 
-// capped keeps the first limit bytes and calls over once if there are more. It goes on
-// accepting bytes, so that the program does not die of a closed pipe.
+// capped keeps the first limit bytes and calls over once if there are more. It accepts all bytes,
+// so that the program does not die of a closed pipe.
 type capped struct {
 	limit    int
 	over     func()
@@ -317,8 +315,7 @@ func (p *process) startFailure(err error) *runner.Failure {
 
 const (
 	maxEventLine = 64 << 10
-	// eventPoll is short enough for a person who watches. Programs that end sooner are
-	// read once, at their end.
+	// eventPoll is short enough for a person who watches.
 	eventPoll = 50 * time.Millisecond
 	// saidSkipped bounds the warnings about skipped lines. One more counts the rest.
 	saidSkipped = 20
@@ -339,8 +336,7 @@ type eventFile struct {
 	parser   eventParser
 }
 
-// openEvents creates the file in a folder and passes its events to emit, in order, from
-// one goroutine.
+// openEvents creates the file in a folder. One goroutine passes its events to emit, in order.
 func openEvents(dir string, emit func(runner.Said)) (*eventFile, error) {
 	path := filepath.Join(dir, "events.jsonl")
 	file, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -352,8 +348,7 @@ func openEvents(dir string, emit func(runner.Said)) (*eventFile, error) {
 	return e, nil
 }
 
-// closeFile reads the rest after the program has ended, removes the file and returns the
-// program's questions.
+// closeFile reads the rest, removes the file and returns the program's questions.
 func (e *eventFile) closeFile() []handler.Question {
 	if e.file == nil {
 		return nil // creating it failed
@@ -383,10 +378,9 @@ func (e *eventFile) followFile() {
 	}
 }
 
-// readLines reads the complete lines that the file holds now, and at the end also the last
-// one without a line break. It does not wait for more, since what outlives a program may
-// write for ever. A file that shrank is read from its beginning: a program may open it
-// anew for each event.
+// readLines reads the complete lines, at the end also one without a line break. It does not wait
+// for more, since what outlives a program may write for ever. A file that shrank is read from its
+// beginning: a program may open it anew for each event.
 func (e *eventFile) readLines(atEnd bool) {
 	info, err := e.file.Stat()
 	if err != nil || info.Size() == e.offset {
@@ -500,8 +494,7 @@ func (p *eventParser) keepQuestion(event map[string]any) error {
 	return nil
 }
 
-// readProgress reads a progress event. Without a percentage it repeats the last one, so a
-// message alone does not look like starting over.
+// readProgress reads a progress event. Its percentage defaults to the last one.
 func (p *eventParser) readProgress(event map[string]any) (said runner.Said, err error) {
 	percent, isNumber := eval.Number(event["percent"])
 	if event["percent"] == nil {

@@ -116,8 +116,7 @@ func readCall(ctx context.Context, config map[string]any) (*call, error) {
 	return c, c.setHeaders(bodyType)
 }
 
-// targetURL returns the URL with query. The URL's own query stays byte for byte, since
-// signatures may depend on it.
+// targetURL returns the URL with query. The URL's own query keeps its bytes for signatures.
 func (c *call) targetURL() (*url.URL, error) {
 	target, err := url.Parse(strings.TrimSpace(c.URL))
 	if err != nil {
@@ -187,9 +186,8 @@ func (c *call) setHeaders(bodyType string) error {
 // token matches the name of a header (RFC 9110, 5.6.2).
 var token = lazyregexp.New("^[-!#$%&'*+.^_`|~0-9A-Za-z]+$")
 
-// checkRedirect follows redirects as far as the call says. It drops the graph's headers
-// and the query of a Referer at other hosts; the standard client drops only headers that
-// are known to be credentials.
+// checkRedirect follows redirects as far as the call says. At other hosts it drops the graph's
+// headers: the standard client drops only known credentials.
 func (c *call) checkRedirect(req *http.Request, via []*http.Request) error {
 	if c.Follow == "none" {
 		return http.ErrUseLastResponse
@@ -215,8 +213,7 @@ func (c *call) checkRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// isSameHost reports whether a URL has the host and port of the first, or moves from its
-// port 80 to encryption at 443.
+// isSameHost reports whether a URL has the first one's host and port, or moves from 80 to 443.
 func isSameHost(first, then *url.URL) bool {
 	from, to := effectivePort(first), effectivePort(then)
 	return strings.EqualFold(first.Hostname(), then.Hostname()) &&

@@ -18,8 +18,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// runLLM asks the model and returns its text, the object of the node's schema or, with
-// tools, {content, tool_calls}.
+// runLLM asks the model and returns text, an object or, with tools, {content, tool_calls}.
 func (k *toolkit) runLLM(ctx context.Context, task *runner.Task) (any, error) {
 	n, err := readModelNode(ctx, k, task)
 	if err != nil {
@@ -148,13 +147,11 @@ type modelNode struct {
 	prompt  content
 	request model.Request // the parameters of each call
 	schema  *schema.Schema
-	// finish is the tool whose call alone ends the node's work; "" if an answer does.
-	// The arguments are the output, so no answer needs its form.
+	// finish is the tool that alone ends the node's work with the output as arguments, or "".
 	finish string
 }
 
-// paramKeys are the keys of model nodes that --set-model-param sets; others go to the
-// provider.
+// paramKeys are the keys that --set-model-param sets; others go to the provider.
 var paramKeys = []string{"max_tokens", "model", "output_retries", "reasoning", "stop", "temperature"}
 
 // readModelNode reads the configuration of an llm or agent node.
@@ -203,8 +200,7 @@ func withParams(task *runner.Task) map[string]any {
 // nodeID returns the node's own id.
 func nodeID(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
-// givenMessages reads the key `messages`: objects with role and content. System messages
-// go to the system prompt.
+// givenMessages reads the key `messages`. System messages go to the system prompt.
 func givenMessages(task *runner.Task, list []any) (messages []model.Message, system []string, err error) {
 	for i, item := range list {
 		m, err := givenMessage(task, item)

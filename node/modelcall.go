@@ -41,9 +41,8 @@ func newCaller(m *models, task *runner.Task) *caller {
 // noteCall is the key of finished model calls in a task's log.
 const noteCall = "model_call"
 
-// callModel calls a model in a role: chat, router, judge or compact. Calls that finished before
-// a crash are answered from the task's log. The error is a *runner.Failure or the
-// context's.
+// callModel calls a model in a role: chat, router, judge or compact. The task's log answers calls
+// from before a crash. The error is a *runner.Failure or the context's.
 func (c *caller) callModel(ctx context.Context, role, named string, req model.Request, s *stream) (*model.Response, error) {
 	ref, client, err := c.models.resolveOrReplace(ctx, c.task, named)
 	if err != nil {
@@ -112,8 +111,7 @@ func (c *caller) callModel(ctx context.Context, role, named string, req model.Re
 	return c.journalResult(key, response, err, usage)
 }
 
-// retryCall makes calls in a role, and again after a transient failure, in all at most as many
-// times as tries says. It announces each further attempt.
+// retryCall makes calls in a role until one succeeds, fails for good, or all tries are used.
 func (c *caller) retryCall(ctx context.Context, role string, tries int, call func() error) error {
 	for try := 1; ; try++ {
 		err := call()
@@ -200,8 +198,7 @@ func (s *stream) endAnswer(whole string) {
 	emitSaid(s.task, runner.Said{Type: "text", Text: whole, Final: true})
 }
 
-// checkSize refuses a call that is certainly too large for its model, before it is paid for.
-// tokens is an estimate.
+// checkSize refuses a call that is too large for its model. tokens is an estimate.
 func checkSize(ref modelRef, req *model.Request, tokens int, known price.Rates) error {
 	if longest := known.MaxOutput; longest > 0 && req.MaxTokens > longest {
 		return invalidInput("max_tokens is %d; %s answers with at most %d tokens", req.MaxTokens, ref.name, longest)
@@ -234,8 +231,7 @@ func identifyCaller(task *runner.Task, role string, turn int) model.Caller {
 	return out
 }
 
-// journalResult journals a call that has ended. A cancelled one is counted but not kept, since
-// it is made again.
+// journalResult journals a call that has ended. It only counts a cancelled one.
 func (c *caller) journalResult(key string, response *model.Response, err error, usage handler.Usage) (*model.Response, error) {
 	var failed *model.Error
 	var note map[string]any
@@ -323,9 +319,8 @@ func newHookedCall(name string, req *model.Request) *handler.ModelCall {
 	return &handler.ModelCall{Model: name, Role: req.Caller.Role, System: req.System, Messages: slices.Clone(req.Messages)}
 }
 
-// countTokens returns the tokens of a call, whose request has about size. So that limits
-// hold, it estimates what the server does not report or can't be right, and calls that
-// broke off after some text. A refused call is free.
+// countTokens returns the tokens of a call with a request of about size. So that limits hold, it
+// estimates missing and impossible counts. A refused call is free.
 func countTokens(ref modelRef, size int, response *model.Response, err error, heard string) (tokens model.Usage, estimated bool) {
 	var failed *model.Error
 	switch {

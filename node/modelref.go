@@ -18,15 +18,14 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// modelRef is a model as provider/name, with the folder of scripts and the providers
-// where it is named.
+// modelRef is a model as provider/name, with the folder and the providers for it.
 type modelRef struct {
 	name, dir string
 	providers map[string]any
 }
 
-// resolveModel finds the model for provider/name or a role. Roles come from the run's
-// options, the task's graph or the graphs around it, in each by name, then `default`.
+// resolveModel finds the model for provider/name or a role. It looks up roles, then `default`, in
+// the run's options, the task's graph and the graphs around it.
 func resolveModel(task *runner.Task, named string) (modelRef, error) {
 	if strings.Contains(named, "/") {
 		return modelRef{named, task.Dir, task.Providers}, nil
@@ -52,8 +51,7 @@ func resolveModel(task *runner.Task, named string) (modelRef, error) {
 		"there is no model for the role %q; declare models: {%s: provider/name}, or pass --model %s=provider/name", named, named, named)
 }
 
-// lookUpRole returns the model or role that a role stands for, without a name if there is none.
-// Overrides belong to the run's own graph.
+// lookUpRole returns the model or role for a role, or no name. Overrides belong to the run's own graph.
 func lookUpRole(task *runner.Task, scope handler.ModelScope, role string) modelRef {
 	for _, name := range []string{role, "default"} {
 		if ref := task.Models.Overrides[name]; ref != "" {
@@ -66,8 +64,7 @@ func lookUpRole(task *runner.Task, scope handler.ModelScope, role string) modelR
 	return modelRef{}
 }
 
-// overrideProviders returns the providers for an override: those of the run's own graph, unless
-// only the task's graph declares it.
+// overrideProviders returns the providers of the run's graph, unless only the task's declares them.
 func overrideProviders(task *runner.Task, ref string) map[string]any {
 	if around := task.Models.Around; len(around) > 0 {
 		name, _, _ := strings.Cut(ref, "/")
@@ -79,8 +76,7 @@ func overrideProviders(task *runner.Task, ref string) map[string]any {
 	return task.Providers
 }
 
-// openKey is the key of an open model in the scope of a run. All graphs of a run share
-// scripts, because each answer is used once.
+// openKey is the key of an open model in the run's scope. All graphs of a run share scripts.
 type openKey struct {
 	name, dir string
 	graph     *spec.Graph

@@ -1,9 +1,8 @@
 // The kinds of the package and their options, descriptions of tasks, notifications.
 
-// Package node holds the node kinds that act on the world: exec runs a program, http makes
-// a request, llm and agent call models, tool and tools call tools. docs/language.md says
-// what each does. All take their configuration as plain data with all templates rendered,
-// and are safe for concurrent use.
+// Package node has the node kinds that act on the world: exec, http, llm, agent, tool and tools.
+// docs/language.md says what each does. They get evaluated configuration as plain data, and are
+// safe for concurrent use.
 package node
 
 import (
@@ -27,11 +26,9 @@ type Options struct {
 	Grace time.Duration
 	// Kill ends the grace of all programs when it is closed.
 	Kill <-chan struct{}
-	// Linger is how long stdout and stderr are read after the exit of a program whose
-	// children hold them open; 0 means 2 s.
+	// Linger is how long children of a program may keep its output open after it; 0 means 2 s.
 	Linger time.Duration
-	// Client makes the requests of http nodes, with another redirect policy. The
-	// default is that of net/http with more idle connections per host.
+	// Client makes the requests of http nodes, with another redirect policy. It has a default.
 	Client *http.Client
 	// Cassette records the answers of models and tools, or plays them.
 	Cassette *cassette.Cassette
@@ -41,8 +38,7 @@ type Options struct {
 	Thinking bool
 }
 
-// Kinds returns the kinds agent, exec, http, llm, tool and tools. Their Spec holds only the
-// name: package spec has their keys.
+// Kinds returns the kinds agent, exec, http, llm, tool and tools. Package spec has their keys.
 func Kinds(opts Options) []runner.Kind {
 	if opts.Grace <= 0 {
 		opts.Grace = 5 * time.Second
@@ -91,8 +87,8 @@ func decodeConfig(config map[string]any, into any) error {
 	return nil
 }
 
-// Describe returns what an exec node would start (command, dir, stdin, env) or an http
-// node send (method, url, headers, body). Other kinds have no description.
+// Describe returns what an exec node would start (command, dir, stdin, env) or an http node send
+// (method, url, headers, body), else nothing.
 func Describe(ctx context.Context, task *runner.Task) (map[string]any, error) {
 	switch task.Kind {
 	case "exec":

@@ -58,14 +58,13 @@ func contentOfParts(parts []model.Part) content {
 // finder returns the absolute path of the file that a part names.
 type finder func(kind, named string) (string, error)
 
-// anyFileFinder finds files relative to the folder of the graph, for parts that the graph's
-// file names.
+// anyFileFinder finds files relative to the graph's folder, for parts in the graph's file.
 func anyFileFinder(task *runner.Task) finder {
 	return func(_, named string) (string, error) { return absolutePath(task.Dir, named), nil }
 }
 
-// ownFileFinder finds files in the folder of the graph or of the run, for parts in values.
-// People, tools and requests must not choose what of the machine a provider receives.
+// ownFileFinder finds files only in the folders of the graph and the run, for parts in values:
+// people, tools and requests must not choose what a provider receives.
 func ownFileFinder(task *runner.Task) finder {
 	return func(kind, named string) (string, error) {
 		if path, within := findWithin(task, named); within {
@@ -78,8 +77,7 @@ func ownFileFinder(task *runner.Task) finder {
 // errNotMedia means that a tool's result only names files.
 var errNotMedia = errors.New("not media")
 
-// toolFileFinder finds images and audio in the results of tools. Other paths are data: a list
-// of file names is not a list of parts.
+// toolFileFinder finds images and audio in the results of tools. Other paths are data.
 func toolFileFinder(task *runner.Task) finder {
 	return func(kind, named string) (string, error) {
 		if path, within := findWithin(task, named); within && kind != "file" {
@@ -94,8 +92,7 @@ func valueContent(task *runner.Task, v any) (content, error) {
 	return contentOf(v, ownFileFinder(task))
 }
 
-// resultContent returns the content of a tool's result: images, files and audio as
-// parts, other data as JSON.
+// resultContent returns a tool's result: images, files and audio as parts, other data as JSON.
 func resultContent(task *runner.Task, v any) (content, error) {
 	if _, media := eval.Pieces(v); !media {
 		return content{text: eval.Text(v)}, nil
@@ -107,8 +104,7 @@ func resultContent(task *runner.Task, v any) (content, error) {
 	return c, err
 }
 
-// isParts reports whether a value is a part, or a list of parts and texts. A list of
-// texts alone is data.
+// isParts reports whether a value is a part, or a list with some. A list of texts is data.
 func isParts(v any) bool {
 	list, isList := v.([]any)
 	if !isList {
@@ -127,8 +123,7 @@ func isParts(v any) bool {
 	return some
 }
 
-// contentOf returns the content of a text, of parts, or of data: its JSON, followed by
-// the parts in it.
+// contentOf returns the content of a text, of parts, or of data: JSON, then the parts in it.
 func contentOf(v any, find finder) (content, error) {
 	if !isParts(v) {
 		pieces, media := eval.Pieces(v)
@@ -250,8 +245,8 @@ func absolutePath(dir, named string) string {
 	return path
 }
 
-// setType sets the media type of a part. Its bytes count more than the declared type,
-// and that more than the end of its name; for files, bytes count least.
+// setType sets the media type of a part by its bytes, the declared type, or the end of its name.
+// For files, bytes count least.
 func setType(p *model.Part, declared string) error {
 	begin, _ := base64.StdEncoding.DecodeString(p.Data[:min(len(p.Data), 1024)/4*4])
 	found, _, _ := mime.ParseMediaType(detectType(begin))
@@ -271,8 +266,7 @@ func setType(p *model.Part, declared string) error {
 	return nil
 }
 
-// typeByName are media types by the end of a name. The tables of the machine, which
-// differ, would change recordings.
+// typeByName has media types by file name. The machine's tables would change recordings.
 var typeByName = map[string]string{
 	".csv": "text/csv", ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 	".htm": "text/html", ".html": "text/html", ".json": "application/json", ".jsonl": "application/x-ndjson", ".md": "text/markdown",
@@ -296,9 +290,8 @@ func detectType(begin []byte) string {
 	return http.DetectContentType(begin)
 }
 
-// convertChatParts returns the content of a message with the texts and images of chat APIs, {type:
-// text, text} and {type: image_url, image_url: {url}}, in the form of graph files. It fails
-// for their other parts.
+// convertChatParts converts texts and images of chat APIs ({type: text, text}, {type: image_url,
+// image_url: {url}}) to the form of graph files.
 func convertChatParts(v any) (any, error) {
 	list, isList := v.([]any)
 	if !isList {

@@ -20,8 +20,8 @@ import (
 	"github.com/graphrun/graphrun/tool"
 )
 
-// identityText returns the system prompt of the shared conversation. It is the same for all
-// nodes, so that providers can cache what follows.
+// identityText returns the system prompt of the shared conversation, the same for all nodes, so
+// that providers cache what follows.
 func identityText(task *runner.Task) string {
 	return joinLayers([]string{task.Graph.Persona.Value, goalText(task)})
 }
@@ -43,8 +43,8 @@ func (n *modelNode) focusText() string {
 	return joinLayers(layers)
 }
 
-// turnMessages returns the messages that turn the shared conversation to the node: a marker if
-// another node spoke last, and the node's focus if it is not there since.
+// turnMessages returns messages that turn the shared conversation to the node: a marker if
+// another node spoke last, and the node's focus if it is not there yet.
 func (n *modelNode) turnMessages(talk *handler.Talk) []string {
 	var out []string
 	focus := n.focusText()
@@ -144,8 +144,7 @@ func (n *modelNode) promptWithFeedback() content {
 	return n.prompt.withText(feedback + "]")
 }
 
-// continueContent returns the message for a model whose node has no prompt, after its own last
-// message: the input or "Go on.".
+// continueContent returns the message for a node without a prompt: its input, or "Go on.".
 func (n *modelNode) continueContent() (content, error) {
 	switch input := n.task.Input.(type) {
 	case nil:
@@ -166,8 +165,8 @@ func (n *modelNode) continueContent() (content, error) {
 	return content{text: "Go on."}, nil
 }
 
-// promptContent returns the content of a prompt, with the resources and prompts of servers. Only
-// parts that the file writes may name these; values are read by valueContent.
+// promptContent returns the content of a prompt. Only parts in the file may name resources and
+// prompts of servers.
 func (k *toolkit) promptContent(ctx context.Context, task *runner.Task, written *spec.Value, v any) (content, error) {
 	if written == nil || written.Kind != spec.List && written.Kind != spec.Map {
 		return valueContent(task, v)
@@ -191,8 +190,7 @@ func (k *toolkit) promptContent(ctx context.Context, task *runner.Task, written 
 	return contentOfParts(parts), nil
 }
 
-// itemContent returns the content of an item of a prompt; ofFile says that the file writes
-// it as a part.
+// itemContent returns the content of an item of a prompt; ofFile means a part in the file.
 func (k *toolkit) itemContent(ctx context.Context, task *runner.Task, number int, item any, ofFile bool) (content, error) {
 	fields, _ := item.(map[string]any)
 	text, isText := fields["text"]
@@ -212,8 +210,7 @@ func (k *toolkit) itemContent(ctx context.Context, task *runner.Task, number int
 	return contentOfParts([]model.Part{part}), err
 }
 
-// fetchFromServer fetches a numbered part from a server. It is journaled: a resumed run asks its model
-// the same again.
+// fetchFromServer fetches a numbered part, and journals it, so that a resume asks the same.
 func (k *toolkit) fetchFromServer(ctx context.Context, task *runner.Task, number int, fields map[string]any) ([]any, error) {
 	kind, named, form := "resource", eval.Text(fields["resource"]), "server:uri"
 	if fields["prompt"] != nil {
@@ -253,8 +250,7 @@ func (k *toolkit) fetchFromServer(ctx context.Context, task *runner.Task, number
 	return parts, err
 }
 
-// compactMessages summarises the oldest turns of a request that is too long. If that fails it
-// warns and leaves the request as it is.
+// compactMessages summarises the oldest turns of a long request. If that fails, it only warns.
 func (n *modelNode) compactMessages(ctx context.Context, calls *caller, req *model.Request) error {
 	talk := n.task.Talk
 	if talk.MaxTokens == 0 || price.RequestTokens(&model.Request{Messages: req.Messages}) <= talk.MaxTokens {
@@ -310,8 +306,7 @@ func (n *modelNode) summarySchema() map[string]any {
 	return doc
 }
 
-// countOldest counts the messages before the last keep turns. A turn is a message with the
-// results of its tool calls.
+// countOldest counts the messages before the last keep turns. A turn includes its tool results.
 func countOldest(messages []model.Message, keep int) int {
 	cut := len(messages)
 	for i := len(messages) - 1; i >= 0 && keep > 0; i-- {

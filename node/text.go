@@ -64,8 +64,8 @@ func stripControls(s string) string {
 	}, escape.ReplaceAllString(s, ""))
 }
 
-// parseOutput parses the output of a program. mode is auto, json, text or lines; wantsText
-// decides in auto about output that is both text and JSON.
+// parseOutput parses the output of a program. mode is auto, json, text or lines; in auto,
+// wantsText decides about JSON.
 func parseOutput(mode, program string, out []byte, wantsText func(data any, text string) bool) (any, error) {
 	switch mode {
 	case "text":
@@ -115,8 +115,7 @@ func splitLines(s string) []any {
 	return lines
 }
 
-// decodeJSON reads exactly one JSON value as canonical data. The error names the position,
-// in bytes from 1.
+// decodeJSON reads one JSON value as canonical data. Errors have a position in bytes from 1.
 func decodeJSON(src []byte) (any, error) {
 	src = bytes.TrimPrefix(src, []byte("\uFEFF"))
 	if len(bytes.TrimSpace(src)) == 0 {

@@ -62,8 +62,8 @@ func (k *toolkit) openRegistry(task *runner.Task) (*tool.Registry, error) {
 	}
 }
 
-// toolCall is a call with its number in the visit, or a part of the prompt that a server
-// gives, with its number in the prompt. Their names differ: server.tool, server:resource.
+// toolCall is a call with its number in the visit, or a part of the prompt from a server
+// (server:resource) with its number in the prompt.
 type toolCall struct {
 	model.ToolCall
 	number int
@@ -143,8 +143,8 @@ func (k *toolkit) playOrRecord(task *runner.Task, c toolCall, call func() (answe
 	}, call)
 }
 
-// callWithRetries makes a call and repeats it by the tool's retry. A failed call has an answer;
-// an error ends the task.
+// callWithRetries makes a call, with the tool's retries. A failed call has an answer; an error
+// ends the task.
 func (k *toolkit) callWithRetries(ctx context.Context, task *runner.Task, registry *tool.Registry, allowed []string, c toolCall) (answer, error) {
 	for times := 1; ; times++ {
 		actor := &toolActor{kit: k, task: task, call: &c, parent: handler.TraceParent(ctx)}
@@ -392,22 +392,19 @@ func maskSecrets(task *runner.Task, v any) any {
 	})
 }
 
-// Stand holds replacements for models and tools, as tests use them. A nil function replaces
-// nothing.
+// Stand holds replacements for models and tools in tests. A nil function replaces nothing.
 type Stand struct {
-	// Model returns a client or the name of a model in place of the named one; "" and nil
-	// leave the flow's.
+	// Model returns a client or a model's name instead of the named one; "" and nil replace nothing.
 	Model func(ctx context.Context, task *runner.Task, name string) (instead string, dir string, client model.Client)
-	// Tool answers a call with valid arguments; handled is false to make the call. The
-	// error is a *tool.Error, or ends the task.
+	// Tool answers a call with valid arguments, unless handled is false. The error is a
+	// *tool.Error, or ends the task.
 	Tool func(ctx context.Context, task *runner.Task, call handler.ToolCall) (output any, handled bool, err error)
-	// Tools lists the tools of a server by their full names. If handled is false, the server
-	// is started and asked.
+	// Tools lists a server's tools by their full names, unless handled is false.
 	Tools func(ctx context.Context, task *runner.Task, server string) (tools []model.Tool, handled bool)
 }
 
-// Tell emits events as a program does through GRAPHRUN_TASK_EVENTS. problem describes an
-// invalid event, or is "". The handler must return the error, which makes the task wait.
+// Tell emits events as a program does through GRAPHRUN_TASK_EVENTS. problem describes an invalid
+// event. The handler must return the error.
 func Tell(task *runner.Task, events []map[string]any) (problem string, err error) {
 	var p eventParser
 	for _, event := range events {

@@ -18,8 +18,8 @@ import (
 	"github.com/graphrun/graphrun/tool"
 )
 
-// runTools makes the calls of the model's last message, in parallel unless the node is sequential, and returns their
-// results in order. A failed call is a result for the model, not a failure of the node.
+// runTools makes the calls of the model's last message, in parallel unless the node is
+// sequential, and returns their results in order. Failed calls are results, too.
 func (k *toolkit) runTools(ctx context.Context, task *runner.Task) (any, error) {
 	registry, err := k.openRegistry(task)
 	if err != nil {
@@ -52,8 +52,7 @@ func (k *toolkit) runTools(ctx context.Context, task *runner.Task) (any, error) 
 	return out, nil
 }
 
-// resultMessage returns the result of a call for the model. Unreadable parts are an error
-// for the model.
+// resultMessage returns the result of a call for the model. Unreadable parts become an error.
 func resultMessage(task *runner.Task, id, name string, output any, isError bool) (model.Message, error) {
 	m := model.Message{Role: model.ToolResult, ToolCallID: id, Name: name, IsError: isError}
 	said, err := resultContent(task, output)
@@ -69,8 +68,8 @@ func resultMessage(task *runner.Task, id, name string, output any, isError bool)
 	return m, nil
 }
 
-// callAll makes calls and returns their answers in order. The first error in this order
-// ends the task. Calls that need people wait together.
+// callAll makes calls and returns their answers in order, or the first error. Calls that need
+// people wait together.
 func (k *toolkit) callAll(ctx context.Context, task *runner.Task, allowed []string, calls []toolCall, sequential bool) ([]answer, error) {
 	calls, rejected, err := k.askApproval(task, calls)
 	if err != nil {
@@ -123,8 +122,7 @@ func allowList(config map[string]any, registry *tool.Registry) []string {
 	return registry.Names()
 }
 
-// readOpenCalls returns the calls of the model's last message without a result (asked is true),
-// or those in the input.
+// readOpenCalls returns the last message's calls without a result (asked), or those in the input.
 func readOpenCalls(task *runner.Task) (calls []toolCall, asked bool, err error) {
 	if task.Talk != nil {
 		answered := map[string]bool{}
@@ -190,7 +188,7 @@ func (k *toolkit) runTool(ctx context.Context, task *runner.Task) (any, error) {
 }
 
 // approvalSchema returns the schema of answers about a call. Edited arguments fit the tool's
-// schema, unless that has references, which can't be part of another schema.
+// schema, unless it has references, which can't move.
 func approvalSchema(decl *tool.Declared) map[string]any {
 	args := map[string]any{"type": "object"}
 	if !decl.IsServer() && !strings.Contains(eval.Text(decl.Parameters), `"$ref"`) {
@@ -209,9 +207,8 @@ func approvalSchema(decl *tool.Declared) map[string]any {
 // approvalKey returns the key of the question about a call, which is unique in the visit.
 func (c *toolCall) approvalKey() string { return fmt.Sprintf("%s#%d", c.Name, c.number+1) }
 
-// askApproval asks a person about all calls that need approval and returns the calls with
-// edited arguments, and the answers to rejected ones by index. The error makes the task
-// wait.
+// askApproval asks a person about calls that need approval. It returns the calls with edited
+// arguments, and the answers to rejected ones by index. The error makes the task wait.
 func (k *toolkit) askApproval(task *runner.Task, calls []toolCall) ([]toolCall, map[int]answer, error) {
 	registry, err := k.openRegistry(task)
 	if err != nil {
@@ -255,8 +252,7 @@ func (k *toolkit) askApproval(task *runner.Task, calls []toolCall) ([]toolCall, 
 	return out, rejected, nil
 }
 
-// requiresApproval reports whether a call needs a person's approval. One with malformed
-// arguments is not made anyway.
+// requiresApproval reports whether a well-formed call needs a person's approval.
 func requiresApproval(decl *tool.Declared, task *runner.Task, c *toolCall) (bool, error) {
 	if decl == nil || decl.Approve == "" || c.Malformed != "" {
 		return false, nil

@@ -14,9 +14,8 @@ import (
 // usualAnswer is the length of an answer without a limit, in tokens.
 const usualAnswer = 4096
 
-// budget holds the calls of models to the limits of a graph. A subgraph spends from its own
-// budget and from the budgets of the graphs around it. All share one lock. It is safe for
-// concurrent use.
+// budget enforces the limits of a graph on model calls, and the limits of all graphs around it.
+// All share one lock. It is safe for concurrent use.
 type budget struct {
 	mu    *sync.Mutex
 	outer *budget
@@ -28,8 +27,7 @@ type budget struct {
 	cost, heldCost     float64
 }
 
-// newBudget returns the budget of a graph with these limits. outer is the budget of the graph
-// around it, nil for the outermost one.
+// newBudget returns the budget of a graph. outer is the budget around it, or nil.
 func newBudget(limits *spec.Limits, outer *budget) *budget {
 	b := &budget{mu: &sync.Mutex{}, outer: outer, maxTokens: limits.MaxTokens, maxCost: limits.MaxCostUSD}
 	if outer != nil {
@@ -38,8 +36,8 @@ func newBudget(limits *spec.Limits, outer *budget) *budget {
 	return b
 }
 
-// Reserve sets aside the highest cost of a call, and cuts its answer to what is left. The
-// error is a *Failure of kind budget.
+// Reserve sets aside a call's highest cost, and cuts its answer to what is left. The error is a
+// *Failure of kind budget.
 func (b *budget) Reserve(r handler.Reservation) (*handler.Reserved, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -21,8 +21,8 @@ func (systemClock) AfterFunc(d time.Duration, f func()) func() bool {
 	return time.AfterFunc(d, f).Stop
 }
 
-// timekeeper returns the time of a run: the wall clock when its driver began, plus the time
-// measured since. So setting the clock changes no duration. It is safe for concurrent use.
+// timekeeper returns the time of a run: its start by the wall clock plus measured time, so that
+// setting the clock changes no duration. It is safe for concurrent use.
 type timekeeper struct {
 	clock Clock
 

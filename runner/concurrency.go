@@ -47,8 +47,8 @@ func (s *groupSlot) enter() (waiting *store.Waiting, err error) {
 	return &store.Waiting{Group: s.group, Limit: s.limit, Members: state.Members}, nil
 }
 
-// awaitSlot waits for the slot. The error is store.ErrStopped if somebody stopped the run meanwhile,
-// by ctx or through the store, with request.
+// awaitSlot waits for the slot. It fails with store.ErrStopped, and the request, if somebody
+// stops the run.
 func (s *groupSlot) awaitSlot(ctx context.Context, d *driver) (request store.Request, err error) {
 	for {
 		waiting, err := s.enter()
@@ -101,7 +101,7 @@ func (s *groupSlot) emitWaiting(d *driver, waiting *store.Waiting) {
 }
 
 // beginRun drives a new run from its first event. A run with a group is stored as held before it
-// asks for its slot, so that a crash loses nothing.
+// asks for its slot.
 func (d *driver) beginRun(ctx context.Context, run store.RunRecord, began *machine.Event) (*Result, error) {
 	group, err := d.plan.Group(began)
 	if err != nil {
@@ -140,8 +140,7 @@ func (d *driver) beginRun(ctx context.Context, run store.RunRecord, began *machi
 	return d.finishRun(ctx, &machine.Event{Kind: machine.Admitted, At: d.now()})
 }
 
-// awaitFirstSlot waits for the slot of a new run, which is paused meanwhile. A request stops it
-// with store.ErrStopped.
+// awaitFirstSlot waits for the slot of a new run. A request stops it with store.ErrStopped.
 func (d *driver) awaitFirstSlot(ctx context.Context, slot *groupSlot) (request store.Request, err error) {
 	err = d.journal.Note(store.RunSummary{Status: d.state.Status, Reason: d.state.Reason, Updated: d.clock.Now()})
 	if err == nil {
@@ -153,8 +152,7 @@ func (d *driver) awaitFirstSlot(ctx context.Context, slot *groupSlot) (request s
 	return request, err
 }
 
-// rejectBusy ends a run whose group is busy and that does not wait. Its end is emitted, and
-// nothing of it is stored.
+// rejectBusy ends a run that does not wait for its busy group. Nothing of it stays in the store.
 func (d *driver) rejectBusy(busy *store.BusyError) (*Result, error) {
 	defer d.scope.Close()
 	defer d.stopAll()
@@ -180,8 +178,7 @@ func (d *driver) leavePaused() (*Result, error) {
 	return result, d.sinkErr
 }
 
-// awaitSlot waits for the slot of a run that is resumed. A run that is stopped meanwhile stays
-// as it was.
+// awaitSlot waits for the slot of a resumed run. A run that is stopped meanwhile does not change.
 func (d *driver) awaitSlot(ctx context.Context, journal store.Journal) error {
 	_, err := d.newGroupSlot(d.state.Group, journal).awaitSlot(ctx, d)
 	if errors.Is(err, store.ErrStopped) {

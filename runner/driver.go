@@ -17,8 +17,7 @@ import (
 	"github.com/graphrun/graphrun/runner/virtual"
 )
 
-// driver drives one run, or reads the record of one. The goroutine of drive owns all of it;
-// handlers and timers only send messages.
+// driver drives or reads one run. One goroutine owns it; handlers and timers send it messages.
 type driver struct {
 	flow    *Flow
 	opts    Options
@@ -32,8 +31,7 @@ type driver struct {
 	mask    *mask.Masker
 	unread  error        // why the secrets of a record can't be read
 	vault   *mask.Masker // hides what is never stored
-	// pace is the clock if it is a virtual one, else nil. isCancelling reports whether a request
-	// to cancel is on its way.
+	// pace is the clock if it is virtual. isCancelling reports whether a cancel request is on its way.
 	pace         *virtual.Clock
 	isCancelling func() bool
 	// host drives the run, unless it is nil. arrived are its messages then.
@@ -44,8 +42,8 @@ type driver struct {
 	done   chan struct{} // closed at the end of the drive
 	cancel map[machine.TaskID]func()
 	timers map[timerID]func() bool
-	// queue holds events that are due at once. The first `durable` of them are in the journal.
-	// due says that an Advanced event follows.
+	// queue holds events that are due, the first `durable` of them from the journal. due says
+	// that an Advanced event follows.
 	queue   []machine.Event
 	durable int
 	due     bool
@@ -53,13 +51,12 @@ type driver struct {
 	places map[machine.TaskID]machine.Place
 	calls  map[graphCall]*openCall
 	beside map[machine.TaskID]*graphCalls
-	// texts and partials are what running attempts have emitted and produced. tails are ends of
-	// texts that may begin a secret.
+	// texts and partials hold the output of running attempts so far, tails possible beginnings of
+	// secrets.
 	texts    map[machine.TaskID]saying
 	partials map[machine.TaskID]any
 	tails    map[machine.TaskID]string
-	// answers are those given in advance, asked the questions that people are asked now, offers
-	// the answers from other processes.
+	// answers were given in advance, offers come from other processes. asked are the open questions.
 	answers answerBook
 	asked   map[asking]context.CancelFunc
 	offers  []store.Offer
@@ -78,8 +75,7 @@ type driver struct {
 	// sinkErr and journalErr are the first errors of the sink and the journal.
 	sinkErr    error
 	journalErr error
-	// pauseTold says that a replay has emitted the current pause, attends that it also emits
-	// live events.
+	// pauseTold says that a replay has emitted the pause, attends that it emits live events.
 	pauseTold bool
 	attends   bool
 	scope     *handler.Scope // shared by tasks
@@ -201,8 +197,7 @@ func (d *driver) driveLoop(ctx context.Context, first *machine.Event) error {
 	return err
 }
 
-// awaitEvent waits for the next event. It returns nil if the run has ended, pauses, or its journal
-// failed.
+// awaitEvent waits for the next event, or returns nil if the run ended, pauses or lost its journal.
 func (d *driver) awaitEvent() *machine.Event {
 	for d.journalErr == nil && !d.state.Ended() {
 		if d.state.Status == machine.Paused && d.isIdle() {
@@ -250,8 +245,8 @@ func (d *driver) applyFirst(event *machine.Event) (commands []machine.Command, a
 	return d.applyStored(event)
 }
 
-// applyThenStore applies an event and makes it durable, in one commit with the starts of tasks. Nothing is
-// emitted or begun before.
+// applyThenStore applies an event and stores it with the starts of tasks in one commit. Nothing
+// is emitted or begun before.
 func (d *driver) applyThenStore(event *machine.Event) (commands []machine.Command, at int64, err error) {
 	d.vault.Event(event)
 	d.setTold(event)

@@ -35,12 +35,10 @@ const (
 	RunFinished     EventType = "run_finished"
 )
 
-// Event is one thing that happened. Which fields are set depends on Type; zero fields are absent
-// from its JSON.
+// Event is one thing that happened. Its fields depend on Type; JSON omits zero fields.
 type Event struct {
 	Type EventType
-	// Seq numbers the events of a run from 1 on, over all its drivers. Live events and crashes
-	// leave gaps in Replay and Follow.
+	// Seq numbers all events of a run from 1. Live events and crashes leave gaps in replays.
 	Seq   int64
 	Time  time.Time
 	RunID string
@@ -68,13 +66,11 @@ type Event struct {
 	From   []string
 	Input  any // run_started
 	Output any // node_completed, edges_resolved
-	// Cached says that the output comes from the cache, Skipped that the node did not run
-	// because of on_max_visits: skip (node_completed).
+	// Cached and Skipped (by on_max_visits) say why a node did not run (node_completed).
 	Cached  bool
 	Skipped bool
 	Error   *machine.Failure // node_failed, node_retrying
-	// MaxAttempts, NextDelay: node_retrying; AskedDelay too, if the other side asked for a
-	// longer delay.
+	// MaxAttempts, NextDelay: node_retrying; AskedDelay if the other side asked for more.
 	MaxAttempts int
 	NextDelay   time.Duration
 	AskedDelay  time.Duration
@@ -84,8 +80,8 @@ type Event struct {
 	Delta      []machine.KeyValue // state_updated: the keys that changed, sorted
 	Usage      *machine.Usage     // llm_usage
 	Waiting    *store.Waiting     // run_waiting
-	// Said is the content of node_event, node_output, node_thinking and tool_called, and of a
-	// node_retrying of a part of a task.
+	// Said is the content of node_event, node_output, node_thinking, tool_called and of retries
+	// within a task.
 	Said   *Said
 	Result *Result // run_finished, run_paused
 	live   bool    // it is in no journal
@@ -98,8 +94,7 @@ type Sink interface {
 
 // LiveStore is a store that also has the live events of runs that others drive.
 type LiveStore interface {
-	// Live returns the live events of a run since the last call, in order. It is called after
-	// Events.
+	// Live returns the run's live events since the last call, in order. Events is called before.
 	Live(runID string) []LiveEvent
 }
 

@@ -28,8 +28,7 @@ func (s *JSONSink) Event(e *Event) error {
 	return err
 }
 
-// AppendJSON appends the event as one JSON object without a line break. Its members have a fixed
-// order, keys of maps are sorted.
+// AppendJSON appends the event as one JSON object in a fixed order, without a line break.
 func (e *Event) AppendJSON(dst []byte) []byte {
 	o := &object{append(append(append(dst, `{"event":"`...), e.Type...), '"')}
 	o.addMember("seq", e.Seq)

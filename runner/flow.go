@@ -17,17 +17,14 @@ import (
 type Flow struct {
 	runner *Runner
 	tree   *flowtree.Tree
-	// files are the texts of all subgraphs, and those that graphs take from files, by
-	// absolute path; nil for a subgraph.
+	// files are the texts that the flow's files use, by absolute path; nil for a subgraph.
 	files map[string][]byte
 }
 
-// Prepare compiles a graph. The error is an *InvalidError when the graph, or
-// something that this runner has no handler for, is at fault.
+// Prepare compiles a graph. The error is an *InvalidError if the graph or its kinds are at fault.
 func (r *Runner) Prepare(g *spec.Graph) (*Flow, error) { return r.prepare(g, nil) }
 
-// prepare is Prepare with texts of subgraphs, by absolute path, that stand
-// instead of the files.
+// prepare is Prepare with texts that replace files, by absolute path.
 func (r *Runner) prepare(g *spec.Graph, kept map[string][]byte) (*Flow, error) {
 	tree, files, found := flowtree.Build(g, flowtree.Config{Kinds: r.kinds, Load: r.cfg.Load, Rewrite: r.cfg.Rewrite, Kept: kept})
 	if found.HasErrors() {
@@ -56,8 +53,7 @@ func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
 	return newDriver(f, opts, secrets).startRun(ctx, values)
 }
 
-// Check reports what Run would refuse, except for secrets: they are read where the run is
-// driven. The error is an *InputError.
+// Check reports what Run would refuse, except for secrets. The error is an *InputError.
 func (f *Flow) Check(opts Options) error {
 	_, err := f.checkOptions(&opts)
 	return err
@@ -116,9 +112,8 @@ func (f *Flow) Limits() spec.Limits { return f.tree.Graph.Limits }
 // Notifies reports whether the graph has `notify`.
 func (f *Flow) Notifies() bool { return len(f.tree.Graph.Notify) > 0 }
 
-// Tools are the declarations of the graph's tools by name, templates rendered with
-// its secrets, which stand in them in the clear. The error says which template needs
-// a run, or which secret is not there.
+// Tools returns the graph's tools by name, with secrets in clear text. The error says which
+// template needs a run, or which secret is missing.
 func (f *Flow) Tools() (map[string]any, error) {
 	secrets, err := readSecrets(f.tree.Graph)
 	if err != nil {
@@ -136,8 +131,7 @@ func (f *Flow) Find(path string) (*spec.Node, error) {
 	return in.Graph.Node(id), nil
 }
 
-// CheckAnswer reports a target that no question can have (see view.Pending.Target), and
-// the first of the answers that the question there does not take.
+// CheckAnswer reports a target that no question can have, or the first invalid answer.
 func (f *Flow) CheckAnswer(target string, given []string) error {
 	node, err := f.tree.CheckTarget(target)
 	if err != nil {
@@ -146,8 +140,7 @@ func (f *Flow) CheckAnswer(target string, given []string) error {
 	return flowtree.CheckAnswers(node, target, given)
 }
 
-// Equip gives a task that runs apart from its driver what the flow knows of its node:
-// Graph and WantsText. The error says that the flow has no such node.
+// Equip sets Graph and WantsText of a task that runs apart from its driver.
 func (f *Flow) Equip(task *Task) error {
 	trees, id, err := f.tree.Around(task.Node, false)
 	if err != nil {
@@ -158,8 +151,7 @@ func (f *Flow) Equip(task *Task) error {
 	return nil
 }
 
-// GraphsAround returns the graphs around the node at a path, outermost first, or nil if
-// there is no such node.
+// GraphsAround returns the graphs around the node at a path, outermost first, or nil.
 func (f *Flow) GraphsAround(path string) []*spec.Graph {
 	trees, _, err := f.tree.Around(path, false)
 	if err != nil {
@@ -172,8 +164,7 @@ func (f *Flow) GraphsAround(path string) []*spec.Graph {
 	return out
 }
 
-// checkNames validates the run's id, its session and its labels. The error is an
-// *InputError.
+// checkNames validates the run's id, session and labels. The error is an *InputError.
 func (o *Options) checkNames() error {
 	var problems []string
 	for _, err := range []error{store.CheckLength("the run id", o.RunID), store.CheckLength("the session", o.Session), store.CheckLabels(o.Labels)} {

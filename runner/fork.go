@@ -21,9 +21,8 @@ type ForkOptions struct {
 	Set map[string]any
 }
 
-// Fork runs a new run from the state of another run after one of its steps, edited or not.
-// Branches that were running then run again from their last finished step. The other run stays
-// as it is.
+// Fork starts a new run from another run's state after one of its steps, edited or not. Branches
+// that were running repeat their unfinished steps. The other run does not change.
 func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (*Result, error) {
 	d, rec, first, err := r.planFork(runID, &opts)
 	if err != nil {
@@ -98,8 +97,8 @@ func (rec *record) forkAt(opts *ForkOptions, set map[string]any) (*driver, []mac
 	return d, []machine.Event{*last, {Kind: machine.Resumed, At: d.now(), Run: info, Edit: set, Told: d.seq}}, nil
 }
 
-// replayTo replays a record to the end of a step, where it writes the edit. It returns the event
-// that ends the step, or nil if the run has taken fewer steps.
+// replayTo replays a record to the end of a step and applies the edit there. It returns the event
+// that ends the step, or nil if there are fewer steps.
 func (d *driver) replayTo(rec *record, step int, edit map[string]any) (last *machine.Event, err error) {
 	err = rec.eachEvent(func(e *machine.Event) (bool, error) {
 		d.state.StopAt, d.state.Edit = step, edit

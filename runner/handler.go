@@ -13,8 +13,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Failure is the error of a handler that chooses the kind of its failure. Any other error has
-// the kind "failed", or "timeout" and "cancelled" where the context says so.
+// Failure is an error with a failure kind. Other errors of handlers have the kind failed, timeout
+// or cancelled.
 type Failure = machine.Failure
 
 // Kind is a kind of node.
@@ -25,9 +25,8 @@ type Kind struct {
 	Handler Handler
 }
 
-// Handler runs one attempt of a node and returns its output: nil, bool, int, float64, string,
-// []any, map[string]any, or anything that marshals to JSON. It returns soon after ctx ends,
-// and leaves no work running.
+// Handler runs one attempt of a node and returns its output, which marshals to JSON. It returns
+// soon after ctx ends, and leaves no work running.
 type Handler interface {
 	Run(ctx context.Context, task *Task) (any, error)
 }
@@ -38,9 +37,8 @@ type HandlerFunc func(ctx context.Context, task *Task) (any, error)
 // Run calls f.
 func (f HandlerFunc) Run(ctx context.Context, task *Task) (any, error) { return f(ctx, task) }
 
-// Task is one attempt of one node. A handler must not change what it points to. Its JSON has
-// what another process can use; functions and pointers without JSON may be nil outside of a
-// runner.
+// Task is one attempt of one node; handlers must not modify it. Its JSON is for other processes.
+// Outside of a runner, functions and pointers without JSON may be nil.
 type Task struct {
 	RunID string `json:",omitempty"`
 	// Node is the path of the node: its id, or outer/inner in a subgraph.
@@ -51,14 +49,12 @@ type Task struct {
 	// Item and Index are the element of an `each`; Index is -1 otherwise.
 	Item  any `json:",omitempty"`
 	Index int `json:",omitempty"`
-	// Place tells tasks of one node and visit apart: Node with the elements of each `each` on
-	// its path, from 0, and the tool calls, from 1, that graphs run for: a[2],
-	// outer[0]/inner, agent#1/step.
+	// Place tells apart tasks of one node and visit: Node with the elements of each `each` from
+	// 0, and the tool calls from 1, that lead to it: a[2], outer[0]/inner, agent#1/step.
 	Place string `json:",omitempty"`
 	// Key is the idempotency key: the same for every attempt of the same work.
 	Key string `json:",omitempty"`
-	// Config holds the keys of the node's kind as plain data, templates rendered, expressions
-	// evaluated.
+	// Config holds the evaluated keys of the node's kind as plain data.
 	Config map[string]any `json:",omitempty"`
 	// Input is the node's input.
 	Input any `json:",omitempty"`
@@ -68,8 +64,7 @@ type Task struct {
 	Dir string `json:",omitempty"`
 	// Graph is the graph of the node.
 	Graph *spec.Graph `json:"-"`
-	// Tools and Providers are the graph's declarations by name, templates rendered. They may
-	// hold secrets.
+	// Tools and Providers are the graph's evaluated declarations by name. They may hold secrets.
 	Tools     map[string]any `json:",omitempty"`
 	Providers map[string]any `json:",omitempty"`
 	// Hooks are those of the node, then those of the runner, for calls of tools and models.
@@ -82,36 +77,31 @@ type Task struct {
 	Talk *handler.Talk `json:",omitempty"`
 	// Models has what calls of models need.
 	Models *handler.ModelAccess `json:",omitempty"`
-	// WantsText reports whether an output that can be read as data or as text must be the
-	// text to fit what the node writes; nil for data.
+	// WantsText reports whether output must be read as text to fit what the node writes; nil means data.
 	WantsText func(data any, text string) bool `json:"-"`
-	// CallGraph runs a graph that the file declares as a tool and returns its output; nil if
-	// it declares none. Several goroutines may call it until Run returns. Run must return its
-	// error unless that is a *Failure: the graph waits for people, or the run is over.
+	// CallGraph runs a graph that the file declares as a tool; nil if it declares none. It is
+	// safe for concurrent use. Run must return its error unless that is a *Failure.
 	CallGraph func(ctx context.Context, call handler.GraphCall) (any, error) `json:"-"`
-	// Beside changes the number of calls that the task makes side by side. While others run, a
-	// graph that waits for people continues as soon as they answer. nil where CallGraph is.
+	// Beside changes the number of concurrent calls of the task, so that a graph that waits for
+	// people continues while others run. It is nil where CallGraph is.
 	Beside func(change int) `json:"-"`
-	// Emit reports progress, text and custom events. Any goroutine may call it until Run
-	// returns.
+	// Emit reports progress, text and custom events. It is safe for concurrent use until Run returns.
 	Emit func(Said) `json:"-"`
-	// OpenLog opens a stream in the log of the run. source is a tool or a server of tools,
-	// empty for the node itself; stream is "stdout" or "stderr". Writes never fail and never
-	// wait. Text of Emit is logged already.
+	// OpenLog opens a stream ("stdout" or "stderr") in the log of the run. source is a tool or a
+	// server, or "" for the node itself. Writes never fail or block. Text of Emit is logged
+	// already.
 	OpenLog func(source, stream string) io.WriteCloser `json:"-"`
-	// Partial stores what the task has produced so far, in case it is cancelled or fails. The
-	// last value counts.
+	// Partial stores the output so far, in case the task fails. The last value counts.
 	Partial func(data any) `json:"-"`
-	// Because says in a word why the task ends as it does: nodes.<id>.reason. It is called
-	// before Run returns.
+	// Because sets the word for nodes.<id>.reason. Run calls it before it returns.
 	Because func(reason string) `json:"-"`
 	// Log holds the data of Note from before a crash or a pause of this attempt, in order.
 	Log []any `json:",omitempty"`
 	// Answers are the answers to the questions of Interrupt, by key.
 	Answers map[string]any `json:",omitempty"`
-	// Note stores plain data in the journal, so that the task finds it in Log if it runs again
-	// as the same attempt: what must not be done or paid for twice. It returns when the data
-	// is durable. After an error the task should end.
+	// Note stores plain data in the journal, and returns when it is durable. If the attempt runs
+	// again, Log holds the data, so that nothing is done or paid for twice. After an error the
+	// task should end.
 	Note func(data any) error `json:"-"`
 	// part begins the ids of the questions of a part of the task.
 	part string
@@ -119,9 +109,8 @@ type Task struct {
 
 // Said is one message of a running node. Exactly the fields of its Type are set.
 type Said struct {
-	// Type is "progress", "text", "thinking", "custom", "warning" or "retrying" (a part of
-	// the task is tried again). The runner itself emits "tool", "element", "question",
-	// "reminder", "answer", and "dropped" when branches that wait at a join end.
+	// Type is "progress", "text", "thinking", "custom", "warning" or "retrying". The runner also
+	// emits "tool", "element", "question", "reminder", "answer" and "dropped" (at a join).
 	Type    string
 	Percent float64        // progress
 	Message string         // progress, warning, dropped
@@ -130,13 +119,11 @@ type Said struct {
 	Broken  bool           // text: the chunks since the last final or broken one are void
 	Retry   *handler.Retry // retrying
 	Name    string         // custom: its type; tool: the tool
-	// Data of custom is the task's. Data of element has index (from 0), item, outcome (success,
-	// failure), done, failed and total. Data of tool has args, output, is_error, duration_ms
-	// and, if the call has one, id. Data of dropped lists the nodes that failed and those that
-	// had arrived.
+	// Data of custom is the task's. Data of element has index, item, outcome, done, failed and
+	// total. Data of tool has args, output, is_error, duration_ms and perhaps id. Data of dropped
+	// lists the nodes that failed and those that had arrived.
 	Data any
-	// Question is the question of question, reminder and answer. Name is then who answered,
-	// "timeout" if nobody did in time, or empty if that is unknown.
+	// Question belongs to question, reminder and answer. Name is who answered, "timeout", or "".
 	Question *view.Pending
 }
 

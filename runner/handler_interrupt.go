@@ -9,18 +9,14 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// Interrupt returns the answer to a question that the task asks. When there is
-// none yet it returns an error that the handler must return, having stopped what
-// it does: the task waits without running until a person has answered, and runs
-// again, as the same attempt. It is neither a failure nor a retry.
+// Interrupt returns the answer to a question. Without one it returns an error, which the handler
+// must return at once: the task waits for a person, and then runs again as the same attempt.
 func (t *Task) Interrupt(question handler.Question) (answer any, err error) {
 	answers, err := t.InterruptAll(question)
 	return answers[question.Key], err
 }
 
-// InterruptAll is Interrupt for several questions, which may be answered in any
-// order. It returns the answers to all of them, by key, or an error that the
-// handler must return.
+// InterruptAll is Interrupt for several questions. It returns all answers by key, or the error.
 func (t *Task) InterruptAll(questions ...handler.Question) (answers map[string]any, err error) {
 	parked := &handler.Parked{}
 	for i := range questions {
@@ -39,8 +35,7 @@ func (t *Task) InterruptAll(questions ...handler.Question) (answers map[string]a
 	return t.Answers, nil
 }
 
-// Part is the task as one part of its work has it: the questions that the part
-// asks are told apart from those of others, and Answers holds its own.
+// Part returns the task for a part of its work, with questions and Answers of its own.
 func (t *Task) Part(name string) *Task {
 	own := *t
 	own.part = t.part + name + ":"

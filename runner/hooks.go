@@ -9,26 +9,23 @@ import (
 	"github.com/graphrun/graphrun/runner/handler"
 )
 
-// Hooks are called around every attempt of a node that a handler runs, so not of set, pass, wait
-// and fail. Of a graph node, only BeforeNode is called, if the run began with hooks. A nil
-// function is skipped. Hooks of parallel nodes are called concurrently.
+// Hooks are called around every attempt of a node with a handler. Of a graph node, only
+// BeforeNode is called. A nil function is skipped. Parallel nodes call hooks concurrently.
 type Hooks struct {
-	// BeforeNode may return the output of the attempt. Then neither the handler nor a later
-	// BeforeNode is called. An error counts like an error of the handler.
+	// BeforeNode may return the output of the attempt: the handler is skipped then, and other
+	// BeforeNodes. An error counts like the handler's.
 	BeforeNode func(ctx context.Context, task *Task) (instead *Reply, err error)
-	// AfterNode sees the output of a successful attempt and returns the output
-	// to use, or an error that fails the attempt.
+	// AfterNode sees a successful output, and returns the output to use or a failure.
 	AfterNode func(ctx context.Context, task *Task, output any) (any, error)
-	// OnError sees the failure of an attempt, before any retry. With a reply the attempt
-	// succeeds with that output, and no later OnError is called. A cancelled attempt and a
-	// timeout stay failures.
+	// OnError sees the failure of an attempt, before a retry. With a reply the attempt succeeds.
+	// Cancelled and timed-out attempts stay failures.
 	OnError func(ctx context.Context, task *Task, failure *Failure) (recovered *Reply)
 	// BeforeTool sees a call of a tool before it is made. An error is the result of the call.
 	BeforeTool func(ctx context.Context, task *Task, call handler.ToolCall) error
 	// AfterTool sees the result of a call of a tool and returns the result to use.
 	AfterTool func(ctx context.Context, task *Task, call handler.ToolCall, result handler.ToolResult) handler.ToolResult
-	// BeforeModel sees a call of a model before it is made, and may change its System and
-	// Messages. With an error the call fails.
+	// BeforeModel sees a model call before it is made, and may change System and Messages. An
+	// error fails the call.
 	BeforeModel func(ctx context.Context, task *Task, call *handler.ModelCall) error
 	// AfterModel sees the answer of a model, or why there is none.
 	AfterModel func(ctx context.Context, task *Task, call *handler.ModelCall, answer handler.Message, err error)
@@ -60,8 +57,8 @@ func beginGraph(context.Context, *Task) (any, error) { return nil, errBegins }
 
 // Decider answers llm_decide edges.
 type Decider interface {
-	// Decide returns the target of one of the candidates, and why. The task is the execution
-	// that has ended, without Config, Input and State.
+	// Decide returns the target of one candidate, and why. The task is the step that has ended,
+	// without Config, Input and State.
 	Decide(ctx context.Context, task *Task, choice handler.Choice) (target, reasoning string, err error)
 }
 
@@ -83,8 +80,7 @@ func (d *driver) withHooks(ctx context.Context, task *Task, run Handler) (any, e
 	return nil, failure
 }
 
-// runHooked runs the handler unless a hook answers or fails before it, and then the hooks after
-// it.
+// runHooked runs the handler between the hooks, unless a hook before it answers or fails.
 func runHooked(ctx context.Context, task *Task, run Handler) (output any, err error) {
 	var instead *Reply
 	for _, h := range task.Hooks {

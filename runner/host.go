@@ -11,9 +11,8 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// Host drives runs inside of another engine, for example a workflow, in one goroutine. It calls
-// functions of a driver only while the driver is in Wait. A host that records its calls and
-// repeats them gets the same run.
+// Host drives runs inside another engine, such as a workflow, in one goroutine. It calls a
+// driver's functions only during Wait. A host that repeats recorded calls gets the same run.
 type Host interface {
 	Clock
 	// Enter is called with the driver of a run before its first event.
@@ -33,8 +32,7 @@ type Job struct {
 	End func(result *handler.Attempt)
 	// Decided ends a decision.
 	Decided func(target, reasoning string, err error)
-	// Call runs a graph as a tool and calls done with its result. It is nil if the file
-	// declares none.
+	// Call runs a graph as a tool and passes its result to done; nil if the file declares none.
 	Call func(call handler.GraphCall, done func(output any, err error))
 }
 

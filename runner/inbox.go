@@ -44,8 +44,7 @@ func (d *driver) sendEvent(event machine.Event) {
 	})
 }
 
-// forgetEnded drops what the driver kept for a timer that has fired or a task that has ended. It adds
-// what the task had produced to the end.
+// forgetEnded drops the data of a fired timer or an ended task. It adds the partial output to the event.
 func (d *driver) forgetEnded(event *machine.Event) {
 	if event.Kind == machine.TimerFired {
 		delete(d.timers, timerID{event.Timer, event.Task, event.Fan, event.Lane})

@@ -65,8 +65,8 @@ func (d *driver) journalError(err error) error {
 	return fmt.Errorf("journal of run %s: %w", d.opts.RunID, err)
 }
 
-// takeEvent applies a received event. Events that have arrived meanwhile become durable in the same
-// commit, and are next in the queue.
+// takeEvent applies a received event. Events that arrived meanwhile share its commit and follow
+// in the queue.
 func (d *driver) takeEvent(event *machine.Event) (commands []machine.Command, at int64, err error) {
 	switch {
 	case d.durable > 0:
@@ -118,8 +118,7 @@ func (d *driver) noteSteps(at int64) error {
 	return nil
 }
 
-// brokenResult returns the result of a run whose journal failed, or nil if another driver has
-// the run.
+// brokenResult returns the result of a run whose journal failed, or nil if another driver has it.
 func (d *driver) brokenResult(err error) *Result {
 	var driven *store.DrivenError
 	if errors.As(err, &driven) {

@@ -15,8 +15,7 @@ type asking struct {
 	question string
 }
 
-// askQuestion answers a question with what was given in advance, or asks a person. Otherwise the run
-// pauses.
+// askQuestion answers a question with an answer given in advance, or asks a person.
 func (d *driver) askQuestion(ctx context.Context, q *machine.Question) {
 	if text, given := d.answers.takeAnswer(q.Target()); given {
 		value, err := q.Parse(text)

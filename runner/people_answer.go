@@ -19,10 +19,9 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// Answer answers questions of a run, all of them or none. If the run is driven, its driver
-// continues with the answers within about a second; else they are stored for the next driver.
-// The error is an *InputError if an answer is invalid or no open question asks for it (it says
-// who has answered before), store.ErrNoRun, or that the driver did not take the answers in time.
+// Answer answers questions of a run, all of them or none. A driver continues within about a
+// second; without one, the answers are stored for the next. The error is an *InputError for an
+// invalid answer or one that no open question asks for, store.ErrNoRun, or a driver's silence.
 func (r *Runner) Answer(ctx context.Context, runID string, answers []store.GivenAnswer, by string) (driven bool, err error) {
 	var other *store.DrivenError
 	for !driven && err == nil {
@@ -68,8 +67,8 @@ const (
 	offerTime = 15 * time.Second // the longest wait for a driver
 )
 
-// offer leaves answers for the driver of a run and waits until it has settled them. settled is
-// false if the run has no driver any more; the offer is withdrawn then.
+// offer leaves answers for the driver of a run and waits until it settles them. If the driver is
+// gone, it withdraws the offer and settled is false.
 func (r *Runner) offer(ctx context.Context, runID string, answers []store.GivenAnswer, by string) (settled bool, err error) {
 	var random [12]byte
 	_, _ = rand.Read(random[:]) // never fails
@@ -101,8 +100,7 @@ func (r *Runner) offer(ctx context.Context, runID string, answers []store.GivenA
 	}
 }
 
-// WhoAnswered returns a line with the last answer to a question (see view.Pending.Target), its
-// author and time, or "".
+// WhoAnswered returns a line with the last answer to a question, its author and time, or "".
 func (r *Runner) WhoAnswered(runID, target string) (string, error) {
 	d, err := r.driverOf(runID, Options{})
 	if err != nil {
@@ -159,8 +157,7 @@ func (d *driver) warnUnused(e *machine.Event) {
 	})
 }
 
-// settleOffer takes or refuses answers of other processes. It returns the first of their events,
-// which are in the journal then, or nil.
+// settleOffer settles answers of other processes. It returns the first of their stored events, or nil.
 func (d *driver) settleOffer() *machine.Event {
 	offer := d.offers[0]
 	d.offers = d.offers[1:]
@@ -183,8 +180,8 @@ func (d *driver) settleOffer() *machine.Event {
 	return &events[0]
 }
 
-// answerEvents returns the events of answers, or an *InputError with what is wrong with them. An answer
-// is for the first open question of its name that has no answer before.
+// answerEvents returns the events of answers, or an *InputError. Each answer takes the first open
+// question of its name.
 func (d *driver) answerEvents(offered []store.GivenAnswer, by string) ([]machine.Event, error) {
 	open := d.openQuestions()
 	var events []machine.Event

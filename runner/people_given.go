@@ -13,8 +13,7 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// checkAnswers returns an *InputError for answers that are invalid, or for questions that no
-// node asks or that are answered for good.
+// checkAnswers returns an *InputError for invalid answers, and for questions that are never asked again.
 func (d *driver) checkAnswers() error {
 	failed := &InputError{Problems: d.flow.checkTargets(&d.opts)}
 	open := d.openQuestions()

@@ -23,8 +23,8 @@ type record struct {
 	run   store.RunRecord
 	flow  *Flow
 	store store.Store
-	// state and head are the snapshot at which it begins; state is nil for the beginning of the
-	// run. stale says that there is a later one that this program can't read.
+	// state and head are the snapshot to begin with, if state is not nil. stale says that this
+	// program can't read a later one.
 	state *machine.State
 	head  head
 	stale bool
@@ -34,8 +34,7 @@ type record struct {
 	heard []LiveEvent
 }
 
-// head holds the data of a driver besides the machine's state. It is the first line of a
-// snapshot.
+// head holds the driver's data besides the machine's state: the first line of a snapshot.
 type head struct {
 	Started int64 `json:"started"` // Unix nanoseconds
 	Last    int64 `json:"last"`    // when the last event happened
@@ -46,8 +45,7 @@ type head struct {
 	Hidden []string `json:"hidden,omitempty"`
 }
 
-// seekLatest begins at the latest snapshot of at most so many events; any number when negative.
-// A snapshot of another version is passed over: its events are still there.
+// seekLatest seeks the latest readable snapshot of at most so many events; negative means any number.
 func (rec *record) seekLatest(most int) error {
 	for {
 		kept, err := rec.store.Snapshot(rec.id, most)
@@ -225,8 +223,7 @@ func (d *driver) replayEvent(event *machine.Event) error {
 	return d.sinkErr
 }
 
-// emitPause emits once that the run pauses, if it does. Who attends a run that waits for a slot in
-// its group gets a live event from its driver instead.
+// emitPause emits once that the run pauses. A driver emits waiting for a slot itself.
 func (d *driver) emitPause() {
 	waits := d.attends && d.state.Reason == "concurrency"
 	if d.state.Status == machine.Paused && !d.pauseTold && !waits {
@@ -243,8 +240,7 @@ func (d *driver) countPauseEvents() {
 	}
 }
 
-// recordedResult returns the result of a run that is only read. Its duration ends with the last
-// event.
+// recordedResult returns the result of a run that is only read: its duration ends with the last event.
 func (d *driver) recordedResult() *Result {
 	result := d.result()
 	result.Duration = d.elapsed(d.last)

@@ -13,8 +13,8 @@ import (
 // followPoll is the time between looks at the journal of a run that is followed.
 const followPoll = 200 * time.Millisecond
 
-// Follow passes past and future events of a run to the sink of opts until the run or ctx ends.
-// It waits for a paused run and for one without a driver. Events are those of Replay.
+// Follow passes past and future events of a run to the sink until the run or ctx ends. It waits
+// for a paused run and for one without a driver.
 func (r *Runner) Follow(ctx context.Context, runID string, opts Options) (*Result, error) {
 	d, rec, err := r.reader(runID, 0, opts)
 	if err != nil {
@@ -24,10 +24,9 @@ func (r *Runner) Follow(ctx context.Context, runID string, opts Options) (*Resul
 	return d.followRecord(ctx, rec, func(*Result) (bool, error) { return d.state.Ended(), nil })
 }
 
-// Attend is Follow until enough returns true. It is called with each result of a run that has
-// ended, pauses or has open questions, since the run may be resumed. The sink also receives live
-// events, as far as the store has them (LiveStore), but nothing of the first events of the
-// journal, whose number is from.
+// Attend is Follow until enough returns true. enough gets each result of a run that ended, pauses
+// or has questions. The sink also receives live events (LiveStore), but no events before number
+// from.
 func (r *Runner) Attend(ctx context.Context, runID string, from int, opts Options, enough func(*Result) (bool, error)) (*Result, error) {
 	d, rec, err := r.reader(runID, from, opts)
 	if err != nil {

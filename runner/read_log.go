@@ -19,9 +19,9 @@ const (
 	logPoll = 200 * time.Millisecond
 )
 
-// Logs passes the log of a run to each, in order. It also masks what became secret later. With
-// follow it goes on until the run or ctx ends, and waits for a run that pauses or crashed. What a
-// node with a secret key says comes when it has ended, since only then is known what is secret.
+// Logs passes the log of a run to each, in order, and masks what became secret later. With follow
+// it continues until the run or ctx ends. Output of a node that writes a secret key follows its
+// end.
 func (r *Runner) Logs(ctx context.Context, runID string, follow bool, each func(*store.LogChunk) error) error {
 	rec, err := r.findRecord(runID)
 	if err != nil {
@@ -57,8 +57,7 @@ type logReader struct {
 	busy map[string]bool
 }
 
-// readNew passes on new chunks. With wait it stops before chunks of busy nodes, else it leaves them
-// out.
+// readNew passes on new chunks. With wait it stops before chunks of busy nodes, else it skips them.
 func (l *logReader) readNew(wait bool) error {
 	for looked := false; ; {
 		chunks, err := l.runner.cfg.Store.Log(l.rec.run.ID, l.after, logBatch)

@@ -19,8 +19,8 @@ const (
 	recentEvents = 400 // Show passes at least so many events to a sink
 )
 
-// Show returns a run as it stands, also while it is driven elsewhere. It reads the latest part
-// of the journal, and passes it to the sink of opts. With History it reads the whole journal.
+// Show returns a run as it stands, driven or not. It passes the latest part of the journal to the
+// sink. With History it reads the whole journal.
 func (r *Runner) Show(runID string, opts Options) (*Result, error) {
 	rec, err := r.findRecord(runID)
 	if err == nil && !opts.History {
@@ -35,8 +35,8 @@ func (r *Runner) Show(runID string, opts Options) (*Result, error) {
 	return rec.replayUpTo(-1, opts)
 }
 
-// ShowAt returns a run as it was after a step; 0 is before the first. It begins to read a little
-// before the step, and passes that part to the sink of opts. With History it reads all.
+// ShowAt returns a run as it was after a step; 0 is before the first. The sink gets the events
+// shortly before. With History it reads all.
 func (r *Runner) ShowAt(runID string, step int, opts Options) (*Result, error) {
 	from := step - recentSteps
 	if opts.History {
@@ -45,11 +45,9 @@ func (r *Runner) ShowAt(runID string, step int, opts Options) (*Result, error) {
 	return r.Replay(runID, from, step, opts)
 }
 
-// Replay applies the events of a run again, executes nothing, and passes to the sink of opts
-// what happened, with the values that conditions read. Text and progress are not in a journal.
-// It begins at the latest snapshot before step from, or with the run if from is at most 1, and
-// ends after step to, or where the run stands if to is negative. If the sink returns ErrEnough,
-// it ends with that error.
+// Replay applies the events of a run again, and passes them to the sink with the values that
+// conditions read. It executes nothing. It begins at the latest snapshot before step from, and
+// ends after step to, or at the last event if to is negative. A sink ends it with ErrEnough.
 func (r *Runner) Replay(runID string, from, to int, opts Options) (*Result, error) {
 	rec, err := r.findRecordAt(runID, from)
 	if err != nil {

@@ -17,15 +17,12 @@ import (
 // walker replays a recorded run in one version of its graph.
 type walker struct {
 	*driver
-	// lenient allows a node that changed its kind: one side computes the step, the other one
-	// gave it to a task.
+	// lenient allows nodes that changed their kind, between computed and run by a task.
 	lenient bool
-	// tasks has the number of each task by its step, steps the step by the number. The same
-	// step has different numbers in two versions of a graph.
+	// tasks has the task numbers by step, steps the reverse: numbers differ between versions.
 	tasks map[string]int
 	steps map[int]string
-	// routes are the routes since the last event, unmatched all that the other walk has not
-	// taken yet.
+	// routes are those of the last event, unmatched those that the other walker lacks.
 	routes, unmatched []route
 	ran               map[string]bool // paths of nodes
 }
@@ -52,9 +49,9 @@ func (rec *record) newWalker(flow *Flow) (*walker, error) {
 	return &walker{driver: d, tasks: map[string]int{}, steps: map[int]string{}, ran: map[string]bool{}}, nil
 }
 
-// Verify replays a recorded run, in its own graph or in another flow, and executes nothing.
-// Another flow gets the recorded outputs and answers. It returns the first divergence, or
-// nil, and the result up to there.
+// Verify replays a recorded run in its own graph or another flow, and executes nothing. Another
+// flow gets the recorded outputs and answers. It returns the first divergence, or nil, and the
+// result up to there.
 func (r *Runner) Verify(runID string, other *Flow) (*Result, *view.Divergence, error) {
 	rec, err := r.findRecord(runID)
 	if err != nil {
@@ -92,8 +89,8 @@ type comparison struct {
 	after      int     // events after the divergence
 }
 
-// compareWith replays the record in its own flow and in another one, which may be nil. After
-// the first divergence only its own flow goes on.
+// compareWith replays the record in its own flow and in another one, if any, until they diverge.
+// Its own flow continues to the end.
 func (rec *record) compareWith(other *Flow, lenient bool) (*comparison, error) {
 	then, err := rec.newWalker(rec.flow)
 	c := &comparison{then: then, now: then}
@@ -184,8 +181,7 @@ func advanceBoth(then, now *walker, event *machine.Event) (*view.Divergence, err
 	return compareRoutes(then, now), nil
 }
 
-// endComputedSteps ends the tasks of steps that the machine computed in the record, with
-// the recorded results.
+// endComputedSteps ends the tasks of steps that the recorded machine computed, with its results.
 func (w *walker) endComputedSteps(then *walker, event *machine.Event) error {
 	routes := w.routes
 	for _, n := range slices.Clone(then.state.Notes()) {
@@ -222,8 +218,7 @@ func unreachedStep(then, now *walker, step string) *view.Divergence {
 	return d
 }
 
-// compareRoutes returns the first step that leads elsewhere now, or nil. Branches may end
-// in another order.
+// compareRoutes returns the first step that leads elsewhere now, or nil. Branches may end in any order.
 func compareRoutes(then, now *walker) *view.Divergence {
 	then.unmatched, now.unmatched = append(then.unmatched, then.routes...), append(now.unmatched, now.routes...)
 	for i := 0; i < len(then.unmatched); {
@@ -288,8 +283,7 @@ func compareEnds(then, now *walker) *view.Divergence {
 	return d
 }
 
-// nodesNeverRun returns the nodes that follow a divergence now and that the record never
-// ran.
+// nodesNeverRun returns the nodes after a divergence that the record never ran.
 func nodesNeverRun(then, now *walker, d *view.Divergence) []string {
 	var out []string
 	for _, name := range d.Now {

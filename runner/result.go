@@ -27,8 +27,7 @@ type Result struct {
 	MaxSteps int `json:"max_steps"`
 	// MaxStateBytes is the limit in force for the state.
 	MaxStateBytes int `json:"-"`
-	// Path lists node executions by rank and, inside one rank, in declaration order of the
-	// branches.
+	// Path lists node executions by rank, then in declaration order of the branches.
 	Path []string `json:"path"`
 	// State holds every declared key that has a value; secret keys are masked.
 	State  map[string]any   `json:"state"`
@@ -55,8 +54,8 @@ type Result struct {
 	History   []view.HistoryRecord `json:"history,omitempty"`
 }
 
-// ExitCode returns the exit code of a program that ran this: 0 completed, 1 failed, 4 stuck,
-// 5 limit, 10 paused, 130 cancelled. With strict, a run that did not end clean has failed.
+// ExitCode returns 0 for completed, 1 failed, 4 stuck, 5 limit, 10 paused, 130 cancelled. With
+// strict, only a clean run returns 0.
 func (r *Result) ExitCode(strict bool) int {
 	switch r.Status {
 	case machine.Completed:
@@ -149,8 +148,7 @@ func (d *driver) finallyResults() []view.FinallyResult {
 	return out
 }
 
-// elapsed returns how long the run has been working or in wait nodes, up to a Unix time in
-// nanoseconds.
+// elapsed returns the run's working and waiting time up to a Unix time in nanoseconds.
 func (d *driver) elapsed(at int64) view.Milliseconds {
 	idle := d.state.Undriven()
 	if d.state.Idle || d.state.Ended() {

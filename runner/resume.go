@@ -12,20 +12,17 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// lostNumbers is the gap that a crash leaves in the numbers of events. It is unknown how many the
-// driver emitted after its last durable event.
+// lostNumbers is the gap after a crash in event numbers, since the last ones are unknown.
 const lostNumbers = 1_000_000
 
-// Resume continues a run that is paused, or that a crash, a cancellation, a failure or a limit
-// has ended, in the graph with which it was started. Finished tasks do not run again; unfinished
-// ones do, as the same attempt. Of a completed run nothing is executed. Errors are those of Run,
-// store.ErrNoRun, and *store.DrivenError while another driver has the run.
+// Resume continues a run that paused, crashed or ended without completing, in its own graph.
+// Unfinished tasks run again as the same attempt. A completed run executes nothing. Errors are
+// those of Run, store.ErrNoRun, and *store.DrivenError while another driver has the run.
 func (r *Runner) Resume(ctx context.Context, runID string, opts Options) (*Result, error) {
 	return r.withJournal(ctx, runID, openTries, func(journal store.Journal) (*Result, error) { return r.resumeRun(ctx, runID, opts, journal) })
 }
 
-// openTries is how often Resume tries to open a journal, every 20 ms. A process that stores an
-// answer closes it soon.
+// openTries bounds the attempts to open a journal, every 20 ms: an answering process closes it soon.
 const openTries = 50
 
 // withJournal opens the journal of a run for do.

@@ -18,8 +18,7 @@ func requestEvent(r store.Request, at int64) machine.Event {
 	return machine.Event{Kind: machine.PauseAsked, At: at}
 }
 
-// forwardRequests forwards pause and cancel requests and answers from other processes to
-// the driver, until the run has ended.
+// forwardRequests forwards other processes' requests and answers to the driver until the run ends.
 func (d *driver) forwardRequests() {
 	if d.journal == nil {
 		return
@@ -50,9 +49,9 @@ func (d *driver) sendOffer(offer store.Offer) {
 	})
 }
 
-// Cancel cancels a run without a driver. Its nodes of finally run here. It can be resumed. A run
-// that has ended stays as it is. The error is store.ErrNoRun, or a *store.DrivenError while a
-// driver has the run; see Store.Ask.
+// Cancel cancels a run without a driver, and runs its finally nodes here. A run that has ended
+// does not change. The error is store.ErrNoRun, or a *store.DrivenError while a driver has the
+// run.
 func (r *Runner) Cancel(runID string) (*Result, error) {
 	return r.withJournal(context.Background(), runID, 0, func(journal store.Journal) (*Result, error) { return r.cancelRun(runID, journal) })
 }

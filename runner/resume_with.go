@@ -47,9 +47,10 @@ func (e *MisfitError) Error() string {
 	return text
 }
 
-// ResumeWith resumes a run with another version of its graph, which is stored with the run. With
-// the recorded outputs and answers, that version must take every step that the run has taken,
-// and the values of the state must fit. Otherwise the error is a *MisfitError, and nothing changes. A completed run can't be resumed.
+// ResumeWith resumes a run with another version of its graph, which replaces the stored one. With
+// the recorded outputs and answers, that version must take the same steps, and the state must
+// fit. Otherwise the error is a *MisfitError, and nothing changes. A completed run can't be
+// resumed.
 func (r *Runner) ResumeWith(ctx context.Context, runID string, g *spec.Graph, opts Options) (*Result, error) {
 	flow, err := r.Prepare(g)
 	if err != nil {

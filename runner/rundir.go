@@ -28,8 +28,7 @@ func newFolder(kept store.Store, runID string) *folder {
 	return &folder{}
 }
 
-// tasksDir returns where programs of a run leave marks while they run, or "" for a temporary
-// folder.
+// tasksDir returns the folder for the marks of running programs, or "" for a temporary one.
 func tasksDir(kept store.Store, runID string) string {
 	if places, ok := kept.(store.FolderStore); ok {
 		return places.RunDir(runID) + ".tasks"

@@ -82,36 +82,33 @@ type Config struct {
 	// Load reads the file of a subgraph or of a text; nil reads regular files of at most 16 MiB.
 	Load  func(path string) ([]byte, error)
 	Owner string // names this driver while it resumes a run
-	// Rewrite replaces a graph before it is prepared, so that tests can stub its nodes. path
-	// is the node that runs the graph, empty for the outermost one. It must not change g, and
-	// must return the same graph each time.
+	// Rewrite replaces the graph of the node at a path before it is prepared, for tests with
+	// stubs. path is "" for the outermost graph. It must not modify g, and always return the same
+	// graph.
 	Rewrite func(path string, g *spec.Graph) *spec.Graph
-	// Secrets returns the secrets of a graph by name, for runs without Options.Secrets; nil
-	// reads them as the graph says.
+	// Secrets returns the secrets of a graph by name, unless Options.Secrets does; nil reads them.
 	Secrets func(g *spec.Graph) map[string]any
 	// Notifier sends notifications of questions and of the ends of runs; nil for none.
 	Notifier *Notifier
-	// Watch receives the events of every run that the Runner drives, before Options.Sink.
-	// Its errors do not matter to the run.
+	// Watch receives the events of every driven run before Options.Sink. Its errors are ignored.
 	Watch Sink
 	// Hooks are called around every node that a handler runs.
 	Hooks Hooks
 	// NodeHooks are called for one node (by id), before Hooks.
 	NodeHooks map[string]Hooks
-	// Host drives the runs inside of another engine and is their clock, unless it is nil.
-	// Handlers, the Decider and hooks after a node are not called then.
+	// Host drives the runs inside another engine and is their clock, or is nil. Handlers, the
+	// Decider and hooks after a node are not called then.
 	Host Host
 }
 
-// Options are the settings of one run. The zero value takes all from the graph. Their JSON
-// has the settings that another process can use.
+// Options are the settings of one run. The zero value takes all from the graph. Their JSON is for
+// other processes.
 type Options struct {
 	// RunID identifies the run; empty for a new id.
 	RunID string
 	// Input holds the input by state key, as plain data.
 	Input map[string]any
-	// MaxSteps, Timeout, MaxConcurrency and MaxStateBytes replace the limits of the graph
-	// unless they are 0.
+	// MaxSteps, Timeout, MaxConcurrency and MaxStateBytes replace the graph's limits unless 0.
 	MaxSteps       int
 	MaxStateBytes  int
 	Timeout        time.Duration
@@ -120,43 +117,37 @@ type Options struct {
 	Goal string
 	// Sink receives the events; nil for none.
 	Sink Sink `json:"-"`
-	// Warn receives each warning with the node that gives it (outer/inner in a subgraph), one
-	// at a time, with or without a Sink.
+	// Warn receives each warning and its node (outer/inner in a subgraph), one at a time.
 	Warn    func(node, message string) `json:"-"`
 	History bool                       // the Result has a record of every node execution
 	Labels  map[string]string          // stored with the run
-	// Session names the session that the run shares state keys and the conversation with. A
-	// fork has none; a resumed run keeps its own.
+	// Session names the session whose state and conversation the run continues. A fork has none;
+	// a resumed run keeps its own.
 	Session string
 	taken   taken
 	looks   bool // the run is only read: no program is called for a secret
-	// Answers are given in advance, as in store.GivenAnswer, by target (see
-	// view.Pending.Target) and in order. Those for a node with an `each`, without an index, go
-	// to its elements in order.
+	// Answers are given in advance by target (see view.Pending.Target), in order. Those for a
+	// node with an `each`, without an index, go to its elements in order.
 	Answers map[string][]string
-	// Heard receives the latest line of a program or a model, with secrets masked, at most ten
-	// times a second for each stream. Several goroutines call it, perhaps once after the run.
+	// Heard receives the latest masked line of each program or model, at most ten times a second.
+	// It must be safe for concurrent use, and may be called once after the run.
 	Heard func(line store.LogChunk) `json:"-"`
 	// By says who gives the Answers, and the answers of Ask.
 	By string
-	// Ask asks a person; nil pauses the run instead. It is called by several goroutines and
-	// returns when ctx ends. After an invalid answer it is called again, with the problem.
+	// Ask asks a person, until ctx ends; nil pauses the run instead. It must be safe for
+	// concurrent use. After an invalid answer it is called again, with the problem.
 	Ask func(ctx context.Context, question view.Pending, problem string) (answer string, err error) `json:"-"`
-	// PauseBefore and PauseAfter name nodes with breakpoints besides those of the graph,
-	// outer/inner in a subgraph.
+	// PauseBefore and PauseAfter name further nodes with breakpoints (outer/inner in a subgraph).
 	PauseBefore []string
 	PauseAfter  []string
-	// Models replace the models of the graph and its subgraphs, by role. Paths of scripts are
-	// relative to Dir.
+	// Models replace the graph's models by role. Paths of scripts are relative to Dir.
 	Models map[string]string
 	// ModelParams set parameters of model nodes: temperature, max_tokens, model and so on.
 	ModelParams []handler.ModelParam
-	// Park ends the drive of a run that only waits (for time, or for people with a time
-	// limit) for longer than this. The Result is paused, with the reason "wait" and Due. With
-	// 0 the driver waits.
+	// Park pauses a run that only waits for longer than this, for time or an answer's timeout.
+	// The Result has the reason "wait" and Due. With 0 the driver waits.
 	Park time.Duration
-	// Rush ends waits and the delays of retries at once, for a run whose answers are known.
-	// Tasks and time limits take their time.
+	// Rush ends waits and retry delays at once, for a run whose answers are known.
 	Rush bool
 	// Clock is the clock of the run. The default is the clock of the Runner.
 	Clock Clock `json:"-"`
@@ -221,11 +212,10 @@ func New(cfg Config) (*Runner, error) {
 // Kinds returns the kinds to parse files with: spec.Options{Kinds: r.Kinds()}.
 func (r *Runner) Kinds() []spec.Kind { return r.kinds }
 
-// Run prepares and runs a graph to its end, a pause or a limit. A run that failed, got stuck
-// or hit a limit is a Result, not an error. Without a Result, an error means that nothing ran:
-// *InputError for bad input, *InvalidError for a bad graph. With a Result, the tool itself
-// failed on the way (a Sink or a Store); its status is failed and its reason store. When ctx
-// ends, running nodes are cancelled and the Result is cancelled.
+// Run prepares and runs a graph to its end, a pause or a limit. A run that failed, got stuck or
+// hit a limit is a Result, not an error. Without a Result nothing ran: the error is an
+// *InputError, an *InvalidError or the store's. With a Result, a Sink or the Store failed; its
+// reason is store. When ctx ends, the run is cancelled.
 func (r *Runner) Run(ctx context.Context, g *spec.Graph, opts Options) (*Result, error) {
 	flow, err := r.Prepare(g)
 	if err != nil {

@@ -75,8 +75,7 @@ func whyMisfit(key *spec.StateKey, value any) string {
 	return ""
 }
 
-// saveSession stores what the run leaves to its session, if it has ended. at is the time of its
-// end in Unix nanoseconds.
+// saveSession saves the session of a run that has ended, at a Unix time in nanoseconds.
 func (d *driver) saveSession(at int64) error {
 	kept := d.flow.runner.cfg.Store
 	if d.opts.Session == "" || kept == nil || !d.state.Ended() {

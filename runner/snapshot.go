@@ -21,15 +21,14 @@ const stepCost = 64
 type saving struct {
 	from  int  // bytes of events before the state is written
 	stale bool // the state is written at once
-	// first is the size of the first event of the run, which has the input and is as good as a
-	// snapshot. fresh says that it is not known yet.
+	// first is the size of the run's first event, which is as good as a snapshot. fresh says that
+	// it is not known yet.
 	first int
 	fresh bool
 	count int // steps of the last snapshot
 }
 
-// keepSnapshot writes the state if it is smaller than the events since the last snapshot. A
-// larger state is dropped.
+// keepSnapshot writes the state unless it is larger than the events since the last snapshot.
 func (d *driver) keepSnapshot() error {
 	if d.durable > 0 {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// startTask runs a handler in a goroutine of its own. Its context is not the run's: only
-// the machine cancels tasks, so that every cancellation is an event.
+// startTask runs a handler in a goroutine. Its context is not the run's: only the machine cancels
+// tasks, so that every cancellation is an event.
 func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	id, work, limit := c.Task, c.Work, d.state.ValueLimit(c.Task)
 	d.places[id] = work.Place
@@ -86,8 +86,7 @@ func (d *driver) dirOf(plan *machine.Plan) string {
 	return filepath.Dir(plan.Graph.File.Name)
 }
 
-// nodePath returns the path of a node without the elements and calls on the way:
-// outer/inner.
+// nodePath returns the path of a node without elements and calls: outer/inner.
 func nodePath(p *machine.Place) string { return withoutElements(p.Path()) }
 
 // withoutElements drops the elements and calls from a path: outer[1]/inner is outer/inner.
@@ -104,8 +103,7 @@ func withoutElements(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// placePath returns the path of a task with the elements and calls on the way, its own
-// element too unless index is -1.
+// placePath returns the path of a task with elements and calls, its own too unless index is -1.
 func placePath(p *machine.Place, index int) string {
 	if index < 0 {
 		return p.Path()
@@ -113,8 +111,8 @@ func placePath(p *machine.Place, index int) string {
 	return p.Path() + "[" + strconv.Itoa(index) + "]"
 }
 
-// runAttempt runs a handler once and turns whatever it does into an event. The event has no
-// kind if the host has to do the work.
+// runAttempt runs a handler once and returns its end as an event, without a kind if the host has
+// to do the work.
 func (d *driver) runAttempt(ctx context.Context, task *Task, handler Handler) machine.Event {
 	var failed error
 	a := task.Try(ctx, HandlerFunc(func(ctx context.Context, task *Task) (output any, err error) {

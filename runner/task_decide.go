@@ -10,8 +10,7 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// startDecision asks the decider; without one the decision fails, and the machine takes the
-// fallback edge.
+// startDecision asks the decider. Without one the decision fails, for the fallback edge.
 func (d *driver) startDecision(ctx context.Context, c *machine.Command) {
 	id, choice, limit := c.Task, *c.Choice, d.state.ValueLimit(c.Task)
 	d.places[id] = choice.Place

@@ -38,8 +38,8 @@ type graphCalls struct {
 	waiting int
 }
 
-// addCounts changes the number of calls that wait or run. It returns how many more parts of the
-// attempt there are.
+// addCounts adds to the numbers of waiting and running calls. It returns the change of the
+// attempt's parallel parts.
 func (c *graphCalls) addCounts(waiting, running int) (parts int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -48,8 +48,7 @@ func (c *graphCalls) addCounts(waiting, running int) (parts int) {
 	return max(c.running, 1) - before
 }
 
-// allWait reports whether all calls of an attempt wait for graphs. It is false for nil, which
-// calls none.
+// allWait reports whether all calls of an attempt wait for graphs; false for nil.
 func (c *graphCalls) allWait() bool {
 	if c == nil {
 		return false

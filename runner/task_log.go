@@ -13,8 +13,7 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// connectOutput makes a task report to the driver and write to the log of the run. end closes what the
-// task opened.
+// connectOutput connects a task's output to the driver and the log. end closes what the task opened.
 func (d *driver) connectOutput(task *Task, id machine.TaskID) (end func()) {
 	task.Emit = func(said Said) { d.sendSaid(id, said) }
 	return logTo(d.log, task, d.flow.tree.Confides(task.Graph, lastNode(task.Node)))
@@ -39,8 +38,8 @@ func logTo(log *runlog.Log, task *Task, quiet bool) (end func()) {
 	return text.End
 }
 
-// LogTask makes a task that a host executes store its logs with a keeper, every so often, with
-// secrets masked. close stores the rest. See [store.Store] for AppendLog.
+// LogTask stores the log of a hosted task with a keeper at intervals, with secrets masked. close
+// stores the rest.
 func LogTask(task *Task, keeper runlog.Keeper, every time.Duration, secrets []string) (close func()) {
 	hidden := &mask.Masker{}
 	for _, text := range secrets {

@@ -47,8 +47,8 @@ func (k *desk) Sleep(ctx context.Context, d time.Duration) error {
 // Now is the time of the run.
 func (k *desk) Now() time.Time { return time.Unix(0, k.driver.now()) }
 
-// paramsOf returns the parameters that the caller set for a node. The last one counts, and one
-// for the node more than one for all.
+// paramsOf returns the caller's parameters for a node. Its own override those for all nodes; the
+// last one counts.
 func paramsOf(params []handler.ModelParam, path string) map[string]any {
 	all, own := map[string]any{}, map[string]any{} // by key
 	for _, p := range params {

@@ -145,8 +145,8 @@ func (e *Event) setPlace(p *machine.Place, index int) {
 	}
 }
 
-// maskPiece masks a piece of a text and holds back an end that may begin a secret. It reports
-// whether there is something to emit.
+// maskPiece masks a piece of text and keeps an end that may begin a secret. It reports whether
+// there is something to emit.
 func (d *driver) maskPiece(task machine.TaskID, said *Said) bool {
 	shown, rest := d.mask.Chunk(d.tails[task] + said.Text)
 	if said.Final || said.Broken {
@@ -159,8 +159,7 @@ func (d *driver) maskPiece(task machine.TaskID, said *Said) bool {
 	return shown != "" || said.Final || said.Broken
 }
 
-// emitTail ends the text of a node that has ended without a final piece. It emits the end of
-// the text that was held back.
+// emitTail emits the text that was held back from a node that ended without a final piece.
 func (d *driver) emitTail(task machine.TaskID) {
 	if rest, open := d.tails[task]; open {
 		delete(d.tails, task)
@@ -168,8 +167,8 @@ func (d *driver) emitTail(task machine.TaskID) {
 	}
 }
 
-// emitNotes emits the notes about the last event. If nobody listens, it counts them, so that event
-// numbers do not depend on listeners.
+// emitNotes emits the notes about the last event, or only counts them if nobody listens, so that
+// event numbers stay the same.
 func (d *driver) emitNotes(at int64) {
 	if !d.listens() {
 		d.seq += int64(d.state.NoteCount())

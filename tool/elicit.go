@@ -22,8 +22,8 @@ const Declined = "decline"
 // errAsked ends a call whose server waits for an answer.
 var errAsked = errors.New("a person must answer first")
 
-// asking assigns a server's questions to its calls. Older servers don't name the call: a
-// question waits until every call in flight asks one.
+// asking assigns a server's questions to its calls. Older servers don't name the call: their
+// questions wait until every call in flight asks one.
 type asking struct {
 	mu    sync.Mutex
 	moved *sync.Cond
@@ -104,8 +104,7 @@ func (a *asking) answerQuestion(ctx context.Context, req *mcp.ElicitRequest) (*m
 	return &mcp.ElicitResult{Action: "accept", Content: fields}, nil
 }
 
-// answerForm returns the schema of an answer. An invalid schema becomes any object, which the
-// server checks.
+// answerForm returns the schema of an answer: any object if the server's is invalid.
 func answerForm(asked any) map[string]any {
 	plain, _ := eval.Canonical(asked)
 	form, _ := plain.(map[string]any)
@@ -121,8 +120,7 @@ func answerForm(asked any) map[string]any {
 	return form
 }
 
-// awaitSender waits until as many questions are open as calls are in flight, and returns the
-// first call without a question, or nil.
+// awaitSender waits until every call in flight asks, and returns one without a question, or nil.
 func (a *asking) awaitSender(ctx context.Context) *askedCall {
 	stop := context.AfterFunc(ctx, func() {
 		a.mu.Lock()

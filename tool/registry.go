@@ -1,9 +1,8 @@
 // The registry: declarations by name, calls, and the interface to what makes them.
 
-// Package tool calls the tools of a graph file: programs, graphs, and those of servers that
-// speak the Model Context Protocol. It finds a tool by its name, holds callers to their
-// list, checks arguments against the tool's schema before anything runs, and keeps servers
-// for as long as the Registry lives. An Actor runs programs and graphs.
+// Package tool calls the tools of a graph file: programs, graphs, and those of servers that speak
+// the Model Context Protocol. It enforces allow-lists, checks arguments against schemas, and runs
+// servers as long as the Registry lives. An Actor runs programs and graphs.
 package tool
 
 import (
@@ -32,8 +31,7 @@ type Registry struct {
 	names []string // sorted
 }
 
-// New returns a registry of evaluated declarations by name. It starts nothing. The error
-// says which declaration is wrong.
+// New returns a registry of evaluated declarations by name. It starts no servers.
 func New(decls map[string]any, opts Options) (*Registry, error) {
 	opts.Grace = cmp.Or(opts.Grace, 5*time.Second)
 	opts.DiscoverTime = cmp.Or(opts.DiscoverTime, 3*time.Second)
@@ -63,8 +61,7 @@ func (r *Registry) Close() error {
 // Names returns the names of all declared tools, the list that allows every tool.
 func (r *Registry) Names() []string { return r.names }
 
-// Tools lists the tools that names allow, in the order of the names and of the servers.
-// It starts the servers of these names.
+// Tools lists the allowed tools in the order of names and servers. It starts the servers.
 func (r *Registry) Tools(ctx context.Context, actor Actor, allowed []string) ([]Tool, error) {
 	var out []Tool
 	lists := r.listServers(ctx, actor, allowed)
@@ -106,8 +103,7 @@ type listing struct {
 	err   error
 }
 
-// listServers lists the tools of all servers of an allow-list at once, since each may have
-// to start first.
+// listServers lists the tools of an allow-list's servers in parallel: each may have to start.
 func (r *Registry) listServers(ctx context.Context, actor Actor, allowed []string) map[*server]*listing {
 	out := map[*server]*listing{}
 	var group sync.WaitGroup
@@ -127,8 +123,7 @@ func (r *Registry) listServers(ctx context.Context, actor Actor, allowed []strin
 // All as a member stands for every tool of a server.
 const All = "*"
 
-// Find returns the declaration for a name of an allow-list or call, nil if there is none.
-// member is the server's tool, or All.
+// Find returns the declaration for a name, or nil, and the server's tool, or All.
 func (r *Registry) Find(name string) (decl *Declared, member string) {
 	if decl := r.decls[name]; decl != nil {
 		return decl, All
@@ -152,8 +147,7 @@ func permits(allowed []string, name string) bool {
 	})
 }
 
-// Call makes one call for a node that may call some names. The error is an *Error or
-// ctx's.
+// Call makes one call for a node with an allow-list. The error is an *Error or ctx's.
 func (r *Registry) Call(ctx context.Context, actor Actor, allowed []string, call Call) (any, error) {
 	if !permits(allowed, call.Name) {
 		return nil, &Error{Message: fmt.Sprintf("tool %q may not be called here; %s", call.Name, joinNames("allowed are", allowed)), NotMade: true}
@@ -205,23 +199,21 @@ func unknownMember(server, member string, tools []member) error {
 	return &Error{Message: fmt.Sprintf("server %q has no tool %q; %s", server, member, joinNames("its tools are", names))}
 }
 
-// Tool describes a tool to models; its Parameters are never nil. Calls use its name,
-// "add" or "server.add".
+// Tool describes a tool to models, with Parameters. Calls use its name: "add" or "server.add".
 type Tool = model.Tool
 
 // Actor runs programs and graphs for the task that calls a tool. Results are plain data.
 type Actor interface {
-	// Exec runs the program of a tool, which reads args on stdin. config has the keys of an
-	// exec node.
+	// Exec runs a tool's program, with args on stdin. config has the keys of an exec node.
 	Exec(ctx context.Context, tool string, config, args map[string]any) (any, error)
 	Graph(ctx context.Context, file string, args map[string]any) (any, error)
 	// StandIn answers a call in place of its tool; handled is false to make the call.
 	StandIn(ctx context.Context) (result any, handled bool, err error)
 	// Warn warns the person who runs the graph.
 	Warn(message string)
-	// Ask puts a server's question during a call to a person. If there is no answer yet
-	// the call ends with an error, and is made again later. schema describes an object;
-	// nil allows any answer. The answer is such an object or Declined.
+	// Ask puts a server's question to a person. Without an answer yet, the call ends with an
+	// error and is made again later. schema describes an object, or is nil. The answer is such an
+	// object or Declined.
 	Ask(tool, message string, schema map[string]any) (answer any, answered bool)
 	// TraceParent returns the W3C traceparent for a server's `_meta`, or "".
 	TraceParent() string
@@ -232,14 +224,12 @@ type Actor interface {
 // Call is one call. Its ID is not read.
 type Call = model.ToolCall
 
-// Error is a failed call: the tool failed, is unknown or not allowed, or its arguments
-// are wrong. Models read the message too.
+// Error is a failed call, for example of an unknown tool. Models read the message, too.
 type Error struct {
 	Message string
 	// Kind is the failure kind of a program or graph; "" means tool.
 	Kind string
-	// NotMade says that the call is not allowed or has wrong arguments: a retry is
-	// pointless.
+	// NotMade says that the call is not allowed or has wrong arguments: a retry is pointless.
 	NotMade bool
 	// Details hold more, such as exit_code.
 	Details map[string]any
@@ -254,8 +244,8 @@ type Options struct {
 	Dir string
 	// Grace is how long a server may take to end before it is killed; 0 means 5 s.
 	Grace time.Duration
-	// DiscoverTime is how long a server may take to name its version of the protocol
-	// before it counts as an older one; 0 means 3 s.
+	// DiscoverTime is how long a server may take to name its protocol version, else it is an old
+	// one; 0 means 3 s.
 	DiscoverTime time.Duration
 	// Kill ends all graces when it is closed.
 	Kill <-chan struct{}
@@ -269,8 +259,7 @@ type Options struct {
 	RunDir func() (string, error)
 }
 
-// Declared is an entry of `tools`. Exactly one of Exec, Graph and server is set. All methods
-// of a nil *Declared work, for a tool that is not declared.
+// Declared is an entry of `tools`. One of Exec, Graph and server is set. A nil *Declared is valid.
 type Declared struct {
 	Name        string
 	Description string         `key:"description"`
@@ -374,8 +363,8 @@ func (d *Declared) Tool() Tool {
 	return Tool{Name: d.Name, Description: d.Description, Parameters: d.Parameters}
 }
 
-// Again reports whether a call that has failed so many times is made again, and its
-// delay, by the first retry block for failures of its kind.
+// Again reports whether a call is made again after so many failures, and its delay, by the first
+// retry block for this kind.
 func (d *Declared) Again(failed *Error, times int) (delay time.Duration, attempts int, again bool) {
 	if d == nil {
 		return 0, 0, false
@@ -406,9 +395,8 @@ func (b *retry) holdsFor(name, kind string, failed *Error, times int) bool {
 // maxResult is the default of max_result.
 const maxResult = 256 << 10
 
-// Fit returns a result for a model: the value, or the beginning of its text if it is
-// larger than max_result, with a line that says so. In a list of parts it cuts each text,
-// since a cut would break other parts.
+// Fit returns a result for a model. It cuts a text longer than max_result, and says so. In a list
+// of parts it cuts each text, since a cut would break other parts.
 func (d *Declared) Fit(result any) any {
 	limit := maxResult
 	if d != nil {

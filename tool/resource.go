@@ -15,8 +15,7 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// Fetch asks a server for a resource by its URI, or for a prompt by its name with args, as
-// parts: {text}, {image}, {audio}, {file}. The error is an *Error or ctx's.
+// Fetch returns a server's resource, or a prompt with args, as parts. The error is an *Error or ctx's.
 func (r *Registry) Fetch(ctx context.Context, actor Actor, kind, name, of string, args map[string]string) (parts []any, err error) {
 	what := fmt.Sprintf("%s %q", kind, of)
 	decl := r.decls[name]
@@ -51,8 +50,7 @@ func fetchResource(ctx context.Context, session *mcp.ClientSession, uri string, 
 	return parts, nil
 }
 
-// fetchPrompt returns the messages of a prompt. A text names each speaker other than the
-// user.
+// fetchPrompt returns the messages of a prompt. Texts name the speakers other than the user.
 func fetchPrompt(ctx context.Context, session *mcp.ClientSession, name string, args map[string]string) (parts []any, err error) {
 	result, err := session.GetPrompt(ctx, &mcp.GetPromptParams{Name: name, Arguments: args})
 	if err != nil {
@@ -75,8 +73,7 @@ type Offer struct {
 	Kind, Name, Description string
 }
 
-// Offers lists the resources and prompts of a server; none for other tools. The error is an
-// *Error or ctx's.
+// Offers lists the resources and prompts of a server. The error is an *Error or ctx's.
 func (r *Registry) Offers(ctx context.Context, actor Actor, name string) ([]Offer, error) {
 	decl := r.decls[name]
 	if !decl.IsServer() {
@@ -117,8 +114,8 @@ func (r *Registry) serverNames() []string {
 	return out
 }
 
-// answerContent returns an answer as structured content, as text, or as a list of parts with
-// data URIs if there are others than text: their texts repeat the structured content.
+// answerContent returns an answer as parts with data URIs if there is more than text, else as
+// structured content or text.
 func answerContent(answer *mcp.CallToolResult) (any, error) {
 	parts := convertContents(answer.Content)
 	var texts []string

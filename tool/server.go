@@ -24,8 +24,7 @@ import (
 	"github.com/graphrun/graphrun/internal/schema"
 )
 
-// maxStarts bounds the starts of a server in a run: one that dies again is broken, and
-// starting it for every call would hide that.
+// maxStarts bounds the starts of a server in a run: one that dies twice is broken.
 const maxStarts = 2
 
 // startTime bounds a start until the server has listed its tools.
@@ -93,8 +92,7 @@ func (s *server) listTools(ctx context.Context, actor Actor) ([]member, error) {
 	return *l.members.Load(), nil
 }
 
-// callTool calls one of the server's tools. It repeats a call during which the server died
-// only if that does no harm.
+// callTool calls a tool. It repeats a call during which the server died only if that is harmless.
 func (s *server) callTool(ctx context.Context, actor Actor, name string, call Call) (result any, err error) {
 	full := s.name + "." + name
 	err = s.useLink(ctx, actor, fmt.Sprintf("during the call of %q", name), func(l *link) (repeatable bool, err error) {
@@ -135,8 +133,8 @@ func (s *server) callTool(ctx context.Context, actor Actor, name string, call Ca
 	return result, err
 }
 
-// useLink asks the server, and once more if it dies meanwhile and repeating does no harm. Errors
-// other than an *Error mean that it died; when names the request in the message.
+// useLink calls ask, and once more if the server died and repeating is harmless. Errors other
+// than an *Error mean that it died; when is for the message.
 func (s *server) useLink(ctx context.Context, actor Actor, when string, ask func(*link) (repeatable bool, err error)) error {
 	for first := true; ; first = false {
 		l, err := s.ensureLink(ctx, actor)
@@ -233,8 +231,7 @@ func (l *link) refreshTools(ctx context.Context) error {
 	return nil
 }
 
-// dropLink discards a connection that a call found lost, unless another call did, and returns why
-// the last connection ended.
+// dropLink discards a lost connection, unless another call did. It returns why it ended.
 func (s *server) dropLink(ctx context.Context, actor Actor, l *link, cause error) string {
 	if s.takeTurn(ctx) != nil {
 		return "the call was given up"
@@ -276,8 +273,7 @@ type progress struct {
 	made  atomic.Int64
 }
 
-// lateCalls is how many calls later one is forgotten: notifications may come after its
-// result.
+// lateCalls is how long notifications may be late, in calls.
 const lateCalls = 100
 
 // beginCall returns a token. hear receives its notifications.
@@ -296,8 +292,7 @@ func (p *progress) deliver(_ context.Context, req *mcp.ProgressNotificationClien
 	}
 }
 
-// connectInTime starts the server and lists its tools. The connection outlives ctx, which bounds
-// the start.
+// connectInTime connects to the server. ctx bounds the start, but not the connection.
 func (s *server) connectInTime(ctx context.Context) (*link, error) {
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	starting, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("it was not ready after %s", startTime))
@@ -375,8 +370,7 @@ func (s *server) openLink(ctx context.Context) (*link, error) {
 	return l, nil
 }
 
-// boundDiscovery bounds the first request, which older servers may not answer: the client
-// then falls back to their protocol.
+// boundDiscovery bounds the first request: older servers may not answer it.
 func boundDiscovery(limit time.Duration) mcp.Middleware {
 	return func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
@@ -438,12 +432,10 @@ func (t withHeaders) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.next.RoundTrip(req)
 }
 
-// listenTime bounds the wait for the server's stream at the start of a session: many
-// servers answer only with their first event.
+// listenTime bounds the wait for the server's stream: many answer only with their first event.
 const listenTime = 100 * time.Millisecond
 
-// listening hides failures of the stream for a server's own messages: it is optional, and
-// many servers end it when it is idle, which would end the session.
+// listening hides failures of a server's optional own stream, which would end the session.
 type listening struct{ next http.RoundTripper }
 
 // RoundTrip opens the stream for a GET request.
@@ -465,8 +457,7 @@ func (l listening) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// copyStream copies the stream until the session ends. It closes answered at the server's
-// answer.
+// copyStream copies the stream until the session ends, and closes answered at its start.
 func (l listening) copyStream(req *http.Request, in *io.PipeWriter, answered chan struct{}) {
 	defer func() { _ = in.CloseWithError(context.Canceled) }()
 	resp, err := l.next.RoundTrip(req)

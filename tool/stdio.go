@@ -61,8 +61,7 @@ func (s *server) startProgram() (*program, error) {
 		p.mark.Close()
 		return nil, err
 	}
-	// Not StdoutPipe, which closes the pipe at the program's end with unread
-	// data in it.
+	// Not StdoutPipe, which closes the pipe with unread data in it.
 	stdout, child, err := os.Pipe()
 	if err != nil {
 		p.mark.Close()
@@ -92,8 +91,7 @@ func (s *server) environment(dir string) ([]string, error) {
 	return env, nil
 }
 
-// awaitEnd ends the children of the program after it: a child that holds stdout open would
-// keep the connection waiting.
+// awaitEnd ends the program's children after it: one could keep stdout open.
 func (p *program) awaitEnd() {
 	_ = p.cmd.Wait()
 	p.mark.Kill(p.cmd)
@@ -114,8 +112,7 @@ func (p *program) stopProgram() error {
 	return nil
 }
 
-// lastLine returns the last line of stderr about an error, or else the last with visible
-// text: the end of a stack trace says little.
+// lastLine returns the last line of stderr about an error, else the last visible one.
 func (p *program) lastLine() string {
 	last := ""
 	for _, line := range slices.Backward(bytes.Split(p.stderr.Bytes(), []byte("\n"))) {
@@ -133,8 +130,7 @@ func (p *program) lastLine() string {
 // maxLine bounds the bytes of a message.
 const maxLine = 64 << 20
 
-// filterMessages passes on the lines of a server's stdout that are messages. Others go to
-// stray, unless it is full.
+// filterMessages passes on lines that are messages. Others go to stray, unless it is full.
 func filterMessages(stdout io.ReadCloser, stray chan<- string) io.ReadCloser {
 	out, in := io.Pipe()
 	go func() {

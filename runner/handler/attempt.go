@@ -24,9 +24,8 @@ func (a *Attempt) Return() (any, error) {
 	return a.Output, nil
 }
 
-// NoteToolCall is the key of a note (see runner.Task) with the result of a tool call: an object
-// with output, is_error and whatever the task needs to continue. For the event tool_called it
-// also has name, args, duration_ms and, if the call has one, id.
+// NoteToolCall is the key of a note with the result of a tool call: output, is_error and whatever
+// the task needs to continue. For events it also has name, args, duration_ms and perhaps id.
 const NoteToolCall = "tool_call"
 
 // MaxAskedDelay is the longest delay that a server may ask for without max_interval.

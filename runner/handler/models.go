@@ -47,8 +47,7 @@ type ToolResult = model.ToolAnswer
 type ModelCall struct {
 	Model string // provider/name
 	Role  string // chat, router, judge or compact
-	// System and Messages are sent. BeforeModel may replace them for this call; it must not
-	// change the messages themselves.
+	// System and Messages are sent. BeforeModel may replace them, but not modify messages.
 	System   string
 	Messages []Message
 }
@@ -71,8 +70,7 @@ type Usage = machine.Usage
 // ModelParam is a parameter of model nodes that the caller of a run sets.
 type ModelParam = machine.ModelParam
 
-// ModelScope has the models of a graph by role and its providers by name. Paths are relative to
-// Dir.
+// ModelScope has the models of a graph by role and its providers by name, with paths relative to Dir.
 type ModelScope struct {
 	Models    map[string]string
 	Providers map[string]any
@@ -83,8 +81,7 @@ type ModelScope struct {
 type ModelAccess struct {
 	Goal    string // of the run, in words
 	OwnGoal bool   // Goal is that of the graph
-	// Overrides are the models that the caller of the run chose, by role. Their paths are
-	// relative to Dir.
+	// Overrides are the caller's models by role, with paths relative to Dir.
 	Overrides map[string]string
 	Dir       string
 	Around    []ModelScope   // the graphs around the graph of the task, the outermost last
@@ -97,8 +94,7 @@ type ModelAccess struct {
 
 // ModelDesk accounts for the calls of models of a task.
 type ModelDesk interface {
-	// Note stores a finished call and its data in the journal. It returns when that is
-	// durable; see runner.Task.
+	// Note stores a finished call and its data in the journal, and returns when it is durable.
 	Note(data any, call Usage) error
 	// Reserve reserves room in the budget of the run for a call.
 	Reserve(r Reservation) (*Reserved, error)

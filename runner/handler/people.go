@@ -40,15 +40,14 @@ type Parked struct{ Asks []machine.Ask }
 // Error returns a short text.
 func (p *Parked) Error() string { return "the task waits for people" }
 
-// Waits reports whether an error means that a task waits for people. It has not failed, and runs
-// again after the answers.
+// Waits reports whether an error means that a task waits for people, and runs again.
 func Waits(err error) bool {
 	var parked *Parked
 	return errors.As(err, &parked)
 }
 
-// JoinErrors joins errors of calls that a task makes side by side: it returns the first real
-// error, else a wait for the answers to all questions, else nil.
+// JoinErrors joins the errors of concurrent calls: the first real error, else a wait for all
+// answers, else nil.
 func JoinErrors(errs ...error) error {
 	var all *Parked
 	for _, err := range errs {

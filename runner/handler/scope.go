@@ -8,8 +8,7 @@ import (
 	"sync"
 )
 
-// Scope holds values that the tasks of a run share, for example a server that one of them
-// started. It is safe for concurrent use.
+// Scope holds values that the tasks of a run share, such as servers. It is safe for concurrent use.
 type Scope struct {
 	mu     sync.Mutex
 	kept   map[any]any
@@ -18,9 +17,7 @@ type Scope struct {
 	around *Scope // lasts longer; may be nil
 }
 
-// NewScope returns the scope of a run, or of a task that a process runs without a driver. around
-// then holds what the process shares between all runs. tasks is the result of TasksDir. The
-// caller closes the scope.
+// NewScope returns a scope that its caller closes. around, if any, lasts longer; tasks is for TasksDir.
 func NewScope(around *Scope, tasks string) *Scope { return &Scope{around: around, tasks: tasks} }
 
 // Lasting returns the scope for values that need not end with the run.
@@ -31,12 +28,11 @@ func (s *Scope) Lasting() *Scope {
 	return s
 }
 
-// TasksDir returns the folder for the marks of running programs, which need not exist, or "" for
-// a temporary one.
+// TasksDir returns the folder for the marks of running programs, or "" for a temporary one.
 func (s *Scope) TasksDir() string { return s.tasks }
 
-// Keep returns the value of a key. The first call makes it with open. An io.Closer is closed when
-// the run ends or pauses, after the last task.
+// Keep returns the value of a key, which open makes at the first call. An io.Closer is closed
+// when the run ends or pauses.
 func (s *Scope) Keep(key any, open func() any) any {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -4,8 +4,7 @@ import "context"
 
 type traceParent struct{}
 
-// WithTraceParent returns a context for a task whose requests and programs belong to a span
-// of a distributed trace. parent is the value of the W3C header traceparent.
+// WithTraceParent returns a context with the W3C traceparent of a task's span.
 func WithTraceParent(ctx context.Context, parent string) context.Context {
 	return context.WithValue(ctx, traceParent{}, parent)
 }

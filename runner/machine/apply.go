@@ -73,8 +73,7 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 	return s.cmds, nil
 }
 
-// advanceClock sets the time of the run. It never goes back, even if the clock was set
-// back.
+// advanceClock sets the time of the run, which never goes back.
 func (s *State) advanceClock(at int64) {
 	if at > s.Now {
 		if !s.Idle {
@@ -168,8 +167,7 @@ func (s *State) makeReady(r ready) {
 	s.ready = slices.Insert(s.ready, at, r)
 }
 
-// startFirstReady starts the first ready task or unit that may start. It returns false if
-// there is none.
+// startFirstReady starts the first ready task or unit that may start, and reports whether it did.
 func (s *State) startFirstReady() bool {
 	for i := 0; i < len(s.ready); {
 		r := s.ready[i]
@@ -191,8 +189,7 @@ func (s *State) startFirstReady() bool {
 	return false
 }
 
-// isReady reports whether the entry has neither begun nor been cancelled. In a scope that
-// has ended nothing is ready until a resume.
+// isReady reports whether the entry has neither begun nor been cancelled.
 func (r ready) isReady() bool {
 	t := r.task
 	if t.gone || t.scope.suspended || t.scope.End != nil && !t.Final {
@@ -225,8 +222,7 @@ func (r ready) startReady() {
 	}
 }
 
-// endFinishedScope ends one scope in which nothing is left to do, the outermost first. It
-// returns false if there is none.
+// endFinishedScope ends the outermost scope without work, and reports whether there is one.
 func (s *State) endFinishedScope() bool {
 	for _, sc := range s.Scopes {
 		switch {
@@ -249,8 +245,7 @@ func (s *State) endFinishedScope() bool {
 	return false
 }
 
-// hasStoppingAttempts reports whether cancelled attempts still run in the scope or within
-// it.
+// hasStoppingAttempts reports whether cancelled attempts still run in or within the scope.
 func (sc *Scope) hasStoppingAttempts() bool {
 	return slices.ContainsFunc(sc.state.Stopping, func(st Stopping) bool {
 		inner := sc.state.byID[st.Scope]

@@ -54,8 +54,7 @@ type Unit struct {
 	Failure *Failure   `json:"failure,omitempty"`
 	Writes  []Write    `json:"writes,omitempty"`
 	Talk    *TalkDelta `json:"talk,omitempty"`
-	// Late is the success of an attempt that the end of the run had cut off already. A
-	// resume takes it instead of running the attempt again.
+	// Late is a success that arrived after the run's end; a resume uses it instead of a new attempt.
 	Late *Event `json:"late,omitempty"`
 }
 
@@ -207,8 +206,7 @@ func (sc *Scope) savePartial(node int, e *Event) {
 	}
 }
 
-// removeStopped removes a cancelled attempt that has now ended. It returns false if the
-// attempt was not cancelled.
+// removeStopped removes a cancelled attempt that has ended, and reports whether it was one.
 func (s *State) removeStopped(e *Event) bool {
 	i := slices.IndexFunc(s.Stopping, func(st Stopping) bool { return st.Task == e.Task })
 	if i < 0 {
@@ -221,8 +219,7 @@ func (s *State) removeStopped(e *Event) bool {
 	return true
 }
 
-// endAttempt checks the output of an attempt. Then either the next attempt follows, or
-// the unit ends.
+// endAttempt checks an attempt's output, then starts the next attempt or ends the unit.
 func (t *Task) endAttempt(u *Unit, output any, failure *Failure) {
 	s, n := t.scope.state, &t.scope.plan.nodes[t.Node]
 	if u.Ends > 0 {
@@ -259,8 +256,7 @@ func (t *Task) endAttempt(u *Unit, output any, failure *Failure) {
 	t.finishStep()
 }
 
-// checkResult validates the result of an attempt: the output's schema and size, its writes and
-// its goto. u is nil, or the unit.
+// checkResult validates an attempt's output, writes and goto. u is nil, or the unit.
 func (t *Task) checkResult(u *Unit, n *node, output any, writes []Write) (any, []Write, *Failure) {
 	if n.schema != nil {
 		var err error

@@ -24,8 +24,8 @@ func (sc *Scope) cancelBranch(t *Task, why string) {
 	sc.Gone = append(sc.Gone, t)
 }
 
-// propagateFailure handles a failure of a task without a failure edge: on_failure of the enclosing
-// fan-outs of a position decides, from the i-th outwards. Otherwise the scope fails.
+// propagateFailure handles a failure without a failure edge. The i-th enclosing fan-out or one
+// further out takes it by its on_failure; otherwise the scope fails.
 func (sc *Scope) propagateFailure(at *Position, by *Task, failure *Failure, i int) {
 	for ; i >= 0; i-- {
 		f := sc.findFan(at.Place[i].Fan)
@@ -38,8 +38,7 @@ func (sc *Scope) propagateFailure(at *Position, by *Task, failure *Failure, i in
 	sc.endScopeByTask(by, failureEnd(failure))
 }
 
-// failLane ends a failed branch and everything that runs on it. If all branches of the
-// fan-out have failed, the fan-out fails.
+// failLane ends a failed branch, and the fan-out if all its branches have failed.
 func (sc *Scope) failLane(f *Fan, lane int, by *Task, failure *Failure) {
 	sc.Degraded, sc.due = true, true
 	for _, o := range slices.Clone(sc.Tasks) {
@@ -65,9 +64,8 @@ func (sc *Scope) failLane(f *Fan, lane int, by *Task, failure *Failure) {
 	sc.propagateFailure(f.Position, task, first.Failed, len(f.Place)-1)
 }
 
-// joinWithErrors runs the join of a fan-out whose branches all failed, with their errors
-// as input. It takes the first join in file order that every branch could have reached,
-// and returns false if there is none.
+// joinWithErrors runs a join with the errors of a fan-out whose branches all failed. It returns
+// false if no join is reachable from every branch.
 func (sc *Scope) joinWithErrors(f *Fan) bool {
 	for node := range sc.plan.nodes {
 		if !sc.plan.nodes[node].joins && f.Implicit != node ||
@@ -95,8 +93,7 @@ func (sc *Scope) failedBranches(f *Fan, node int) []*Task {
 	})
 }
 
-// commandBranchTimers starts or stops parallel.branch_timeout for branches with running
-// or ready tasks.
+// commandBranchTimers starts or stops branch_timeout for branches with active tasks.
 func (sc *Scope) commandBranchTimers(kind CommandKind, f *Fan) {
 	d := sc.plan.nodes[f.Source].parallel.BranchTimeout
 	if d == 0 {

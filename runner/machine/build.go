@@ -11,16 +11,14 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Build compiles a graph that Parse and Check found no error in. Kinds are the node
-// kinds besides the built-in ones, inner the plans of the graphs that it runs, by what
-// `graph:` names. The plan is nil when a finding is an error.
+// Build compiles a graph without errors. kinds are the node kinds besides the built-in ones,
+// inner the plans of its subgraphs by what `graph:` names. The plan is nil after an error.
 func Build(g *spec.Graph, kinds []spec.Kind, inner map[string]*Plan) (*Plan, spec.Diagnostics) {
 	bound, found := bind.Bind(g, kinds)
 	return BuildBound(g, bound, inner, found)
 }
 
-// BuildBound is Build for a graph whose expressions are compiled, with what was found
-// in them.
+// BuildBound is Build for a graph with compiled expressions, and the findings about them.
 func BuildBound(g *spec.Graph, bound *bind.Graph, inner map[string]*Plan, found spec.Diagnostics) (*Plan, spec.Diagnostics) {
 	b := &builder{plan: &Plan{Graph: g, Inner: inner, bound: bound, keyOf: map[string]int{}, wanted: map[string]bool{}}, watched: map[string]bool{}}
 	for _, n := range g.Nodes {
@@ -42,14 +40,12 @@ func BuildBound(g *spec.Graph, bound *bind.Graph, inner map[string]*Plan, found 
 
 type builder struct {
 	plan *Plan
-	// watched are the nodes whose visits, history or results an expression reads. all says
-	// that an expression may read any node.
+	// watched are the nodes whose visits, history or results expressions read; all means any node.
 	watched map[string]bool
 	all     bool
 }
 
-// addKeys compiles the declared state keys, then those that a graph without
-// strict_state writes undeclared.
+// addKeys compiles the declared state keys.
 func (b *builder) addKeys(g *spec.Graph) {
 	for i, decl := range g.State {
 		bound := &b.plan.bound.Keys[i]
@@ -194,8 +190,7 @@ func (b *builder) addEdges(g *spec.Graph) {
 	}
 }
 
-// collectTargets notes which nodes an execution of a node may lead to. Labels that only a
-// run knows may be any node's.
+// collectTargets collects the nodes that a node may lead to.
 func (p *Plan) collectTargets(i int) {
 	n := &p.nodes[i]
 	add := func(list *[]int, to int) bool {

@@ -13,8 +13,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// cachePolicy is a node's cache block. A key contains the value of an expression, the
-// values of some state keys, or by default everything that the execution reads.
+// cachePolicy is a node's cache block. A key holds the value of an expression, some state keys,
+// or by default all that the execution reads.
 type cachePolicy struct {
 	ttl        time.Duration
 	definition string // kind, version and the kind's keys, as canonical JSON

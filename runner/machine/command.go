@@ -2,9 +2,7 @@
 
 package machine
 
-import (
-	"time"
-)
+import "time"
 
 // CommandKind is the kind of a command. The zero value is unset.
 type CommandKind int
@@ -15,9 +13,8 @@ const (
 	RunTask CommandKind = iota + 1
 	// CancelTask stops a running attempt. TaskEnded still follows.
 	CancelTask
-	// StartTimer starts a timer, or replaces the one of the same name. TimerFired follows
-	// after For. With a negative For the moment has passed by so much. Such timers fire in
-	// the order of their moments.
+	// StartTimer starts a timer, or replaces the one of the same name. TimerFired follows after
+	// For. Timers with a negative For fire at once, in the order of their moments.
 	StartTimer
 	// StopTimer stops a timer. One that fires nevertheless changes nothing.
 	StopTimer
@@ -31,8 +28,7 @@ const (
 	CloseQuestion
 	// ReturnGraph gives a running task the result of a graph that it called.
 	ReturnGraph
-	// Pause reports that the run is paused. Nothing follows until it is resumed or a
-	// question is answered.
+	// Pause reports that the run is paused: only a resume or an answer follows.
 	Pause
 	// Finish reports that the run has ended. It is the last command.
 	Finish
@@ -84,8 +80,7 @@ type Work struct {
 	Round int
 	// Timeout bounds the attempt unless it is 0. The machine enforces it.
 	Timeout time.Duration
-	// CacheKey names the result in a cache. Without a key it is not cached. CacheTTL is its
-	// lifetime; 0 is unlimited.
+	// CacheKey names the result in a cache, or is "". CacheTTL is its lifetime; 0 is unlimited.
 	CacheKey string
 	CacheTTL time.Duration
 }
@@ -121,11 +116,9 @@ type Choice struct {
 	Turns map[string]int
 	// Log holds the notes about the decision from before an interruption.
 	Log []any
-	// Trail lists the last maxTrail nodes of the past in path order. The last one is the
-	// node whose edges are decided on.
+	// Trail lists the last maxTrail nodes of the past in path order; the last one decides.
 	Trail []string
-	// See are the state keys that the node shows, in its order, not masked yet. Instructions
-	// come from the node, too.
+	// See holds the state keys that the node shows, unmasked, in the node's order.
 	See          []KeyValue
 	Instructions string
 	// Candidates are the llm_decide edges in declaration order.

@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// Conflict is a key that branches wrote where parallel.conflict is error, and the
-// fan-out at which they parted.
+// Conflict is a key with conflicting writes, and the fan-out whose branches wrote them.
 type Conflict struct {
 	Key int `json:"key"`
 	Fan int `json:"fan"`
@@ -24,9 +23,8 @@ type writer struct {
 	at   int
 }
 
-// decideConflict returns the winning write of a replace key after a merge. A write in the
-// past of another one loses. Of two concurrent writes, parallel.conflict of the node
-// where their branches split decides, innermost fan-outs first.
+// decideConflict returns the winning write of a replace key after a merge. A write in another
+// one's past loses. Of concurrent writes, parallel.conflict of the innermost fan-out decides.
 func (v *View) decideConflict(key int, tasks []*Task, byID map[int]*writer) (heads []int, winner *writer, found []Conflict) {
 	sc := v.scope
 	past := map[*writer]map[int]bool{}
@@ -142,8 +140,7 @@ func (sc *Scope) fansOf(writers []*writer) []*Fan {
 	return out
 }
 
-// findApart returns the first two writers that were on different branches of a fan-out;
-// of nil, any two.
+// findApart returns two writers on different branches of a fan-out, or any two if f is nil.
 func findApart(list []*writer, f *Fan) (a, b *writer) {
 	for i, a := range list {
 		for _, b := range list[i+1:] {
@@ -155,8 +152,7 @@ func findApart(list []*writer, f *Fan) (a, b *writer) {
 	return nil, nil
 }
 
-// areApart reports whether two steps were on branches of a fan-out, but on none of them
-// both.
+// areApart reports whether two steps were on a fan-out's branches, but never on the same one.
 func areApart(a, b []Lane, fan int) bool {
 	apart := findLane(b, fan) >= 0
 	on := false
@@ -169,8 +165,7 @@ func areApart(a, b []Lane, fan int) bool {
 	return on && apart
 }
 
-// conflictFailure returns the failure for a write conflict at a join, or at the end of
-// the scope if node is noNode.
+// conflictFailure returns the failure for a write conflict at a join, or at noNode.
 func (sc *Scope) conflictFailure(node int, c Conflict) *Failure {
 	who := "branches"
 	if fan := sc.findFan(c.Fan); fan != nil {

@@ -55,8 +55,7 @@ func (v *View) values() map[string]any {
 	return out
 }
 
-// contextNames are the names that expressions may read besides state keys, secrets, item and
-// index.
+// contextNames are the names in expressions besides state keys, secrets, item and index.
 var contextNames = []string{
 	"branches", "error", "goal", "history", "input", "inputs", "last", "node", "nodes", "outcome", "output", "run", "state", "step", "visit", "visits",
 }
@@ -99,8 +98,7 @@ func (v *View) contextValue(name string, t *Task) any {
 	}
 }
 
-// buildContext returns what expressions see on a view. Of the names besides state keys, those in
-// names are up to date.
+// buildContext returns the values for expressions on a view. Of contextNames it updates names.
 func (v *View) buildContext(t *Task, names uses) map[string]any {
 	if v.env == nil {
 		v.env = v.values()
@@ -144,8 +142,7 @@ func (sc *Scope) Goal() string {
 	return sc.plan.Graph.Goal.Description.Value
 }
 
-// isRunning reports whether the step has begun and not ended, so that its view lacks its
-// visit.
+// isRunning reports whether the step has begun and not ended: its view lacks its visit.
 func (t *Task) isRunning() bool { return t.Begun && !t.Done && !t.Skipped && !t.Refused }
 
 func (v *View) valuesByNode(of func(node int) any) map[string]any {
@@ -198,8 +195,7 @@ func (sc *Scope) reason(node int) any {
 	return nil
 }
 
-// nodeContext returns the context of the node's own expressions. `state` holds only the
-// keys that the node reads.
+// nodeContext returns the context of the node's own expressions.
 func (t *Task) nodeContext(n *node) map[string]any {
 	v := t.view()
 	env := v.buildContext(t, n.uses)
@@ -216,8 +212,7 @@ func (t *Task) view() *View {
 	return t.seen
 }
 
-// input returns the task's input: of its source, with `before` added, or an object by
-// source after a join.
+// input returns the task's input with `before` added. After a join it is an object by source.
 func (t *Task) input() any {
 	if t.Before != nil {
 		return t.Before

@@ -10,8 +10,7 @@ import (
 	"github.com/graphrun/graphrun/model"
 )
 
-// conversation holds each message of a run once. A list of messages is a list of positions
-// in it, which never changes: lists share their beginnings.
+// conversation holds each message of a run once. Lists hold positions in it, which never change.
 type conversation []said
 
 // said is a message. A summary covers earlier ones.
@@ -33,8 +32,7 @@ func (c conversation) messages(list []int) []Message {
 	return out
 }
 
-// mergeLists joins the lists of branches, given in declaration order. After what all of them
-// share come summaries, then the messages that no summary covers.
+// mergeLists joins the lists of branches: their shared beginning, summaries, other messages.
 func (c conversation) mergeLists(lists [][]int) []int {
 	shared := lists[0]
 	for _, list := range lists[1:] {
@@ -86,8 +84,7 @@ type Part = model.Part
 
 // TalkDelta holds the changes of a task to the conversation.
 type TalkDelta struct {
-	// Drop is how many of the oldest messages of the task Summary replaces. Add does not
-	// contain the summary.
+	// Drop counts the oldest messages that Summary replaces. Add does not contain the summary.
 	Drop    int      `json:"drop,omitempty"`
 	Summary *Message `json:"summary,omitempty"`
 	// Add are new messages, in order. Their Node is set when they are applied.
@@ -98,13 +95,11 @@ type TalkDelta struct {
 type Talk struct {
 	// Messages are those that the node sees, oldest first.
 	Messages []Message
-	// Own says that the visit has a list of its own. Done and Steps are then those at its
-	// beginning.
+	// Own says that the visit has a list of its own. Done and Steps date from its beginning.
 	Own bool
 	// Continues says that Messages ends in the results of this node's own tool calls.
 	Continues bool
-	// Moved says that the last model node of the conversation was another one. Ran lists
-	// the nodes that ran since then.
+	// Moved says that another model node spoke last. Ran lists the nodes since then.
 	Moved bool
 	Ran   []Ran
 	// Done lists the last maxDone nodes of the task's past; Steps counts all of them.
@@ -115,8 +110,8 @@ type Talk struct {
 	HasPrior bool
 	// Feedback says that the model is told about earlier visits.
 	Feedback bool
-	// MaxTokens is the length above which the oldest messages are summarised, except for
-	// the last KeepLast turns; 0 means never.
+	// MaxTokens is the length above which messages before the last KeepLast turns are summarised;
+	// 0 means never.
 	MaxTokens int
 	KeepLast  int
 }

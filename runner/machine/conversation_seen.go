@@ -132,8 +132,7 @@ func (c conversation) isResultFor(at int, node string) bool {
 	return false
 }
 
-// endsInResults reports whether messages end in the results of all tool calls of a
-// node's last answer.
+// endsInResults reports whether messages end in all tool results of the node's last answer.
 func endsInResults(messages []Message, node string) bool {
 	i := len(messages) - 1
 	for i >= 0 && messages[i].Role == "tool" {

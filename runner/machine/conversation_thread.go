@@ -15,16 +15,15 @@ const (
 	maxRanOutput = 400 // bytes
 )
 
-// thread is the position of a branch in the conversation. It never changes once a task has
-// it, because branches that split share it. A graph without model nodes has none.
+// thread is the position of a branch in the conversation. Branches share threads, which never
+// change. A graph without model nodes has none.
 type thread struct {
 	// Shared is the list that all nodes share.
 	Shared  []int        `json:"shared,omitempty"`
 	Private *privateList `json:"private,omitempty"`
 	// Ran are the nodes that finished since a model last spoke.
 	Ran []Ran `json:"ran,omitempty"`
-	// Text and Result are the last words of a model and the last result of a tool; At is
-	// the rank of the step that set one of them.
+	// Text is a model's last answer, Result a tool's last result, At the rank of the step that set one.
 	Text   *string `json:"text,omitempty"`
 	Result any     `json:"result,omitempty"`
 	At     int     `json:"at,omitempty"`
@@ -98,8 +97,7 @@ func (t *Task) addToThread(th *thread, n *node) {
 	}
 }
 
-// privateOf returns the private list that a node continues: a tool node, or the node that
-// owns the list. Otherwise it returns nil.
+// privateOf returns the private list that a tool node or its owner continues, or nil.
 func (th *thread) privateOf(n *node, at int) *privateList {
 	if p := th.Private; p != nil && (!n.talk.model || p.Owner == at) {
 		return p
@@ -184,8 +182,7 @@ func mergeRan(a, b []Ran) []Ran {
 	return slices.Clip(out[max(0, len(out)-maxRan):])
 }
 
-// mergeThreads returns the thread of a joined task. tasks are in declaration order of their
-// branches.
+// mergeThreads returns the thread of a joined task. tasks are in declaration order.
 func (sc *Scope) mergeThreads(tasks []*Task) *thread {
 	first := tasks[0].view().Thread
 	if first == nil || len(tasks) == 1 {
@@ -233,8 +230,7 @@ func (t *Task) lastMessages(v *View) map[string]any {
 	return th.lastData()
 }
 
-// Conversation returns the messages of the run's shared conversation. own are the ones
-// added in this run.
+// Conversation returns the run's shared conversation, and its messages from this run.
 func (s *State) Conversation() (all, own []Message) {
 	shared, added := s.root().sharedMessages()
 	return s.Talk.messages(shared), s.Talk.messages(added)
@@ -249,8 +245,7 @@ func (sc *Scope) addedMessages() *TalkDelta {
 	return &TalkDelta{Add: sc.state.Talk.messages(added)}
 }
 
-// sharedMessages returns the shared list after all steps of the scope, and the messages of
-// it that were added in the scope.
+// sharedMessages returns the shared list of the scope, and the messages added in the scope.
 func (sc *Scope) sharedMessages() (all, added []int) {
 	if v, _ := sc.mergeAllTasks(); v.Thread != nil {
 		all = v.Thread.Shared
@@ -258,8 +253,8 @@ func (sc *Scope) sharedMessages() (all, added []int) {
 	return all, slices.DeleteFunc(slices.Clone(all), func(at int) bool { return at < sc.Given })
 }
 
-// newThread returns the first thread of a scope, or nil if it has no model nodes. A graph
-// node with `conversation: continuous` continues the list around it.
+// newThread returns the first thread of a scope, or nil without model nodes. A graph node with
+// `conversation: continuous` continues the list around it.
 func (p *Plan) newThread(s *State, sc *Scope) *thread {
 	if !p.talks {
 		return nil

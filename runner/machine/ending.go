@@ -66,8 +66,7 @@ func failureEnd(failure *Failure) *End {
 	return end
 }
 
-// completeScope ends a scope without tasks. It fails if branches that never met conflict, or
-// if the output can't be evaluated.
+// completeScope ends a scope without tasks. Conflicts of branches, or a bad output, fail it.
 func (sc *Scope) completeScope() {
 	v, conflicts := sc.mergeAllTasks()
 	if len(conflicts) > 0 {
@@ -86,8 +85,8 @@ func (sc *Scope) completeScope() {
 	sc.endScope(&End{Status: Completed, Reason: "end", Output: output})
 }
 
-// evalOutput evaluates `output`. Without `output` it is the output of the last step in path
-// order that reached END. With parts, parts that can't be evaluated are null.
+// evalOutput evaluates `output`, by default the last output in path order that reached END. With
+// parts, parts that fail are null.
 func (sc *Scope) evalOutput(parts bool) (any, error) {
 	output := sc.LastEnd.Output
 	if sc.LastEnd.Task == 0 && parts {
@@ -125,8 +124,7 @@ func (sc *Scope) endScope(end *End) {
 	sc.FinalNext, sc.Finals = 0, nil
 }
 
-// interruptTasks interrupts everything in a scope and within it. A resume continues with the same
-// attempts.
+// interruptTasks interrupts all tasks within a scope. A resume continues the same attempts.
 func (sc *Scope) interruptTasks() {
 	for _, t := range sc.activeTasks() {
 		if t.Done && !t.Deciding {
@@ -200,8 +198,8 @@ func (s *State) endRun() {
 	s.addCommand(Command{Kind: Finish})
 }
 
-// Setup evaluates the tools and providers of a scope, by name. They contain secrets in
-// clear text: only for starting tools and calling models, never for display or storage.
+// Setup evaluates the tools and providers of a scope by name. They contain secrets in clear text
+// and must not be shown or stored.
 func (sc *Scope) Setup() (tools, providers map[string]any, err error) {
 	env := map[string]any{"goal": sc.Goal(), "run": sc.runData()}
 	sc.addSecrets(env)
@@ -212,8 +210,7 @@ func (sc *Scope) Setup() (tools, providers map[string]any, err error) {
 	return tools, providers, err
 }
 
-// Tools evaluates the tools of a graph apart from a run, by name. They contain secrets in
-// clear text.
+// Tools evaluates the tools of a graph without a run. They contain secrets in clear text.
 func (p *Plan) Tools(secrets map[string]any) (map[string]any, error) {
 	s := p.NewState()
 	s.SetSecrets(map[*Plan]map[string]any{p: secrets})
@@ -221,8 +218,7 @@ func (p *Plan) Tools(secrets map[string]any) (map[string]any, error) {
 	return tools, err
 }
 
-// Notices evaluates the entries of notify that are for an occasion. One that can't be
-// evaluated is left out; the error says why.
+// Notices evaluates the entries of notify for an occasion, except for those that fail.
 func (p *Plan) Notices(on string, env map[string]any) (list []map[string]any, err error) {
 	var vm eval.VM
 	for i, entry := range p.Graph.Notify {

@@ -15,14 +15,13 @@ type EventKind string
 const (
 	// RunBegan starts the run with Run and Input.
 	RunBegan EventKind = "run_began"
-	// TaskBegan records that a task with effects is about to run. It changes nothing:
-	// after a crash, tasks that began and did not end run again.
+	// TaskBegan records the start of a task with effects. It changes nothing: after a crash the
+	// task runs again.
 	TaskBegan EventKind = "task_began"
-	// TaskNoted keeps Output for another run of the same attempt, for example a model's
-	// reply that is already paid for.
+	// TaskNoted keeps Output for another run of the attempt, such as a model's paid reply.
 	TaskNoted EventKind = "task_noted"
-	// GraphCalled opens Graph with Input for a tool call. ReturnGraph brings its result.
-	// Without Call it opens the graph of a graph node (RunInfo.Hooked).
+	// GraphCalled opens Graph with Input for a tool call; ReturnGraph brings its result. Without
+	// Call it opens the graph of a graph node (RunInfo.Hooked).
 	GraphCalled EventKind = "graph_called"
 	// TaskEnded ends an attempt with Output, Failure, or Asks.
 	TaskEnded EventKind = "task_ended"
@@ -36,8 +35,8 @@ const (
 	Answered EventKind = "answered"
 	// CancelAsked cancels running tasks and ends the run.
 	CancelAsked EventKind = "cancel_asked"
-	// PauseAsked pauses the run: running tasks end, no further step starts. With the Reason
-	// "wait" it only says that nobody drives the run until it is resumed.
+	// PauseAsked pauses the run: running tasks end, no further step starts. The Reason "wait"
+	// only says that the run has no driver until a resume.
 	PauseAsked EventKind = "pause_asked"
 	// Resumed continues a run that paused, did not complete, or lost its driver.
 	Resumed EventKind = "resumed"
@@ -62,8 +61,7 @@ type Event struct {
 	Edit map[string]any `json:"edit,omitempty"`
 	// Task is the attempt that the event is about.
 	Task TaskID `json:"task,omitzero"`
-	// Node is the path of the attempt with its elements, for readers of the journal
-	// (TaskBegan). Visit belongs to it.
+	// Node and Visit describe the attempt for readers of the journal (TaskBegan).
 	Node  string `json:"node,omitempty"`
 	Visit int    `json:"visit,omitempty"`
 	// Timer is the timer that fired (TimerFired), Fan and Lane the branch of a BranchTimer.
@@ -76,8 +74,7 @@ type Event struct {
 	Anew bool `json:"anew,omitempty"`
 	// Partial is the output so far of a task that was cancelled or failed.
 	Partial any `json:"partial,omitempty"`
-	// Reason is a word that says why a task ended (TaskEnded), if there are several ways, or
-	// a sentence that says why the run is cancelled.
+	// Reason is a word for how a task ended (TaskEnded), or why the run is cancelled.
 	Reason string `json:"reason,omitempty"`
 	// Failure says why a task or a decision failed.
 	Failure *Failure   `json:"failure,omitempty"`
@@ -85,11 +82,9 @@ type Event struct {
 	Usage   *Usage     `json:"usage,omitempty"` // of the model call in a TaskNoted
 	// Cached says that the output comes from the cache.
 	Cached bool `json:"cached,omitempty"`
-	// Asks are questions to people (TaskEnded). The same attempt runs again when all are
-	// answered.
+	// Asks are questions to people (TaskEnded). The attempt runs again after all answers.
 	Asks []Ask `json:"asks,omitempty"`
-	// Graph names the graph of a tool call (GraphCalled). Call numbers the calls of an
-	// attempt from 1, the same in every run of the attempt.
+	// Graph names the graph of a tool call (GraphCalled). Call numbers the attempt's calls from 1.
 	Graph string `json:"graph,omitempty"`
 	Call  int    `json:"call,omitempty"`
 	// Question is the ID of the question that By has answered.
@@ -97,21 +92,18 @@ type Event struct {
 	By       string `json:"by,omitempty"`
 	// Hold keeps the answer until the run is resumed, because nobody drives it (Answered).
 	Hold bool `json:"hold,omitempty"`
-	// Target and Reasoning are a router's answer (Decided). In Answered, and in TimerFired
-	// of a question, Target is the name of the question.
+	// Target and Reasoning are a router's answer (Decided). Otherwise Target names the question.
 	Target    string `json:"target,omitempty"`
 	Reasoning string `json:"reasoning,omitempty"`
 }
 
-// UnmarshalJSON reads an event with canonical data, so that a replay sees the very values of
-// the first run.
+// UnmarshalJSON reads an event with canonical data, as the first run saw it.
 func (e *Event) UnmarshalJSON(text []byte) error {
 	type plain Event // without this method
 	return eval.DecodeJSON(text, (*plain)(e))
 }
 
-// TaskID identifies an attempt of a task, or of an element of it. It is the same in
-// every replay, because it derives from the journal.
+// TaskID identifies an attempt of a task or of an element. It is the same in every replay.
 type TaskID struct {
 	Task    int `json:"task"`              // its number in the run, from 1
 	Element int `json:"element,omitempty"` // of an `each`, from 1; otherwise 0
@@ -133,8 +125,7 @@ const (
 	BranchTimer TimerKind = "branch"  // parallel.branch_timeout
 )
 
-// RunInfo identifies a run and holds what its caller set. Zero settings keep the
-// graph's.
+// RunInfo identifies a run and holds its caller's settings. Zero settings keep the graph's.
 type RunInfo struct {
 	ID             string        `json:"id"`
 	MaxSteps       int           `json:"max_steps,omitempty"`
@@ -153,18 +144,15 @@ type RunInfo struct {
 	Session map[string]any `json:"session,omitempty"`
 	// Talk is the conversation that the run continues.
 	Talk []Message `json:"talk,omitempty"`
-	// Hooked says that the driver has hooks: graph nodes are commands, too, and GraphCalled
-	// opens their graphs.
+	// Hooked says that the driver has hooks: graph nodes become commands, and wait for GraphCalled.
 	Hooked bool `json:"hooked,omitempty"`
-	// Held says that the run waits for other runs before its first node. It is paused with
-	// the reason concurrency.
+	// Held says that the run waits for a slot in its group, paused with the reason concurrency.
 	Held bool `json:"held,omitempty"`
 }
 
 // Ask is a question to a person.
 type Ask struct {
-	// ID is unique within the task. Key is the program's name for the question, or empty
-	// for a human node.
+	// ID is unique within the task. Key is the program's name for it, or "" for a human node.
 	ID     string `json:"id"`
 	Key    string `json:"key,omitempty"`
 	Prompt string `json:"prompt"`

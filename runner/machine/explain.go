@@ -23,8 +23,7 @@ type Candidate struct {
 	Fired     bool   `json:"fired"`
 	// Why is the reason in words: "confidence >= 0.8 is false".
 	Why string `json:"why"`
-	// Test holds the parts of the condition with their values, if State.Explain is set and
-	// the condition was evaluated.
+	// Test holds the parts of an evaluated condition with their values, if State.Explain is set.
 	Test *eval.Reason `json:"-"`
 }
 
@@ -42,15 +41,14 @@ func (c Candidate) MarshalJSON() ([]byte, error) {
 	}{c.Edge, c.ID, c.Label, c.To, c.Condition, orNil(c.When), rest(c)})
 }
 
-// tested is a condition that was evaluated, with the values of its parts. It is kept only
-// if State.Explain is set.
+// tested is an evaluated condition with the values of its parts, for State.Explain.
 type tested struct {
 	edge   int
 	reason eval.Reason
 }
 
-// explainEdges explains the edges of a finished step, in declaration order. It evaluates
-// nothing again. With values, it adds the values that false conditions read.
+// explainEdges explains the edges of a finished step, in declaration order. With values, it adds
+// what false conditions read.
 func (t *Task) explainEdges(n *node, out routed, values bool) []Candidate {
 	p := t.scope.plan
 	fired := func(edge int) bool {

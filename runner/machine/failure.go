@@ -2,9 +2,7 @@
 
 package machine
 
-import (
-	"github.com/graphrun/graphrun/eval"
-)
+import "github.com/graphrun/graphrun/eval"
 
 // Failure is the error of a node, an edge or a run.
 type Failure struct {
@@ -20,8 +18,7 @@ type Failure struct {
 	// Candidates and OutputPreview belong to stuck runs.
 	Candidates    []Candidate `json:"candidates,omitempty"`
 	OutputPreview string      `json:"output_preview,omitempty"`
-	// Above counts the graphs between the failure and the outer graph whose limit it is. It
-	// fails the nodes between them with its own kind.
+	// Above counts the graphs between the failure and the outer graph that set the limit.
 	Above int `json:"above,omitempty"`
 	// RetryAfter is the delay in milliseconds that the other side asked for, or 0.
 	RetryAfter int64 `json:"retry_after_ms,omitempty"`

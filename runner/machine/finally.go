@@ -9,8 +9,7 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// finallyGrace is how long the nodes of finally may take, all together, once the run has
-// been cancelled.
+// finallyGrace is the time for all finally nodes of a cancelled run.
 const finallyGrace = 5 * time.Second
 
 // FinallyEnd is the result of a finally node.

@@ -4,10 +4,9 @@ package machine
 
 import "github.com/graphrun/graphrun/eval"
 
-// WantsText returns a function that reports whether an exec node should read its output as
-// text, because only the text fits what the node writes. It is nil if the output is always
-// data. An object with the key that it is written to, and a value that fits, is data. Any
-// goroutine may call the function.
+// WantsText returns a function that reports whether an exec node should read its output as text,
+// because only the text fits what the node writes. It is nil if data always fits. Any goroutine
+// may call the function.
 func (p *Plan) WantsText(node string) func(data any, text string) bool {
 	decl := p.Graph.Node(node)
 	if decl == nil || decl.Kind.Value != "exec" {
@@ -54,8 +53,7 @@ func (p *Plan) fitsSchemas(n *node, output any) bool {
 	return true
 }
 
-// acceptsUpdate reports whether the schema of a key allows an update, as far as this is known
-// without the current value.
+// acceptsUpdate reports whether a key's schema allows an update, whatever the current value.
 func (k *key) acceptsUpdate(update any) bool {
 	switch k.reducer {
 	case reduceReplace, reduceMin, reduceMax:

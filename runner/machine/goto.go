@@ -14,9 +14,8 @@ type target struct {
 	edge  int // -1: none
 }
 
-// evalTargets returns the targets of a goto, from the output or the node's `goto`. ok is
-// false without a goto: then the edges decide. The expression sees the writes of the
-// step.
+// evalTargets returns the targets of a goto in the output or of the node's `goto`. Without a goto
+// ok is false, and edges decide. The expression sees the step's writes.
 func (t *Task) evalTargets(n *node, output any, writes []Write) (out []target, ok bool, failure *Failure) {
 	var value any
 	if n.bound.Goto != nil {

@@ -2,17 +2,14 @@
 
 package machine
 
-import (
-	"slices"
-)
+import "slices"
 
 type reachKey struct {
 	plan      *Plan
 	to, avoid int
 }
 
-// canReach reports whether a path of at least one edge leads from a node to another
-// without passing a third.
+// canReach reports whether a path of at least one edge avoids a third node.
 func (sc *Scope) canReach(from, to, avoid int) bool {
 	s, key := sc.state, reachKey{sc.plan, to, avoid}
 	set, ok := s.reach[key]
@@ -23,8 +20,7 @@ func (sc *Scope) canReach(from, to, avoid int) bool {
 	return from >= 0 && set[from]
 }
 
-// nodesLeadingTo says of each node whether a path leads to another one that passes none at
-// which it stops.
+// nodesLeadingTo marks the nodes from which a path leads to a node and passes no stop.
 func (p *Plan) nodesLeadingTo(to int, stops func(node int) bool) []bool {
 	out := make([]bool, len(p.nodes))
 	if to == endNode {
@@ -44,8 +40,8 @@ func (p *Plan) nodesLeadingTo(to int, stops func(node int) bool) []bool {
 	return out
 }
 
-// findImplicitJoin returns the first node that all branches of a fan-out can reach without
-// failure edges, or noNode. If that node has a `join` itself, there is no implicit one.
+// findImplicitJoin returns the first node that all branches reach without failure edges, or
+// noNode. A node with a `join` is no implicit one.
 func (sc *Scope) findImplicitJoin(source int, targets []int) int {
 	p := sc.plan
 	begin := slices.DeleteFunc(slices.Clone(targets), func(to int) bool { return to == endNode })
@@ -58,8 +54,8 @@ func (sc *Scope) findImplicitJoin(source int, targets []int) int {
 	return noNode
 }
 
-// findFirstMeeting returns the first node that all ways from the given nodes can reach
-// without failure edges and without passing source, or noNode.
+// findFirstMeeting returns the first node that all ways reach without failure edges and without
+// passing source, or noNode.
 func (p *Plan) findFirstMeeting(begin []int, source int) int {
 	// By node: from how many it was reached, the last of them, and the most edges to it.
 	reached, last, most := make([]int, len(p.nodes)), make([]int, len(p.nodes)), make([]int, len(p.nodes))

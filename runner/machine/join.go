@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// fireJoins decides one join: it runs, fails or is dropped. It returns false if no join
-// can be decided yet.
+// fireJoins decides one join, and reports whether it did: the join runs, fails or is dropped.
 func (s *State) fireJoins() bool {
 	return slices.ContainsFunc(s.Scopes, func(sc *Scope) bool {
 		return sc.End == nil && (sc.due || sc.failsAnyDeserted() || !sc.hasMovingTask()) && sc.fireJoin()
@@ -98,9 +97,8 @@ func (sc *Scope) implicitFanOf(t *Task) int {
 	return 0
 }
 
-// awaitedFan returns the fan-out that w shares with a branch it waits for, or 0 if it
-// does not wait for that branch. An implicit join waits only for branches of the fan-out
-// that it joins.
+// awaitedFan returns the fan-out that w shares with a branch it waits for, or 0. An implicit join
+// waits only for branches of its fan-out.
 func (sc *Scope) awaitedFan(w *Task, other []Lane) int {
 	f := innermostSharedFan(w.Place, other)
 	if f == 0 || sc.plan.nodes[w.Node].joins {
@@ -118,8 +116,7 @@ func (sc *Scope) awaitedFan(w *Task, other []Lane) int {
 	return 0
 }
 
-// splitGroup returns the tasks that wait together with the first one, in declaration order,
-// and the others.
+// splitGroup returns the tasks that wait with the first one, in declaration order, and the rest.
 func (sc *Scope) splitGroup(waits []*Task) (group, rest []*Task) {
 	group, rest = waits[:1:1], waits[1:]
 	for i := 0; i < len(group); i++ {
@@ -212,8 +209,7 @@ bends:
 	return out
 }
 
-// hasInPast reports whether a step is in the past of a task since the split. A step is
-// named by its task.
+// hasInPast reports whether a task's past since the split contains the step of another task.
 func (sc *Scope) hasInPast(t *Task, step int) bool {
 	for v := t.view(); v.Base != 0; v = v.base {
 		if slices.ContainsFunc(v.Done, func(d *Done) bool { return d.Task == step }) {
@@ -311,8 +307,7 @@ func (sc *Scope) joinTasks(group []*Task, preset *Failure) {
 	}
 }
 
-// isLast reports whether a task stands last in path order among the tasks of the branches
-// that began at an order, now and later.
+// isLast reports whether a task is last in path order among the branches that began at an order.
 func (sc *Scope) isLast(t *Task, order []int) bool {
 	if t.Rank <= sc.MaxRank {
 		return false
@@ -341,8 +336,8 @@ func (sc *Scope) spansBranches(group []*Task, fan int) bool {
 	return slices.ContainsFunc(group, func(m *Task) bool { return findLane(m.Place, fan) != own })
 }
 
-// joinsBranchesOf reports whether a node joins a fan-out: as its implicit join, or with a
-// `join` that at least two branches can reach.
+// joinsBranchesOf reports whether a node is the implicit join of a fan-out, or has a `join` that
+// at least two branches can reach.
 func (sc *Scope) joinsBranchesOf(f *Fan, node int) bool {
 	if !sc.plan.nodes[node].joins {
 		return f.Implicit == node
@@ -383,8 +378,8 @@ func (sc *Scope) moveFinishedFans(t *Task, sources map[int]int) {
 	t.Place, t.Over = place, over
 }
 
-// placeAfterJoin returns the lanes of a joined task: outside of the fan-out if all
-// branches met, otherwise the first branch that arrived.
+// placeAfterJoin returns the lanes after a join: outside of the fan-out if all branches met,
+// otherwise those of the first branch that arrived.
 func (sc *Scope) placeAfterJoin(group []*Task) ([]Lane, []Over) {
 	place, over := group[0].Place, group[0].Over
 	if len(group) == 1 {
@@ -413,8 +408,7 @@ func (sc *Scope) placeAfterJoin(group []*Task) ([]Lane, []Over) {
 	return place[: k+1 : k+1], overUpTo(over, k)
 }
 
-// setInputs sets the input of a joined task, by source node, and the results of its
-// branches.
+// setInputs sets the input and the branch results of a joined task by source node.
 func (sc *Scope) setInputs(t *Task, group, lost []*Task) {
 	came := slices.DeleteFunc(slices.Clone(group), func(m *Task) bool { return m.From.Task == 0 })
 	slices.SortStableFunc(came, func(a, b *Task) int {
@@ -457,8 +451,8 @@ func (sc *Scope) setInputs(t *Task, group, lost []*Task) {
 	}
 }
 
-// failuresElsewhere returns the tasks that failed where no way leads to the join, on branches
-// that wait_all brings to it all the same: their errors, not what they wrote.
+// failuresElsewhere returns failed tasks that could not reach the join, on branches that wait_all
+// brings to it nevertheless.
 func (sc *Scope) failuresElsewhere(group, lost []*Task) []*Task {
 	return slices.DeleteFunc(slices.Clone(sc.Gone), func(g *Task) bool {
 		return g.Lost == nil || slices.Contains(lost, g) || !slices.ContainsFunc(group, func(w *Task) bool {
@@ -483,8 +477,7 @@ func (sc *Scope) markDecided(place []Lane, node int) {
 	}
 }
 
-// failDesertedJoin fails a join with `on_bypass: fail` that no branch reached, because all
-// took failure edges around it.
+// failDesertedJoin fails a join with `on_bypass: fail` that every branch bypassed.
 func (sc *Scope) failDesertedJoin() bool {
 	if !sc.failsAnyDeserted() {
 		return false
@@ -524,8 +517,8 @@ func (sc *Scope) newTaskAtSplit(f *Fan, node int) *Task {
 	}
 }
 
-// findDesertedFan returns the outermost fan-out around a detour of which no branch reached
-// the join, nor can any more. It returns nil if there is none.
+// findDesertedFan returns the outermost fan-out around a detour whose branches can't reach the
+// join any more, or nil.
 func (sc *Scope) findDesertedFan(b *Bend, node int) *Fan {
 	if slices.Contains(b.Reached, node) || slices.ContainsFunc(b.Place, func(l Lane) bool { return slices.Contains(sc.findFan(l.Fan).Decided, node) }) ||
 		slices.ContainsFunc(sc.Tasks, func(o *Task) bool { return sc.canReachAfterDetour(o, b, node) }) {
@@ -541,8 +534,7 @@ func (sc *Scope) findDesertedFan(b *Bend, node int) *Fan {
 	return nil
 }
 
-// canReachAfterDetour reports whether a task may still reach the join that a detour left
-// out.
+// canReachAfterDetour reports whether a task may still reach the join that a detour bypassed.
 func (sc *Scope) canReachAfterDetour(o *Task, b *Bend, node int) bool {
 	for _, lane := range b.Place {
 		if (sc.hasInPast(o, b.Task) || findLane(o.Place, lane.Fan) >= 0) && (o.Node == node || sc.canReach(o.Node, node, sc.findFan(lane.Fan).Source)) {

@@ -12,8 +12,7 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// timeLeft returns the rest of limits.timeout, negative after its end. ok is false
-// without that limit.
+// timeLeft returns the rest of limits.timeout, which may be negative, or false without a limit.
 func (sc *Scope) timeLeft() (left time.Duration, ok bool) {
 	limit := sc.limits.Timeout
 	if limit <= 0 || sc.End != nil {
@@ -22,8 +21,7 @@ func (sc *Scope) timeLeft() (left time.Duration, ok bool) {
 	return limit - time.Duration(sc.state.Active-sc.Since), true
 }
 
-// commandClockTimers starts or stops the timers of scopes and branches, which count working
-// time.
+// commandClockTimers starts or stops the timers that count working time.
 func (s *State) commandClockTimers(kind CommandKind) {
 	for _, sc := range s.Scopes {
 		if left, ok := sc.timeLeft(); ok {
@@ -35,8 +33,7 @@ func (s *State) commandClockTimers(kind CommandKind) {
 	}
 }
 
-// endTimedOutScope ends a scope that took longer than limits.timeout. owner is the task that
-// runs it.
+// endTimedOutScope ends a scope after limits.timeout. owner is the task that runs it.
 func (s *State) endTimedOutScope(owner int) {
 	for _, sc := range s.Scopes {
 		if left, ok := sc.timeLeft(); ok && left <= 0 && sc.Owner.Task == owner {
@@ -97,8 +94,7 @@ func (sc *Scope) endAtStepLimit() {
 	}
 }
 
-// checkStateSize returns a failure if the state is larger than max_state_bytes with some
-// writes.
+// checkStateSize returns a failure if some writes exceed max_state_bytes.
 func (sc *Scope) checkStateSize(v *View, writes []Write) *Failure {
 	if v.Size <= sc.maxBytes {
 		return nil
@@ -115,8 +111,7 @@ func (sc *Scope) checkStateSize(v *View, writes []Write) *Failure {
 	return &Failure{Kind: "limit", Message: message}
 }
 
-// endBySize ends the scope whose max_state_bytes is exceeded. t is the step that wrote too
-// much, or nil.
+// endBySize ends the scope whose max_state_bytes is exceeded, by the writes of t or nil.
 func (sc *Scope) endBySize(t *Task, failure *Failure) {
 	if sc.End != nil {
 		return

@@ -16,8 +16,7 @@ const (
 	NoteNodeRetrying
 	NoteNodeCompleted
 	NoteNodeFailed
-	// NoteNodeEmitted holds the values of a node's emit, or the Failure of an element beside
-	// which others continue.
+	// NoteNodeEmitted holds the values of a node's emit, or the Failure of an element.
 	NoteNodeEmitted
 	NoteElementEnded // an element of `each` has no further attempt
 	NoteAsked
@@ -57,8 +56,7 @@ type Note struct {
 	// Targets are the nodes that edges lead to; Candidates explain every edge.
 	Targets    []string
 	Candidates []Candidate
-	// Delta holds the state keys that a step changed and the values that its branch sees,
-	// sorted by name.
+	// Delta holds the changed state keys and their values on the branch, sorted by name.
 	Delta []KeyValue
 }
 
@@ -75,12 +73,10 @@ func (s *State) NoteCount() int { return s.noted }
 // Notes returns the notes of the last Apply. The slice is valid until the next Apply.
 func (s *State) Notes() []Note { return s.notes }
 
-// Confided returns the values that nodes wrote to secret keys in the last Apply,
-// including invalid ones. It is valid until the next Apply.
+// Confided returns the values for secret keys from the last Apply, invalid ones too.
 func (s *State) Confided() []any { return s.confided }
 
-// addNote adds a note about a task. Without an observer only emitted values are kept, because
-// a driver warns of failed elements in any case.
+// addNote adds a note about a task. Without an observer it keeps only NoteNodeEmitted.
 func (t *Task) addNote(n *Note) {
 	s := t.scope.state
 	s.noted++

@@ -30,8 +30,7 @@ func (b *builder) onceKeys(bound *bind.Node) []int {
 	return out
 }
 
-// resetOnce resets the `once` keys that a model node has read. The resets are writes of
-// the step, before its own.
+// resetOnce resets the `once` keys that a model node has read, before the step's own writes.
 func (t *Task) resetOnce(v *View) {
 	if t.Failure != nil || t.Skipped {
 		return

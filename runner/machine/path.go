@@ -11,8 +11,8 @@ type PathStep struct {
 	Order []int `json:"o,omitempty"`
 }
 
-// stepList is a list of steps. A step takes these numbers: its node, its rank minus the rank of
-// the step before, and its order after its length.
+// stepList is a list of steps. A step is stored as its node, its rank minus the previous rank,
+// and its order after its length.
 type stepList struct {
 	Flat []int `json:"flat"`
 	Rank int   `json:"rank"` // of the last step

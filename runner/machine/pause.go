@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// findBreakpoint returns the path of the task's node, and whether a breakpoint before or
-// after it stops the task. Each one stops a task once.
+// findBreakpoint returns the path of the task's node, and whether a breakpoint stops the task
+// there. Each one stops a task once.
 func (t *Task) findBreakpoint(phase string) (path string, stops bool) {
 	s, sc := t.scope.state, t.scope
 	g := sc.plan.Graph
@@ -63,8 +63,7 @@ func (s *State) describeActivity() (working, asks, waits bool) {
 	return working, asks, waits
 }
 
-// updateStatus sets the status of a run that waits for an event: running, or paused with
-// the reason.
+// updateStatus sets the status of a run that waits for an event.
 func (s *State) updateStatus() {
 	working, asks, waits := s.describeActivity()
 	switch {
@@ -178,8 +177,7 @@ func mergeNames(list, more []string) []string {
 	return slices.Compact(all)
 }
 
-// reissueTasks repeats the commands for everything under way in a scope. first, if not nil, is
-// the task to begin with.
+// reissueTasks repeats the commands for a scope's active work, first those for one task.
 func (sc *Scope) reissueTasks(first *Task) {
 	tasks := sc.activeTasks()
 	if at := slices.Index(tasks, first); at > 0 {

@@ -20,8 +20,7 @@ type Asked struct {
 	HasDefault bool `json:"has_default,omitempty"`
 	Settled    bool `json:"settled,omitempty"`
 	Answer     any  `json:"answer,omitempty"`
-	// Remind is the Unix time of the next reminder, or 0. The next ones follow every Every
-	// nanoseconds; Reminders are left.
+	// Remind is the Unix time of the next reminder, or 0. Reminders more follow, every Every ns.
 	Remind    int64 `json:"remind,omitempty"`
 	Every     int64 `json:"every,omitempty"`
 	Reminders int   `json:"reminders,omitempty"`
@@ -35,8 +34,7 @@ type Question struct {
 	Round int // counts the earlier interruptions of the attempt
 }
 
-// Target returns the name of the question in answers: node, node[index] in an `each`,
-// node:key for a program, outer/inner in a subgraph.
+// Target returns the name of the question in answers: node, node[index], node:key, outer/inner.
 func (q *Question) Target() string {
 	target := cutParts(q.Path(), "#") // agent#1/step is agent/step
 	if q.Task.Element > 0 {
@@ -69,8 +67,7 @@ func cutParts(path, mark string) string {
 // Index returns the element that asks, from 0, or -1 outside of an `each`.
 func (q *Question) Index() int { return q.Task.Element - 1 }
 
-// Parse converts the text of an answer to a valid value. The error lists the valid
-// answers.
+// Parse converts the text of an answer to a valid value. Errors list the valid answers.
 func (q *Question) Parse(text string) (any, error) {
 	compiled, err := q.answerSchema()
 	if err != nil {
@@ -151,8 +148,7 @@ func (u *Unit) pendingQuestions() []*Asked {
 	return slices.DeleteFunc(slices.Clone(u.Questions), func(q *Asked) bool { return q.Settled })
 }
 
-// commandQuestions issues the commands for the unit's open questions and starts the
-// answer timer.
+// commandQuestions asks the unit's open questions and starts the answer timer.
 func (t *Task) commandQuestions(u *Unit) {
 	for _, q := range u.pendingQuestions() {
 		t.scope.state.addCommand(Command{Kind: AskPerson, Task: t.attemptID(u), Question: t.newQuestion(u, q)})
@@ -209,8 +205,7 @@ func (s *State) Questions() []Question {
 	return out
 }
 
-// acceptAnswer takes a person's answer. An invalid one, or one without a question, changes
-// nothing.
+// acceptAnswer accepts a person's answer if it is valid and its question is open.
 func (s *State) acceptAnswer(t *Task, e *Event) {
 	if t == nil {
 		return
@@ -264,8 +259,7 @@ func (t *Task) continueIfAnswered(u *Unit) {
 	t.queueUnit(u)
 }
 
-// handleAnswerTimer emits due reminders, and settles questions whose
-// timeout has passed with their default.
+// handleAnswerTimer emits due reminders, and settles timed-out questions with their defaults.
 func (t *Task) handleAnswerTimer(u *Unit) {
 	if u.State != asking {
 		return

@@ -29,8 +29,7 @@ type Plan struct {
 	outUses, groupUses uses
 	// wanted are the context names that any expression reads.
 	wanted map[string]bool
-	// watched says of each node whether an expression names its visits, history or
-	// results; all are when one reads them as a whole.
+	// watched marks the nodes whose visits, history or results an expression reads.
 	watched []bool
 	// reachable are the nodes that have to stay reachable.
 	reachable []reachable
@@ -130,8 +129,8 @@ type uses []string
 
 func (u uses) contains(name string) bool { return slices.Contains(u, name) }
 
-// innerPlan returns the plan of the graph that a node runs or calls, and its key in
-// Inner. A plan for this node alone is in Inner under "node:graph".
+// innerPlan returns the plan of a graph for a node, and its key in Inner: "node:graph" for a plan
+// of this node alone.
 func (p *Plan) innerPlan(node, graph string) (*Plan, string) {
 	if own := p.Inner[node+":"+graph]; own != nil {
 		return own, node + ":" + graph

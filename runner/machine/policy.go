@@ -77,8 +77,7 @@ func (b *builder) addPolicies(g *spec.Graph) {
 	}
 }
 
-// checkGuards returns the failure of the first guard that the past of a task breaks, at a
-// node, or nil.
+// checkGuards returns the failure of the first guard that the task's past breaks, or nil.
 func (t *Task) checkGuards(guards []guard, node int) *Failure {
 	for _, g := range guards {
 		if g.broken(t, t.view()) {
@@ -88,8 +87,7 @@ func (t *Task) checkGuards(guards []guard, node int) *Failure {
 	return nil
 }
 
-// checkReachable returns the failure of a branch from which a required node became
-// unreachable, or nil.
+// checkReachable returns the failure of a branch that can't reach a required node, or nil.
 func (sc *Scope) checkReachable(t *Task) *Failure {
 	for _, r := range sc.plan.reachable {
 		if t.From.Task == 0 || t.view().visitsOf(r.from) == 0 || t.Node == r.to || sc.canReach(t.Node, r.to, noNode) {
@@ -101,8 +99,7 @@ func (sc *Scope) checkReachable(t *Task) *Failure {
 	return nil
 }
 
-// checkForbidden returns how the scope ends if a forbidden condition holds after a node,
-// or nil.
+// checkForbidden returns the scope's end if a forbidden condition holds after a node, or nil.
 func (t *Task) checkForbidden(n *node) *End {
 	for i := range n.watches {
 		w := &n.watches[i]

@@ -42,13 +42,11 @@ type Active struct {
 	// Began is a Unix time in nanoseconds.
 	Began   int64
 	Finally bool
-	// Doing is "running", "retrying" (between attempts), "waiting" (for time to pass),
-	// "asking" (people) or "queued" (for room).
+	// Doing is "running", "retrying", "waiting" (for time), "asking" (people) or "queued".
 	Doing string
 }
 
-// Current returns the executions that have begun and not ended, in path order. A subgraph
-// follows its node.
+// Current returns the executions under way in path order. A subgraph follows its node.
 func (s *State) Current() []Active {
 	var all []*Task
 	for _, sc := range s.Scopes {
@@ -103,8 +101,7 @@ func (s *State) MaxStateBytes() int { return s.root().maxBytes }
 // Steps returns how many steps have ended, also in subgraphs.
 func (s *State) Steps() int { return s.Done }
 
-// Due returns when the first wait, retry delay or question ends by itself. It is a Unix
-// time in nanoseconds, or 0.
+// Due returns the Unix time when a wait, retry delay or question ends by itself, or 0.
 func (s *State) Due() int64 {
 	due := int64(0)
 	for _, u := range s.activeUnits() {
@@ -123,8 +120,7 @@ func (s *State) Due() int64 {
 	return due
 }
 
-// WaitsUntil returns when a run that only waits for time to pass continues, or reaches a
-// time limit. It returns 0 for other runs.
+// WaitsUntil returns when a run that waits only for time continues or times out, or 0.
 func (s *State) WaitsUntil() int64 {
 	due := s.Due()
 	if working, _, _ := s.describeActivity(); working || due == 0 || s.Status != Running {
@@ -171,8 +167,7 @@ func (s *State) Partial() map[string]any {
 	return out
 }
 
-// ReasonOf returns why the last visit of a node of the outermost graph ended as it did, or
-// "" if its handler gave no reason.
+// ReasonOf returns why the last visit of an outermost node ended as it did, or "".
 func (s *State) ReasonOf(node string) string {
 	if n := s.plan.Graph.Node(node); n != nil {
 		return s.root().Reasons[n.Index]

@@ -43,8 +43,7 @@ func reducerOf(name string) reducer {
 	return reduceExpr
 }
 
-// reduceUpdate returns a key's new value, checked against its schema. It changes neither the
-// current value nor update.
+// reduceUpdate returns a key's new value, checked against its schema. It modifies no argument.
 func (v *View) reduceUpdate(i int, update any) (any, *Failure) {
 	k, current := &v.scope.plan.keys[i], v.value(i)
 	if k.reducer == reduceAppend {
@@ -82,8 +81,8 @@ func (sc *Scope) combineValues(k *key, current, update any) (any, error) {
 	return update, nil
 }
 
-// appendItems appends to a list in amortised constant time. Only v.lists has spare capacity: the
-// values of keys are clipped, so that an append elsewhere copies.
+// appendItems appends to a list in amortised constant time. Only v.lists has spare capacity, so
+// that an append to the value of a key copies.
 func (v *View) appendItems(i int, current any, items []any) (any, *Failure) {
 	k := &v.scope.plan.keys[i]
 	list, _ := current.([]any)
@@ -178,8 +177,7 @@ func unionLists(current, update any) any {
 	return out
 }
 
-// combineMessages appends messages; one with a known id replaces it, and ops
-// remove.
+// combineMessages appends messages and applies ops. One with a known id replaces the old one.
 func combineMessages(current, update any) (any, error) {
 	list, _ := current.([]any)
 	out := append([]any{}, list...)

@@ -14,8 +14,7 @@ import (
 // defaultRetry is the policy for transient failures of nodes without a retry block.
 var defaultRetry = spec.Retry{MaxAttempts: 3, InitialInterval: time.Second, Backoff: 2, MaxInterval: 30 * time.Second, Jitter: 0.1}
 
-// retryPolicy returns the retry policy for a failure, and the index of its block. MaxAttempts
-// is 1 if there is no retry.
+// retryPolicy returns the policy for a failure and its block. Without a retry, MaxAttempts is 1.
 func (t *Task) retryPolicy(n *node, failure *Failure) (r spec.Retry, block int) {
 	once := spec.Retry{MaxAttempts: 1}
 	if n.kind == "agent" || n.act == actFail {
@@ -29,8 +28,7 @@ func (t *Task) retryPolicy(n *node, failure *Failure) (r spec.Retry, block int) 
 			return once, 0
 		}
 	}
-	// A refused, filtered or cut answer rarely changes, so only a block that names the kind
-	// retries it.
+	// A refused, filtered or cut answer rarely changes: only a block that names the kind retries it.
 	named := slices.Contains([]string{"refused", "filtered", "truncated"}, failure.Kind)
 	for i := range n.retry {
 		if n.retry[i].Takes(failure.Kind) && (!named || len(n.retry[i].On) > 0) && t.retryHolds(n, i, failure) {
@@ -75,8 +73,7 @@ type RetryNote struct {
 }
 
 // retryDelay returns the delay before the next attempt, and whether there is one. The jitter
-// derives from the task's identity, so that a replay waits equally long. Each block of a
-// retry list counts its own failures.
+// derives from the task's identity, so that replays agree.
 func (t *Task) retryDelay(u *Unit, n *node, failure *Failure) (time.Duration, RetryNote, bool) {
 	var note RetryNote
 	r, block := t.retryPolicy(n, failure)

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// routed is the result of routing: targets, an end of the scope, or a question to the
-// router model. If all are empty, the step failed and no edge takes the failure.
+// routed holds targets, an end of the scope, or a question to the router. If all are empty, no
+// edge takes the failure of the step.
 type routed struct {
 	targets []target
 	end     *End
@@ -88,8 +88,7 @@ func (t *Task) routeFailure(n *node) routed {
 	return out
 }
 
-// fireMatches fires the first edge whose condition holds, or all of them if all is set.
-// The edges of one declaration fire together.
+// fireMatches fires the first edge whose condition holds, or all. Edges of one declaration fire together.
 func (t *Task) fireMatches(edges []int, all bool) (out routed) {
 	p, s := t.scope.plan, t.scope.state
 	out.targets = s.routes[:0]
@@ -193,8 +192,7 @@ func (t *Task) stuckEnd(n *node, tests []tested) *End {
 	}}
 }
 
-// fireDecided asks the router model which llm_decide edge to take. A single candidate fires
-// without a question.
+// fireDecided fires the chosen llm_decide edge, or asks the router if there are several.
 func (t *Task) fireDecided(n *node, out routed) routed {
 	switch {
 	case t.Choice == nil && len(n.decide) == 1:

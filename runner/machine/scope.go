@@ -13,8 +13,7 @@ import (
 // Scope is the run of one graph within the run.
 type Scope struct {
 	ID int `json:"id"`
-	// Owner is the attempt of the graph node, or of the task that called the graph as a tool.
-	// Call is the number of that call. The outermost scope has no owner.
+	// Owner is the attempt of the graph node, or of the task that made the tool call number Call.
 	Owner TaskID `json:"owner,omitzero"`
 	Call  int    `json:"call,omitempty"`
 	Graph string `json:"graph,omitempty"` // what `graph:` names
@@ -28,8 +27,7 @@ type Scope struct {
 
 	// Tasks are those under way: they wait at a join, are ready, or run.
 	Tasks []*Task `json:"tasks,omitempty"`
-	// Ended are the tasks of branches that reached END or were dropped at a join. Gone are the
-	// tasks of failed and cancelled branches.
+	// Ended are tasks that reached END or a dropped join, Gone those of failed or cancelled branches.
 	Ended []*Task `json:"ended,omitempty"`
 	Gone  []*Task `json:"gone,omitempty"`
 	// Bends are the failure edges that branches took.
@@ -38,23 +36,19 @@ type Scope struct {
 	Views []*View `json:"views"`
 	// Steps are the finished steps in the order in which they ended.
 	Steps stepList `json:"steps,omitzero"`
-	// Partial is, by node, what cancelled executions had produced; Reasons why a node
-	// ended as it did.
+	// Partial holds the partial output of cancelled nodes, Reasons why nodes ended as they did.
 	Partial map[int]any    `json:"partial,omitempty"`
 	Reasons map[int]string `json:"reasons,omitempty"`
-	// Last is the output of the step that stands last in path order where an edge
-	// reached END, and of all steps.
+	// LastEnd and LastStep are the last steps in path order that reached END, and of all.
 	LastEnd  Source `json:"last_end,omitzero"`
 	LastStep Source `json:"last_step,omitzero"`
-	// Given is how many messages had been said when the scope began; Continues says that
-	// its conversation goes on with that around it.
+	// Given counts the messages before the scope began. Continues says that it continues them.
 	Given     int  `json:"given,omitempty"`
 	Continues bool `json:"continues,omitempty"`
 	// Fired counts the edges that fired, by index.
 	Fired map[int]int `json:"fired"`
 
-	// Executions counts the steps that began, also in inner scopes. Refused counts visits
-	// that max_visits refused.
+	// Executions counts started steps, inner ones too, Refused the visits over max_visits.
 	Executions int `json:"executions,omitempty"`
 	Refused    int `json:"refused,omitempty"`
 	// MaxRank is the highest rank of a step that has ended.
@@ -71,11 +65,9 @@ type Scope struct {
 
 	// End is how the scope ends, once that is decided: nothing but finally runs then.
 	End *End `json:"end,omitempty"`
-	// Culprit is the number of the task whose failure ended the scope: it runs again at a
-	// resume.
+	// Culprit is the number of the task that ended the scope. It runs again on resume.
 	Culprit int `json:"culprit,omitempty"`
-	// Final is the node of finally that runs, FinalNext the index of the next one, Finals
-	// their results.
+	// Final is the running finally node, FinalNext the index of the next one.
 	Final     *Task        `json:"final,omitempty"`
 	FinalNext int          `json:"final_next,omitempty"`
 	Finals    []FinallyEnd `json:"finals,omitempty"`
@@ -94,8 +86,8 @@ type Scope struct {
 	maxBytes  int // the smallest max_state_bytes of this scope and those around it
 	// running counts the attempts in it, and in scopes within it, that take a place.
 	running int
-	// due says that a join may have become ready since the last scan, which found the groups
-	// of blocked. Without it, a fan-out of n branches costs n² scans.
+	// due says that a join may have become ready since the last scan, which found the groups of
+	// blocked. It keeps a fan-out of n branches from n² scans.
 	due     bool
 	blocked []*Task // one waiting task of each group
 	swept   int     // the number of views that the last sweep has left
@@ -120,14 +112,12 @@ type Bend struct {
 	Reached []int `json:"reached,omitempty"`
 }
 
-// Position says where something stands among the branches of its scope. It is shared by
-// all that stand there, and never changed.
+// Position is a place among the branches of a scope. It is shared, and never changed.
 type Position struct {
 	// Order are the indexes of the branches in their declarations, for path order.
 	Order []int `json:"order"`
-	// Place lists the branches, outermost first. Joined are the fan-outs of Place that were
-	// merged on the way here. Lanes are all branches that led here and could still meet
-	// others.
+	// Place lists the branches, outermost first, Joined the fan-outs of Place that have merged.
+	// Lanes are all branches that led here and could still meet others.
 	Place  []Lane `json:"place,omitempty"`
 	Joined []int  `json:"joined,omitempty"`
 	Lanes  []Lane `json:"lanes,omitempty"`
@@ -157,8 +147,7 @@ type Fan struct {
 	Began int64 `json:"began,omitempty"`
 }
 
-// Over is a finished fan-out: all its branches have joined. A branch that returns to its
-// source leaves the fan-outs inside it as well.
+// Over is a finished fan-out. A branch that returns to its source leaves inner fan-outs, too.
 type Over struct {
 	At     int `json:"at"`     // the number of enclosing lanes in the task's Place
 	Source int `json:"source"` // node
@@ -187,8 +176,7 @@ func (s *State) openScope(p *Plan, owner TaskID, outer *Scope, path, key string)
 	return sc
 }
 
-// setLimits sets the limits of the graph. For the outermost graph the caller's limits come
-// first.
+// setLimits sets the graph's limits. The caller's limits override those of the outermost graph.
 func (sc *Scope) setLimits() {
 	sc.limits = sc.plan.Graph.Limits
 	if sc.Outer == 0 {
@@ -201,8 +189,8 @@ func (sc *Scope) setLimits() {
 	sc.maxBytes, _ = sc.sizeLimit()
 }
 
-// scopesInCallOrder returns the open scopes in the order in which they opened, but those that
-// one attempt called by the number of the call: calls at the same time open in any order.
+// scopesInCallOrder returns the open scopes by age, and those of one attempt's tool calls by the
+// number of the call: parallel calls open in any order.
 func (s *State) scopesInCallOrder() []*Scope {
 	out := slices.Clone(s.Scopes)
 	if !slices.ContainsFunc(out, func(sc *Scope) bool { return sc.Call > 0 }) {

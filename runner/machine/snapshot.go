@@ -57,8 +57,7 @@ func (v *View) MarshalJSON() ([]byte, error) {
 	return json.Marshal(&out)
 }
 
-// relinkScope links the parts of a scope after decoding. outer is the scope around a
-// suspended one.
+// relinkScope links the parts of a decoded scope. outer is the scope around a suspended one.
 func (sc *Scope) relinkScope(s *State, p *Plan, outer *Scope) error {
 	sc.state, sc.plan, sc.due = s, p, true
 	if sc.Outer != 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// State is one run. It belongs to one goroutine; Apply is the only one to change it.
-// The exported fields are its data: encoding/json writes them, Restore reads them.
+// State is one run, owned by one goroutine. Only Apply changes it. encoding/json writes its
+// exported fields, and Restore reads them.
 type State struct {
 	Run     RunInfo  `json:"run"`
 	Status  Status   `json:"status"`
@@ -27,8 +27,7 @@ type State struct {
 	// Began and Now are Unix nanoseconds: when the run began, and of the last event.
 	Began int64 `json:"began"`
 	Now   int64 `json:"now"`
-	// Active is how long the run was at work, in nanoseconds: while it is paused, has no
-	// driver or waits for people alone, no time passes on this clock.
+	// Active is the run's working time in nanoseconds: no pauses, no time without a driver.
 	Active int64 `json:"active,omitempty"`
 	// Idle says that since the last event no time passes on it.
 	Idle bool `json:"idle,omitempty"`
@@ -46,8 +45,7 @@ type State struct {
 	Models   ModelSettings `json:"models,omitzero"`
 	// Done counts the steps that have ended, in all scopes.
 	Done int `json:"done,omitempty"`
-	// Spent is the usage of all calls of models. Scripted are the calls that a script has
-	// answered, in order.
+	// Spent is the usage of all model calls. Scripted are the calls that scripts answered, in order.
 	Spent    Usage   `json:"spent,omitzero"`
 	Scripted []Usage `json:"scripted,omitempty"`
 	// Endings counts how often nodes of finally have begun to run.
@@ -58,8 +56,8 @@ type State struct {
 	// Watched makes Apply take notes; Explain adds the values that conditions read.
 	Watched bool `json:"-"`
 	Explain bool `json:"-"`
-	// StopAt is the number of the step of the outermost graph after which Apply begins no
-	// further step, to look at the run there. A negative number stops before the first.
+	// StopAt is the step of the outermost graph after which Apply starts no step, for readers. A
+	// negative number stops before the first.
 	StopAt int `json:"-"`
 	// Edit holds the values that a fork writes at the end of that step.
 	Edit map[string]any `json:"-"`
@@ -159,8 +157,7 @@ func (s *State) Intercept(before func(p *eval.Program, env map[string]any) map[s
 // Ended reports whether the run has ended for good.
 func (s *State) Ended() bool { return s.Status != "" && s.Status != Running && s.Status != Paused }
 
-// SetSecrets gives the run the secrets of its graphs by plan, before RunBegan or after
-// Restore. They are no part of the state: nothing stores them.
+// SetSecrets sets the secrets by plan, before RunBegan or after Restore. Nothing stores them.
 func (s *State) SetSecrets(secrets map[*Plan]map[string]any) { s.secrets = secrets }
 
 // root returns the outermost scope, an empty one before the run begins.

@@ -15,8 +15,7 @@ import (
 // countsForConcurrency reports whether attempts of the node count for max_concurrency.
 func (n *node) countsForConcurrency() bool { return n.act == actRun }
 
-// hasRoom reports whether max_concurrency of this graph and of all around it allows one
-// more attempt.
+// hasRoom reports whether max_concurrency here and in all outer graphs allows an attempt.
 func (sc *Scope) hasRoom() bool {
 	for ; sc != nil; sc = sc.outer {
 		if limit := sc.limits.MaxConcurrency; limit > 0 && sc.running >= limit {
@@ -26,8 +25,7 @@ func (sc *Scope) hasRoom() bool {
 	return true
 }
 
-// mayBegin reports whether a step may begin: no pause, no breakpoint, steps left in this
-// graph and in all around it, and room.
+// mayBegin reports whether a step may begin: no pause, no breakpoint, steps left, and room.
 func (t *Task) mayBegin() bool {
 	sc := t.scope
 	n := &sc.plan.nodes[t.Node]
@@ -131,8 +129,7 @@ func (t *Task) createUnits() {
 // isPure reports whether the machine itself runs the node, at once.
 func (n *node) isPure() bool { return n.act == actSet || n.act == actPass || n.act == actFail }
 
-// runPureStep runs a step without effects. Only a failure makes it an attempt, which may be
-// followed by others.
+// runPureStep runs a step without effects. Only a failure makes it an attempt.
 func (t *Task) runPureStep(n *node) {
 	output, writes, failure := t.evalPureNode(nil, n)
 	if failure == nil {
@@ -148,8 +145,7 @@ func (t *Task) runPureStep(n *node) {
 	t.finishStep()
 }
 
-// evalPureNode returns the output and the writes of a node without effects. u is nil, or an
-// element.
+// evalPureNode returns the output and writes of a node without effects. u is nil or an element.
 func (t *Task) evalPureNode(u *Unit, n *node) (output any, writes []Write, failure *Failure) {
 	switch n.act {
 	case actPass:
@@ -179,8 +175,7 @@ func (t *Task) queueUnit(u *Unit) {
 	t.scope.state.makeReady(ready{t, u})
 }
 
-// mayStartUnit reports whether an attempt may start. A pause does not hold back further
-// attempts of a step.
+// mayStartUnit reports whether an attempt may start. A pause does not hold back retries.
 func (t *Task) mayStartUnit(u *Unit) bool {
 	n := &t.scope.plan.nodes[t.Node]
 	if t.Each != nil && n.decl.MaxConcurrency > 0 && !u.Begun && t.Each.countOpen(t) >= n.decl.MaxConcurrency {
@@ -234,8 +229,8 @@ func (t *Task) finishStep() {
 	t.applyStep()
 }
 
-// applyStep brings what a finished step wrote into its view, and resolves its edges. If
-// a router has to decide, or the scope ends, the view stays as it was.
+// applyStep applies a finished step's writes to its view, and resolves its edges. The view stays
+// as it was if a router has to decide, or the scope ends.
 func (t *Task) applyStep() {
 	sc := t.scope
 	s, v := sc.state, t.view()
@@ -450,8 +445,7 @@ func (sc *Scope) placeTask(t *Task) {
 	sc.state.makeReady(ready{t, nil})
 }
 
-// leaveFans removes a task that returns to the source of a fan-out from that fan-out and
-// from those inside it.
+// leaveFans removes a task at the source of a fan-out from that fan-out and inner ones.
 func (sc *Scope) leaveFans(t *Task) {
 	leave := func(k int, over []Over) {
 		outer := *t.Position
@@ -505,8 +499,8 @@ func (t *Task) startAttempt(u *Unit) {
 	t.launchAttempt(u, n, s.Run.Hooked)
 }
 
-// launchAttempt evaluates the keys of an attempt's kind and begins its work. With hooks the driver
-// runs graph nodes, too, because a hook may answer in their place.
+// launchAttempt evaluates the node's keys and begins its work. With hooks the driver also runs
+// graph nodes, because a hook may answer for them.
 func (t *Task) launchAttempt(u *Unit, n *node, hooked bool) {
 	if c := u.findCall(0); c != nil {
 		t.startTimeout(u, t.timeout(n))
@@ -533,8 +527,7 @@ func (t *Task) launchAttempt(u *Unit, n *node, hooked bool) {
 	}
 }
 
-// unitContext returns the names that the node's expressions see in an attempt. u is nil, or
-// an element.
+// unitContext returns the names for the expressions of an attempt. u is nil or an element.
 func (t *Task) unitContext(u *Unit, n *node) map[string]any {
 	env := t.nodeContext(n)
 	if u != nil && u.Element > 0 {

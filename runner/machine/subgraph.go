@@ -13,8 +13,7 @@ import (
 // Called is a graph that an attempt runs, for a graph node or a tool call.
 type Called struct {
 	Call int `json:"call,omitempty"` // 0: of a graph node
-	// Scope is the number of the open scope. Kept is a scope that was cut off or failed, to
-	// continue with.
+	// Scope is the number of the open scope, Kept an interrupted or failed one to continue.
 	Scope int    `json:"scope,omitempty"`
 	Kept  *Scope `json:"kept,omitempty"`
 	// Done says that a tool call has its result.

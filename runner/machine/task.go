@@ -10,8 +10,7 @@ import (
 	"strconv"
 )
 
-// Task is the end of a branch: it stands at a node, waits there for others, is ready,
-// or runs.
+// Task is the end of a branch, at a node: it waits for others, is ready, or runs.
 type Task struct {
 	ID   int `json:"id"`
 	Node int `json:"node"` // index, or endNode
@@ -27,8 +26,7 @@ type Task struct {
 	Branches map[string]any `json:"branches,omitempty"`
 	// Cause is the failure after which an edge led here.
 	Cause *Failure `json:"cause,omitempty"`
-	// Lost is the failure of a branch in Gone; Carries is the fan-out whose branches all
-	// failed, with errors for its join.
+	// Lost is why a branch in Gone failed. Carries is a fan-out whose errors go to its join.
 	Lost    *Failure `json:"lost,omitempty"`
 	Carries int      `json:"carries,omitempty"`
 
@@ -137,8 +135,7 @@ func (sc *Scope) findTask(id int) *Task {
 	return nil
 }
 
-// findKeptTask returns a task of the scope or of one within it that was cut off and is kept for
-// a resume, or nil.
+// findKeptTask returns a task of the scope, or of an interrupted one within it, or nil.
 func (sc *Scope) findKeptTask(id int) *Task {
 	if t := sc.findTask(id); t != nil {
 		return t
@@ -217,14 +214,12 @@ func (t *Task) branchName() string {
 	return ""
 }
 
-// isOnBranch reports whether a task is on a branch, or on one within it, and no join has
-// taken it off.
+// isOnBranch reports whether a task is on or within a branch that has not joined.
 func (t *Task) isOnBranch(fan, lane int) bool {
 	return !slices.Contains(t.Joined, fan) && slices.Contains(t.Place, Lane{fan, lane})
 }
 
-// innermostSharedFan returns the innermost fan-out that both places share but on different
-// branches, or 0.
+// innermostSharedFan returns the innermost fan-out in which two places are on different branches, or 0.
 func innermostSharedFan(a, b []Lane) int {
 	for i := range min(len(a), len(b)) {
 		if a[i].Fan != b[i].Fan {
@@ -247,8 +242,7 @@ func findLane(place []Lane, fan int) int {
 	return -1
 }
 
-// idempotencyKey identifies an execution, or an element of it. It is the same for all attempts and
-// in every replay, whatever the timing.
+// idempotencyKey identifies an execution or an element. All attempts and replays have the same.
 func (t *Task) idempotencyKey(element int) string {
 	text := t.scope.Key + "\x00" + t.scope.plan.nodes[t.Node].id + "\x00" + strconv.Itoa(t.Visit) + "\x00" + strconv.Itoa(element)
 	if len(t.Order) > 0 {

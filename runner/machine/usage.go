@@ -13,8 +13,7 @@ type ModelSettings struct {
 
 // ModelParam is a model parameter that the caller sets.
 type ModelParam struct {
-	// Node is the path of the node, outer/inner in a subgraph, or empty for every model
-	// node, also in subgraphs.
+	// Node is the path of the node (outer/inner), or "" for every model node.
 	Node  string `json:"node,omitempty"`
 	Key   string `json:"key"`
 	Value any    `json:"value"`
@@ -26,15 +25,12 @@ type Usage struct {
 	Calls        int `json:"calls"`
 	InputTokens  int `json:"input_tokens"`
 	OutputTokens int `json:"output_tokens"`
-	// CachedTokens is the part of InputTokens that the provider had cached,
-	// ReasoningTokens the part of OutputTokens that the model thought with.
+	// CachedTokens are input tokens from the provider's cache, ReasoningTokens output tokens of thoughts.
 	CachedTokens    int `json:"cached_tokens,omitempty"`
 	ReasoningTokens int `json:"reasoning_tokens,omitempty"`
-	// Estimated says that some tokens are an estimate, because a server reported none or
-	// the call was cut.
+	// Estimated says that some tokens are estimated: a server reported none, or the call was cut.
 	Estimated bool `json:"estimated,omitempty"`
-	// Charged is the amount that budgets count, in US dollars: the cost, or an estimate if
-	// CostUSD is unknown.
+	// Charged is the cost for budgets in US dollars, estimated if CostUSD is unknown.
 	Charged float64 `json:"charged,omitempty"`
 	// CostUSD is nil if the price of some call is unknown.
 	CostUSD *float64 `json:"cost_usd"`
@@ -46,13 +42,11 @@ type Usage struct {
 	Place string `json:"place,omitempty"`
 	Visit int    `json:"visit,omitempty"`
 	Turn  int    `json:"turn,omitempty"`
-	// Scripted says that a script answered. These calls are kept, so that a resumed run
-	// gets the next answers of the script.
+	// Scripted says that a script answered. A resumed run skips these answers.
 	Scripted bool `json:"scripted,omitempty"`
 	// Cut says that the call was cancelled before it was answered.
 	Cut bool `json:"cut,omitempty"`
-	// DurationMS is the duration of the call in milliseconds. It is nil in a sum, and if it
-	// was not measured.
+	// DurationMS is the duration of the call, or nil in a sum and if it was not measured.
 	DurationMS *int64 `json:"duration_ms,omitempty"`
 }
 

@@ -8,20 +8,18 @@ import (
 	"slices"
 )
 
-// View is what a task sees: state, visits and results of its past. Tasks outside of fan-
-// outs share the root view. Each branch has its own, which starts as a copy of the view
-// at the split and keeps the steps since then, so that a join can replay them.
+// View is what a task sees: the state, visits and results of its past. Tasks outside of fan-outs
+// share the root view. A branch has a copy of the view at the split, and keeps its steps, so that
+// a join can replay them.
 type View struct {
 	ID int `json:"id"`
 	// Base is the view at the split, or 0. Depth is 0 for the root view.
 	Base  int `json:"base,omitempty"`
 	Depth int `json:"depth,omitempty"`
-	// Vals are the values by key, or absent. A snapshot has those that differ from the base
-	// in Kept instead.
+	// Vals are the values by key, or absent. A snapshot has the changes since the base in Kept.
 	Vals []any   `json:"-"`
 	Kept []Write `json:"kept,omitempty"`
-	// Heads are the writes since the outermost split that the next write follows, by key with
-	// the reducer replace.
+	// Heads are the last writes to replace keys since the outermost split, by key.
 	Heads map[int][]int `json:"heads,omitempty"`
 	// Visits are those since the split, by node in ascending order.
 	Visits []Visits `json:"visits,omitempty"`
@@ -39,8 +37,7 @@ type View struct {
 	env   map[string]any
 	lists map[int][]any
 	scope *Scope
-	// overruled are the fan-outs at which writes to keys with the reducer replace lost
-	// when the view was merged.
+	// overruled has the fan-outs at which writes to replace keys lost in a merge.
 	overruled map[int]int
 }
 
@@ -51,8 +48,7 @@ type Visits struct {
 	Succeeded int `json:"succeeded,omitempty"`
 }
 
-// Memory holds the visits of a node that expressions can read. It is replaced, never
-// changed.
+// Memory holds the readable results of a node. It is replaced, never changed.
 type Memory struct {
 	// Output is the last output of the node. Stale says that the last visit gave none.
 	Output  any      `json:"output,omitempty"`
@@ -68,8 +64,7 @@ type Done struct {
 	Task int `json:"task"`
 	Node int `json:"node"`
 	Rank int `json:"rank"`
-	// Hoist is set for a step of a failed or cancelled branch: in merge order it follows this
-	// rank, where the fan-out began.
+	// Hoist is set on steps of failed branches: in merge order they follow this rank, at the split.
 	Hoist   int      `json:"hoist,omitempty"`
 	Skipped bool     `json:"skipped,omitempty"`
 	Refused bool     `json:"refused,omitempty"`
@@ -338,8 +333,7 @@ func (v *View) updateMemory(d *Done) {
 	v.Mem = withEntry(v.Mem, d.Node, m)
 }
 
-// applyWrite applies one write. A write that is invalid after a merge changes nothing, and
-// returns why.
+// applyWrite applies one write. An invalid write after a merge changes nothing and returns why.
 func (v *View) applyWrite(w *Write) *Failure {
 	reducer, value := v.scope.plan.keys[w.Key].reducer, w.Update
 	if w.Absent {
@@ -386,8 +380,8 @@ func (v *View) value(key int) any {
 	return nil
 }
 
-// mergeTasks builds the view after several tasks. Steps of lost branches follow the split. It
-// also returns the conflicts without a winner.
+// mergeTasks builds the view after several tasks, and returns the conflicts. Steps of lost
+// branches follow the split.
 func (sc *Scope) mergeTasks(arrived, lost []*Task) (*View, []Conflict) {
 	all := slices.Concat(arrived, lost)
 	base := all[0].view()
@@ -480,8 +474,7 @@ func (sc *Scope) collectSteps(base *View, arrived, lost []*Task) []*Done {
 	return out
 }
 
-// mergeRank returns twice the rank, and one more for hoisted steps: they follow the others
-// of that rank.
+// mergeRank returns twice the rank, plus one for hoisted steps, which follow the others.
 func (d *Done) mergeRank() int {
 	if d.Hoist != 0 {
 		return 2*d.Hoist + 1
@@ -517,8 +510,8 @@ func (sc *Scope) findSplit(tasks []*Task) *Fan {
 	}
 }
 
-// foldView folds a merged view into its base if nothing else uses the base, because the
-// fan-out is over. It returns the view to use, and that fan-out.
+// foldView folds a merged view into its base if nothing else uses the base. It returns the view
+// to use, and the fan-out that is over.
 func (sc *Scope) foldView(v *View) (*View, *Fan) {
 	base := v.base
 	if sc.isViewUsed(base) || sc.plan.failsDeserted && len(sc.Bends) > 0 {
@@ -558,8 +551,7 @@ func (sc *Scope) foldView(v *View) (*View, *Fan) {
 	return base, first
 }
 
-// mergeAllTasks returns a view of all steps of the scope, merged as at a join. The view is for
-// reading only.
+// mergeAllTasks returns a read-only view of all steps of the scope, merged as at a join.
 func (sc *Scope) mergeAllTasks() (*View, []Conflict) {
 	if sc.FinalView != 0 {
 		return sc.findView(sc.FinalView), nil
@@ -583,8 +575,7 @@ func (sc *Scope) mergeAllTasks() (*View, []Conflict) {
 	return v, conflicts
 }
 
-// changedKeys returns the keys that steps since the split have written, or all of the
-// root view.
+// changedKeys returns the keys written since the split, or all keys of the root view.
 func (v *View) changedKeys() []int {
 	var keys []int
 	if v.Base == 0 {

@@ -27,12 +27,10 @@ type GroupMember struct {
 	Since time.Time `json:"since"`
 }
 
-// TurnJournal is a Journal that can wait for a change of its group. With any other Journal,
-// the driver polls Enter.
+// TurnJournal is a Journal that can wait for its group. With others the driver polls Enter.
 type TurnJournal interface {
 	Journal
-	// AwaitTurn waits until Enter may return another result, and returns "". It returns
-	// earlier with a request that somebody sends to the waiting run.
+	// AwaitTurn waits until Enter may return another result, or for a request to the run.
 	AwaitTurn() Request
 }
 
@@ -68,8 +66,7 @@ func (e *BusyError) Error() string {
 // ErrStopped reports that a run was cancelled or paused before it got a slot in its group.
 var ErrStopped = errors.New("the run was stopped before there was a place in its group")
 
-// groupSlot is a run that is in a group or waits for its turn. The slots of a group are in the
-// order of arrival. Since is zero while the run waits.
+// groupSlot is a run in a group, in order of arrival. Since is zero while it waits.
 type groupSlot = GroupMember
 
 const groupKeys = "group/"

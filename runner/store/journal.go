@@ -28,8 +28,8 @@ type journal struct {
 	closed    bool
 }
 
-// lockAndOpen locks a run and opens its journal. find returns the run, and may create it. taken
-// returns the error for a run that has a driver.
+// lockAndOpen locks a run and opens its journal. find returns or creates the run, taken the error
+// for a run that has a driver.
 func (s *KVStore) lockAndOpen(runID, owner string, taken func() error, find func(tx Tx) (*savedRun, error)) (Journal, error) {
 	release, err := s.storage().Lock(runID)
 	if err != nil {
@@ -166,8 +166,7 @@ func (j *journal) Enter(group string, limit int) (out GroupState, err error) {
 	return out, err
 }
 
-// writeOnce changes the store. After an error nothing more is written, because what the store
-// holds then is not known.
+// writeOnce changes the store, unless a change failed before: its state is unknown then.
 func (j *journal) writeOnce(do func() error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

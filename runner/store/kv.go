@@ -21,8 +21,8 @@ type KV interface {
 	View(do func(tx Tx) error) error
 	// Update runs a transaction, and undoes it if do fails. do may run more than once.
 	Update(do func(tx Tx) error) error
-	// Lock makes the caller the driver of a run until release, or until its process ends.
-	// It returns nil if the run has a driver.
+	// Lock makes the caller the driver of a run until release or the end of its process. It
+	// returns nil if the run has a driver.
 	Lock(runID string) (release func() error, err error)
 	// IsLocked reports whether the run has a driver. Transactions may call it.
 	IsLocked(runID string) bool
@@ -42,12 +42,10 @@ type Tx interface {
 	Delete(key string) error
 	// DeleteAll removes the keys that begin with prefix.
 	DeleteAll(prefix string) error
-	// Scan visits the pairs whose keys begin with prefix and are greater than after, in the
-	// order of the keys, until visit returns false. Values are valid only during the visit,
-	// which does not use the transaction.
+	// Scan visits the pairs with a prefix and greater than after, in order of keys, until visit
+	// returns false. Values are valid only during the visit, which must not use the transaction.
 	Scan(prefix, after string, visit func(p Pair) bool) error
-	// Last returns the last pair with the prefix whose key is at most limit, or the zero
-	// Pair.
+	// Last returns the last pair with the prefix and a key of at most limit, or a zero Pair.
 	Last(prefix, limit string) (Pair, error)
 }
 
@@ -151,8 +149,7 @@ func collectPairs(tx Tx, prefix, after string, limit int) (out []Pair, err error
 	return out, err
 }
 
-// visitJSON visits the decoded values of the keys with a prefix, in order, until visit
-// returns false.
+// visitJSON visits the decoded values of keys with a prefix until visit returns false.
 func visitJSON[T any](tx Tx, prefix string, visit func(value *T) bool) error {
 	var bad error
 	err := tx.Scan(prefix, "", func(p Pair) bool {

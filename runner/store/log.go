@@ -23,8 +23,7 @@ type LogChunk struct {
 	Stream string
 	// Call tells streams of the same name apart.
 	Call int64
-	// Offset is the number of bytes of the stream before. runner.Runner.Logs counts in Cut
-	// the bytes since the chunk before that were not stored.
+	// Offset counts the bytes of the stream before, Cut those since the last chunk that were not stored.
 	Offset int64
 	Cut    int64
 	Text   string

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// Memory is a Store in memory. The zero value is empty and ready. It keeps events as text, as
-// a file does, so that a run reads the same from both.
+// Memory is a Store in memory, ready as its zero value. It keeps events as text, like a file.
 type Memory struct{ KVStore }
 
 // memoryKV is a KV.

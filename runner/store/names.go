@@ -10,12 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// MaxName is the most characters of a run's id, of a session's, and of a label's key and
-// value.
+// MaxName bounds the characters of ids of runs and sessions, and of labels.
 const MaxName = 200
 
-// CheckLength returns an error if name has more than MaxName characters. what begins the
-// message.
+// CheckLength returns an error, which begins with what, if name is too long.
 func CheckLength(what, name string) error {
 	if n := utf8.RuneCountInString(name); n > MaxName {
 		return fmt.Errorf("%s has %d characters; at most %d are allowed", what, n, MaxName)
@@ -23,8 +21,7 @@ func CheckLength(what, name string) error {
 	return nil
 }
 
-// CheckID validates the id of a run or a session, which may be empty. The error begins with
-// what.
+// CheckID validates the id of a run or a session, which may be empty. Errors begin with what.
 func CheckID(what, id string) error {
 	if err := CheckLength(what, id); err != nil {
 		return err

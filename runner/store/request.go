@@ -19,9 +19,8 @@ type Offer struct {
 	At      time.Time     `json:"at"`
 }
 
-// GivenAnswer is an answer as a person gives it. Target is as in view.Pending, with names of
-// nodes cut to a unique beginning if one likes. Text is the answer itself, YAML or JSON, or the
-// first letters or the number of a choice.
+// GivenAnswer is an answer as a person gives it: YAML, JSON, or a choice's first letters or
+// number. Target is as in view.Pending; node names may be cut to a unique beginning.
 type GivenAnswer struct {
 	Target string `json:"target"`
 	Text   string `json:"text"`
@@ -139,8 +138,7 @@ func (s *KVStore) Withdraw(id string) (open bool, refused string, err error) {
 	return open && err == nil, refused, err
 }
 
-// settleOffer refuses an offer with a reason, or takes it if it is still open. See
-// Journal.Settle.
+// settleOffer refuses an offer with a reason, or takes an open one. See Journal.Settle.
 func settleOffer(tx Tx, id, refused string) (taken bool, err error) {
 	var offer savedOffer
 	found, err := getJSON(tx, offerKey(id), &offer)
@@ -181,8 +179,7 @@ func (i *inbox) Asked() <-chan Request { return i.asked }
 // Offers delivers offers.
 func (i *inbox) Offers() <-chan Offer { return i.offers }
 
-// Deliver delivers what is new. It never waits for the driver, and leaves to the next call what it
-// can't read now.
+// Deliver delivers what is new, without waiting for the driver. It retries failed reads later.
 func (i *inbox) Deliver() {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -50,15 +50,13 @@ func (r *RunRecord) Load(path string) ([]byte, error) {
 // RunSummary is one line of a list of runs, without Source and Files.
 type RunSummary struct {
 	RunRecord
-	// Status is running from Create on, until a driver notes another one. A running run
-	// without an Owner lost its driver.
+	// Status is running until a driver notes another one. A running run without Owner crashed.
 	Status machine.Status
 	Reason string
 	// Quality is "" before the end of the run.
 	Quality machine.Quality
 	Steps   int
-	// Unreadable is why the journal of the run can't be read, if somebody tried in vain.
-	// Stores do not save it.
+	// Unreadable is why the run's journal can't be read, if somebody tried. It is not stored.
 	Unreadable string
 	// Due is when a paused run may be resumed without an answer; zero for never.
 	Due time.Time

@@ -39,8 +39,7 @@ type texts struct {
 	Files  map[string][]byte
 }
 
-// EventKeys begins the keys of events: the number of the run and the number of the event
-// follow, both with ten digits.
+// EventKeys begins the keys of events: the numbers of the run and the event follow in ten digits.
 const EventKeys = "event/"
 
 const (
@@ -340,8 +339,7 @@ func (s *KVStore) DeleteAnd(runID string, more func() error) error {
 	return errors.Join(err, release())
 }
 
-// clearDriver deletes what belongs to the driver of a run: requests to it, and the slot of
-// the run in its group.
+// clearDriver deletes the requests to the driver of a run, and the run's slot.
 func clearDriver(tx Tx, runID string) error {
 	return errors.Join(tx.Delete(requestKey(runID)), leaveGroup(tx, runID))
 }
@@ -356,8 +354,7 @@ func appendEvents(tx Tx, prefix string, n int, texts [][]byte) error {
 	return nil
 }
 
-// measureJournal returns the number of a run's events, and how many bytes of events came after its
-// last snapshot.
+// measureJournal counts a run's events, and the bytes of those after its last snapshot.
 func measureJournal(tx Tx, run *savedRun) (events, journaled int, err error) {
 	last, err := tx.Last(run.eventPrefix(), endOf(run.eventPrefix()))
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// Session holds the state keys of scope session, and the conversation. A run saves it when it
-// ends, not when it pauses. Of two runs at once, the later end counts.
+// Session holds the state keys of scope session, and the conversation. A run saves it at its end.
+// Of two runs at once, the later end counts.
 type Session struct {
 	ID string
 	// Keys holds plain data by state key, of all graphs.

@@ -17,8 +17,8 @@ type Spoken struct {
 	Messages []machine.Message `json:"messages"`
 }
 
-// ConversationSink is an optional extension of runner.Sink. Readers of a recorded run pass
-// it the conversation: Replay, Follow, and Show with History.
+// ConversationSink is a runner.Sink for the conversation of recorded runs: Replay, Follow, and
+// Show with History.
 type ConversationSink interface {
 	Spoken(s *Spoken) error
 }

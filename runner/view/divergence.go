@@ -10,12 +10,10 @@ type Divergence struct {
 	// Recorded and Now are the nodes that followed then, and follow now.
 	Recorded []string `json:"recorded"`
 	Now      []string `json:"now"`
-	// RecordedEdges and NowEdges are the indexes of the edges that fired, each in its graph.
-	// -1 is a label of ends.
+	// RecordedEdges and NowEdges are the indexes of the fired edges in each graph; -1 is a label of ends.
 	RecordedEdges []int `json:"recorded_edges,omitempty"`
 	NowEdges      []int `json:"now_edges,omitempty"`
-	// Why gives the reasons now, with the values that conditions read; RecordedWhy those
-	// of the record.
+	// Why gives the reasons now, with values from conditions, RecordedWhy the recorded ones.
 	Why         []string `json:"why"`
 	RecordedWhy []string `json:"recorded_why,omitempty"`
 	// NeverRan are the nodes of Now that the recorded run never ran.

@@ -19,8 +19,7 @@ type FinallyResult struct {
 	Error   *machine.Failure `json:"error"`
 }
 
-// CountEdges lists the edges of a graph in declaration order. fired counts by index how
-// often they fired.
+// CountEdges lists a graph's edges in declaration order, with the counts in fired by index.
 func CountEdges(graph *spec.Graph, fired map[int]int) []EdgeCount {
 	out := make([]EdgeCount, len(graph.Edges))
 	for i, e := range graph.Edges {
@@ -55,12 +54,10 @@ type Usage struct {
 	LLMCalls     int `json:"llm_calls"`
 	InputTokens  int `json:"input_tokens"`
 	OutputTokens int `json:"output_tokens"`
-	// CachedTokens is the part of InputTokens that providers had cached, ReasoningTokens the
-	// part of OutputTokens that models thought with.
+	// CachedTokens are input tokens from providers' caches, ReasoningTokens output tokens of thoughts.
 	CachedTokens    int `json:"cached_tokens,omitempty"`
 	ReasoningTokens int `json:"reasoning_tokens,omitempty"`
-	// Estimated says that some tokens are an estimate, because a server reported none or a
-	// call was cut.
+	// Estimated says that some tokens are estimated: a server reported none, or a call was cut.
 	Estimated bool `json:"estimated,omitempty"`
 	// CostUSD is nil if the price of some call is unknown.
 	CostUSD *float64 `json:"cost_usd"`
@@ -85,8 +82,7 @@ type HistoryRecord struct {
 	Output  any    `json:"output"`
 	// Error is the failure of the node, with the end of its program's output.
 	Error *machine.Failure `json:"error,omitempty"`
-	// Reason says why the node ended, if there are several ways: for example, why the loop
-	// of an agent ended.
+	// Reason is a word for how the node ended, for example why the loop of an agent did.
 	Reason   string       `json:"reason,omitempty"`
 	Edges    []int        `json:"edges"`
 	Next     []string     `json:"next"`

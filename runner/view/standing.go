@@ -9,8 +9,7 @@ import (
 
 // Pending is an open question.
 type Pending struct {
-	// Node is the path of the node that asks: outer/inner in a subgraph, outer[1]/inner in
-	// the second element of an `each`.
+	// Node is the path of the node that asks: outer/inner, or outer[1]/inner in an `each`.
 	Node string `json:"node"`
 	// Index is the element of Node that asks, from 0, or nil outside of an `each`.
 	Index *int `json:"index,omitempty"`
@@ -54,8 +53,7 @@ type RunningNode struct {
 	Rank    int    `json:"rank"`
 	Visit   int    `json:"visit"`
 	Attempt int    `json:"attempt"`
-	// Doing is "running", "retrying" (between attempts), "waiting" (for time to
-	// pass) or "asking" (people).
+	// Doing is "running", "retrying", "waiting" (for time) or "asking" (people).
 	Doing string    `json:"doing"`
 	Since time.Time `json:"since"`
 }

@@ -20,8 +20,7 @@ type Clock struct {
 	now     time.Time
 	queue   []*occasion // by time; those of one time by age
 	working int         // tasks, or parts of them
-	// outside counts the functions of Outside. since is the real time at which now was last
-	// updated for them.
+	// outside counts the running functions of Outside, since is the real time of now for them.
 	outside int
 	since   time.Time
 	changed chan struct{} // closed when Advance may do more
@@ -63,8 +62,7 @@ func (c *Clock) AfterFunc(d time.Duration, f func()) (stop func() bool) {
 	}
 }
 
-// Go runs a task in a goroutine of its own after those that work now. A nil clock does so at
-// once.
+// Go runs a task in a goroutine after those that work now. A nil clock does so at once.
 func (c *Clock) Go(task func()) {
 	if c == nil {
 		go task()
@@ -159,8 +157,8 @@ func (c *Clock) removeOccasion(o *occasion) bool {
 	return i >= 0
 }
 
-// Advance lets the next occasion happen if no task works and busy returns false. Only the driver
-// of the run calls it, again and again. The channel is closed when there may be more to do.
+// Advance runs the next occasion if no task works and busy returns false. The driver calls it
+// again and again. The channel is closed when there may be more to do.
 func (c *Clock) Advance(busy func() bool) (again <-chan struct{}) {
 	c.mu.Lock()
 	again = c.changed

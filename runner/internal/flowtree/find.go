@@ -13,8 +13,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// CheckTarget finds the node that an answer is for. It reports a target that no question
-// can have.
+// CheckTarget finds the node of an answer. It reports a target that no question can have.
 func (t *Tree) CheckTarget(target string) (*spec.Node, error) {
 	path, key, hasKey := strings.Cut(target, ":")
 	in, id, err := t.Find(path, true)
@@ -34,8 +33,7 @@ func (t *Tree) CheckTarget(target string) (*spec.Node, error) {
 	return node, err
 }
 
-// CheckAnswers reports invalid answers for a human node, as far as the file says which are
-// valid. Questions of programs are not known before the run.
+// CheckAnswers reports invalid answers for a human node, as far as the file shows.
 func CheckAnswers(node *spec.Node, target string, given []string) error {
 	if node.Kind.Value != "human" {
 		return nil
@@ -60,8 +58,8 @@ func (t *Tree) Find(path string, elements bool) (in *Tree, id string, err error)
 	return trees[len(trees)-1], id, nil
 }
 
-// Around returns the graphs around the node at a path, the outermost first, and its id. With
-// elements, each part may name an element of a node with `each`.
+// Around returns the graphs around the node at a path, outermost first, and its id. With
+// elements, parts may name elements of `each`.
 func (t *Tree) Around(path string, elements bool) (trees []*Tree, id string, err error) {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
@@ -104,8 +102,7 @@ func (t *Tree) unknownNode(id string) error {
 	return fmt.Errorf("no node %q in graph %q (nodes: %s)", id, t.Graph.Name.Value, strings.Join(names, ", "))
 }
 
-// FieldOrder returns the properties of the object that the human node at a path asks for,
-// in file order. It returns nil if the node asks for something else.
+// FieldOrder returns the properties that a human node's object schema asks for, in file order.
 func (t *Tree) FieldOrder(path string) []string {
 	in, id, err := t.Find(path, true)
 	if err != nil {
@@ -126,8 +123,7 @@ func (t *Tree) FieldOrder(path string) []string {
 	return names
 }
 
-// FindQuestion returns the index of the open question with a name, or of its first element.
-// It returns -1 if there is none.
+// FindQuestion returns the index of the open question with a name, or of its first element, or -1.
 func FindQuestion(open []machine.Question, target string) int {
 	i := slices.IndexFunc(open, func(q machine.Question) bool { return q.Target() == target })
 	if i < 0 {

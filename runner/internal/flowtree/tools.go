@@ -35,8 +35,8 @@ func callsTools(n *spec.Node) bool {
 	return slices.Contains([]string{"agent", "tool", "tools"}, n.Kind.Value)
 }
 
-// resolveTools compiles the graphs that a file declares as tools. If graphs are rewritten, it
-// compiles them once more for each node that may call them.
+// resolveTools compiles the graphs that a file declares as tools, once more for each caller if
+// graphs are rewritten.
 func (l *resolver) resolveTools(g *spec.Graph, flow *Tree) {
 	for i := range g.Tools {
 		file := g.Tools[i].Value.Get("graph")
@@ -74,8 +74,7 @@ func (t *Tree) addInner(key string, tree *Tree) bool {
 // HasTools reports whether the file declares graphs as tools.
 func (t *Tree) HasTools() bool { return len(t.tools) > 0 }
 
-// OfferGraphs completes the declarations of tools that are graphs. Parameters default to
-// the keys that the graph requires, the description to that of the graph.
+// OfferGraphs adds default parameters and descriptions to tools that are graphs.
 func (t *Tree) OfferGraphs(tools map[string]any) {
 	for name := range tools { //lint:ignore mapiter each entry by itself
 		fields, _ := tools[name].(map[string]any)
@@ -95,8 +94,7 @@ func (t *Tree) OfferGraphs(tools map[string]any) {
 	}
 }
 
-// parametersOf returns the JSON Schema of a graph's input: the keys that it requires, or
-// all keys if it requires none.
+// parametersOf returns the JSON Schema of a graph's input: its required keys, or all if none is.
 func parametersOf(g *spec.Graph) map[string]any {
 	properties, required := map[string]any{}, []any{}
 	isRequired := func(key *spec.StateKey) bool { return key.Required }

@@ -22,8 +22,7 @@ func MachineKinds() []string { return []string{"fail", "human", "pass", "set", "
 type Tree struct {
 	Graph *spec.Graph
 	Plan  *machine.Plan
-	// inner are the graphs of nodes and tools, as in Plan.Inner: by "node:graph", or by what
-	// `graph:` names for a tool.
+	// inner are the graphs of nodes ("node:graph") and tools (the name in `graph:`), as in Plan.Inner.
 	inner map[string]*Tree
 	// tools are the graphs that the file declares as tools, sorted.
 	tools []string
@@ -53,8 +52,8 @@ type Config struct {
 	Kept map[string][]byte
 }
 
-// Build compiles a graph and those that it runs. files are the texts that were read, by
-// absolute path. With an error among the findings the tree is incomplete.
+// Build compiles a graph and its subgraphs. files are the texts that it read, by absolute path.
+// After an error the tree is incomplete.
 func Build(g *spec.Graph, cfg Config) (tree *Tree, files map[string][]byte, found spec.Diagnostics) {
 	l := &resolver{cfg: &cfg, flows: map[string]*Tree{}, files: map[string][]byte{}}
 	tree = l.resolve(g)
@@ -102,8 +101,7 @@ func (t *Tree) HasSecrets() bool {
 	})
 }
 
-// Confides reports whether a node writes a secret key. Its output may be the secret, which
-// is not known before the node has ended.
+// Confides reports whether a node writes a secret key, so that its output may be secret.
 func (t *Tree) Confides(g *spec.Graph, node string) bool {
 	n := g.Node(node)
 	return n != nil && slices.ContainsFunc(g.State, func(key *spec.StateKey) bool { return key.Secret && writesKey(n, key.Name.Value) })

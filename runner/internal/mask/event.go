@@ -23,8 +23,7 @@ func NewVault(secrets []any) *Masker {
 	return m
 }
 
-// Event hides secrets in an event before it is recorded, so that neither the journal nor
-// the state contains one.
+// Event hides secrets in an event before the journal or the state gets it.
 func (m *Masker) Event(e *machine.Event) {
 	if m == nil || e.Kind == machine.Advanced || e.Kind == machine.TaskBegan {
 		return
@@ -100,8 +99,7 @@ func Placeholders(g *spec.Graph) map[string]any {
 	return out
 }
 
-// Chunk masks a piece of a text that comes in pieces. rest may be the beginning of a secret
-// and belongs before the next piece.
+// Chunk masks a piece of a text. rest may begin a secret and belongs before the next piece.
 func (m *Masker) Chunk(text string) (shown, rest string) {
 	secrets := m.secrets.Load()
 	if secrets == nil {
@@ -127,8 +125,8 @@ func (m *Masker) Chunk(text string) (shown, rest string) {
 	return b.String(), ""
 }
 
-// matchSecret returns the length of the longest secret that a text begins with, or 0. open says
-// that a longer secret may begin there.
+// matchSecret returns the length of the longest secret at the start of a text, or 0. open says
+// that a longer one may begin there.
 func (s *secretTexts) matchSecret(text string) (length int, open bool) {
 	for _, value := range s.texts { // longest first
 		switch {

@@ -13,8 +13,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Masker hides the values of secrets and of secret state keys. The zero Masker hides
-// nothing. One goroutine adds secrets while others mask texts.
+// Masker hides secrets and the values of secret state keys. The zero Masker hides nothing. One
+// goroutine adds secrets while others mask.
 type Masker struct {
 	secrets atomic.Pointer[secretTexts]
 	// Learned are the values of secret keys, for snapshots.
@@ -153,8 +153,7 @@ func (m *Masker) maskCutEnds(s string) string {
 	return strings.Join(parts, cutMark)
 }
 
-// Value returns a value with all secret texts hidden. It does not change v. A nil Masker
-// hides nothing.
+// Value returns a copy with all secret texts hidden. A nil Masker hides nothing.
 func (m *Masker) Value(v any) any {
 	if m == nil || len(m.Values()) == 0 {
 		return v
@@ -190,8 +189,7 @@ func (m *Masker) maskObject(v map[string]any) map[string]any {
 	return m.Value(v).(map[string]any)
 }
 
-// maskKey hides the secrets in a key of an object. A secret that looks like a name stays,
-// because the key may be that name.
+// maskKey hides the secrets in a key of an object, except for secrets that look like a name.
 func (m *Masker) maskKey(name string) string {
 	for _, value := range m.Values() {
 		if !redact.Word(value) {

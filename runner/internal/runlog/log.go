@@ -13,8 +13,7 @@ import (
 )
 
 const (
-	// logHead and logTail are the bytes that are stored of the beginning and of the end of a
-	// stream.
+	// logHead and logTail bound the stored bytes at the beginning and the end of a stream.
 	logHead = 64 << 10
 	logTail = 64 << 10
 	// logPiece is added to the size of a chunk, so that the number of chunks is bounded too.
@@ -70,8 +69,7 @@ type chunk struct {
 // New returns the log of a run.
 func New(cfg Config) *Log { return &Log{Config: cfg} }
 
-// Open opens a stream of a task. Writes never fail and never wait. Heard does not receive a
-// quiet stream.
+// Open opens a stream of a task. Writes never fail or block. Heard ignores quiet streams.
 func (l *Log) Open(about store.LogChunk, quiet bool) io.WriteCloser {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,8 +78,7 @@ func (l *Log) Open(about store.LogChunk, quiet bool) io.WriteCloser {
 	return &stream{log: l, about: about, quiet: quiet}
 }
 
-// isStoring reports whether chunks are stored. After an error of the store they are not; the
-// journal reports it.
+// isStoring reports whether chunks are stored, as long as the store has not failed.
 func (l *Log) isStoring() bool { return l.Store != nil && !l.failed }
 
 // schedule starts the timer of the next batch if there is something to do.

@@ -22,8 +22,7 @@ func NewReader(each func(*store.LogChunk) error) *Reader {
 	return &Reader{each: each, open: map[int64]*store.LogChunk{}, next: map[int64]int64{}}
 }
 
-// Read passes on a chunk, without an end that may begin a secret: that comes with the next
-// chunk of the stream. It changes c.
+// Read passes on a chunk. It keeps an end that may begin a secret for the stream's next chunk.
 func (r *Reader) Read(hidden *mask.Masker, c *store.LogChunk) error {
 	c.Cut = c.Offset - r.next[c.Call]
 	r.next[c.Call] = c.Offset + int64(len(c.Text))

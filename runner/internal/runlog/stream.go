@@ -90,8 +90,7 @@ func (s *stream) appendChunks(text []byte, tail bool) {
 	}
 }
 
-// lastQueued returns the chunk at the end of the queue if it is of this stream. Chunks of other
-// streams are not passed over: they would be out of order.
+// lastQueued returns the last queued chunk if it is of this stream: chunks stay in order.
 func (s *stream) lastQueued() *chunk {
 	if n := len(s.log.queue); n > 0 && s.log.queue[n-1].Call == s.about.Call {
 		return s.log.queue[n-1]

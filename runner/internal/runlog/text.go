@@ -7,8 +7,7 @@ import (
 	"sync"
 )
 
-// Text writes the text that a task emits to streams, a stream for each finished text. It is safe
-// for concurrent use.
+// Text writes the texts that a task emits to one stream each. It is safe for concurrent use.
 type Text struct {
 	open func() io.WriteCloser
 

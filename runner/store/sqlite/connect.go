@@ -36,8 +36,7 @@ func openReader(path string, o Options) *sql.DB {
 	return db
 }
 
-// openWriter opens the connection that writes. Writes that find the file locked fail at once:
-// see Store.retryWrite.
+// openWriter opens the connection that writes. It never waits for locks: see Store.retryWrite.
 func openWriter(path string, o Options) (*sql.DB, error) {
 	db := openDB(path, url.Values{
 		"mode": {"rw"}, "_txlock": {"immediate"}, "_pragma": {"busy_timeout(0)", "journal_mode(WAL)", fmt.Sprintf("synchronous(%s)", o.Durability)},

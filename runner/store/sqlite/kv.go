@@ -23,8 +23,8 @@ type transaction struct {
 // afterKeys is greater than any character of a key.
 const afterKeys = "\x7f"
 
-// locate returns the table of a key and the key there. Events have a table of their own with
-// numbers as keys: an append then writes a single page.
+// locate returns the table of a key and the key there. Events have a table with numbers as keys,
+// so that an append writes one page.
 func locate(key string) (table string, at any) {
 	rest, isEvent := strings.CutPrefix(key, store.EventKeys)
 	if !isEvent {
@@ -147,8 +147,8 @@ func (s kv) Update(do func(tx store.Tx) error) error {
 // retryBusy is how soon write tries again.
 const retryBusy = 200 * time.Microsecond
 
-// retryWrite changes the file. While another process writes, it tries again often: drivers commit
-// one step after the other, and SQLite's own waits miss the gaps between their commits.
+// retryWrite changes the file. It retries a locked file often, since SQLite's own waits miss the
+// gaps between drivers' commits.
 func (s *Store) retryWrite(do func() error) error {
 	if s.writer == nil {
 		return s.wrapError(errReadOnly)

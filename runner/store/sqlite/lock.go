@@ -60,8 +60,7 @@ func (s *Store) isLockedAt(path string, lock *flock.Flock) bool {
 	return err == nil && os.SameFile(locked, now)
 }
 
-// removeLock removes and releases a lock. Windows can't remove an open file; the next driver
-// locks it again.
+// removeLock removes and releases a lock. Windows can't remove an open file.
 func removeLock(lock *flock.Flock) error {
 	_ = os.Remove(lock.Path())
 	_ = os.Remove(filepath.Dir(lock.Path())) // if it is empty

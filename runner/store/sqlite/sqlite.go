@@ -40,8 +40,7 @@ type Options struct {
 	Durability Durability
 	// Owner is the name under which Create takes locks; empty: ThisProcess().
 	Owner string
-	// Look is the time between two looks for requests to a driver: 0.3 s if it is 0, never if
-	// it is negative.
+	// Look is the time between looks for requests to a driver; 0 means 0.3 s, negative never.
 	Look time.Duration
 	// Busy is how long a write waits for writes of other processes. The default is 10 s.
 	Busy time.Duration
@@ -69,9 +68,9 @@ type Store struct {
 	putEvent *sql.Stmt
 }
 
-// Open opens the store in a file, and makes a private one if there is none. A file that is
-// damaged (ErrCorrupt), of another version (ErrNewer, ErrOlder) or something else (ErrNotAStore)
-// is an error and stays as it is. A missing file is fs.ErrNotExist if Options say read-only.
+// Open opens the store in a file, or makes a private one unless Options say read-only. It does
+// not change a file that is damaged (ErrCorrupt), of another version (ErrNewer, ErrOlder) or
+// something else (ErrNotAStore).
 func Open(path string, opts Options) (*Store, error) {
 	if err := opts.setDefaults(); err != nil {
 		return nil, err
@@ -142,8 +141,7 @@ func (s *Store) openFile() error {
 	return err
 }
 
-// checkFile returns an error if the file is not at its path any more, or was emptied: nobody would
-// find what is written.
+// checkFile returns an error if the file was moved, replaced or emptied.
 func (s *Store) checkFile() error {
 	now, err := os.Stat(s.path)
 	switch {
@@ -155,16 +153,15 @@ func (s *Store) checkFile() error {
 	return nil
 }
 
-// rollBackUnfinished lets SQLite take back a change that a killed process began. Only a connection that
-// writes can do that.
+// rollBackUnfinished lets SQLite roll back a killed process's change, which needs a writer.
 func (s *Store) rollBackUnfinished() error {
 	db := openDB(s.path, url.Values{"mode": {"rw"}, "_pragma": {busyPragma(s.opts)}})
 	var tables int
 	return errors.Join(db.QueryRow(`SELECT count(*) FROM sqlite_schema`).Scan(&tables), db.Close())
 }
 
-// makeFile creates the file and its folder where they are missing, and reports whether the
-// file is empty. It does not open an existing file: closing it would drop SQLite's locks.
+// makeFile creates a missing file and its folder, and reports whether the file is empty. It must
+// not open an existing file: closing it would drop SQLite's locks.
 func (s *Store) makeFile() (fresh bool, err error) {
 	info, err := os.Stat(s.path)
 	switch {

@@ -87,8 +87,8 @@ func run(db string, port int, namespaces []string) error {
 	return server.Stop()
 }
 
-// prepare creates the tables of a new database. In an old one, it deletes a killed server from
-// the members, which this one would try to reach for a minute.
+// prepare creates the tables of a new database. From an old one, it deletes a killed server,
+// which this one would try to reach.
 func prepare(cfg *config.SQL, file string) error {
 	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
 		return sqlite.SetupSchema(cfg)
@@ -103,8 +103,8 @@ func prepare(cfg *config.SQL, file string) error {
 // settings are the dynamic settings.
 var settings = dynamicconfig.StaticClient{
 	dynamicconfig.ForceSearchAttributesCacheRefreshOnRead.Key(): true,
-	// A shard dispatches tasks 20 times a second, and a step needs two dispatches. A
-	// cluster has hundreds of shards; this server has one.
+	// A shard dispatches 20 tasks a second, and a step needs two. A cluster has hundreds of
+	// shards, this server one.
 	dynamicconfig.TransferProcessorMaxPollRPS.Key(): 1000,
 	dynamicconfig.TimerProcessorMaxPollRPS.Key():    1000,
 	// Timers are late by this much, for hosts whose clocks differ.
@@ -151,9 +151,8 @@ func configure(db string, port int) *config.Config {
 	}
 }
 
-// freePort returns a port that nothing listens on; 0, which no service can use, if it finds
-// none. The port is below those that systems give to clients: one of these could be taken
-// before the service listens on it.
+// freePort returns a free port, or 0, which no service can use. It avoids ports that systems give
+// to clients: one could be taken before the service listens.
 func freePort() int {
 	for range 100 {
 		port := 10_000 + rand.IntN(20_000)

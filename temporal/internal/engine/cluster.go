@@ -20,8 +20,7 @@ import (
 	"github.com/graphrun/graphrun/internal/cli"
 )
 
-// Cluster is a connection to a Temporal cluster and its payload store. It implements
-// [cli.Engine].
+// Cluster is a connection to a Temporal cluster and its payload store: a [cli.Engine].
 type Cluster struct {
 	client    client.Client
 	converter converter.DataConverter
@@ -66,16 +65,14 @@ func Dial(s cli.EngineSettings) (*Cluster, error) {
 // Close closes the connection.
 func (c *Cluster) Close() { c.client.Close() }
 
-// coreQueue returns the task queue of the runs of a core version. Workers of other versions
-// do not see them.
+// coreQueue returns the task queue of a core version, whose workers alone serve it.
 func coreQueue(queue string, core int) string { return fmt.Sprintf("%s@%d", queue, core) }
 
-// keeperQueue returns the task queue of sessions and groups, which workers of every core
-// version serve.
+// keeperQueue returns the task queue of sessions and groups, for workers of every version.
 func keeperQueue(queue string) string { return queue + "@sessions" }
 
-// updateKeeper updates the workflow of a session or a group, and starts it if it does not
-// run. An update with the same id takes effect once.
+// updateKeeper updates the workflow of a session or a group, or starts it. An update with the
+// same id takes effect once.
 func (c *Cluster) updateKeeper(ctx context.Context, workflow, workflowID, update, id string, arg, reply any) error {
 	start := c.client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
 		ID: workflowID, TaskQueue: keeperQueue(c.settings.TaskQueue), StaticSummary: workflowID,

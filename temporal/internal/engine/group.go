@@ -30,8 +30,7 @@ const (
 )
 
 const (
-	// checkEvery is how often a group with waiting runs checks that the workflows of the
-	// runs inside still exist.
+	// checkEvery is how often a full group checks that the workflows of its runs still exist.
 	checkEvery = 15 * time.Second
 	// maxInformed is how many waiting runs are informed when others enter or leave.
 	maxInformed = 50
@@ -193,8 +192,8 @@ func (g *group) turnOf(m *member) *turn {
 	return out
 }
 
-// informMembers sends some members their turn and drops those whose workflows are gone. It reports
-// whether it dropped any. A new member gets its turn as the reply to its claim.
+// informMembers sends members their turn, and reports whether it dropped any whose workflow is
+// gone. A new member gets its turn as the reply to its claim.
 func (g *group) informMembers(ctx workflow.Context, which func(m *member, known string) bool) (dropped bool) {
 	var tickets []string
 	for _, m := range g.membersInside() {
@@ -236,8 +235,7 @@ func (w *Worker) Enter(ctx context.Context, c claim) (out *turn, err error) {
 	return out, err
 }
 
-// retrySlotEvery is how often a run that resumes itself asks for a slot for which it may not
-// wait.
+// retrySlotEvery is how often a run that resumes itself asks for a slot that it may not await.
 const retrySlotEvery = time.Minute
 
 // groupSlot is the state of a run's slot in its concurrency group.
@@ -285,8 +283,7 @@ func (k keeper) Enter(group string, limit int) (out store.GroupState, err error)
 	return s.turn.withLocalTimes(), nil
 }
 
-// AwaitTurn waits until the group sends another turn or somebody stops the run. It returns
-// the request to stop, or "".
+// AwaitTurn waits for another turn, or for a request to stop the run, which it returns.
 func (k keeper) AwaitTurn() store.Request {
 	s := &k.slot
 	s.waiting, s.request = true, ""
@@ -344,8 +341,7 @@ func (f *workflowRun) takeTurns() {
 	}
 }
 
-// activityContext returns the context of an activity that updates the workflow of a session
-// or a group.
+// activityContext returns the context of an activity that updates a session or a group.
 func (f *workflowRun) activityContext(summary string) workflow.Context {
 	return workflow.WithActivityOptions(f.ctx, workflow.ActivityOptions{
 		TaskQueue: coreQueue(f.start.Queue, f.start.Core), StartToCloseTimeout: time.Minute, Summary: summary, RetryPolicy: workerRetries(),

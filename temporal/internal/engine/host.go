@@ -96,8 +96,8 @@ func (f *workflowRun) Wait(ready func() bool) error {
 	return nil
 }
 
-// receiveResults receives notes and results of tasks, and turns of groups. A coroutine for each
-// task would wake whenever anything happens.
+// receiveResults receives notes and results of tasks, and turns. A coroutine for each task would
+// wake at every event.
 func (f *workflowRun) receiveResults() {
 	f.takeNotes()
 	f.takeTurns()
@@ -195,8 +195,8 @@ func workerRetries() *temporal.RetryPolicy {
 	return &temporal.RetryPolicy{InitialInterval: 500 * time.Millisecond, MaximumInterval: 30 * time.Second}
 }
 
-// packState returns the payload of a state. A shared state is encoded once, and goes to the payload
-// store from a smaller size on.
+// packState returns the payload of a state. A shared state is encoded once, and stored from a
+// smaller size on.
 func (f *workflowRun) packState(s *taskState, isShared bool) (*common.Payload, error) {
 	if isShared && f.packed != nil && reflect.DeepEqual(s.State, f.shared) {
 		return f.packed, nil
@@ -311,8 +311,7 @@ func (c *call) passNote(n *note) {
 	}
 }
 
-// countBeside reports to the run how many calls a task makes side by side. The calls of a lost
-// activity no longer count.
+// countBeside reports how many concurrent calls a task makes, without those of a lost activity.
 func (c *call) countBeside(n *note) {
 	if c.job.Task.Beside == nil || n.Attempt < c.attempt {
 		return

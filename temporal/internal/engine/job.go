@@ -21,8 +21,8 @@ import (
 	"github.com/graphrun/graphrun/runner/handler"
 )
 
-// Task is the activity of one attempt of a node, or of a decision. Its errors are problems of this
-// worker that another worker may not have.
+// Task is the activity of one attempt of a node, or of a decision. Its errors are problems of
+// this worker alone.
 func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (out converter.RawValue, err error) {
 	ctx, stop := w.sendHeartbeats(ctx, activity.GetInfo(ctx).TaskToken) // before the flow is read, which may take long
 	defer stop()

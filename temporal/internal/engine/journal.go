@@ -40,9 +40,8 @@ type journal struct {
 	liveFrom  int
 	verdicts  map[string]string // why offers were refused; "" if they were accepted
 
-	// sure is the number of final events. Later ones belong to the workflow task that began
-	// with event task of the history. task is 0 if that is completed, and -1 if none has
-	// begun.
+	// sure is the number of final events. Later ones belong to the workflow task that began with
+	// history event task; 0 if that is completed, -1 if none has begun.
 	sure, task int
 	replayed   int // the latest workflow task that was replayed, which is completed
 }
@@ -91,10 +90,9 @@ func (j *journal) newSeed(b blobs) *Seed {
 	return out
 }
 
-// beginTask notes the workflow task that adds to the journal, by the event with which it
-// began. What it adds is final only if it is replayed: another worker may do it again with
-// other events. A worker that is queried reads the history to its end, even where no
-// workflow task has begun yet.
+// beginTask notes the workflow task that adds to the journal, by its first event. Its events are
+// final only in a replay: another worker may do the task again. A queried worker reads the
+// history to its end, even if no workflow task has begun there.
 func (j *journal) beginTask(task int, isReplayed bool) {
 	if isReplayed {
 		j.task, j.replayed = 0, task
@@ -241,8 +239,7 @@ func (k keeper) Note(s store.RunSummary) error {
 	return nil
 }
 
-// Adopt replaces the version of the run. There are no snapshots to delete, because the
-// workflow began with the whole journal.
+// Adopt replaces the version of the run. There are no snapshots to delete yet.
 func (k keeper) Adopt(record store.RunRecord) error {
 	k.record = record
 	return nil

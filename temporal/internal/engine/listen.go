@@ -47,8 +47,7 @@ func (f *workflowRun) registerHandlers(ctx workflow.Context) error {
 	)
 }
 
-// awaitSettled waits until the run is driven or pauses, and has read all notes. A run that
-// enters its group is neither.
+// awaitSettled waits until the run is driven or paused, not entering its group, and has read all notes.
 func (f *workflowRun) awaitSettled(ctx workflow.Context) error {
 	err := workflow.Await(ctx, func() bool {
 		return f.next == nil && (f.current == nil || !f.store.isEntering())
@@ -89,8 +88,7 @@ func (f *workflowRun) checkOffer(_ workflow.Context, offer store.Offer) error {
 	return nil
 }
 
-// handleOffer gives the run answers; one that pauses for them goes on. A driver that is
-// about to end settles nothing.
+// handleOffer gives the run answers, and resumes a paused one. A driver about to end settles nothing.
 func (f *workflowRun) handleOffer(ctx workflow.Context, offer store.Offer) (refused string, err error) {
 	for range 2 {
 		if err := f.awaitSettled(ctx); err != nil {
@@ -135,8 +133,7 @@ func problemsOf(err error) string {
 	return err.Error()
 }
 
-// handleAdopt moves a run that pauses to a new workflow, which resumes it. It is refused if the
-// run went on meanwhile.
+// handleAdopt moves a paused run to a new workflow, which resumes it. It refuses if the run went on.
 func (f *workflowRun) handleAdopt(ctx workflow.Context, next *Start, _ []byte, events []json.RawMessage) (isRefused bool, err error) {
 	err = f.awaitSettled(ctx)
 	if err != nil || !f.isPaused() || len(events) != f.store.eventCount() {

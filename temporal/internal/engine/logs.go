@@ -71,8 +71,7 @@ const (
 	logHead = 64 << 10
 )
 
-// taskLog stores the log of an activity in several blobs, because they do not grow, with a
-// LogChunk per line. A log that can't be written stops nothing.
+// taskLog stores the log of an activity in several blobs, with a LogChunk per line. It ignores errors.
 type taskLog struct {
 	blobs  blobs
 	name   string // of the blobs, before their number

@@ -33,8 +33,8 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// A value of this many bytes goes to the payload store: one of a single task, and one that
-// many tasks get, each with a copy in the history.
+// A value from this size on goes to the payload store: one of a single task, and a shared one, of
+// which the history has copies.
 const (
 	largestPayload = 64 << 10
 	largestShared  = 4 << 10
@@ -57,8 +57,7 @@ func isLarge(p *common.Payload) bool {
 type blobs interface {
 	// put keeps a text, whole or not at all, in place of one of that name.
 	put(name string, text []byte) error
-	// get returns a text, and since when it has been kept. The error of one that is
-	// missing is fs.ErrNotExist.
+	// get returns a text, since when it was stored. A missing one is fs.ErrNotExist.
 	get(name string) ([]byte, error)
 	since(name string) (time.Time, error)
 	// list returns the names below a folder.
@@ -103,8 +102,8 @@ func asStoreError(err error) error {
 	return err
 }
 
-// storeBlob stores a text in the payload store and returns its digest. It sends a text that is
-// there only if that is old: a bucket may keep each version, and a rule may delete old objects.
+// storeBlob stores a text and returns its digest. It renews an old text: a bucket may keep each
+// version, and a rule may delete old objects.
 func storeBlob(b blobs, text []byte) (digest string, err error) {
 	sum := sha256.Sum256(text)
 	digest = hex.EncodeToString(sum[:])
@@ -135,8 +134,7 @@ func readBlob(b blobs, digest string) ([]byte, error) {
 // codec replaces large payloads by their digests.
 type codec struct {
 	blobs blobs
-	// inWorkflow makes errors of the store panic. The cluster then repeats the workflow task,
-	// while an error would fail the run.
+	// inWorkflow makes errors of the store panic: the cluster repeats the workflow task then.
 	inWorkflow bool
 }
 
@@ -191,8 +189,7 @@ type storedConverter struct {
 	blobs blobs
 }
 
-// newConverter returns the converter of clients and workers. In a workflow, a slow store is no
-// deadlock.
+// newConverter returns the converter of clients and workers. A slow store is no deadlock.
 func newConverter(b blobs) converter.DataConverter {
 	return workflow.DataConverterWithoutDeadlockDetection(storedConverter{converter.NewCodecDataConverter(plainData(), &codec{blobs: b}), b})
 }
@@ -215,8 +212,7 @@ func (w *Worker) keepResult(ctx context.Context, result *taskResult) (out conver
 	return out, err
 }
 
-// retryStore calls do again while the payload store fails, since running the task again would be
-// worse.
+// retryStore calls do again while the payload store fails: running the task again is worse.
 func retryStore(ctx context.Context, do func() error) error {
 	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
 		err := do()
@@ -251,8 +247,8 @@ func plainData() converter.DataConverter {
 	)
 }
 
-// decodeJSON reads JSON. Values without a type become canonical data, as in [eval.Canonical]. The
-// value that into held before is not changed, because it may be shared.
+// decodeJSON reads JSON. Values without a type become canonical data. It does not modify the old
+// value, which may be shared.
 func decodeJSON(text []byte, into any) error {
 	to := reflect.ValueOf(into).Elem()
 	fresh := reflect.New(to.Type())
@@ -279,9 +275,8 @@ const bucketTime = 2 * time.Minute
 var errNoStore = errors.New("give a folder, or s3://BUCKET/PREFIX?endpoint=URL&region=NAME; " +
 	"keys belong in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
 
-// openBucket opens s3://BUCKET/PREFIX?endpoint=URL&region=NAME and checks that it is there.
-// Keys come from the environment (AWS_ACCESS_KEY_ID …), the file and profile of AWS, or the
-// role of the machine.
+// openBucket opens s3://BUCKET/PREFIX?endpoint=URL&region=NAME and checks access. Keys come from
+// the environment, AWS's files, or the role of the machine.
 func openBucket(where string) (*bucket, error) {
 	at, err := url.Parse(where)
 	if err != nil || at.Host == "" || at.User != nil {

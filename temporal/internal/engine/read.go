@@ -85,9 +85,9 @@ func sizeOf(texts []json.RawMessage) (bytes int) {
 	return bytes
 }
 
-// isCompleted reports whether the workflow task that began with an event of a history is known to
-// be completed. A worker that is queried reads the history to its end, even if it ends with a
-// workflow task of a lost worker, which another worker does again with later events.
+// isCompleted reports whether the workflow task that began with a history event is completed. A
+// queried worker also reads the unfinished task of a lost worker, which another one repeats with
+// other events.
 func (s *Store) isCompleted(runID, run string, task int64) (done bool, err error) {
 	if task < 0 {
 		return false, nil
@@ -106,8 +106,8 @@ func (s *Store) isCompleted(runID, run string, task int64) (done bool, err error
 	}), toNoRun(runID, err)
 }
 
-// Events returns events after the first n, of about size bytes. For a while after a read that
-// found the end of the followed run, it returns none there: following a run must not slow it down.
+// Events returns events after the first n, of about size bytes. After a read at the end of a
+// followed run it returns none for a while, so that following does not slow the run down.
 func (s *Store) Events(runID string, n, size int) ([]machine.Event, error) {
 	from, isFresh := time.Now(), false
 	s.tail.ifFollowed(runID, func(t *liveTail) { isFresh = t.end == n && from.Before(t.until) })
@@ -188,8 +188,7 @@ func (t *liveTail) nextLive(runID, run string) int {
 	return next
 }
 
-// addLive keeps the live events before an event of the journal. Later ones are read again, with
-// the events before them.
+// addLive keeps the live events before an event of the journal. It skips later ones, to read them again.
 func (t *liveTail) addLive(runID string, part *journalPart, events int) {
 	t.ifFollowed(runID, func(t *liveTail) {
 		for i, one := range part.Live {

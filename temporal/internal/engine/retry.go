@@ -16,8 +16,8 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 )
 
-// longestOutage is how long a command waits for a cluster that is out of reach, or for workers
-// of the right version. A server that was killed needs up to a minute to start.
+// longestOutage is how long a command waits for the cluster, or for workers of the right version.
+// A killed server needs up to a minute to start.
 const longestOutage = 2 * time.Minute
 
 // lastPoll is the age of the latest poll of a live worker: a poll takes a minute at most.
@@ -36,8 +36,7 @@ func (s *Store) queryRun(runID, run, name string, reply any, args ...any) error 
 	})
 }
 
-// retryAsking calls do, which a worker has to answer, again as long as there are workers. They
-// may be busy or may have to read the history first.
+// retryAsking repeats a request for a worker as long as there are workers, which may be busy.
 func (s *Store) retryAsking(runID string, do func() error) error {
 	err := s.retryUntil(do, func(err error) error { return s.checkWorkers(runID, err) })
 	if err == nil {
@@ -49,8 +48,8 @@ func (s *Store) retryAsking(runID string, do func() error) error {
 // retryConnecting calls do, again while the cluster is out of reach.
 func (s *Store) retryConnecting(do func() error) error { return s.retryUntil(do, nil) }
 
-// retryUntil calls do again for longestOutage while the cluster or a worker may be at fault. check
-// returns an error if no worker will ever answer. The time that workers take does not count.
+// retryUntil repeats do for longestOutage while the cluster or a worker may be at fault. check
+// returns an error if no worker will ever answer. The time of workers does not count.
 func (s *Store) retryUntil(do func() error, check func(error) error) error {
 	for from := time.Now(); ; {
 		err := do()
@@ -75,8 +74,8 @@ func (s *Store) retryUntil(do func() error, check func(error) error) error {
 	}
 }
 
-// checkWorkers returns an error if no worker can answer for a run, or none ever will because
-// the cluster ended its workflow before it began.
+// checkWorkers returns an error if no worker can answer for a run, or none ever will because its
+// workflow ended before it began.
 func (s *Store) checkWorkers(runID string, cause error) error {
 	info, err := s.latestWorkflow(runID)
 	if err != nil {
@@ -103,8 +102,7 @@ func (s *Store) checkWorkers(runID string, cause error) error {
 		runID, name, core)
 }
 
-// isUnavailable reports whether the cluster or the payload store is out of reach, or the
-// cluster is overloaded: it buffers one query of a workflow at a time.
+// isUnavailable reports whether the cluster or the payload store is out of reach or overloaded.
 func isUnavailable(err error) bool {
 	return hasType[*serviceerror.Unavailable](err) || hasType[*serviceerror.ResourceExhausted](err) || errors.Is(err, errOutOfReach)
 }
@@ -115,12 +113,10 @@ func hasType[E error](err error) bool {
 	return ok
 }
 
-// wrongVersion begins the error of a worker that can't run the version of a run and leaves it
-// to others.
+// wrongVersion begins the error of a worker that can't run the version of a run.
 const wrongVersion = "this worker can't run the version of the run: "
 
-// historyMismatch is in the error of a worker that gets a history which grew while the
-// cluster read it.
+// historyMismatch is in the error of a worker whose history grew while it read it.
 const historyMismatch = "[TMPRL1100]"
 
 // isTransient reports whether a query failed for a reason that another worker may not have.
@@ -130,8 +126,8 @@ func isTransient(err error) bool {
 		(strings.Contains(text, wrongVersion) || strings.Contains(text, historyMismatch) || strings.Contains(text, errOutOfReach.Error()))
 }
 
-// isUnanswered reports whether no worker answered in time, the one that was asked is gone, or
-// the workflow task before the query failed. The caller's own context is alive.
+// isUnanswered reports whether no worker answered in time, or the asked one is gone, while the
+// caller's context is alive.
 func isUnanswered(err error) bool {
 	return hasType[*serviceerror.DeadlineExceeded](err) || hasType[*serviceerror.Canceled](err) || hasType[*serviceerror.WorkflowNotReady](err) ||
 		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)

@@ -26,8 +26,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Begin starts a run and follows it until it ends or pauses. r reads the runs of the
-// cluster. Models and tools are recorded on tape or played from it, unless it is nil.
+// Begin starts a run and follows it until it ends or pauses. r reads the cluster's runs. tape
+// records or plays models and tools, unless it is nil.
 func (s *Store) Begin(ctx context.Context, r *runner.Runner, flow *runner.Flow, opts runner.Options, tape *cassette.Cassette) (*runner.Result, error) {
 	start, err := s.newStart(flow, &opts)
 	if err != nil {
@@ -78,8 +78,7 @@ func (s *Store) newStart(flow *runner.Flow, opts *runner.Options) (*Start, error
 	return start, err
 }
 
-// launch starts a workflow. An interrupt does not stop the request, so that the command knows
-// whether the run has begun.
+// launch starts a workflow. An interrupt does not stop the request: it would leave its success unknown.
 func (s *Store) launch(start *Start, reuse enums.WorkflowIdReusePolicy) error {
 	_, err := s.cluster.client.ExecuteWorkflow(s.ctx, client.StartWorkflowOptions{
 		ID: start.Record.ID, TaskQueue: coreQueue(start.Queue, start.Core), WorkflowIDReusePolicy: reuse, WorkflowExecutionErrorWhenAlreadyStarted: true,
@@ -92,9 +91,9 @@ func (s *Store) launch(start *Start, reuse enums.WorkflowIdReusePolicy) error {
 	return err
 }
 
-// Resume resumes a run that pauses or has ended badly, and follows it. With g, it does so with
-// another version of the graph. A driver in this process checks the version and the options against
-// the journal. Then a new workflow, which begins with the journal, resumes the run.
+// Resume resumes a paused or failed run, with another version of its graph if g is set, and
+// follows it. A driver here checks version and options against the journal. Then a new workflow,
+// which begins with the journal, resumes the run.
 func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, g *spec.Graph, opts runner.Options) (*runner.Result, error) {
 	info, one, err := s.describeSettled(runID)
 	if err != nil {
@@ -183,8 +182,8 @@ func (s *Store) nextStart(runID string, summary store.RunSummary, opts *runner.O
 	return &next, err
 }
 
-// followRun emits the events of a run after the first ones until it has ended, or pauses
-// without a question that a person here can answer. When ctx ends, the run is cancelled.
+// followRun emits the events of a run after the first ones until it ends, or pauses without a
+// question for a person here. When ctx ends, the run is cancelled.
 func (s *Store) followRun(ctx context.Context, r *runner.Runner, runID string, from int, opts runner.Options) (*runner.Result, error) {
 	stop := context.AfterFunc(ctx, func() { _ = s.Ask(runID, store.RequestCancel) })
 	defer stop()
@@ -233,8 +232,8 @@ func (s *Store) followRun(ctx context.Context, r *runner.Runner, runID string, f
 	return result, nil
 }
 
-// watchWorkflow returns a context that ends, with a cause, when the cluster or an error ends the
-// workflow of a run, which emits no more events then.
+// watchWorkflow returns a context that ends, with a cause, when the cluster or an error ends a
+// run's workflow.
 func (s *Store) watchWorkflow(runID string) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	go func() {
@@ -305,11 +304,10 @@ type claimStore struct {
 	turn  *turn // nil before the reply of the group
 }
 
-// submitRun calls send, which sends a run to the cluster, with another version of its graph unless g
-// is nil. Before that, drive starts a driver in this process that stops before the first step. The
-// driver reports problems, completes the start, and claims a slot for a run that does not wait for
-// one. If the group is full, the run has a result and is not sent. A new run without a group was
-// checked already.
+// submitRun calls send, which sends a run to the cluster, with another graph if g is set. Before,
+// drive starts a driver here that stops before the first step: it reports problems, completes the
+// start, and claims a slot for a run that does not wait for one. If the group is full, the run
+// has a result and is not sent.
 func (s *Store) submitRun(start *Start, g *spec.Graph, opts runner.Options, drive func(*runner.Runner, *runner.Flow, runner.Options) (*runner.Result, error), send func() error) (*runner.Result, error) {
 	kept := &claimStore{Store: s, start: start}
 	cfg := runner.Config{Store: kept, Secrets: sealedSecrets(start.Nonce)}

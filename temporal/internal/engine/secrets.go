@@ -14,8 +14,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// secretMark returns the mark of a secret. The nonce of the run keeps texts in its
-// state from naming a secret.
+// secretMark returns the mark of a secret. The run's nonce keeps texts in its state from naming one.
 func secretMark(nonce string, s *spec.Secret) string {
 	sum := sha256.Sum256([]byte(nonce + "\x00" + s.Name.Value + "\x00" + s.Env.Value + "\x00" + s.File.Value + "\x00" + spec.Words(s.Command)))
 	return "[[graphrun-secret:" + hex.EncodeToString(sum[:12]) + "]]"

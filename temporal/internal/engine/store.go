@@ -106,8 +106,7 @@ func (s *Store) Open(runID, _ string) (store.Journal, error) {
 	return nil, &store.DrivenError{RunID: runID, Owner: ownerOfWorkflow(info)}
 }
 
-// sendUpdate sends an update to a workflow and waits for the reply. Sent again with the same id,
-// it takes effect once.
+// sendUpdate updates a workflow and waits for the reply. An id takes effect once.
 func sendUpdate(ctx context.Context, c client.Client, at workflow.Execution, id, name string, reply any, args ...any) error {
 	handle, err := c.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 		WorkflowID: at.ID, RunID: at.RunID, UpdateID: id, UpdateName: name, Args: args, WaitForStage: client.WorkflowUpdateStageCompleted,
@@ -135,12 +134,10 @@ func (s *Store) Ask(runID string, request store.Request) error {
 	return err
 }
 
-// longestOffer is how long Offer retries while a run is about to pause or to continue. A local
-// driver has as long.
+// longestOffer is how long Offer retries while a run pauses or continues, as long as locally.
 const longestOffer = 15 * time.Second
 
-// Offer gives a run answers. Offered then returns its verdict. A run that has ended leaves
-// the offer open.
+// Offer gives a run answers; Offered returns its verdict. A run that has ended leaves the offer open.
 func (s *Store) Offer(runID string, offer store.Offer) error {
 	for end := time.Now().Add(longestOffer); ; {
 		refused := ""

@@ -16,8 +16,8 @@ import (
 
 // tape records or plays the models and tools of a run.
 type tape struct {
-	// Digest is the digest of the recording to play, in the payload store, and Name its name in
-	// messages. Without them, tasks record into the payload store.
+	// Digest is the digest of the recording to play, Name its name in messages. Without them,
+	// tasks record.
 	Digest string `json:"digest,omitempty"`
 	Name   string `json:"name,omitempty"`
 	// Used are the numbers of the calls that were played for each execution.
@@ -110,8 +110,7 @@ func (s *Store) newTape(c *cassette.Cassette) (*tape, error) {
 	return &tape{Digest: digest, Name: c.Name()}, err
 }
 
-// recorder copies the recording of a run to the client step by step, so that it is there
-// after an interrupt.
+// recorder copies the recording of a run to the client step by step.
 type recorder struct {
 	runner.Sink // may be nil
 	store       *Store

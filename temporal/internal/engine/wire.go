@@ -1,7 +1,7 @@
 // The types and names that clients, workflows and workers share.
 
-// Package engine runs graphs on a Temporal cluster. A workflow drives a run, its history is
-// the journal, and activities run the handlers of nodes.
+// Package engine runs graphs on a Temporal cluster. A workflow drives a run, its history is the
+// journal, and activities run handlers.
 package engine
 
 import (
@@ -32,8 +32,8 @@ const (
 	memoStatus = "graphrun"
 )
 
-// coreVersion is raised when the decisions of the machine change for running runs.
-// A worker leaves runs of another version to other workers.
+// coreVersion is raised when the machine decides differently for running runs, which stay with
+// workers of their version.
 const coreVersion = 3
 
 // Start is the input of a workflow.
@@ -64,13 +64,11 @@ type Start struct {
 
 // Seed is the journal of a run, up to the start of a workflow.
 type Seed struct {
-	// Earlier has the events before Events, which are those since Snapshot. Without a snapshot,
-	// there are none.
+	// Earlier has the events before Snapshot; Events are those since then.
 	Earlier []segment `json:"earlier,omitempty"`
 	// Summary is the summary of the run until it runs.
 	Summary *store.RunSummary `json:"summary,omitempty"`
-	// Snapshot and Events are arguments of their own, so that a client that reads a start
-	// does not read them.
+	// Snapshot and Events are separate arguments, so that clients need not read them.
 	Snapshot []byte            `json:"-"`
 	Events   []json.RawMessage `json:"-"`
 }
@@ -124,8 +122,7 @@ type taskInput struct {
 	Tape *tape `json:"tape,omitempty"`
 }
 
-// taskState is the part of the state that a task sees. It is an argument of its own, because
-// elements of a list share it.
+// taskState is the state that a task sees, a separate argument because elements share it.
 type taskState struct {
 	State map[string]any `json:"state"`
 }
@@ -152,14 +149,12 @@ type note struct {
 	Task  string         `json:"task"`
 	Data  any            `json:"data,omitempty"`
 	Usage *handler.Usage `json:"usage,omitempty"`
-	// Beside is the change that Task.Beside reports; all else is empty then. Attempt is the
-	// attempt of the activity.
+	// Beside is the change of Task.Beside, alone in its note. Attempt is the activity's.
 	Beside  int   `json:"beside,omitempty"`
 	Attempt int32 `json:"attempt,omitempty"`
 }
 
-// reservation asks for room in the budget for a call of a task. The reply has the number of
-// tokens that the answer may have.
+// reservation asks for room in the budget for a call. The reply has the tokens for the answer.
 type reservation struct {
 	Task string `json:"task"`
 	handler.Reservation
@@ -171,8 +166,8 @@ type graphCall struct {
 	handler.GraphCall
 }
 
-// journalQuery asks for events after the first From, of about Size bytes, and for live
-// events after the first Live, unless that is negative.
+// journalQuery asks for events after the first From, of about Size bytes, and for live events
+// after the first Live (negative: none).
 type journalQuery struct {
 	From int `json:"from"`
 	Size int `json:"size"`
@@ -183,8 +178,7 @@ type journalQuery struct {
 type journalPart struct {
 	Events []json.RawMessage `json:"events"`
 	// Sure is the number of final events. Later ones become final with the workflow task that
-	// began with event Task of the history. Task is 0 if all events are final, and -1 if
-	// that can't be known.
+	// began with history event Task; 0 if all are final, -1 if unknown.
 	Sure int `json:"sure,omitempty"`
 	Task int `json:"task,omitempty"`
 	// Live holds the live events from number LiveFrom on.

@@ -78,8 +78,8 @@ func (c *Cluster) startWorker(o *cli.WorkSettings, events int) (stop func(), err
 			started = append(started, one)
 		}
 	}
-	// A fixed number of pollers fetches at most that many tasks per round trip. A poller waits
-	// at one of the four partitions of a queue, and a task elsewhere is late by 10 ms.
+	// A fixed number of pollers fetches at most that many tasks per round trip. A queue has four
+	// partitions, and tasks elsewhere are late by 10 ms.
 	pollers := worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{InitialNumberOfPollers: 8, MinimumNumberOfPollers: 8})
 	options := worker.Options{
 		MaxConcurrentActivityExecutionSize: o.MaxTasks, MaxConcurrentWorkflowTaskExecutionSize: o.MaxRuns,
@@ -136,10 +136,9 @@ func (w *Worker) registerWorkflows(with worker.WorkflowRegistry) {
 	with.RegisterWorkflowWithOptions(w.Group, workflow.RegisterOptions{Name: groupName})
 }
 
-// sendHeartbeats sends heartbeats of a task until stop: every second, since the reply says whether the
-// task is cancelled, or less often for many tasks. The SDK would end a task when a busy cluster
-// replies late; here only the cluster ends it. The cause of alive is a
-// *temporal.CanceledError if the run has cancelled the task.
+// sendHeartbeats sends heartbeats of a task until stop: every second, or less often for many
+// tasks, since replies say whether it is cancelled. The SDK would end a task after a late reply;
+// here only the cluster ends it. The cause of alive is a *temporal.CanceledError then.
 func (w *Worker) sendHeartbeats(ctx context.Context, token []byte) (alive context.Context, stop func()) {
 	w.running.Add(1)
 	alive, cancel := context.WithCancelCause(ctx)

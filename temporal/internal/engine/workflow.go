@@ -25,17 +25,14 @@ import (
 const (
 	// maxPending is how many activities are open at once; the cluster takes 2,000.
 	maxPending = 1000
-	// maxConcurrency limits max_concurrency: all running tasks end in the old history when
-	// a run moves to a new one.
+	// maxConcurrency limits max_concurrency: running tasks end in the old history of a run that moves.
 	maxConcurrency = 500
-	// maxSent is how many tasks start in one workflow task: the cluster ends workflows that
-	// send 4 MB at once, and a task has two values below largestPayload.
+	// maxSent is how many tasks start in one workflow task, of two values below largestPayload:
+	// the cluster ends workflows that send 4 MB at once.
 	maxSent = 25
-	// maxEvents is how many events a history may have before the run continues in a new
-	// one. The cluster allows 51,200.
+	// maxEvents is how long a history gets before the run moves on; the cluster allows 51,200.
 	maxEvents = 10000
-	// attemptTime limits an activity, because the cluster wants a limit: the machine has its
-	// own timers.
+	// attemptTime limits an activity for the cluster: the machine has its own timers.
 	attemptTime = 365 * 24 * time.Hour
 )
 
@@ -167,8 +164,7 @@ func (f *workflowRun) resumeAlone() *drive {
 // cancelRun cancels a run that pauses.
 func (f *workflowRun) cancelRun() (*runner.Result, error) { return f.runner.Cancel(f.start.Record.ID) }
 
-// runDrive drives the run until it pauses, ends, or moves to a new workflow. A drive that is
-// refused changes nothing.
+// runDrive drives the run until it pauses, ends, or moves on. A refused drive changes nothing.
 func (f *workflowRun) runDrive() error {
 	d := f.next
 	f.current, f.next, f.again = d, nil, time.Time{}
@@ -300,8 +296,8 @@ func (f *workflowRun) mayMove() bool {
 	return f.moving && len(f.calls) == 0 && !f.store.isEntering() && workflow.AllHandlersFinished(f.ctx)
 }
 
-// moveOn makes the run continue in a new workflow once the history of this one is long. Running
-// tasks end first, and no others start. It returns errMoved when the run moves.
+// moveOn continues the run in a new workflow once its history is long. Running tasks end first,
+// and no others start. It returns errMoved then.
 func (f *workflowRun) moveOn() error {
 	info := workflow.GetInfo(f.ctx)
 	f.moving = f.moving || info.GetCurrentHistoryLength() > f.worker.events || info.GetContinueAsNewSuggested()
