@@ -37,7 +37,6 @@ type Case struct {
 	resumes []resumption
 	expect  *expectation
 	flow    *prepared
-	fill    *filler // of a generated case
 }
 
 // decision holds the targets that a node's llm_decide edges choose.

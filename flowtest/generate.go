@@ -32,7 +32,6 @@ type Generated struct {
 }
 
 const (
-	maxChoices = 60              // node executions in a generated case
 	maxShrinks = 600             // runs that are tried to simplify the cases
 	searchTime = 5 * time.Minute // a limit for slow machines only: everything else is counted
 )
@@ -86,9 +85,12 @@ type execution struct {
 type choice struct {
 	execution
 	option
-	human   bool
-	usual   bool   // it is the same as instead
-	instead option // of a run without a plan
+	human bool
+	usual option
+}
+
+func (c *choice) isUsual() bool {
+	return c.target == c.usual.target && c.absent == 0 && reflect.DeepEqual(c.entry(), c.usual.entry())
 }
 
 // tried is a run that was tried as a case.
@@ -135,13 +137,6 @@ func (s *search) explore(ctx context.Context) map[int]string {
 			maps.Copy(fired, t.fired)
 		}
 	}
-	input := map[string]any{}
-	for _, key := range s.graph.State {
-		if key.Required {
-			input[key.Name.Value], _ = s.world.Input(key)
-		}
-	}
-	keep(s.try(input, nil))
 	for i, e := range s.graph.Edges {
 		if fired[i] || ctx.Err() != nil {
 			continue
@@ -171,9 +166,13 @@ func (s *search) plan(chosen []explore.Chosen) []choice {
 		c := &chosen[i]
 		n := s.graph.Nodes[c.Node]
 		own := choice{execution: execution{n.ID.Value, c.Visit, c.Decision}, human: n.Kind.Value == "human"}
+		if !c.Decision {
+			own.usual.output = s.world.Usual(c.Node)
+		}
 		switch {
 		case c.Decision:
-			own.target = c.Target
+			first := slices.IndexFunc(s.graph.Edges, func(e *spec.Edge) bool { return e.From.Value == own.node && e.Condition == "llm_decide" })
+			own.target, own.usual.target = c.Target, s.graph.Edges[first].To.Value
 		case c.Absent && n.Field("default") != nil:
 			own.output = n.Field("default").Data()
 		case c.Absent:
@@ -203,91 +202,27 @@ func (s *search) plainFailure(of *runner.Failure) *runner.Failure {
 	return out
 }
 
-// filler answers where a case has no stub, and records for which executions.
-type filler struct {
-	usual  func(node string) any
-	asked  []execution
-	target map[execution]string // of decisions
-}
-
-// try runs a case with planned choices and usual results for the rest. It returns nil if no
-// case can run so.
+// try runs a case with the outcomes of a plan. It returns nil if no case can run so.
 func (s *search) try(input map[string]any, plan []choice) *tried {
-	for range maxChoices {
-		c := s.file.generated(&tried{input: input, choices: plan, resumed: -1})
-		if c == nil {
-			return nil
-		}
-		c.fill = &filler{usual: s.usual, target: map[execution]string{}}
-		r := s.file.runCase(&s.file.cfg, c)
-		if r.got == nil || hasOther(r.Failures) || len(c.fill.asked) > maxChoices {
-			return nil
-		}
-		more := s.answers(r.got, plan)
-		if more == nil {
-			t := &tried{input: input, choices: s.choices(plan, c.fill, r.got.History), resumed: r.resumed}
-			t.take(r.got)
-			return t
-		}
-		plan = append(slices.Clip(plan), more...)
-	}
-	return nil
-}
-
-func (s *search) usual(node string) any { return s.world.Usual(s.graph.Node(node).Index) }
-
-// answers returns the usual answers to the questions that a run waits for.
-func (s *search) answers(r *runner.Result, plan []choice) []choice {
-	if r.Status != machine.Paused {
+	c := s.file.generated(&tried{input: input, choices: plan, resumed: -1})
+	if c == nil {
 		return nil
 	}
-	var out []choice
-	for i := range r.Pending {
-		p := &r.Pending[i]
-		if s.graph.Node(p.Node) == nil || p.Kind != "human" {
-			continue
-		}
-		visit := 1
-		for _, c := range slices.Concat(plan, out) {
-			if c.node == p.Node && !c.decide {
-				visit = max(visit, c.visit+1)
-			}
-		}
-		out = append(out, choice{execution: execution{p.Node, visit, false}, human: true, option: option{output: s.usual(p.Node)}})
+	r := s.file.runCase(&s.file.cfg, c)
+	if r.got == nil || hasOther(r.Failures) {
+		return nil
 	}
-	return out
-}
-
-// choices lists what a run chose, in the order of the run.
-func (s *search) choices(plan []choice, f *filler, history []view.HistoryRecord) []choice {
-	order := map[execution]int{}
-	for i, h := range history {
-		order[execution{h.Node, h.Visit, false}] = i + 1
-	}
-	at := func(e execution) int {
-		return cmp.Or(order[execution{e.node, e.visit, false}], len(history)+1)
-	}
-	asked := slices.Clone(f.asked)
-	for _, c := range plan {
-		if c.human && !c.decide && order[c.execution] > 0 {
-			asked = append(asked, c.execution)
+	t := &tried{input: input, choices: slices.Clone(plan), resumed: r.resumed}
+	order := func(c choice) int {
+		i := slices.IndexFunc(r.got.History, func(h view.HistoryRecord) bool { return h.Node == c.node && h.Visit == c.visit })
+		if i < 0 {
+			return len(r.got.History)
 		}
+		return i
 	}
-	out := make([]choice, 0, len(asked))
-	for _, e := range asked {
-		c := choice{execution: e, human: s.graph.Node(e.node).Kind.Value == "human", instead: option{target: f.target[e]}}
-		if !e.decide {
-			c.instead.output = s.usual(e.node)
-		}
-		c.option = c.instead
-		if i := slices.IndexFunc(plan, func(p choice) bool { return p.execution == e }); i >= 0 {
-			c.option = plan[i].option
-		}
-		c.usual = c.target == c.instead.target && c.absent == 0 && reflect.DeepEqual(c.entry(), c.instead.entry())
-		out = append(out, c)
-	}
-	slices.SortStableFunc(out, func(a, b choice) int { return at(a.execution) - at(b.execution) })
-	return out
+	slices.SortStableFunc(t.choices, func(a, b choice) int { return order(a) - order(b) })
+	t.take(r.got)
+	return t
 }
 
 // take records how a run ended, and the edges that it fired if it makes a useful case.
@@ -329,39 +264,6 @@ func (f *File) generated(t *tried) *Case {
 	return c
 }
 
-// fillNode answers for a node without a stub for its visit.
-func (a *acting) fillNode(node string, visit int) (*runner.Reply, bool) {
-	f := a.c.fill
-	if f == nil || strings.Contains(node, "/") {
-		return nil, false
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if e := (execution{node, visit, false}); !slices.Contains(f.asked, e) {
-		f.asked = append(f.asked, e)
-	}
-	if s := a.c.stubs[node]; s != nil && visit <= len(s.visits) {
-		return nil, false
-	}
-	return &runner.Reply{Output: f.usual(node)}, true
-}
-
-// fillDecision decides for the first candidate where a case does not decide.
-func (a *acting) fillDecision(node string, visit int, first string) (target string, ok bool) {
-	f := a.c.fill
-	if f == nil {
-		return "", false
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	e := execution{node, visit, true}
-	if f.target[e] == "" {
-		f.asked, f.target[e] = append(f.asked, e), first
-	}
-	said := a.c.decide[node]
-	return first, said == nil || visit > len(said.targets)
-}
-
 // inputsWithoutValue describes each required input without a known valid value.
 func (s *search) inputsWithoutValue() []string {
 	var out []string
@@ -380,7 +282,7 @@ func (t *tried) cost() int {
 		cost += 2
 	}
 	for _, c := range t.choices {
-		if !c.usual {
+		if !c.isUsual() {
 			cost++
 		}
 		if c.failure != nil || c.absent > 0 {
@@ -469,11 +371,11 @@ func (s *search) simpler(ctx context.Context, t *tried, left *int) *tried {
 		}
 	}
 	for i, c := range t.choices {
-		if c.usual {
+		if c.isUsual() {
 			continue
 		}
 		plan := slices.Clone(t.choices)
-		plan[i].option = c.instead
+		plan[i].option = c.usual
 		if other := better(t.input, plan); other != nil {
 			return other
 		}

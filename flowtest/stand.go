@@ -65,9 +65,6 @@ func beforeNode(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
 	if a.dry != nil {
 		return a.dry.plan(ctx, task)
 	}
-	if reply, filled := a.fillNode(task.Node, a.visit(task)); filled {
-		return reply, nil
-	}
 	s := a.c.stubs[task.Node]
 	if s == nil {
 		if a.runsItself(task) {
@@ -271,9 +268,6 @@ func (d decider) Decide(ctx context.Context, task *runner.Task, choice handler.C
 	}
 	if a.dry != nil {
 		return choice.Candidates[0].Target, "made up: the first candidate", nil
-	}
-	if target, filled := a.fillDecision(task.Node, a.visit(task), choice.Candidates[0].Target); filled {
-		return target, "usual", nil
 	}
 	said := a.c.decide[task.Node]
 	switch {

@@ -228,6 +228,9 @@ func (s *search) follow(b *branch, concrete bool) {
 		case r.stopped:
 			return
 		case concrete && s.Found(r):
+			for len(r.tasks) > 0 {
+				r.drop(r.tasks[0])
+			}
 			s.answer.Found, s.answer.Witness, s.answer.Failure = true, slices.Clone(r.Path), r.State.Failure
 			s.answer.Input, s.answer.Chosen = r.input, r.chosen
 			return

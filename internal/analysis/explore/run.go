@@ -247,7 +247,7 @@ func (r *Run) settle() bool {
 	case len(r.cancels) > 0:
 		id := r.cancels[0]
 		r.cancels = r.cancels[1:]
-		r.remove(id)
+		r.drop(id)
 		r.apply(machine.Event{Kind: machine.TaskEnded, Task: id, Failure: &machine.Failure{Kind: "cancelled", Message: "cancelled"}})
 	case r.advance:
 		r.apply(machine.Event{Kind: machine.Advanced})
@@ -278,6 +278,14 @@ func placeName(p *machine.Place) string { return fmt.Sprint(p.Node, "#", p.Visit
 // node returns the index of the node of an attempt.
 func (r *Run) node(id machine.TaskID) int {
 	return r.s.Model.graph.Node(r.places[id.Task].Node).Index
+}
+
+// drop removes a task that does not end by itself.
+func (r *Run) drop(id machine.TaskID) {
+	r.remove(id)
+	if r.resultOf(id) == nil {
+		r.note(id, Chosen{Output: r.s.Model.usual(r.node(id))})
+	}
 }
 
 func (r *Run) remove(id machine.TaskID) {

@@ -47,8 +47,10 @@ func NewWorld(g *spec.Graph, kinds []spec.Kind) (*World, error) {
 }
 
 // Usual returns the usual result of a node.
-func (w *World) Usual(node int) any {
-	src := &w.model.sources[node]
+func (w *World) Usual(node int) any { return w.model.usual(node) }
+
+func (m *Model) usual(node int) any {
+	src := &m.sources[node]
 	out := src.base
 	for i := range src.parts {
 		if p := &src.parts[i]; len(p.options) > 0 {
