@@ -137,6 +137,9 @@ func (s *search) explore(ctx context.Context) map[int]string {
 			maps.Copy(fired, t.fired)
 		}
 	}
+	if a := s.world.Ask(nil, func(r *explore.Run) bool { return r.State.Ended() }); a.Found {
+		keep(s.try(a.Input, s.plan(a.Chosen)))
+	}
 	for i, e := range s.graph.Edges {
 		if fired[i] || ctx.Err() != nil {
 			continue
