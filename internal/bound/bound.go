@@ -71,8 +71,8 @@ var unbounded = cost{math.Inf(1), math.Inf(1), math.Inf(1), math.Inf(1)}
 
 func (c cost) times(n float64) cost {
 	for i := range c {
-		if c[i] > 0 {
-			c[i] *= n
+		if c[i] *= n; math.IsNaN(c[i]) { // none of any number
+			c[i] = 0
 		}
 	}
 	return c
@@ -142,7 +142,7 @@ func (w *walk) bounds(g *spec.Graph) (b Bounds, ok bool) {
 		if b.Steps.Min, b.Steps.MinPath, ends = m.findCheapest(inSteps); ends {
 			b.LLMCalls.Min, b.LLMCalls.MinPath, _ = m.findCheapest(inCalls)
 		}
-		w.findMostExpensivePaths(m, &b)
+		w.boundByPaths(m, &b)
 	} else {
 		ends = w.boundBelow(&b)
 		w.boundByLimit(&b)

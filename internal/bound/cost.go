@@ -25,7 +25,7 @@ func (w *walk) prepare() {
 	for v, n := range w.Source.Nodes {
 		w.costs[v], w.limit[v] = w.nodeCost(n), n.VisitLimit(w.Source)
 	}
-	w.findVariables(true)
+	w.findVariables()
 }
 
 func fixedSteps(steps float64) span { return span{cost{inSteps: steps}, cost{inSteps: steps}} }
@@ -58,14 +58,9 @@ func (w *walk) nodeCost(n *spec.Node) span {
 	s := w.elementCost(n)
 	if n.Each.IsSet() {
 		least, most := w.elements(n)
-		for metric, own := range fixedSteps(1).least { // one step, however many elements
-			s.least[metric] = own + (s.least[metric]-own)*least
-			if more := s.most[metric] - own; more > 0 && most > 0 {
-				s.most[metric] = own + more*most
-			} else {
-				s.most[metric] = own
-			}
-		}
+		s.least[inSteps]-- // one step, however many elements
+		s.most[inSteps]--
+		s = fixedSteps(1).plus(span{s.least.times(least), s.most.times(most)})
 	}
 	if n.Cache != nil || w.Source.Cache != nil {
 		s.least = cost{inSteps: 1}
@@ -183,10 +178,7 @@ func (w *walk) mostOfVisit(v int) cost { return w.costs[v].most.plus(w.decideCos
 
 // boundByLimit bounds a run by its limit of steps, each of which is the most expensive.
 func (w *walk) boundByLimit(out *Bounds) {
-	out.Steps = Range{Min: out.Steps.Min, MinPath: out.Steps.MinPath, Max: math.Inf(1)}
-	if limit := w.Source.Limits.MaxSteps; limit > 0 {
-		out.Steps.Max, out.Steps.Limit = float64(limit), "max_steps"
-	}
+	out.Steps.Max, out.Steps.Limit = float64(w.Source.Limits.MaxSteps), "max_steps"
 	var most cost
 	for v := range w.costs {
 		most = most.max(w.mostOfVisit(v))

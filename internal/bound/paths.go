@@ -3,11 +3,8 @@
 package bound
 
 import (
-	"cmp"
 	"math"
 	"slices"
-
-	"github.com/graphrun/graphrun/internal/graphalg"
 )
 
 // The first states: the run has completed, it has ended otherwise, it begins.
@@ -31,129 +28,105 @@ type move struct {
 	ran      int // -1: the node refused the visit, which is not a step
 }
 
-// sortStates sorts the states so that moves lead forwards, except on cycles.
-func (m *moves) sortStates() (order []int, acyclic bool) {
-	acyclic = true
-	var from, to []int
-	for i := range m.list {
-		from, to = append(from, m.list[i].from), append(to, m.list[i].to)
-		acyclic = acyclic && m.list[i].from != m.list[i].to
-	}
-	of, count := graphalg.New(m.states, from, to).SCC()
-	for s := range m.states {
-		order = append(order, s)
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(of[b], of[a]) })
-	return order, acyclic && count == m.states
-}
-
 // findCheapest returns the fewest steps or calls of a path that completes. Paths of equal
 // cost compare by the other.
 func (m *moves) findCheapest(metric int) (total float64, path []string, ok bool) {
 	const unit = 1e6
-	order, _ := m.sortStates()
-	best, via := m.relax(order, func(s *span) float64 { return -unit*s.least[metric] - s.least[1-metric] })
-	if math.IsInf(best[completed], -1) {
-		return 0, nil, false
-	}
-	return math.Floor(-best[completed] / unit), m.path(via, completed), true
-}
-
-// findMostExpensive returns the most expensive path of a graph without cycles.
-func (m *moves) findMostExpensive(metric int, order []int) (total float64, path []string) {
-	best, via := m.relax(order, func(s *span) float64 { return s.most[metric] })
-	last := begun
-	for s := range best {
-		if best[s] > best[last] {
-			last = s
-		}
-	}
-	return best[last], m.path(via, last)
-}
-
-// relax returns the greatest weight of a path to each state, and its last move.
-func (m *moves) relax(order []int, weight func(s *span) float64) (best []float64, via []int) {
-	leaving := make([][]int, m.states)
-	for i := range m.list {
-		leaving[m.list[i].from] = append(leaving[m.list[i].from], i)
-	}
-	best, via = slices.Repeat([]float64{math.Inf(-1)}, m.states), slices.Repeat([]int{-1}, m.states)
+	best, via := slices.Repeat([]float64{math.Inf(1)}, m.states), slices.Repeat([]int{-1}, m.states)
 	best[begun] = 0
 	for changed := true; changed; {
 		changed = false
-		for _, s := range order {
-			for _, i := range leaving[s] {
-				if sum, to := best[s]+weight(&m.list[i].span), m.list[i].to; sum > best[to] {
-					best[to], via[to], changed = sum, i, true
+		for i := range m.list {
+			one := &m.list[i]
+			if sum := best[one.from] + unit*one.span.least[metric] + one.span.least[1-metric]; sum < best[one.to] {
+				best[one.to], via[one.to], changed = sum, i, true
+			}
+		}
+	}
+	for at := completed; via[at] >= 0; at = m.list[via[at]].from {
+		path = m.prepend(path, via[at])
+	}
+	return math.Floor(best[completed] / unit), path, via[completed] >= 0
+}
+
+// prepend adds the node of a move to the front of a path.
+func (m *moves) prepend(path []string, i int) []string {
+	if v := m.list[i].ran; v >= 0 {
+		return slices.Insert(path, 0, m.name(v))
+	}
+	return path
+}
+
+// maxRelaxed limits the moves that findMostExpensive looks at.
+const maxRelaxed = 5_000_000
+
+// arrival is the most expensive path to a state in some number of steps.
+type arrival struct {
+	total      float64
+	via, steps int // the last move, and the steps before it
+}
+
+// findMostExpensive returns the most expensive path of at most limit steps. cut reports whether
+// there are longer paths, or too many to compare.
+func (m *moves) findMostExpensive(metric, limit int) (total float64, path []string, cut bool) {
+	var arrivals [][]arrival // by steps and state
+	reach := func(steps, state int, by arrival) bool {
+		for len(arrivals) <= steps {
+			arrivals = append(arrivals, slices.Repeat([]arrival{{math.Inf(-1), -1, 0}}, m.states))
+		}
+		isBetter := by.total > arrivals[steps][state].total
+		if isBetter {
+			arrivals[steps][state] = by
+		}
+		return isBetter
+	}
+	last := arrival{via: -1}
+	reach(0, begun, last)
+	for steps := 0; steps < len(arrivals); steps++ {
+		if steps*len(m.list) > maxRelaxed {
+			return math.Inf(1), nil, true
+		}
+		for changed := true; changed; { // by visits that are refused, which are no steps
+			changed = false
+			for i := range m.list {
+				one := &m.list[i]
+				by := arrival{arrivals[steps][one.from].total + one.span.most[metric], i, steps}
+				takes := int(one.span.least[inSteps])
+				switch {
+				case math.IsInf(arrivals[steps][one.from].total, -1):
+				case takes > 0 && steps == limit:
+					cut = true
+				case reach(min(steps+takes, limit), one.to, by):
+					if changed = true; by.total > last.total {
+						last = by
+					}
 				}
 			}
 		}
 	}
-	return best, via
+	for total = last.total; last.via >= 0; last = arrivals[last.steps][m.list[last.via].from] {
+		path = m.prepend(path, last.via)
+	}
+	return total, path, cut
 }
 
-// path returns the nodes that run until a state is reached.
-func (m *moves) path(via []int, state int) []string {
-	out := []string{}
-	for ; via[state] >= 0; state = m.list[via[state]].from {
-		if v := m.list[via[state]].ran; v >= 0 {
-			out = append(out, m.name(v))
-		}
-	}
-	slices.Reverse(out)
-	return out
-}
-
-// maxLayered limits the moves of unroll.
-const maxLayered = 500_000
-
-// unroll tells states apart by the steps taken, up to a limit. It returns nil if there are
-// too many.
-func (m *moves) unroll(limit int) *moves {
-	if limit <= 0 || len(m.list)*limit > maxLayered {
-		return nil
-	}
-	out := &moves{states: m.states * (limit + 1), name: m.name}
-	for k := range limit + 1 {
-		for _, one := range m.list {
-			steps := int(one.span.least[inSteps])
-			if k == limit && steps > 0 {
-				continue
-			}
-			if k+steps > limit {
-				one.to = ended
-			}
-			steps = min(steps, limit-k)
-			one.span.most[inSteps] = float64(steps)
-			one.from, one.to = one.from+m.states*k, one.to+m.states*(k+steps)
-			out.list = append(out.list, one)
-		}
-	}
-	return out
-}
-
-// findMostExpensivePaths sets the upper bounds from all paths of the graph.
-func (w *walk) findMostExpensivePaths(m *moves, out *Bounds) {
-	limit := w.Source.Limits.MaxSteps
-	order, acyclic := m.sortStates()
-	if acyclic {
-		out.Steps.Max, out.Steps.MaxPath = m.findMostExpensive(inSteps, order)
-	}
-	if acyclic && out.Steps.Max <= float64(limit) {
-		out.Tokens.Max, _ = m.findMostExpensive(inTokens, order)
-		out.CostUSD.Max, _ = m.findMostExpensive(inUSD, order)
-		out.LLMCalls.Max, out.LLMCalls.MaxPath = m.findMostExpensive(inCalls, order)
-		return
-	}
+// boundByPaths sets the upper bounds from all paths of the graph.
+func (w *walk) boundByPaths(m *moves, out *Bounds) {
 	w.boundByLimit(out)
-	if m = m.unroll(limit); m == nil {
-		return
+	limit := w.Source.Limits.MaxSteps
+	steps, path, cut := m.findMostExpensive(inSteps, limit)
+	if !cut && steps <= float64(limit) {
+		out.Steps.Max, out.Steps.Limit, out.LLMCalls.Limit = steps, "", ""
 	}
-	if order, acyclic = m.sortStates(); !acyclic { // refused visits are no steps
-		return
-	}
-	if _, path := m.findMostExpensive(inSteps, order); len(path) == limit {
+	if !cut && out.Steps.Limit == "" || len(path) == limit {
 		out.Steps.MaxPath = path
 	}
-	out.LLMCalls.Max, out.LLMCalls.MaxPath = m.findMostExpensive(inCalls, order)
+	for metric, r := range map[int]*Range{inTokens: &out.Tokens, inUSD: &out.CostUSD} { //lint:ignore mapiter each by itself
+		total, _, _ := m.findMostExpensive(metric, limit)
+		r.Max = min(r.Max, total)
+	}
+	calls, path, _ := m.findMostExpensive(inCalls, limit)
+	if calls <= out.LLMCalls.Max {
+		out.LLMCalls.Max, out.LLMCalls.MaxPath = calls, path
+	}
 }

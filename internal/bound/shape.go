@@ -164,12 +164,11 @@ func (s *branchCosts) costOfCycle(v int) cost {
 	if m == nil {
 		return unbounded
 	}
-	order, acyclic := m.sortStates()
-	if !acyclic {
-		return unbounded
-	}
 	for metric := range most {
-		total, _ := m.findMostExpensive(metric, order)
+		total, _, cut := m.findMostExpensive(metric, s.Source.Limits.MaxSteps)
+		if cut {
+			return unbounded
+		}
 		most[metric] += total
 	}
 	return most

@@ -63,9 +63,9 @@ func (w *walk) tellApart(n float64) {
 	}
 }
 
-// findVariables collects the visits that conditions read and, if keys is set, the state
-// keys that they read and those from which these are computed.
-func (w *walk) findVariables(keys bool) {
+// findVariables collects the visits and, of graphs with cycles, the state keys that conditions
+// read, and the keys from which these are computed.
+func (w *walk) findVariables() {
 	w.vars, w.varOf, w.far = nil, map[string]int{}, 0
 	var todo []eval.Read
 	read := func(p *eval.Program) {
@@ -87,7 +87,7 @@ func (w *walk) findVariables(keys bool) {
 			todo = append(todo, eval.Read{Path: []string{"visits", n.ID.Value}})
 		}
 	}
-	keys = keys && slices.Contains(w.Cyclic, true)
+	keys := slices.Contains(w.Cyclic, true)
 	for ; len(todo) > 0; todo = todo[1:] {
 		name := variableName(todo[0].Path)
 		v := variable{key: w.Source.Key(name)}

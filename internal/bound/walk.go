@@ -174,10 +174,5 @@ func (w *walk) followAll() *moves {
 		return nil
 	}
 	everywhere := func(int) bool { return true }
-	m := w.follow(w.Start(), w.initialValues(false, everywhere), everywhere, nil)
-	if m == nil { // too many values
-		w.findVariables(false)
-		m = w.follow(w.Start(), w.initialValues(false, everywhere), everywhere, nil)
-	}
-	return m
+	return w.follow(w.Start(), w.initialValues(false, everywhere), everywhere, nil)
 }
