@@ -83,9 +83,7 @@ func (re *dryRun) inputs(given map[string]any) map[string]any {
 	maps.Copy(out, given)
 	for _, key := range re.graph.State {
 		if _, has := out[key.Name.Value]; key.Required && !has {
-			if w, err := explore.NewWorld(re.graph, re.kinds); err == nil {
-				out[key.Name.Value], _ = w.Input(key)
-			}
+			out[key.Name.Value], _ = explore.Sample(key.Schema)
 			re.tainted[key.Name.Value] = true
 		}
 	}
@@ -121,7 +119,7 @@ type madeUpModel struct {
 func (m madeUpModel) Chat(_ context.Context, req *model.Request, _ func(string)) (*model.Response, error) {
 	var made any = explore.AnyText
 	if req.Schema != nil {
-		made = explore.Sample(req.Schema)
+		made, _ = explore.Sample(req.Schema)
 	}
 	m.re.prompted(m.task, req, made)
 	content, isText := made.(string)
@@ -445,5 +443,6 @@ func MadeUp(g *spec.Graph, n *spec.Node, kinds ...spec.Kind) any {
 	if w, err := explore.NewWorld(g, kinds); err == nil {
 		return w.Usual(n.Index)
 	}
-	return explore.Sample(n.Output)
+	value, _ := explore.Sample(n.Output)
+	return value
 }

@@ -271,7 +271,7 @@ func (f *File) generated(t *tried) *Case {
 func (s *search) inputsWithoutValue() []string {
 	var out []string
 	for _, key := range s.graph.State {
-		if _, unmet := s.world.Input(key); key.Required && unmet != "" {
+		if _, unmet := explore.Sample(key.Schema); key.Required && unmet != "" {
 			out = append(out, fmt.Sprintf("cannot make up a value for input %q; its schema is %s", key.Name.Value, unmet))
 		}
 	}

@@ -319,7 +319,7 @@ func (s *search) steers(r *Run, b *branch, v int) bool {
 		return false
 	}
 	slot, keys := &r.slots[b.slot], s.steeringKeys(v)
-	return slot.node == v || slices.ContainsFunc(slot.keys, func(key string) bool { return keys[key] })
+	return slot.node == v || slices.ContainsFunc(slices.Concat(slot.keys, slot.into), func(key string) bool { return keys[key] })
 }
 
 // steeringKeys returns the state keys that decide, directly or through computed keys, which way
@@ -368,13 +368,10 @@ func (s *search) isSpent() bool { return *s.Budget <= 0 || s.left <= 0 }
 
 // slot is a value that may still be open.
 type slot struct {
-	name    string // for gaps
+	*part
 	source  string // equal for slots with the same options
 	node    int    // whose result it is part of; -1 for an input
-	keys    []string
 	options []any
-	partial bool // there are other options
-	usual   any  // the value where nothing depends on it
 	bound   bool
 	value   any
 }
@@ -414,49 +411,41 @@ func (r *Run) choose(number int) any {
 	return s.value
 }
 
-// chooseParts returns a value without open parts. Without choose, they get their usual values.
-func (r *Run) chooseParts(v any, choose bool) any {
+// chooseParts returns a value without open parts, and whether it had any. Without choose, they
+// get their usual values.
+func (r *Run) chooseParts(v any, choose bool) (closed any, wasOpen bool) {
 	switch t := v.(type) {
 	case eval.Open:
 		if s := &r.slots[t.Number]; !choose && !s.bound {
-			return s.usual
+			return s.usual, true
 		}
-		return r.choose(t.Number)
+		return r.choose(t.Number), true
 	case map[string]any:
-		if hasOpen(t) {
-			object := maps.Clone(t)
-			for _, name := range slices.Sorted(maps.Keys(t)) {
-				object[name] = r.chooseParts(t[name], choose)
+		object := t
+		for _, name := range slices.Sorted(maps.Keys(t)) {
+			part, isOpen := r.chooseParts(t[name], choose)
+			if isOpen && !wasOpen {
+				object, wasOpen = maps.Clone(t), true
 			}
-			return object
+			if isOpen {
+				object[name] = part
+			}
 		}
+		return object, wasOpen
 	case []any:
-		if hasOpen(t) {
-			list := slices.Clone(t)
-			for i := range list {
-				list[i] = r.chooseParts(list[i], choose)
+		list := t
+		for i := range t {
+			part, isOpen := r.chooseParts(t[i], choose)
+			if isOpen && !wasOpen {
+				list, wasOpen = slices.Clone(t), true
 			}
-			return list
-		}
-	}
-	return v
-}
-
-// hasOpen reports whether a value has an open part.
-func hasOpen(v any) bool {
-	switch t := v.(type) {
-	case eval.Open:
-		return true
-	case map[string]any:
-		for _, part := range t { //lint:ignore mapiter any will do
-			if hasOpen(part) {
-				return true
+			if isOpen {
+				list[i] = part
 			}
 		}
-	case []any:
-		return slices.ContainsFunc(t, hasOpen)
+		return list, wasOpen
 	}
-	return false
+	return v, false
 }
 
 // chooseReads chooses the values that a program is about to read. Values that it only copies
@@ -475,8 +464,8 @@ func (r *Run) chooseReads(p *eval.Program, env map[string]any) map[string]any {
 			}
 			value = object[name]
 		}
-		if hasOpen(value) {
-			env = withPart(env, path, r.chooseParts(value, r.s.Model.decisive[p])).(map[string]any)
+		if value, wasOpen := r.chooseParts(value, r.s.Model.decisive[p]); wasOpen {
+			env = withPart(env, path, value).(map[string]any)
 		}
 	}
 	return env

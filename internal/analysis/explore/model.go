@@ -41,17 +41,7 @@ type Model struct {
 	ranks       bool                 // the order in which tasks end matters
 	failures    [][]*machine.Failure // to try, by node
 	sources     []source
-	inputs      []input
-}
-
-// input is a state key as the caller of a run may set it.
-type input struct {
-	name                  string
-	counts, optional, now bool
-	options               []any
-	partial               bool
-	has                   bool
-	value                 any
+	inputs      []part
 }
 
 // NewModel prepares a graph. Never is the condition of a policy after the node with index

@@ -145,23 +145,30 @@ func (r *Run) output(v int) any {
 		if len(p.options) == 0 {
 			continue
 		}
-		value := p.options[0]
-		if p.counts {
-			s := slot{
-				name: p.name, source: p.source, node: v, keys: slices.Concat(p.keys, p.into), options: p.options, partial: p.partial, usual: value,
-			}
-			if slices.ContainsFunc(p.keys, func(key string) bool { return r.s.Fixed[key] }) {
-				s.options, s.source = nil, "fixed"
-			}
-			if value = r.newSlot(s); p.now && value != any(unset{}) {
-				value = r.chooseParts(value, true)
-			}
-		}
-		if value != any(unset{}) {
+		if value := r.partValue(p, v); value != any(unset{}) {
 			out = withPart(out, p.path, value)
 		}
 	}
 	return out
+}
+
+// partValue returns a value for a part of a node's result, or for an input if node is -1.
+func (r *Run) partValue(p *part, node int) any {
+	fixed := slices.ContainsFunc(p.keys, func(key string) bool { return r.s.Fixed[key] })
+	s := slot{part: p, source: p.source, node: node, options: p.options}
+	switch {
+	case fixed && p.optional:
+		return unset{}
+	case fixed && (p.counts || node < 0):
+		s.options, s.source = nil, "fixed"
+	case !p.counts:
+		return p.usual
+	}
+	value := r.newSlot(s)
+	if p.now && value != any(unset{}) && (node >= 0 || !fixed) {
+		value, _ = r.chooseParts(value, true)
+	}
+	return value
 }
 
 // withPart returns data with a value at a path.

@@ -89,28 +89,12 @@ func (s *search) newRun(last *branch, values map[int]any, concrete bool) *Run {
 func (r *Run) begin() {
 	r.input = map[string]any{}
 	for i := range r.s.Model.inputs {
-		in := &r.s.Model.inputs[i]
-		fixed, value := r.s.Fixed[in.name], any(unset{})
-		switch {
-		case in.name == r.s.Omit:
-		case fixed && in.has && !in.optional:
-			value = r.newSlot(slot{name: in.name, source: "fixed", usual: in.value})
-		case fixed:
-		case in.counts:
-			s := slot{
-				name: in.name, source: "input " + in.name, node: -1, keys: []string{in.name}, options: in.options, partial: in.partial, usual: unset{},
-			}
-			if in.has {
-				s.usual = in.value
-			}
-			if value = r.newSlot(s); in.now && value != any(unset{}) {
-				value = r.chooseParts(value, true)
-			}
-		case in.has:
-			value = in.value
+		p := &r.s.Model.inputs[i]
+		if p.name == r.s.Omit {
+			continue
 		}
-		if value != any(unset{}) {
-			r.input[in.name] = value
+		if value := r.partValue(p, -1); value != any(unset{}) {
+			r.input[p.name] = value
 		}
 	}
 	r.apply(machine.Event{Kind: machine.RunBegan, Run: &machine.RunInfo{ID: "run"}, Input: r.input})

@@ -279,23 +279,17 @@ func sample(of doc) any {
 	return nil
 }
 
-// Sample returns the simplest value that a schema allows, as far as one is found: the first
-// of an enum, the least number, AnyText.
-func Sample(of map[string]any) any {
+// Sample returns the simplest value that it finds for a schema: the first of an enum, the least
+// number, AnyText. If none fits, unmet is the schema.
+func Sample(of map[string]any) (value any, unmet string) {
 	compiled, err := schema.Compile(of)
 	if err != nil {
-		return sample(of)
+		return sample(of), ""
 	}
-	value, _ := sampleFor(of, compiled)
-	return value
-}
-
-// sampleFor returns a value of a compiled schema, and false if it knows none.
-func sampleFor(of doc, compiled *schema.Schema) (value any, fits bool) {
 	for _, v := range []any{sample(of), "", "a", "A1", "0", "2030-01-01", 1, nil, false, []any{}, doc{}} {
 		if compiled.Check(v) == nil {
-			return v, true
+			return v, ""
 		}
 	}
-	return sample(of), false
+	return sample(of), compiled.String()
 }

@@ -17,16 +17,18 @@ type source struct {
 	parts []part
 }
 
-// part is a part of a result that something reads.
+// part is a part of a result that something reads, or an input.
 type part struct {
 	path         []string
 	name, source string   // of its slots
 	keys         []string // that take it as it is
 	into         []string // that take a value computed from it
 	options      []any
-	partial      bool
-	// counts says that something depends on it; now says that the machine itself reads it.
-	counts, now bool
+	partial      bool // there are other options
+	usual        any  // its value where nothing depends on it
+	// counts says that something depends on it; now says that the machine itself reads it;
+	// optional says that a run can begin without it.
+	counts, now, optional bool
 }
 
 // source finds which parts of a node's result are read, and their values.

@@ -32,54 +32,40 @@ const AnyText = "made up"
 func (m *Model) findInputs() {
 	for _, k := range m.graph.State {
 		name := k.Name.Value
-		in := input{name: name, counts: m.counts[name], optional: !k.Required && k.Default == nil, now: slices.Contains(m.asked, name) || !dataflow.Replaces(k)}
-		in.partial = true
+		p := part{
+			path: []string{name}, name: name, source: "input " + name, keys: []string{name}, partial: true, usual: unset{},
+			counts: m.counts[name], now: slices.Contains(m.asked, name) || !dataflow.Replaces(k), optional: !k.Required || k.Default != nil,
+		}
 		if !k.Once {
-			p := part{keys: []string{name}}
-			m.findOptions(&p, k.Schema, nil, m.constants(name, map[string]bool{}), m.members[name], k.Default)
-			in.options, in.partial = p.options, p.partial
-			if len(in.options) > 0 && k.Default == nil {
-				in.has, in.value = true, in.options[0]
+			p.options, p.partial = valuesOf(k.Schema, m.constants(name, map[string]bool{}), m.members[name])
+			if k.Default != nil {
+				p.options = slices.Insert(slices.Clone(p.options), 0, k.Default.Data())
+			}
+			if m.fit(&p); k.Default == nil && len(p.options) > 0 {
+				p.usual = p.options[0]
 			}
 		}
-		if in.optional {
-			in.options = append(slices.Clip(in.options), unset{})
+		if !k.Required && k.Default == nil {
+			p.options = append(slices.Clip(p.options), unset{})
 		}
-		m.inputs = append(m.inputs, in)
+		m.inputs = append(m.inputs, p)
 	}
 }
 
-// findOptions sets the options of a part that has a schema. They are complete if the
-// schema lists them, or if conditions only compare the part with constants.
-func (m *Model) findOptions(p *part, doc, own map[string]any, constants []any, read [][]string, first *spec.Value) {
-	p.options, p.partial = valuesOf(doc, constants, read)
-	if p.partial && len(p.keys) == 1 && len(p.into) == 0 {
-		if more, ok := m.comparedWith(p.keys[0], own); ok {
-			all, _ := valuesOf(doc, append(slices.Clip(constants), more...), read)
-			p.options, p.partial = all, false
-		}
-	}
-	if first != nil {
-		p.options = slices.Insert(slices.Clone(p.options), 0, first.Data())
-	}
-	before := len(p.options)
-	p.options = m.fitting(p.options, p.keys)
-	p.partial = p.partial || len(p.options) == maxOptions && before > maxOptions
-}
-
-// fitting returns values that state keys can hold, each once and not too many.
-func (m *Model) fitting(options []any, keys []string) []any {
+// fit drops options that state keys can't hold, repeated ones, and those beyond maxOptions.
+func (m *Model) fit(p *part) {
 	var out []any
-	for _, v := range options {
+	for _, v := range p.options {
 		refused := func(name string) bool {
 			i := m.keyIndex(name)
 			return m.bound.Keys[i].Schema != nil && dataflow.Replaces(m.graph.State[i]) && m.bound.Keys[i].Schema.Check(v) != nil
 		}
-		if len(out) < maxOptions && !slices.ContainsFunc(keys, refused) && !slices.ContainsFunc(out, func(w any) bool { return reflect.DeepEqual(v, w) }) {
+		if len(out) < maxOptions && !slices.ContainsFunc(p.keys, refused) && !slices.ContainsFunc(out, func(w any) bool { return reflect.DeepEqual(v, w) }) {
 			out = append(out, v)
 		}
 	}
-	return out
+	p.partial = p.partial || len(out) == maxOptions && len(p.options) > maxOptions
+	p.options = out
 }
 
 // constants returns the constants in expressions that read a state key, or a key that is
@@ -107,77 +93,6 @@ func union(list, more []any) []any {
 	return out
 }
 
-// comparedWith returns the constants that expressions compare a state key with. It returns
-// false if an expression does more than that, or if a schema has more than bounds.
-func (m *Model) comparedWith(name string, own map[string]any) (constants []any, ok bool) {
-	key := m.graph.Key(name)
-	if !dataflow.Replaces(key) {
-		return nil, false
-	}
-	for _, doc := range []map[string]any{key.Schema, own} {
-		kind, _ := doc["type"].(string)
-		if doc != nil && (!slices.Contains([]string{"string", "integer", "number"}, kind) || kind != key.Schema["type"]) {
-			return nil, false
-		}
-		for word := range doc { //lint:ignore mapiter any will do
-			if !slices.Contains([]string{"type", "minimum", "maximum", "title", "description", "default", "examples"}, word) {
-				return nil, false
-			}
-		}
-	}
-	for _, e := range m.all {
-		if !m.decisive[e.Program] || !e.Program.Uses(name) {
-			continue
-		}
-		understood := true
-		e.Program.Tree().Each(func(t *eval.Tree) { understood = understood && t.Op != eval.TreeOther })
-		if !understood || !comparesOnly(e.Program.Tree(), name, &constants) {
-			return nil, false
-		}
-	}
-	fraction := func(v any) bool { _, is := v.(float64); return is && key.Schema["type"] == "integer" }
-	return constants, len(constants)*3 < maxOptions && !slices.Contains(constants, any(AnyText)) && !slices.ContainsFunc(constants, fraction)
-}
-
-// comparesOnly reports whether an expression reads a key only to compare it with
-// constants, which it adds to a list.
-func comparesOnly(t *eval.Tree, name string, constants *[]any) bool {
-	if t.Op == eval.TreePath {
-		return t.Path[0] != name
-	}
-	if t.Op == eval.TreeBinary && slices.Contains([]string{"==", "!=", "<", "<=", ">", ">=", "in"}, t.Name) {
-		for i, side := range t.Args {
-			if !isKey(side, name) || t.Name == "in" && i == 1 {
-				continue
-			}
-			with := []*eval.Tree{t.Args[1-i]}
-			if with[0].Op == eval.TreeList {
-				with = with[0].Args
-			}
-			for _, c := range with {
-				list, isList := c.Value.([]any)
-				if !isList {
-					list = []any{c.Value}
-				}
-				if c.Op != eval.TreeConst {
-					return false
-				}
-				*constants = append(*constants, list...)
-			}
-			return true
-		}
-	}
-	return !slices.ContainsFunc(t.Args, func(a *eval.Tree) bool { return !comparesOnly(a, name, constants) })
-}
-
-// isKey reports whether an expression is a key, or a key with a constant for null.
-func isKey(t *eval.Tree, name string) bool {
-	if t.Op == eval.TreeBinary && t.Name == "??" && t.Args[1].Op == eval.TreeConst {
-		t = t.Args[0]
-	}
-	return t.Op == eval.TreePath && len(t.Path) == 1 && t.Path[0] == name
-}
-
 // fillParts finds the options of the parts of a result, and the value of the rest.
 func (m *Model) fillParts(v int, doc map[string]any, src *source) {
 	n := m.graph.Nodes[v]
@@ -193,25 +108,22 @@ func (m *Model) fillParts(v int, doc map[string]any, src *source) {
 			continue
 		}
 		constants, read := m.usesOf(v, p)
-		own := declared(n, p.path)
-		of := own
+		of := declared(n, p.path)
 		if of == nil {
 			of = domain.Part(expected, p.path)
 		}
 		if len(of) == 0 && len(p.keys) > 0 {
 			of = elementSchema(m.graph.Key(p.keys[0]), n)
 		}
-		if !n.Each.IsSet() && !m.readsResult(v) {
-			m.findOptions(p, of, own, constants, read, nil)
-		} else if p.options, p.partial = valuesOf(of, constants, read); !n.Each.IsSet() {
-			p.options = m.fitting(p.options, p.keys)
+		if p.options, p.partial = valuesOf(of, constants, read); !n.Each.IsSet() {
+			m.fit(p)
 		}
 	}
-}
-
-// readsResult reports whether expressions of a node read a result besides copying it.
-func (m *Model) readsResult(v int) bool {
-	return slices.ContainsFunc(m.own[v], func(e *dataflow.Use) bool { return !m.copies[e.Program] && e.Program.Uses("output") })
+	for i := range src.parts {
+		if p := &src.parts[i]; len(p.options) > 0 {
+			p.usual = p.options[0]
+		}
+	}
 }
 
 // usesOf returns the constants beside a part of a result, and the paths in it that
@@ -277,6 +189,18 @@ func (m *Model) listLabels(v int, path []string) ([]any, bool) {
 	tree := p.Tree()
 	names := tree.Op == eval.TreePath && tree.Path[0] == "output" && slices.Equal(tree.Path[1:], path)
 	return out, names && domain.Part(n.Output, path)["enum"] == nil
+}
+
+// usual returns the usual result of a node.
+func (m *Model) usual(v int) any {
+	out := m.sources[v].base
+	for i := range m.sources[v].parts {
+		p := &m.sources[v].parts[i]
+		if _, absent := p.usual.(unset); len(p.options) > 0 && !absent {
+			out = withPart(out, p.path, p.usual)
+		}
+	}
+	return out
 }
 
 // baseResult returns a result in which nothing is read.

@@ -49,33 +49,6 @@ func NewWorld(g *spec.Graph, kinds []spec.Kind) (*World, error) {
 // Usual returns the usual result of a node.
 func (w *World) Usual(node int) any { return w.model.usual(node) }
 
-func (m *Model) usual(node int) any {
-	src := &m.sources[node]
-	out := src.base
-	for i := range src.parts {
-		if p := &src.parts[i]; len(p.options) > 0 {
-			if _, absent := p.options[0].(unset); !absent {
-				out = withPart(out, p.path, p.options[0])
-			}
-		}
-	}
-	return out
-}
-
-// Input returns the simplest value of a state key. Without one that is known to fit, it
-// returns the schema.
-func (w *World) Input(key *spec.StateKey) (value any, unmet string) {
-	compiled := w.model.bound.Keys[w.model.keyIndex(key.Name.Value)].Schema
-	if compiled == nil {
-		return sample(key.Schema), ""
-	}
-	value, fits := sampleFor(key.Schema, compiled)
-	if !fits {
-		unmet = compiled.String()
-	}
-	return value, unmet
-}
-
 // Fire asks for a run that fires an edge and ends: one that completes, or else any but
 // one that a limit ends.
 func (w *World) Fire(edge int) Answer {
