@@ -59,10 +59,10 @@ func (f *File) compile(c *Case) {
 		c.input, _ = input.Data().(map[string]any)
 		f.checkInput(input)
 	}
-	c.stubs = f.stubs(v.Get("stubs"), f.checkNode)
-	c.tools = f.stubs(v.Get("tools"), f.checkTool)
-	c.answers = f.answers(v.Get("answers"))
-	c.decide = f.decisions(v.Get("decide"))
+	c.stubs = f.readStubs(v.Get("stubs"), f.checkNode)
+	c.tools = f.readStubs(v.Get("tools"), f.checkTool)
+	c.answers = f.readAnswers(v.Get("answers"))
+	c.decide = f.readDecisions(v.Get("decide"))
 	if models := v.Get("models"); models != nil {
 		c.script = "scripted/" + filepath.ToSlash(models.Text.Value)
 		c.dir = filepath.Dir(f.Name)
@@ -70,11 +70,11 @@ func (f *File) compile(c *Case) {
 			f.report(models.Span, "invalid-value", "the scripted answers can't be read: %v", err)
 		}
 	}
-	f.run(c, v.Get("run"))
+	f.readRunOptions(c, v.Get("run"))
 	for _, item := range v.Get("resume").OneOrAll() {
-		c.resumes = append(c.resumes, resumption{f.answers(item.Get("answers")), durationOf(item.Get("after"))})
+		c.resumes = append(c.resumes, resumption{f.readAnswers(item.Get("answers")), durationOf(item.Get("after"))})
 	}
-	c.expect = f.expectation(c, v.Get("expect"))
+	c.expect = f.readExpectation(c, v.Get("expect"))
 	f.chooseFlow(c)
 }
 
@@ -85,14 +85,14 @@ func (f *File) checkInput(input *spec.Value) {
 	known := collect(f.Graph.State, func(k *spec.StateKey) string { return k.Name.Value })
 	for i := range input.Fields {
 		if key := input.Fields[i].Key; !slices.Contains(known, key.Value) {
-			f.unknown(key.Span, "state key", key.Value, known)
+			f.reportUnknown(key.Span, "state key", key.Value, known)
 		}
 	}
 }
 
 // checkNode reports an unknown node path.
 func (f *File) checkNode(path spec.Text) {
-	_, err := f.plain.Find(path.Value)
+	_, err := f.plain.flow.Find(path.Value)
 	if err != nil {
 		f.report(path.Span, "unknown-node", "%v", err)
 	}
@@ -101,19 +101,19 @@ func (f *File) checkNode(path spec.Text) {
 func (f *File) checkTool(name spec.Text) {
 	known := collect(f.Graph.Tools, func(t spec.Field) string { return t.Key.Value })
 	if tool, _, _ := strings.Cut(name.Value, "."); !slices.Contains(known, tool) {
-		f.unknown(name.Span, "tool", name.Value, known)
+		f.reportUnknown(name.Span, "tool", name.Value, known)
 	}
 }
 
-// answers reads the answers of people, as texts, by the target of the question.
-func (f *File) answers(v *spec.Value) map[string][]string {
+// readAnswers reads the answers of people, as texts, by the target of the question.
+func (f *File) readAnswers(v *spec.Value) map[string][]string {
 	if v == nil {
 		return nil
 	}
 	out := map[string][]string{}
 	for i := range v.Fields {
 		field := &v.Fields[i]
-		if err := f.plain.CheckAnswer(field.Key.Value, nil); err != nil {
+		if err := f.plain.flow.CheckAnswer(field.Key.Value, nil); err != nil {
 			f.report(field.Key.Span, "unknown-node", "%v", err)
 			continue
 		}
@@ -123,7 +123,7 @@ func (f *File) answers(v *spec.Value) map[string][]string {
 		}
 		for j := range values {
 			text := answerText(&values[j])
-			if err := f.plain.CheckAnswer(field.Key.Value, []string{text}); err != nil {
+			if err := f.plain.flow.CheckAnswer(field.Key.Value, []string{text}); err != nil {
 				f.report(values[j].Span, "invalid-value", "%v", err)
 			}
 			out[field.Key.Value] = append(out[field.Key.Value], slices.Repeat([]string{text}, times)...)
@@ -143,7 +143,7 @@ func answerText(v *spec.Value) string {
 	return jsonText(v.Data())
 }
 
-func (f *File) decisions(v *spec.Value) map[string]*decision {
+func (f *File) readDecisions(v *spec.Value) map[string]*decision {
 	if v == nil {
 		return nil
 	}
@@ -195,8 +195,8 @@ func numberOf(v *spec.Value) int {
 	return n
 }
 
-// run decodes the key run: options that are flags of the command run.
-func (f *File) run(c *Case, v *spec.Value) {
+// readRunOptions decodes the key run: options that are flags of the command run.
+func (f *File) readRunOptions(c *Case, v *spec.Value) {
 	c.opts = runner.Options{RunID: "test", Input: c.input, Answers: c.answers, Dir: filepath.Dir(f.Flow)}
 	if v == nil {
 		return

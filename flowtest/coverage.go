@@ -106,8 +106,8 @@ func newCoverage(g *spec.Graph) *Coverage {
 	return c
 }
 
-// add adds a run.
-func (c *Coverage) add(run *hits) {
+// addRun adds a run.
+func (c *Coverage) addRun(run *hits) {
 	sum := c.hits
 	for i, n := range run.nodes {
 		sum.nodes[i] += n
@@ -120,35 +120,35 @@ func (c *Coverage) add(run *hits) {
 	}
 }
 
-// count fills in the exported fields.
-func (c *Coverage) count() {
+// countParts fills in the exported fields.
+func (c *Coverage) countParts() {
 	g := c.graph
 	c.Nodes, c.Edges, c.Failures = newCovered[string](), newCovered[string](), newCovered[string]()
 	c.Guards, c.Loops = newCovered[Guard](), newCovered[Loop]()
 	for i, n := range g.Nodes {
-		c.Nodes.count(c.hits.nodes[i] > 0, n.ID.Value)
+		c.Nodes.addPart(c.hits.nodes[i] > 0, n.ID.Value)
 	}
 	names := EdgeNames(g)
 	for i, e := range g.Edges {
-		c.Edges.count(c.hits.fired[i] > 0, names[i])
+		c.Edges.addPart(c.hits.fired[i] > 0, names[i])
 		if e.Condition == "on_failure" {
-			c.Failures.count(c.hits.fired[i] > 0, names[i])
+			c.Failures.addPart(c.hits.fired[i] > 0, names[i])
 		}
 		if e.When.IsSet() {
-			c.Guards.count(c.hits.lost[i] > 0, Guard{names[i], false})
-			c.Guards.count(c.hits.held[i] > 0, Guard{names[i], true})
+			c.Guards.addPart(c.hits.lost[i] > 0, Guard{names[i], false})
+			c.Guards.addPart(c.hits.held[i] > 0, Guard{names[i], true})
 		}
 	}
-	for _, i := range backEdges(g) {
+	for _, i := range findBackEdges(g) {
 		for at, taken := range []string{"0", "1", "many"} {
-			c.Loops.count(c.taken[at][i] > 0, Loop{names[i], taken})
+			c.Loops.addPart(c.taken[at][i] > 0, Loop{names[i], taken})
 		}
 	}
 }
 
 func newCovered[M any]() Covered[M] { return Covered[M]{Missing: []M{}} }
 
-func (c *Covered[M]) count(reached bool, what M) {
+func (c *Covered[M]) addPart(reached bool, what M) {
 	c.Total++
 	if reached {
 		c.Covered++
@@ -181,9 +181,9 @@ func EdgeNames(g *spec.Graph) []string {
 	return out
 }
 
-// backEdges lists the edges that close a loop, walked depth first from the start in the
+// findBackEdges lists the edges that close a loop, walked depth first from the start in the
 // order of the file.
-func backEdges(g *spec.Graph) []int {
+func findBackEdges(g *spec.Graph) []int {
 	out, closed := []int{}, map[string]bool{} // false while a node is on the way
 	edges := map[string][]int{}
 	for i, e := range g.Edges {
@@ -216,13 +216,13 @@ func backEdges(g *spec.Graph) []int {
 func WriteLCOV(w io.Writer, r *Report) error {
 	out := ""
 	for _, flow := range slices.Sorted(maps.Keys(r.Coverage)) {
-		out += r.Coverage[flow].lcov(flow)
+		out += r.Coverage[flow].formatLCOV(flow)
 	}
 	_, err := io.WriteString(w, out)
 	return err
 }
 
-func (c *Coverage) lcov(flow string) string {
+func (c *Coverage) formatLCOV(flow string) string {
 	path, err := filepath.Abs(flow)
 	if err != nil {
 		path = flow

@@ -41,7 +41,7 @@ type dryRun struct {
 func DryRun(ctx context.Context, cfg Config, g *spec.Graph, opts runner.Options, stubs *spec.Value, name string) (*runner.Result, []*Planned, error) {
 	re := &dryRun{graph: g, kinds: specKinds(cfg.Kinds), tainted: map[string]bool{}}
 	f := &File{Name: name, Flow: g.File.Name, Graph: g, cfg: cfg, src: spec.NewFile(name, nil)}
-	re.stubs = f.stubs(stubs, func(spec.Text) {})
+	re.stubs = f.readStubs(stubs, func(spec.Text) {})
 	r, err := newRunner(&cfg, nil, answerPeople)
 	if err != nil {
 		return nil, nil, err
@@ -60,14 +60,14 @@ func DryRun(ctx context.Context, cfg Config, g *spec.Graph, opts runner.Options,
 			re.hidden = append(re.hidden, text)
 		}
 	}
-	opts.Input = re.inputs(opts.Input)
-	begin := started()
+	opts.Input = re.fillInputs(opts.Input)
+	begin := startTime()
 	if opts.Clock != nil {
 		begin = opts.Clock.Now()
 	}
 	a := &acting{c: &Case{stubs: re.stubs}, cfg: &cfg, clock: virtual.NewClock(begin), dry: re}
 	opts.Clock, opts.Sink, opts.Answers, opts.Ask = a.clock, re, nil, nil
-	opts.Secrets = secretsAs(func(string) string { return "***" })
+	opts.Secrets = nameSecrets(func(string) string { return "***" })
 	if opts.RunID == "" {
 		opts.RunID = "dry-run"
 	}
@@ -77,8 +77,8 @@ func DryRun(ctx context.Context, cfg Config, g *spec.Graph, opts runner.Options,
 	return result, re.steps, err
 }
 
-// inputs adds made-up values for missing inputs.
-func (re *dryRun) inputs(given map[string]any) map[string]any {
+// fillInputs adds made-up values for missing inputs.
+func (re *dryRun) fillInputs(given map[string]any) map[string]any {
 	out := map[string]any{}
 	maps.Copy(out, given)
 	for _, key := range re.graph.State {
@@ -121,14 +121,14 @@ func (m madeUpModel) Chat(_ context.Context, req *model.Request, _ func(string))
 	if req.Schema != nil {
 		made, _ = explore.Sample(req.Schema)
 	}
-	m.re.prompted(m.task, req, made)
+	m.re.notePrompt(m.task, req, made)
 	content, isText := made.(string)
 	if !isText || req.Schema != nil {
 		content = jsonText(made)
-	} else if text, isText := MadeUp(m.task.Graph, nodeOf(m.task), m.re.kinds...).(string); isText {
+	} else if text, isText := MadeUp(m.task.Graph, findNode(m.task), m.re.kinds...).(string); isText {
 		content = text
 	}
-	if e, _ := m.re.entry(m.task); e != nil && e.output != nil && (req.Caller.Role == "chat" || req.Caller.Role == "") {
+	if e, _ := m.re.findStub(m.task); e != nil && e.output != nil && (req.Caller.Role == "chat" || req.Caller.Role == "") {
 		content = answerText(e.output)
 	}
 	if req.Caller.Role == "judge" {
@@ -137,37 +137,37 @@ func (m madeUpModel) Chat(_ context.Context, req *model.Request, _ func(string))
 	return &model.Response{Content: content, Stop: model.StopEnd}, nil
 }
 
-// entry returns the stub for a task, if there is one, or what is wrong with it.
-func (re *dryRun) entry(task *runner.Task) (e *entry, problem string) {
+// findStub returns the stub for a task, if there is one, or what is wrong with it.
+func (re *dryRun) findStub(task *runner.Task) (e *entry, problem string) {
 	s := re.stubs[task.Node]
 	if s == nil {
 		return nil, ""
 	}
-	return s.pick(occasion{task.Visit, task.Attempt, task.Index}, "visit")
+	return s.pickEntry(occasion{task.Visit, task.Attempt, task.Index}, "visit")
 }
 
-// prompted notes the prompt of a model call, and the made-up answer.
-func (re *dryRun) prompted(task *runner.Task, req *model.Request, made any) {
+// notePrompt notes the prompt of a model call, and the made-up answer.
+func (re *dryRun) notePrompt(task *runner.Task, req *model.Request, made any) {
 	re.mu.Lock()
 	defer re.mu.Unlock()
-	p := re.step(task.Node, task.Visit)
+	p := re.findStep(task.Node, task.Visit)
 	if p == nil || p.Prompt != nil {
 		return
 	}
 	if req.System != "" {
-		p.Prompt = append(p.Prompt, PromptPart{"system", re.masked(req.System)})
+		p.Prompt = append(p.Prompt, PromptPart{"system", re.maskSecrets(req.System)})
 	}
 	for _, m := range req.Messages {
-		p.Prompt = append(p.Prompt, PromptPart{string(m.Role), re.masked(m.Content)})
+		p.Prompt = append(p.Prompt, PromptPart{string(m.Role), re.maskSecrets(m.Content)})
 	}
-	if e, _ := re.entry(task); e == nil || e.output == nil {
+	if e, _ := re.findStub(task); e == nil || e.output == nil {
 		p.MadeUp = made
-		re.taint(task)
+		re.taintNode(task)
 	}
 }
 
-// step returns the latest step of a visit, or nil before its start event.
-func (re *dryRun) step(node string, visit int) *Planned {
+// findStep returns the latest step of a visit, or nil before its start event.
+func (re *dryRun) findStep(node string, visit int) *Planned {
 	for _, p := range slices.Backward(re.steps) {
 		if p.Node == node && p.Visit == visit {
 			return p
@@ -176,14 +176,14 @@ func (re *dryRun) step(node string, visit int) *Planned {
 	return nil
 }
 
-// nodeOf returns the node of a task in its own graph.
-func nodeOf(task *runner.Task) *spec.Node {
+// findNode returns the node of a task in its own graph.
+func findNode(task *runner.Task) *spec.Node {
 	return task.Graph.Node(task.Node[strings.LastIndexByte(task.Node, '/')+1:])
 }
 
-// taint notes that the keys a node writes are made up.
-func (re *dryRun) taint(task *runner.Task) {
-	if n := nodeOf(task); n != nil {
+// taintNode notes that the keys a node writes are made up.
+func (re *dryRun) taintNode(task *runner.Task) {
+	if n := findNode(task); n != nil {
 		for _, key := range n.Writes.Keys {
 			re.tainted[key.Value] = true
 		}
@@ -193,26 +193,26 @@ func (re *dryRun) taint(task *runner.Task) {
 	}
 }
 
-// plan answers for a node, and notes what the node would do.
-func (re *dryRun) plan(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
+// planNode answers for a node, and notes what the node would do.
+func (re *dryRun) planNode(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
 	about, err := node.Describe(ctx, task)
 	if err != nil {
 		return nil, err
 	}
 	re.mu.Lock()
 	defer re.mu.Unlock()
-	p := re.step(task.Node, task.Visit)
+	p := re.findStep(task.Node, task.Visit)
 	if p != nil && task.Index <= 0 {
-		re.describe(p, task, about)
+		re.describeNode(p, task, about)
 	}
-	switch e, problem := re.entry(task); {
+	switch e, problem := re.findStub(task); {
 	case problem != "":
 		return nil, &runner.Failure{Kind: "failed", Message: problem}
 	case e == nil:
 	case e.output != nil && (task.Kind == "llm" || task.Kind == "agent"):
 		return nil, nil // asked for real, and answered with it
 	default:
-		if reply, failure := e.reply(); reply != nil || failure != nil {
+		if reply, failure := e.toReply(); reply != nil || failure != nil {
 			return reply, failure
 		}
 	}
@@ -220,47 +220,47 @@ func (re *dryRun) plan(ctx context.Context, task *runner.Task) (*runner.Reply, e
 	case "graph", "llm", "agent", "tools":
 		return nil, nil
 	}
-	out := MadeUp(task.Graph, nodeOf(task), re.kinds...)
+	out := MadeUp(task.Graph, findNode(task), re.kinds...)
 	if task.Kind == stubKind {
 		if choices, ok := task.Config["choices"].([]any); ok && len(choices) > 0 {
 			out = choices[0]
 		}
 	}
-	re.taint(task)
+	re.taintNode(task)
 	if p != nil {
 		p.MadeUp = out
 	}
 	return &runner.Reply{Output: out}, nil
 }
 
-func (re *dryRun) describe(p *Planned, task *runner.Task, about map[string]any) {
+func (re *dryRun) describeNode(p *Planned, task *runner.Task, about map[string]any) {
 	switch task.Kind {
 	case "exec":
 		argv, _ := about["command"].([]string)
 		for _, part := range argv {
-			p.Command = append(p.Command, re.masked(part))
+			p.Command = append(p.Command, re.maskSecrets(part))
 		}
 		p.Dir, _ = about["dir"].(string)
 		p.Env, _ = about["env"].(map[string]any)
 		stdin, _ := about["stdin"].(string)
-		p.Stdin = re.masked(stdin)
+		p.Stdin = re.maskSecrets(stdin)
 	case "http":
 		p.Request = about
 		for _, key := range []string{"url", "body"} {
 			if text, ok := about[key].(string); ok {
-				about[key] = re.masked(text)
+				about[key] = re.maskSecrets(text)
 			}
 		}
 	case "tool":
 		p.Request = map[string]any{"tool": task.Config["tool"], "args": task.Config["args"]}
 	case stubKind:
 		prompt, _ := task.Config["prompt"].(string)
-		p.Question = re.masked(prompt)
+		p.Question = re.maskSecrets(prompt)
 	}
 }
 
-// masked hides secrets in a text.
-func (re *dryRun) masked(text string) string {
+// maskSecrets hides secrets in a text.
+func (re *dryRun) maskSecrets(text string) string {
 	for _, hidden := range re.hidden {
 		text = strings.ReplaceAll(text, hidden, "***")
 	}
@@ -279,7 +279,7 @@ func (re *dryRun) Event(e *runner.Event) error {
 		re.steps = append(re.steps, &Planned{Node: e.Node, Visit: e.Visit, Kind: kind, Next: []string{}})
 		return nil
 	}
-	p := re.step(e.Node, e.Visit)
+	p := re.findStep(e.Node, e.Visit)
 	if p == nil {
 		return nil
 	}
@@ -293,7 +293,7 @@ func (re *dryRun) Event(e *runner.Event) error {
 			p.Waits, p.WaitsMS = e.Duration, e.Duration.Milliseconds()
 		case "set":
 			p.Writes, _ = e.Output.(map[string]any)
-			re.spread(p)
+			re.taintWrites(p)
 		}
 	case runner.EdgesResolved:
 		p.Next = slices.Clone(e.Next)
@@ -307,8 +307,8 @@ func (re *dryRun) Event(e *runner.Event) error {
 	return nil
 }
 
-// spread notes that a set node passes made-up values on.
-func (re *dryRun) spread(p *Planned) {
+// taintWrites notes that a set node passes made-up values on.
+func (re *dryRun) taintWrites(p *Planned) {
 	n := re.graph.Node(p.Node)
 	if n == nil {
 		return

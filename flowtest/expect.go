@@ -37,11 +37,11 @@ type edgeWish struct {
 	fired bool
 }
 
-// expectation reads and checks the key expect.
-func (f *File) expectation(c *Case, v *spec.Value) *expectation {
+// readExpectation reads and checks the key expect.
+func (f *File) readExpectation(c *Case, v *spec.Value) *expectation {
 	x := &expectation{file: f, value: v}
 	if v == nil || v.Kind == spec.Map && len(v.Fields) == 0 {
-		if f.misshapen(c) { // its expectations are unreadable
+		if f.hasShapeError(c) { // its expectations are unreadable
 			return x
 		}
 		f.report(c.at, "missing-field", "case %s expects nothing: say what must hold at the end with expect, or expect: update", quoted(c.Name))
@@ -55,7 +55,7 @@ func (f *File) expectation(c *Case, v *spec.Value) *expectation {
 		"quality": {"clean", "degraded", "failed"},
 	} {
 		if word := v.Get(key); word != nil && !slices.Contains(words, word.Text.Value) && !isPattern(word.Text.Value) {
-			f.unknown(word.Span, key, word.Text.Value, words)
+			f.reportUnknown(word.Span, key, word.Text.Value, words)
 			f.found[len(f.found)-1].Rule = "invalid-value"
 		}
 	}
@@ -69,9 +69,9 @@ func (f *File) expectation(c *Case, v *spec.Value) *expectation {
 	if d := v.Get("duration"); d != nil && !isPattern(d.Text.Value) && !spec.IsDuration(d.Text.Value) {
 		f.report(d.Span, "invalid-value", `"duration" is %q; want a duration such as 1h30m, or /a pattern/`, d.Text.Value)
 	}
-	x.wheres = f.wheres(v.Get("where"))
+	x.wheres = f.compileWheres(v.Get("where"))
 	if edges := v.Get("edges"); edges != nil {
-		x.edges = append(f.edgeWishes(edges.Get("fired"), true), f.edgeWishes(edges.Get("not_fired"), false)...)
+		x.edges = append(f.readEdgeWishes(edges.Get("fired"), true), f.readEdgeWishes(edges.Get("not_fired"), false)...)
 	}
 	return x
 }
@@ -81,7 +81,7 @@ func (f *File) checkOwnNode(name spec.Text) {
 	if isPattern(name.Value) || f.Graph.Node(name.Value) != nil {
 		return
 	}
-	f.unknown(name.Span, "node", name.Value, collect(f.Graph.Nodes, func(n *spec.Node) string { return n.ID.Value }))
+	f.reportUnknown(name.Span, "node", name.Value, collect(f.Graph.Nodes, func(n *spec.Node) string { return n.ID.Value }))
 }
 
 func (f *File) checkPath(v *spec.Value) {
@@ -116,12 +116,12 @@ func (f *File) checkPatterns(v *spec.Value) {
 }
 
 func (f *File) checkPattern(text spec.Text) {
-	if _, err := regexp.Compile(unwrapped(text.Value)); err != nil {
+	if _, err := regexp.Compile(trimSlashes(text.Value)); err != nil {
 		f.report(text.Span, "invalid-value", "no regular expression: %v", err)
 	}
 }
 
-func (f *File) edgeWishes(v *spec.Value, fired bool) []edgeWish {
+func (f *File) readEdgeWishes(v *spec.Value, fired bool) []edgeWish {
 	var out []edgeWish
 	for _, name := range textsOf(v) {
 		w := edgeWish{name: name, fired: fired}
@@ -137,16 +137,16 @@ func (f *File) edgeWishes(v *spec.Value, fired bool) []edgeWish {
 			}
 		}
 		if len(w.edges) == 0 {
-			f.unknown(name.Span, "edge", name.Value, known)
+			f.reportUnknown(name.Span, "edge", name.Value, known)
 		}
 		out = append(out, w)
 	}
 	return out
 }
 
-// wantsUnfit reports whether the case expects that an output breaks its schema: its
+// allowsUnfit reports whether the case expects that an output breaks its schema: its
 // error says so, or a condition asks for it.
-func (x *expectation) wantsUnfit() bool {
+func (x *expectation) allowsUnfit() bool {
 	const kind = "invalid_output"
 	named := x.value.Get("error").Get("kind")
 	return named != nil && matchText(named.Text.Value, kind) ||
@@ -158,11 +158,11 @@ func (x *expectation) check(r *runner.Result) []Failure {
 	if x.update {
 		return []Failure{{What: "expect", Line: x.file.lineOf(x.value.Span), Want: "update", Got: "not written yet: run test --update"}}
 	}
-	k := &checker{x: x, r: r, end: endOf(x.file.Graph, r)}
+	k := &checker{x: x, r: r, end: describeEnd(x.file.Graph, r)}
 	for i := range x.value.Fields {
 		field := &x.value.Fields[i]
 		k.at = field.Key.Span
-		k.key(field.Key.Value, &field.Value)
+		k.checkKey(field.Key.Value, &field.Value)
 	}
 	return k.failures
 }
@@ -176,55 +176,55 @@ type checker struct {
 	failures []Failure
 }
 
-func (k *checker) miss(what string, want, got any) {
+func (k *checker) addFailure(what string, want, got any) {
 	k.failures = append(k.failures, Failure{What: what, Line: k.x.file.lineOf(k.at), Want: want, Got: got})
 }
 
-func (k *checker) key(name string, v *spec.Value) {
+func (k *checker) checkKey(name string, v *spec.Value) {
 	switch name {
 	case "exit":
-		k.data(name, v, k.r.ExitCode(false))
+		k.checkData(name, v, k.r.ExitCode(false))
 	case "visits", "state", "error":
-		k.members(name, v)
+		k.checkMembers(name, v)
 	case "state_exactly":
-		if want := v.Data(); !equal(want, any(k.r.State)) {
-			k.miss(name, want, k.r.State)
+		if want := v.Data(); !matchExactly(want, any(k.r.State)) {
+			k.addFailure(name, want, k.r.State)
 		}
 	case "pending":
 		got, _ := k.end[name].([]any)
-		if want, _ := v.Data().([]any); len(want) != len(got) || !fits(want, got) {
-			k.miss(name, want, got)
+		if want, _ := v.Data().([]any); len(want) != len(got) || !matchSubset(want, got) {
+			k.addFailure(name, want, got)
 		}
 	case "duration":
-		k.duration(v)
+		k.checkDuration(v)
 	case "edges":
-		k.edges()
+		k.checkEdges()
 	case "where":
-		k.where()
+		k.checkWheres()
 	case "path":
-		k.path(v)
+		k.checkPath(v)
 	default:
-		k.data(name, v, k.end[name])
+		k.checkData(name, v, k.end[name])
 	}
 }
 
-// members compares the members of an object that the case names.
-func (k *checker) members(name string, v *spec.Value) {
+// checkMembers compares the members of an object that the case names.
+func (k *checker) checkMembers(name string, v *spec.Value) {
 	object, isObject := k.end[name].(map[string]any)
 	if !isObject {
-		k.miss(name, v.Data(), nil)
+		k.addFailure(name, v.Data(), nil)
 		return
 	}
 	for i := range v.Fields {
 		k.at = v.Fields[i].Key.Span
 		key := v.Fields[i].Key.Value
-		k.data(name+"."+key, &v.Fields[i].Value, object[key])
+		k.checkData(name+"."+key, &v.Fields[i].Value, object[key])
 	}
 }
 
-func (k *checker) data(what string, v *spec.Value, got any) {
-	if want := v.Data(); !fits(want, got) {
-		k.miss(what, want, got)
+func (k *checker) checkData(what string, v *spec.Value, got any) {
+	if want := v.Data(); !matchSubset(want, got) {
+		k.addFailure(what, want, got)
 	}
 }
 
@@ -239,16 +239,16 @@ func pendingData(r *runner.Result) []any {
 	return append([]any{}, list...)
 }
 
-func (k *checker) duration(v *spec.Value) {
+func (k *checker) checkDuration(v *spec.Value) {
 	got := time.Duration(k.r.Duration)
 	if want := v.Text.Value; isPattern(want) {
-		k.data("duration", v, got.String())
+		k.checkData("duration", v, got.String())
 	} else if d, err := time.ParseDuration(want); err == nil && d != got {
-		k.miss("duration", eval.DurationText(d), eval.DurationText(got))
+		k.addFailure("duration", eval.DurationText(d), eval.DurationText(got))
 	}
 }
 
-func (k *checker) edges() {
+func (k *checker) checkEdges() {
 	counts := k.r.Edges
 	for _, w := range k.x.edges {
 		fired := 0
@@ -260,9 +260,9 @@ func (k *checker) edges() {
 		}
 		k.at = w.name.Span
 		if w.fired {
-			k.miss("edges.fired", w.name.Value, "it did not fire")
+			k.addFailure("edges.fired", w.name.Value, "it did not fire")
 		} else {
-			k.miss("edges.not_fired", w.name.Value, "it fired "+counted(fired, "time", "times"))
+			k.addFailure("edges.not_fired", w.name.Value, "it fired "+countNoun(fired, "time", "times"))
 		}
 	}
 }
@@ -276,19 +276,19 @@ func visitsOf(r *runner.Result) map[string]int {
 	return out
 }
 
-// path compares the path with a list or with several forms.
-func (k *checker) path(v *spec.Value) {
+// checkPath compares the path with a list or with several forms.
+func (k *checker) checkPath(v *spec.Value) {
 	if v.Kind == spec.List {
-		k.form("exactly", v)
+		k.checkPathForm("exactly", v)
 		return
 	}
 	for i := range v.Fields {
 		k.at = v.Fields[i].Key.Span
-		k.form(v.Fields[i].Key.Value, &v.Fields[i].Value)
+		k.checkPathForm(v.Fields[i].Key.Value, &v.Fields[i].Value)
 	}
 }
 
-func (k *checker) form(form string, v *spec.Value) {
+func (k *checker) checkPathForm(form string, v *spec.Value) {
 	path, want := k.r.Path, valuesOf(v)
 	what, ok := "path."+form, len(want) <= len(path)
 	isOnPath := func(name string) bool {
@@ -315,13 +315,13 @@ func (k *checker) form(form string, v *spec.Value) {
 		ok = !slices.ContainsFunc(want, isOnPath)
 	case "matches":
 		all := strings.Join(path, " ")
-		if pattern, err := regexp.Compile(unwrapped(v.Text.Value)); err != nil || !pattern.MatchString(all) {
-			k.miss(what, v.Text.Value, all)
+		if pattern, err := regexp.Compile(trimSlashes(v.Text.Value)); err != nil || !pattern.MatchString(all) {
+			k.addFailure(what, v.Text.Value, all)
 		}
 		return
 	}
 	if !ok {
-		k.miss(what, want, path)
+		k.addFailure(what, want, path)
 	}
 }
 
@@ -353,8 +353,8 @@ func (f *File) endScope() *eval.Scope {
 	return eval.NewScope(names, eval.ScopeOptions{Roots: []string{"state"}, Open: !g.StrictState})
 }
 
-// wheres compiles the expressions of where.
-func (f *File) wheres(v *spec.Value) []where {
+// compileWheres compiles the expressions of where.
+func (f *File) compileWheres(v *spec.Value) []where {
 	if v == nil {
 		return nil
 	}
@@ -372,8 +372,8 @@ func (f *File) wheres(v *spec.Value) []where {
 	return out
 }
 
-// endOf returns the environment of the expressions of where.
-func endOf(g *spec.Graph, r *runner.Result) map[string]any {
+// describeEnd returns the environment of the expressions of where.
+func describeEnd(g *spec.Graph, r *runner.Result) map[string]any {
 	visits, nodes, history := map[string]any{}, map[string]any{}, map[string]any{}
 	counts := visitsOf(r)
 	for _, n := range g.Nodes {
@@ -412,18 +412,18 @@ func failureData(e *runner.Failure) map[string]any {
 	return map[string]any{"kind": e.Kind, "message": e.Message, "node": e.Node, "attempt": e.Attempt, "details": any(e.Details)}
 }
 
-// where evaluates the expressions.
-func (k *checker) where() {
+// checkWheres evaluates the expressions.
+func (k *checker) checkWheres() {
 	var vm eval.VM
 	for _, w := range k.x.wheres {
 		k.at = w.text.Span
-		reason := vm.Explain(w.program, k.end, func(_ []any, v any) string { return short(shown(v)) })
+		reason := vm.Explain(w.program, k.end, func(_ []any, v any) string { return shorten(formatValue(v)) })
 		holds, err := vm.Test(w.program, k.end)
 		switch {
 		case err != nil:
-			k.miss("where", w.text.Value, err.Error())
+			k.addFailure("where", w.text.Value, err.Error())
 		case !holds:
-			k.miss("where", w.text.Value, reason.String())
+			k.addFailure("where", w.text.Value, reason.String())
 		}
 	}
 }

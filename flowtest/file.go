@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/runner"
@@ -30,9 +29,7 @@ type File struct {
 	cfg      Config
 	found    spec.Diagnostics
 	shape    spec.Diagnostics // the findings about the file's shape
-	mu       sync.Mutex
-	flows    map[string]*prepared // by replaced nodes
-	plain    *runner.Flow         // without replaced nodes
+	plain    *prepared        // without replaced nodes
 }
 
 // Load reads a test file and its flow. A file with an error among the findings must not be
@@ -47,12 +44,12 @@ func Load(cfg Config, name string) (*File, spec.Diagnostics, error) {
 
 // Parse is Load for a text in memory.
 func Parse(cfg Config, name string, src []byte) (*File, spec.Diagnostics, error) {
-	f := &File{Name: name, cfg: cfg, src: spec.NewFile(name, src), flows: map[string]*prepared{}}
+	f := &File{Name: name, cfg: cfg, src: spec.NewFile(name, src)}
 	root, found := spec.Read(name, src, "a test file is a map with the keys graphrun-test and cases", Keys())
 	if root == nil {
 		return nil, found, nil
 	}
-	f.found, f.shape = found, errorsOf(found)
+	f.found, f.shape = found, filterErrors(found)
 	dropInvalid(root, f.shape) // the rest is checked too: all that is wrong is said at once
 	f.Flow = flowOf(name)
 	if flow := root.Get("flow"); flow != nil {
@@ -76,7 +73,7 @@ func Parse(cfg Config, name string, src []byte) (*File, spec.Diagnostics, error)
 	if f.plain == nil {
 		return nil, f.found.Sort(), nil
 	}
-	f.cases(root)
+	f.readCases(root)
 	for _, c := range f.Cases {
 		f.compile(c)
 	}
@@ -90,19 +87,17 @@ func Parse(cfg Config, name string, src []byte) (*File, spec.Diagnostics, error)
 func (f *File) prepare(text []byte) error {
 	check := f.cfg.Check
 	if check == nil {
-		check = f.plainCheck
+		check = f.checkFlow
 	}
 	g, found := check(f.Flow, text)
 	if found.HasErrors() {
-		f.found = append(f.found, errorsOf(found)...)
+		f.found = append(f.found, filterErrors(found)...)
 		return nil
 	}
 	f.Graph = g
 	flow, invalid, err := f.prepareFlow(nil, nil)
-	f.found = append(f.found, errorsOf(invalid)...)
-	if flow != nil {
-		f.plain, f.flows[""] = flow.flow, flow
-	}
+	f.found = append(f.found, filterErrors(invalid)...)
+	f.plain = flow
 	return err
 }
 
@@ -124,7 +119,7 @@ func (f *File) prepareFlow(kept store.Store, rewrite func(string, *spec.Graph) *
 	return &prepared{r, flow}, nil, nil
 }
 
-func (f *File) plainCheck(path string, src []byte) (*spec.Graph, spec.Diagnostics) {
+func (f *File) checkFlow(path string, src []byte) (*spec.Graph, spec.Diagnostics) {
 	g, found := spec.Parse(path, src, spec.Options{Kinds: specKinds(f.cfg.Kinds), Load: spec.Beside(path)})
 	return g, append(found, spec.Check(g)...)
 }
@@ -133,7 +128,7 @@ func specKinds(kinds []runner.Kind) []spec.Kind {
 	return collect(kinds, func(k runner.Kind) spec.Kind { return k.Spec })
 }
 
-func errorsOf(found spec.Diagnostics) spec.Diagnostics {
+func filterErrors(found spec.Diagnostics) spec.Diagnostics {
 	return slices.DeleteFunc(slices.Clone(found), func(d spec.Diagnostic) bool { return d.Severity != spec.Error })
 }
 
@@ -147,8 +142,8 @@ func (f *File) report(at spec.Span, rule, format string, args ...any) {
 // lineOf returns the lineOf of a span, from 1.
 func (f *File) lineOf(at spec.Span) int { return f.src.Position(at.From).Line }
 
-// cases reads the cases, each row of a table as one.
-func (f *File) cases(root *spec.Value) {
+// readCases reads the cases, each row of a table as one.
+func (f *File) readCases(root *spec.Value) {
 	mergedKeys := []string{"answers", "decide", "expect", "input", "run", "stubs", "tools"}
 	f.defaults = root.Get("defaults")
 	seen := map[string]bool{}
@@ -163,10 +158,10 @@ func (f *File) cases(root *spec.Value) {
 			f.report(name.Span, "duplicate-key", "there is a case %s already; names of cases are unique in a file", strconv.Quote(name.Value))
 		}
 		seen[name.Value] = true
-		whole := merged(f.defaults, own, mergedKeys...)
+		whole := mergeValues(f.defaults, own, mergedKeys...)
 		rows := own.Get("each")
 		if rows == nil {
-			f.add(&Case{Name: name.Value, value: whole, own: own, at: own.Span, row: -1})
+			f.addCase(&Case{Name: name.Value, value: whole, own: own, at: own.Span, row: -1})
 			continue
 		}
 		for row := range rows.Items {
@@ -175,12 +170,12 @@ func (f *File) cases(root *spec.Value) {
 			if given := value.Get("name"); given != nil {
 				label = given.Text.Value
 			}
-			f.add(&Case{Name: name.Value + "/" + label, value: merged(whole, value, mergedKeys...), own: own, at: value.Span, row: row})
+			f.addCase(&Case{Name: name.Value + "/" + label, value: mergeValues(whole, value, mergedKeys...), own: own, at: value.Span, row: row})
 		}
 	}
 }
 
-func (f *File) add(c *Case) {
+func (f *File) addCase(c *Case) {
 	c.Line = f.lineOf(c.at)
 	f.Cases = append(f.Cases, c)
 }
@@ -193,9 +188,9 @@ func textOf(v *spec.Value) spec.Text {
 	return v.Text
 }
 
-// merged returns over with the entries that only base has. Maps that both have under some
+// mergeValues returns over with the entries that only base has. Maps that both have under some
 // keys are merged, too.
-func merged(base, over *spec.Value, keys ...string) *spec.Value {
+func mergeValues(base, over *spec.Value, keys ...string) *spec.Value {
 	if base == nil {
 		return over
 	}
@@ -207,14 +202,14 @@ func merged(base, over *spec.Value, keys ...string) *spec.Value {
 		if i < 0 {
 			out.Fields = append(out.Fields, field)
 		} else if own := &out.Fields[i].Value; slices.Contains(keys, key) && own.Kind == spec.Map && field.Value.Kind == spec.Map {
-			*own = *merged(&field.Value, own)
+			*own = *mergeValues(&field.Value, own)
 		}
 	}
 	return &out
 }
 
-// unknown reports an unknown name.
-func (f *File) unknown(at spec.Span, what, name string, known []string) {
+// reportUnknown reports an unknown name.
+func (f *File) reportUnknown(at spec.Span, what, name string, known []string) {
 	message := fmt.Sprintf("no %s %s", what, strconv.Quote(name))
 	f.report(at, "unknown-node", "%s", message)
 	if near := suggest.Closest(name, known); near != "" {
@@ -252,8 +247,8 @@ func dropInvalid(v *spec.Value, found spec.Diagnostics) {
 	}
 }
 
-// misshapen reports whether a finding about the file's shape may concern a case.
-func (f *File) misshapen(c *Case) bool {
+// hasShapeError reports whether a finding about the file's shape may concern a case.
+func (f *File) hasShapeError(c *Case) bool {
 	return slices.ContainsFunc(f.shape, func(d spec.Diagnostic) bool {
 		in := func(at spec.Span) bool { return at.From <= d.Span.From && d.Span.From < at.To }
 		return in(c.own.Span) || f.defaults != nil && in(f.defaults.Span)

@@ -46,8 +46,8 @@ func Generate(ctx context.Context, cfg Config, g *spec.Graph, flow string) (*Gen
 	}
 	limited, stop := context.WithTimeout(ctx, searchTime)
 	defer stop()
-	missing := s.explore(limited)
-	chosen := s.simplify(limited, s.smallest())
+	missing := s.exploreEdges(limited)
+	chosen := s.simplify(limited, s.chooseRuns())
 	out := &Generated{Cases: len(chosen), Total: len(g.Edges)}
 	fired := map[int]bool{}
 	for _, t := range chosen {
@@ -62,7 +62,7 @@ func Generate(ctx context.Context, cfg Config, g *spec.Graph, flow string) (*Gen
 	if len(chosen) == 0 {
 		out.NoValue = s.inputsWithoutValue()
 	}
-	out.Text = testFile(chosen, flow, out.Missing)
+	out.Text = formatTestFile(chosen, flow, out.Missing)
 	return out, nil
 }
 
@@ -90,7 +90,7 @@ type choice struct {
 }
 
 func (c *choice) isUsual() bool {
-	return c.target == c.usual.target && c.absent == 0 && reflect.DeepEqual(c.entry(), c.usual.entry())
+	return c.target == c.usual.target && c.absent == 0 && reflect.DeepEqual(c.toStub(), c.usual.toStub())
 }
 
 // tried is a run that was tried as a case.
@@ -116,7 +116,7 @@ type search struct {
 func newSearch(cfg Config, g *spec.Graph) (*search, error) {
 	cfg.Run, cfg.Limit = nil, 0
 	cfg.Check = func(string, []byte) (*spec.Graph, spec.Diagnostics) { return g, nil }
-	f := &File{Name: g.File.Name, Flow: g.File.Name, cfg: cfg, flows: map[string]*prepared{}}
+	f := &File{Name: g.File.Name, Flow: g.File.Name, cfg: cfg}
 	if err := f.prepare(nil); err != nil {
 		return nil, err
 	}
@@ -127,9 +127,9 @@ func newSearch(cfg Config, g *spec.Graph) (*search, error) {
 	return &search{graph: g, file: f, world: world}, err
 }
 
-// explore looks for a run for each edge that none has fired, and returns why there is
+// exploreEdges looks for a run for each edge that none has fired, and returns why there is
 // none, by edge.
-func (s *search) explore(ctx context.Context) map[int]string {
+func (s *search) exploreEdges(ctx context.Context) map[int]string {
 	fired, missing, w := map[int]bool{}, map[int]string{}, newGuards(&s.file.cfg, s.graph)
 	keep := func(t *tried) {
 		if t != nil && len(t.fired) > 0 {
@@ -138,7 +138,7 @@ func (s *search) explore(ctx context.Context) map[int]string {
 		}
 	}
 	if a := s.world.Ask(nil, func(r *explore.Run) bool { return r.State.Ended() }); a.Found {
-		keep(s.try(a.Input, s.plan(a.Chosen)))
+		keep(s.tryCase(a.Input, s.convertChoices(a.Chosen)))
 	}
 	for i, e := range s.graph.Edges {
 		if fired[i] || ctx.Err() != nil {
@@ -146,10 +146,10 @@ func (s *search) explore(ctx context.Context) map[int]string {
 		}
 		a := s.world.Fire(i)
 		if a.Found {
-			keep(s.try(a.Input, s.plan(a.Chosen)))
+			keep(s.tryCase(a.Input, s.convertChoices(a.Chosen)))
 		}
 		switch {
-		case w.never(i):
+		case w.neverHolds(i):
 			missing[i] = quoted(e.When.Value) + " never holds"
 		case a.Found:
 			missing[i] = "a run fires it that no case can show"
@@ -162,8 +162,8 @@ func (s *search) explore(ctx context.Context) map[int]string {
 	return missing
 }
 
-// plan converts the choices of the explorer. The last one counts for each execution.
-func (s *search) plan(chosen []explore.Chosen) []choice {
+// convertChoices converts the choices of the explorer. The last one counts for each execution.
+func (s *search) convertChoices(chosen []explore.Chosen) []choice {
 	var out []choice
 	for i := range chosen {
 		c := &chosen[i]
@@ -181,7 +181,7 @@ func (s *search) plan(chosen []explore.Chosen) []choice {
 		case c.Absent:
 			own.absent = n.Timeout
 		case c.Failure != nil:
-			own.failure = s.plainFailure(c.Failure)
+			own.failure = s.simplifyFailure(c.Failure)
 		default:
 			own.output = c.Output
 		}
@@ -194,8 +194,8 @@ func (s *search) plan(chosen []explore.Chosen) []choice {
 	return out
 }
 
-// plainFailure drops the message and the details that the graph does not read.
-func (s *search) plainFailure(of *runner.Failure) *runner.Failure {
+// simplifyFailure drops the message and the details that the graph does not read.
+func (s *search) simplifyFailure(of *runner.Failure) *runner.Failure {
 	isRead := func(path string) bool { return strings.Contains(string(s.graph.File.Src), path) }
 	out := &runner.Failure{Kind: of.Kind, Message: explore.AnyText, Details: maps.Clone(of.Details)}
 	if isRead("error.message") {
@@ -205,14 +205,14 @@ func (s *search) plainFailure(of *runner.Failure) *runner.Failure {
 	return out
 }
 
-// try runs a case with the outcomes of a plan. It returns nil if no case can run so.
-func (s *search) try(input map[string]any, plan []choice) *tried {
-	c := s.file.generated(&tried{input: input, choices: plan, resumed: -1})
+// tryCase runs a case with the outcomes of a plan. It returns nil if no case can run so.
+func (s *search) tryCase(input map[string]any, plan []choice) *tried {
+	c := s.file.compileGenerated(&tried{input: input, choices: plan, resumed: -1})
 	if c == nil {
 		return nil
 	}
 	r := s.file.runCase(&s.file.cfg, c)
-	if r.got == nil || hasOther(r.Failures) {
+	if r.got == nil || hasFatal(r.Failures) {
 		return nil
 	}
 	t := &tried{input: input, choices: slices.Clone(plan), resumed: r.resumed}
@@ -224,12 +224,12 @@ func (s *search) try(input map[string]any, plan []choice) *tried {
 		return i
 	}
 	slices.SortStableFunc(t.choices, func(a, b choice) int { return order(a) - order(b) })
-	t.take(r.got)
+	t.recordResult(r.got)
 	return t
 }
 
-// take records how a run ended, and the edges that it fired if it makes a useful case.
-func (t *tried) take(r *runner.Result) {
+// recordResult records how a run ended, and the edges that it fired if it makes a useful case.
+func (t *tried) recordResult(r *runner.Result) {
 	t.path, t.status, t.failure = r.Path, string(r.Status), r.Error
 	t.fired, t.failed = map[int]bool{}, map[execution]bool{}
 	if r.Status == machine.Cancelled || r.Error != nil && r.Error.Kind == "expression" {
@@ -250,11 +250,11 @@ func (t *tried) take(r *runner.Result) {
 	}
 }
 
-// generated compiles one generated case, or returns nil if it is invalid.
-func (f *File) generated(t *tried) *Case {
+// compileGenerated compiles one generated case, or returns nil if it is invalid.
+func (f *File) compileGenerated(t *tried) *Case {
 	var b strings.Builder
 	b.WriteString("name: case\nexpect: update\n")
-	t.write(&b, "")
+	t.writeCase(&b, "")
 	f.src, f.found = spec.NewFile(f.Name, []byte(b.String())), nil
 	root, found := spec.Read(f.Name, f.src.Src, "a case is a map", namedCase())
 	if root == nil || found.HasErrors() {
@@ -306,8 +306,8 @@ func (t *tried) countMissing(edges map[int]bool) int {
 	return n
 }
 
-// smallest returns a small set of the runs that fires every edge that they fire together.
-func (s *search) smallest() []*tried {
+// chooseRuns returns a small set of the runs that fires every edge that they fire together.
+func (s *search) chooseRuns() []*tried {
 	all := map[int]bool{}
 	for _, t := range s.runs {
 		maps.Copy(all, t.fired)
@@ -321,17 +321,17 @@ func (s *search) smallest() []*tried {
 	}
 	var out []*tried
 	for left := all; len(left) > 0; left = without(all, out...) {
-		out = append(out, s.best(left))
+		out = append(out, s.findBest(left))
 	}
 	for i := range out { // a simpler run may fire what the others don't
-		out[i] = s.best(without(all, slices.Concat(out[:i], out[i+1:])...))
+		out[i] = s.findBest(without(all, slices.Concat(out[:i], out[i+1:])...))
 	}
 	slices.SortStableFunc(out, func(a, b *tried) int { return len(a.path) - len(b.path) })
 	return out
 }
 
-// best returns the run that fires most of some edges, and of these the simplest.
-func (s *search) best(edges map[int]bool) *tried {
+// findBest returns the run that fires most of some edges, and of these the simplest.
+func (s *search) findBest(edges map[int]bool) *tried {
 	return slices.MinFunc(s.runs, func(a, b *tried) int {
 		return cmp.Or(a.countMissing(edges)-b.countMissing(edges), a.cost()-b.cost())
 	})
@@ -343,21 +343,21 @@ func (s *search) simplify(ctx context.Context, runs []*tried) []*tried {
 	out := make([]*tried, len(runs))
 	for i, t := range runs {
 		for simpler := t; simpler != nil; {
-			t, simpler = simpler, s.simpler(ctx, simpler, &left)
+			t, simpler = simpler, s.simplifyOnce(ctx, simpler, &left)
 		}
 		out[i] = t
 	}
 	return out
 }
 
-// simpler returns a run that fires the same edges with one input less or one usual
+// simplifyOnce returns a run that fires the same edges with one input less or one usual
 // outcome more, or nil.
-func (s *search) simpler(ctx context.Context, t *tried, left *int) *tried {
+func (s *search) simplifyOnce(ctx context.Context, t *tried, left *int) *tried {
 	better := func(input map[string]any, plan []choice) *tried {
 		if *left--; *left < 0 || ctx.Err() != nil {
 			return nil
 		}
-		other := s.try(input, plan)
+		other := s.tryCase(input, plan)
 		if other == nil || len(other.fired) == 0 || other.countMissing(t.fired) > 0 || other.cost() >= t.cost() {
 			return nil
 		}

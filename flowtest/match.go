@@ -17,8 +17,8 @@ func isPattern(text string) bool {
 	return len(text) > 2 && strings.HasPrefix(text, "/") && strings.HasSuffix(text, "/")
 }
 
-// unwrapped returns a pattern without its slashes.
-func unwrapped(text string) string {
+// trimSlashes returns a pattern without its slashes.
+func trimSlashes(text string) string {
 	if isPattern(text) {
 		return text[1 : len(text)-1]
 	}
@@ -30,18 +30,18 @@ func matchText(want, got string) bool {
 	if !isPattern(want) {
 		return want == got
 	}
-	pattern, err := regexp.Compile(unwrapped(want))
+	pattern, err := regexp.Compile(trimSlashes(want))
 	return err == nil && (pattern.MatchString(got) || want == got)
 }
 
-// fits reports whether data matches: objects may hold more keys, a text may be a /pattern/,
+// matchSubset reports whether data matches: objects may hold more keys, a text may be a /pattern/,
 // and numbers compare across types.
-func fits(want, got any) bool { return compare(want, got, true) }
+func matchSubset(want, got any) bool { return matchValue(want, got, true) }
 
-// equal is fits for objects without other keys.
-func equal(want, got any) bool { return compare(want, got, false) }
+// matchExactly is fits for objects without other keys.
+func matchExactly(want, got any) bool { return matchValue(want, got, false) }
 
-func compare(want, got any, subset bool) bool {
+func matchValue(want, got any, subset bool) bool {
 	switch w := want.(type) {
 	case string:
 		if text, ok := got.(string); ok {
@@ -55,7 +55,7 @@ func compare(want, got any, subset bool) bool {
 		}
 		for name, value := range w {
 			own, there := g[name]
-			if !there && value != nil || !there && !subset || !compare(value, own, subset) {
+			if !there && value != nil || !there && !subset || !matchValue(value, own, subset) {
 				return false
 			}
 		}
@@ -66,7 +66,7 @@ func compare(want, got any, subset bool) bool {
 			return false
 		}
 		for i := range w {
-			if !compare(w[i], g[i], subset) {
+			if !matchValue(w[i], g[i], subset) {
 				return false
 			}
 		}
@@ -79,8 +79,8 @@ func compare(want, got any, subset bool) bool {
 	return want == got
 }
 
-// shown writes a value for a message.
-func shown(v any) string {
+// formatValue writes a value for a message.
+func formatValue(v any) string {
 	if text, ok := v.(string); ok && !strings.Contains(text, "\n") {
 		return text
 	}
@@ -90,25 +90,25 @@ func shown(v any) string {
 	return jsonText(v)
 }
 
-// difference compares lists and objects line by line, or returns nil if one line each says
+// diffValues compares lists and objects line by line, or returns nil if one line each says
 // it better.
-func difference(want, got any) []string {
-	w, wok := linesOf(want)
-	g, gok := linesOf(got)
+func diffValues(want, got any) []string {
+	w, wok := splitLines(want)
+	g, gok := splitLines(got)
 	if !wok || !gok || len(w)+len(g) < 4 {
 		return nil
 	}
-	same := sameLine
+	same := equalLines
 	if _, names := want.([]string); names {
 		same = matchText
 	}
-	return append([]string{"- want, + got"}, edits(w, g, same)...)
+	return append([]string{"- want, + got"}, diffLines(w, g, same)...)
 }
 
-// aligned returns what was wanted, with the parts of got that match it: matches of
+// alignValue returns what was wanted, with the parts of got that match it: matches of
 // patterns, numbers of another type and, for subsets, the other keys.
-func aligned(want, got any, subset bool) any {
-	if compare(want, got, subset) {
+func alignValue(want, got any, subset bool) any {
+	if matchValue(want, got, subset) {
 		return got
 	}
 	switch w := want.(type) {
@@ -121,7 +121,7 @@ func aligned(want, got any, subset bool) any {
 		for name, value := range w {
 			out[name] = value
 			if own, there := g[name]; there {
-				out[name] = aligned(value, own, subset)
+				out[name] = alignValue(value, own, subset)
 			}
 		}
 		for name, value := range g {
@@ -134,15 +134,15 @@ func aligned(want, got any, subset bool) any {
 		g, _ := got.([]any)
 		out := slices.Clone(w)
 		for i := range min(len(w), len(g)) {
-			out[i] = aligned(w[i], g[i], subset)
+			out[i] = alignValue(w[i], g[i], subset)
 		}
 		return out
 	}
 	return want
 }
 
-// linesOf writes a list or object with one entry per line.
-func linesOf(v any) ([]string, bool) {
+// splitLines writes a list or object with one entry per line.
+func splitLines(v any) ([]string, bool) {
 	if list, isList := v.([]string); isList {
 		return slices.Clone(list), true
 	}
@@ -156,12 +156,12 @@ func linesOf(v any) ([]string, bool) {
 // maxCells bounds the table of the longest common subsequence.
 const maxCells = 1 << 20
 
-func sameLine(a, b string) bool { return a == b }
+func equalLines(a, b string) bool { return a == b }
 
-// edits returns the lines of both, and marks those of one side only.
-func edits(a, b []string, same func(want, got string) bool) []string {
+// diffLines returns the lines of both, and marks those of one side only.
+func diffLines(a, b []string, same func(want, got string) bool) []string {
 	if len(a)*len(b) > maxCells {
-		return append(marked("- ", a), marked("+ ", b)...)
+		return append(prefixLines("- ", a), prefixLines("+ ", b)...)
 	}
 	longest := make([][]int, len(a)+1)
 	for i := range longest {
@@ -191,9 +191,9 @@ func edits(a, b []string, same func(want, got string) bool) []string {
 			j++
 		}
 	}
-	return append(append(out, marked("- ", a[i:])...), marked("+ ", b[j:])...)
+	return append(append(out, prefixLines("- ", a[i:])...), prefixLines("+ ", b[j:])...)
 }
 
-func marked(mark string, lines []string) []string {
+func prefixLines(mark string, lines []string) []string {
 	return collect(lines, func(line string) string { return mark + line })
 }

@@ -62,12 +62,12 @@ func Mutate(cfg Config, files []*File) (*Mutation, error) {
 		if own[0] != f {
 			continue // its flow is done
 		}
-		for _, m := range mutants(&cfg, f.Graph) {
+		for _, m := range listMutants(&cfg, f.Graph) {
 			if m.equal {
 				out.Equivalent++
 				continue
 			}
-			killed, valid, err := noticed(cfg, own, m.graph)
+			killed, valid, err := testMutant(cfg, own, m.graph)
 			switch {
 			case err != nil:
 				return nil, err
@@ -88,8 +88,8 @@ func Mutate(cfg Config, files []*File) (*Mutation, error) {
 	return out, nil
 }
 
-// noticed runs the tests of a flow on a change of it.
-func noticed(cfg Config, files []*File, g *spec.Graph) (killed, valid bool, err error) {
+// testMutant runs the tests of a flow on a change of it.
+func testMutant(cfg Config, files []*File, g *spec.Graph) (killed, valid bool, err error) {
 	cfg.Check = func(string, []byte) (*spec.Graph, spec.Diagnostics) { return g, nil }
 	var changed []*File
 	for _, f := range files {
@@ -105,13 +105,13 @@ func noticed(cfg Config, files []*File, g *spec.Graph) (killed, valid bool, err 
 	return Run(cfg, changed).Failed > 0, true, nil
 }
 
-// mutants lists the changes of a graph, in the order of the file.
-func mutants(cfg *Config, g *spec.Graph) []mutant {
+// listMutants lists the changes of a graph, in the order of the file.
+func listMutants(cfg *Config, g *spec.Graph) []mutant {
 	var out []mutant
 	names, w := EdgeNames(g), newGuards(cfg, g)
 	for i, e := range g.Edges {
 		if e.When.IsSet() {
-			out = append(out, guardMutants(cfg, w, i, names[i])...)
+			out = append(out, mutateGuard(cfg, w, i, names[i])...)
 		}
 		if e.Decl >= 0 {
 			dropped := *e
@@ -120,20 +120,20 @@ func mutants(cfg *Config, g *spec.Graph) []mutant {
 				dropped.Condition = e.Condition
 			}
 			dropped.Fallback = false
-			out = append(out, mutant{at: e.Span, what: "the edge " + names[i] + " is dropped", graph: withEdges(g, map[int]*spec.Edge{i: &dropped}), equal: w.never(i)})
+			out = append(out, mutant{at: e.Span, what: "the edge " + names[i] + " is dropped", graph: replaceEdges(g, map[int]*spec.Edge{i: &dropped}), equal: w.neverHolds(i)})
 		}
 		next := slices.IndexFunc(g.Edges[i+1:], func(other *spec.Edge) bool { return other.From.Value == e.From.Value })
 		if next >= 0 {
-			out = append(out, pairMutants(w, i, i+1+next, names)...)
+			out = append(out, mutatePair(w, i, i+1+next, names)...)
 		}
 	}
-	out = append(out, limitMutants(g)...)
+	out = append(out, mutateLimits(g)...)
 	slices.SortStableFunc(out, func(a, b mutant) int { return a.at.From - b.at.From })
 	return out
 }
 
-// withEdges returns a graph with some edges replaced, by index.
-func withEdges(g *spec.Graph, with map[int]*spec.Edge) *spec.Graph {
+// replaceEdges returns a graph with some edges replaced, by index.
+func replaceEdges(g *spec.Graph, with map[int]*spec.Edge) *spec.Graph {
 	out := *g
 	out.Edges = slices.Clone(g.Edges)
 	for i, e := range with {
@@ -142,17 +142,17 @@ func withEdges(g *spec.Graph, with map[int]*spec.Edge) *spec.Graph {
 	return &out
 }
 
-// guardMutants negates a condition, and moves its numbers by one.
-func guardMutants(cfg *Config, w guards, i int, name string) []mutant {
+// mutateGuard negates a condition, and moves its numbers by one.
+func mutateGuard(cfg *Config, w guards, i int, name string) []mutant {
 	e := w.graph.Edges[i]
-	changes := append([]string{"not (" + e.When.Value + ")"}, moved(e.When.Value)...)
+	changes := append([]string{"not (" + e.When.Value + ")"}, shiftNumbers(e.When.Value)...)
 	var out []mutant
 	for _, text := range changes {
 		own := *e
 		own.When.Value = text
-		changed := withEdges(w.graph, map[int]*spec.Edge{i: &own})
+		changed := replaceEdges(w.graph, map[int]*spec.Edge{i: &own})
 		out = append(out, mutant{
-			at: e.When.Span, what: "the condition of " + name + " is " + text, graph: changed, equal: w.equal(i, newGuards(cfg, changed)),
+			at: e.When.Span, what: "the condition of " + name + " is " + text, graph: changed, equal: w.isEquivalent(i, newGuards(cfg, changed)),
 		})
 	}
 	return out
@@ -169,8 +169,8 @@ func newGuards(cfg *Config, g *spec.Graph) guards {
 	return guards{g, bound}
 }
 
-// claim returns the claim that the condition of an edge holds, or does not.
-func (w guards) claim(edge int, holds bool) solve.Claim {
+// newClaim returns the claim that the condition of an edge holds, or does not.
+func (w guards) newClaim(edge int, holds bool) solve.Claim {
 	tree := &eval.Tree{Op: eval.TreeOther, Name: w.graph.Edges[edge].When.Value} // it may not compile
 	if when := w.bound.Edges[edge].When; when != nil {
 		tree = when.Tree()
@@ -178,8 +178,8 @@ func (w guards) claim(edge int, holds bool) solve.Claim {
 	return solve.Claim{Tree: tree, Holds: holds}
 }
 
-// exclude reports whether claims after the node of an edge provably never hold together.
-func (w guards) exclude(edge int, claims ...solve.Claim) bool {
+// areExclusive reports whether claims after the node of an edge provably never hold together.
+func (w guards) areExclusive(edge int, claims ...solve.Claim) bool {
 	n := w.graph.Node(w.graph.Edges[edge].From.Value)
 	return n != nil && !new(solve.Solver).Possible(claims, func(path []string, typ eval.Type) solve.Domain {
 		key := w.graph.Key(path[0])
@@ -195,21 +195,21 @@ func (w guards) exclude(edge int, claims ...solve.Claim) bool {
 	})
 }
 
-// never reports whether the condition of an edge provably never holds.
-func (w guards) never(edge int) bool {
-	return w.graph.Edges[edge].When.IsSet() && w.exclude(edge, w.claim(edge, true))
+// neverHolds reports whether the condition of an edge provably never holds.
+func (w guards) neverHolds(edge int) bool {
+	return w.graph.Edges[edge].When.IsSet() && w.areExclusive(edge, w.newClaim(edge, true))
 }
 
-// equal reports whether an edge provably has the same condition in another graph.
-func (w guards) equal(edge int, other guards) bool {
-	return w.exclude(edge, w.claim(edge, true), other.claim(edge, false)) && w.exclude(edge, w.claim(edge, false), other.claim(edge, true))
+// isEquivalent reports whether an edge provably has the same condition in another graph.
+func (w guards) isEquivalent(edge int, other guards) bool {
+	return w.areExclusive(edge, w.newClaim(edge, true), other.newClaim(edge, false)) && w.areExclusive(edge, w.newClaim(edge, false), other.newClaim(edge, true))
 }
 
 // token matches texts, names and numbers of a condition.
 var token = lazyregexp.New(`'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[A-Za-z_][\w.]*|\.?\d[\w.]*`)
 
-// moved returns a condition with each of its whole numbers one more, and one less.
-func moved(text string) []string {
+// shiftNumbers returns a condition with each of its whole numbers one more, and one less.
+func shiftNumbers(text string) []string {
 	var out []string
 	for _, at := range token().FindAllStringIndex(text, -1) {
 		n, err := strconv.Atoi(text[at[0]:at[1]])
@@ -227,8 +227,8 @@ func moved(text string) []string {
 	return out
 }
 
-// pairMutants swaps the targets of two edges of a node, and the order of two conditions.
-func pairMutants(w guards, i, j int, names []string) []mutant {
+// mutatePair swaps the targets of two edges of a node, and the order of two conditions.
+func mutatePair(w guards, i, j int, names []string) []mutant {
 	g := w.graph
 	a, b := *g.Edges[i], *g.Edges[j]
 	if a.Decl < 0 || b.Decl < 0 {
@@ -239,7 +239,7 @@ func pairMutants(w guards, i, j int, names []string) []mutant {
 	if a.To.Value != b.To.Value && !fans {
 		first, second := a, b
 		first.To, second.To = b.To, a.To
-		out = append(out, mutant{at: a.Span, what: "the targets of " + names[i] + " and " + names[j] + " are swapped", graph: withEdges(g, map[int]*spec.Edge{i: &first, j: &second})})
+		out = append(out, mutant{at: a.Span, what: "the targets of " + names[i] + " and " + names[j] + " are swapped", graph: replaceEdges(g, map[int]*spec.Edge{i: &first, j: &second})})
 	}
 	if a.When.IsSet() && b.When.IsSet() && a.Condition == b.Condition {
 		first, second := a, b
@@ -248,8 +248,8 @@ func pairMutants(w guards, i, j int, names []string) []mutant {
 			second.Priority++
 		}
 		out = append(out, mutant{
-			at: a.Span, what: names[j] + " is tried before " + names[i], graph: withEdges(g, map[int]*spec.Edge{i: &first, j: &second}),
-			equal: w.exclude(i, w.claim(i, true), w.claim(j, true)), // then their order does not matter
+			at: a.Span, what: names[j] + " is tried before " + names[i], graph: replaceEdges(g, map[int]*spec.Edge{i: &first, j: &second}),
+			equal: w.areExclusive(i, w.newClaim(i, true), w.newClaim(j, true)), // then their order does not matter
 		})
 	}
 	return out
@@ -264,18 +264,18 @@ type limitSite struct {
 	equal  bool           // no input can show that it is dropped
 }
 
-// limitSites lists the limits of a graph and its nodes.
-func limitSites(g *spec.Graph) []limitSite {
+// listLimits lists the limits of a graph and its nodes.
+func listLimits(g *spec.Graph) []limitSite {
 	free := func(takes func(n *spec.Node) bool) bool { return !slices.ContainsFunc(g.Nodes, takes) }
 	own := func(n *spec.Node) bool { return n.Timeout == 0 && takesTime(n) }
 	l := &g.Limits
 	out := []limitSite{
-		{at: limitAt(g, "max_steps"), name: "limits.max_steps", number: &l.MaxSteps},
-		{at: limitAt(g, "timeout"), name: "limits.timeout", time: &l.Timeout, equal: free(takesTime)},
-		{at: limitAt(g, "step_timeout"), name: "limits.step_timeout", time: &l.StepTimeout, equal: free(takesTime)},
-		{at: limitAt(g, "node_timeout"), name: "limits.node_timeout", time: &l.NodeTimeout, equal: free(own)},
+		{at: limitSpan(g, "max_steps"), name: "limits.max_steps", number: &l.MaxSteps},
+		{at: limitSpan(g, "timeout"), name: "limits.timeout", time: &l.Timeout, equal: free(takesTime)},
+		{at: limitSpan(g, "step_timeout"), name: "limits.step_timeout", time: &l.StepTimeout, equal: free(takesTime)},
+		{at: limitSpan(g, "node_timeout"), name: "limits.node_timeout", time: &l.NodeTimeout, equal: free(own)},
 		{at: g.Parallel.Span, name: "parallel.branch_timeout", time: &g.Parallel.BranchTimeout, equal: free(takesTime)},
-		{at: limitAt(g, "max_visits"), name: "limits.max_visits", number: &l.MaxVisits},
+		{at: limitSpan(g, "max_visits"), name: "limits.max_visits", number: &l.MaxVisits},
 	}
 	attempts := func(of string, blocks []spec.Retry) {
 		for i := range blocks {
@@ -284,9 +284,9 @@ func limitSites(g *spec.Graph) []limitSite {
 	}
 	attempts("the graph", g.Retry)
 	for _, n := range g.Nodes {
-		out = append(out, limitSite{at: nodeAt(n, "max_visits"), name: "max_visits of " + n.ID.Value, number: &n.MaxVisits})
+		out = append(out, limitSite{at: keySpan(n, "max_visits"), name: "max_visits of " + n.ID.Value, number: &n.MaxVisits})
 		attempts(n.ID.Value, n.Retry)
-		out = append(out, limitSite{at: nodeAt(n, "timeout"), name: "the timeout of " + n.ID.Value, time: &n.Timeout})
+		out = append(out, limitSite{at: keySpan(n, "timeout"), name: "the timeout of " + n.ID.Value, time: &n.Timeout})
 		if n.Parallel != nil {
 			out = append(out, limitSite{at: n.Parallel.Span, name: "the branch_timeout of " + n.ID.Value, time: &n.Parallel.BranchTimeout})
 		}
@@ -294,31 +294,31 @@ func limitSites(g *spec.Graph) []limitSite {
 	return out
 }
 
-// limitMutants changes the limits of a graph and its nodes.
-func limitMutants(g *spec.Graph) []mutant {
+// mutateLimits changes the limits of a graph and its nodes.
+func mutateLimits(g *spec.Graph) []mutant {
 	var out []mutant
-	for i, s := range limitSites(g) {
+	for i, s := range listLimits(g) {
 		if s.time != nil && *s.time > 0 {
-			own := withOwnLimits(g)
-			*limitSites(own)[i].time = 0
+			own := copyLimits(g)
+			*listLimits(own)[i].time = 0
 			out = append(out, mutant{at: s.at, what: s.name + " is dropped", graph: own, equal: s.equal})
 		}
 		isSteps := s.number == &g.Limits.MaxSteps
 		if s.number == nil || isSteps && s.at == g.Limits.Span { // it is the default
 			continue
 		}
-		for _, n := range neighbours(*s.number) {
-			own := withOwnLimits(g)
-			*limitSites(own)[i].number = n
-			equal := isSteps && longestRun(g, g.Limits.MaxSteps+2) <= min(g.Limits.MaxSteps, n)
+		for _, n := range nearbyLimits(*s.number) {
+			own := copyLimits(g)
+			*listLimits(own)[i].number = n
+			equal := isSteps && boundSteps(g, g.Limits.MaxSteps+2) <= min(g.Limits.MaxSteps, n)
 			out = append(out, mutant{at: s.at, what: fmt.Sprintf("%s is %d", s.name, n), graph: own, equal: equal})
 		}
 	}
 	return out
 }
 
-// withOwnLimits returns a copy of a graph that shares no limit with it.
-func withOwnLimits(g *spec.Graph) *spec.Graph {
+// copyLimits returns a copy of a graph that shares no limit with it.
+func copyLimits(g *spec.Graph) *spec.Graph {
 	nodes := map[string]*spec.Node{}
 	for _, n := range g.Nodes {
 		own := *n
@@ -334,8 +334,8 @@ func withOwnLimits(g *spec.Graph) *spec.Graph {
 	return &out
 }
 
-// longestRun bounds the steps of any run of a graph; it is at most limit.
-func longestRun(g *spec.Graph, limit int) int {
+// boundSteps bounds the steps of any run of a graph; it is at most limit.
+func boundSteps(g *spec.Graph, limit int) int {
 	free := *g
 	free.Limits.MaxSteps = limit
 	if b, ok := bound.Of(&free, bound.Options{Load: spec.Beside(g.File.Name)}); ok && b.Steps.Max < float64(limit) {
@@ -349,24 +349,24 @@ func takesTime(n *spec.Node) bool {
 	return !slices.Contains([]string{"fail", "pass", "set"}, n.Kind.Value)
 }
 
-// limitAt returns the span of a limit in the file.
-func limitAt(g *spec.Graph, key string) spec.Span {
+// limitSpan returns the span of a limit in the file.
+func limitSpan(g *spec.Graph, key string) spec.Span {
 	if v := g.Limits.Written(key); v != nil {
 		return v.Span
 	}
 	return g.Limits.Span
 }
 
-// nodeAt returns the span of a node's key in the file.
-func nodeAt(n *spec.Node, key string) spec.Span {
+// keySpan returns the span of a node's key in the file.
+func keySpan(n *spec.Node, key string) spec.Span {
 	if v := n.Written(key); v != nil {
 		return v.Span
 	}
 	return n.Span
 }
 
-// neighbours returns the limits next to one. A limit that is not set has none.
-func neighbours(limit int) []int {
+// nearbyLimits returns the limits next to one. A limit that is not set has none.
+func nearbyLimits(limit int) []int {
 	switch {
 	case limit > 1:
 		return []int{limit - 1, limit + 1}

@@ -5,7 +5,6 @@ package flowtest
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
@@ -31,7 +30,7 @@ const exprBase = 1 << 40
 
 // newRunner returns a runner for cases and dry runs.
 func newRunner(cfg *Config, kept store.Store, rewrite func(string, *spec.Graph) *spec.Graph) (*runner.Runner, error) {
-	kinds := slices.Concat(node.Kinds(node.Options{Stand: standIns()}), cfg.Kinds, []runner.Kind{{
+	kinds := slices.Concat(node.Kinds(node.Options{Stand: newStandIns()}), cfg.Kinds, []runner.Kind{{
 		Spec:    spec.Kind{Name: stubKind, Keys: humanKeys()},
 		Handler: runner.HandlerFunc(runStub),
 	}})
@@ -41,25 +40,17 @@ func newRunner(cfg *Config, kept store.Store, rewrite func(string, *spec.Graph) 
 		kinds[i].Handler = realOnly{kinds[i].Handler}
 	}
 	return runner.New(runner.Config{
-		Kinds: kinds, Decider: decider{node.NewDecider(node.Options{Stand: standIns()})}, Store: kept, Rewrite: rewrite,
-		Hooks: runner.Hooks{BeforeNode: beforeNode},
+		Kinds: kinds, Decider: decider{node.NewDecider(node.Options{Stand: newStandIns()})}, Store: kept, Rewrite: rewrite,
+		Hooks: runner.Hooks{BeforeNode: answerNode},
 	})
 }
 
-// chooseFlow finds or prepares the flow that a case runs, and reports what is wrong with its
-// stubs.
+// chooseFlow prepares the flow that a case runs, and reports what is wrong with its stubs.
 func (f *File) chooseFlow(c *Case) {
-	replaced, key := f.replaced(c)
-	keeps := len(c.resumes) > 0 || c.session != nil
-	if !keeps {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if c.flow = f.flows[key]; c.flow != nil {
-			return
-		}
-	}
+	replaced := f.findReplaced(c)
 	var kept store.Store
-	if keeps {
+	switch {
+	case len(c.resumes) > 0 || c.session != nil:
 		memory := &store.Memory{}
 		if c.session != nil && c.session.Kind == spec.Map {
 			keys, _ := c.session.Data().(map[string]any)
@@ -69,18 +60,16 @@ func (f *File) chooseFlow(c *Case) {
 			}
 		}
 		kept = memory
+	case len(replaced.stubs) == 0:
+		c.flow = f.plain
+		return
 	}
 	flow, invalid, err := f.prepareFlow(kept, replaced.rewrite)
-	switch {
-	case err != nil:
+	if err != nil {
 		f.report(c.at, "invalid-value", "%v", err)
-	case flow == nil:
-		f.reportStubs(c, replaced, invalid)
-	default:
-		if c.flow = flow; !keeps {
-			f.flows[key] = flow
-		}
 	}
+	f.reportStubs(c, replaced, invalid)
+	c.flow = flow
 }
 
 // reportStubs reports findings about expressions of stubs where these stand.
@@ -101,28 +90,23 @@ type replacement struct {
 	exprs []*entry
 }
 
-// replaced finds the nodes to replace; equal replacements have equal keys.
-func (f *File) replaced(c *Case) (r *replacement, key string) {
-	r = &replacement{stubs: map[string]*stub{}}
-	var b strings.Builder
+// findReplaced finds the nodes that a case replaces.
+func (f *File) findReplaced(c *Case) *replacement {
+	r := &replacement{stubs: map[string]*stub{}}
 	for _, name := range sortedNames(c.stubs) {
 		s := c.stubs[name]
-		n, err := f.plain.Find(name)
-		if err != nil || len(s.exprs) == 0 && !inMachine(n.Kind.Value) {
+		n, err := f.plain.flow.Find(name)
+		if err != nil || len(s.exprs) == 0 && !isMachineKind(n.Kind.Value) {
 			continue
 		}
 		r.stubs[name] = s
-		b.WriteString(name + "\x00")
-		for _, e := range s.exprs {
-			b.WriteString(e.program() + "\x00")
-			r.exprs = append(r.exprs, e)
-		}
+		r.exprs = append(r.exprs, s.exprs...)
 	}
-	return r, b.String()
+	return r
 }
 
-// inMachine reports whether the machine executes nodes of a kind itself.
-func inMachine(kind string) bool {
+// isMachineKind reports whether the machine executes nodes of a kind itself.
+func isMachineKind(kind string) bool {
 	return slices.Contains([]string{"fail", "human", "pass", "set", "wait"}, kind)
 }
 
@@ -135,22 +119,22 @@ func (r *replacement) rewrite(path string, g *spec.Graph) *spec.Graph {
 			name = path + "/" + name
 		}
 		if s := r.stubs[name]; s != nil {
-			with[n.ID.Value] = r.stubbed(n, s)
+			with[n.ID.Value] = r.stubNode(n, s)
 		}
 	}
 	return g.WithNodes(with)
 }
 
-// stubbed returns a node with the expressions of its stub, and with a handler.
-func (r *replacement) stubbed(n *spec.Node, s *stub) *spec.Node {
+// stubNode returns a node with the expressions of its stub, and with a handler.
+func (r *replacement) stubNode(n *spec.Node, s *stub) *spec.Node {
 	out := *n
 	out.Fields = slices.Clone(n.Fields)
 	switch kind := n.Kind.Value; {
 	case kind == "graph" && s.isReal(): // its expressions are refused below
-	case kind == "graph" || inMachine(kind):
+	case kind == "graph" || isMachineKind(kind):
 		out.Fields = nil
 		out.Kind.Value = stubKind
-		takeOver(&out, n)
+		copyContract(&out, n)
 	}
 	if len(s.exprs) == 0 {
 		return &out
@@ -158,7 +142,7 @@ func (r *replacement) stubbed(n *spec.Node, s *stub) *spec.Node {
 	exprs := spec.Value{Kind: spec.Map}
 	for _, e := range s.exprs {
 		at := exprBase + slices.Index(r.exprs, e)
-		text := spec.Text{Value: e.program(), Span: spec.Span{From: at, To: at + 1}}
+		text := spec.Text{Value: e.guardedExpr(), Span: spec.Span{From: at, To: at + 1}}
 		exprs.Fields = append(exprs.Fields, spec.Field{
 			Key: spec.Text{Value: e.key}, Value: spec.Value{Kind: spec.String, Text: text},
 		})
@@ -167,9 +151,9 @@ func (r *replacement) stubbed(n *spec.Node, s *stub) *spec.Node {
 	return &out
 }
 
-// takeOver lets a stub treat its output as the original kind does: a set node writes its
+// copyContract lets a stub treat its output as the original kind does: a set node writes its
 // keys, and an answer must be legal.
-func takeOver(out, n *spec.Node) {
+func copyContract(out, n *spec.Node) {
 	switch n.Kind.Value {
 	case "set":
 		if set := n.Field("set"); set != nil && out.Writes.Keys == nil && out.Writes.Exprs == nil {

@@ -49,7 +49,7 @@ type Failure struct {
 	Got  any `json:"got"`
 }
 
-func (r *Report) add(f *File, result *Result) {
+func (r *Report) addResult(f *File, result *Result) {
 	r.Cases++
 	if result.Passed {
 		r.Passed++
@@ -62,7 +62,7 @@ func (r *Report) add(f *File, result *Result) {
 		c = newCoverage(f.Graph)
 		r.Coverage[f.Flow] = c
 	}
-	c.add(result.hits)
+	c.addRun(result.hits)
 }
 
 // Text writes a case for a person: the failures, and the trace.
@@ -77,10 +77,10 @@ func (r *Result) Text() string {
 		f := &r.Failures[i]
 		fmt.Fprintf(&b, "  %s:%d: %s\n", r.File, f.Line, f.What)
 		if f.Want == nil {
-			fmt.Fprintf(&b, "    %s\n", shown(f.Got))
+			fmt.Fprintf(&b, "    %s\n", formatValue(f.Got))
 			continue
 		}
-		for _, line := range f.lines() {
+		for _, line := range f.formatLines() {
 			fmt.Fprintf(&b, "    %s\n", line)
 		}
 	}
@@ -93,37 +93,37 @@ func (r *Result) Text() string {
 	return b.String()
 }
 
-// lines writes what was wanted and got, as a difference where that is shorter.
-func (f *Failure) lines() []string {
-	lines := f.difference()
+// formatLines writes what was wanted and got, as a difference where that is shorter.
+func (f *Failure) formatLines() []string {
+	lines := f.diff()
 	if lines == nil {
-		lines = []string{"want " + shown(f.Want), "got  " + shown(f.Got)}
+		lines = []string{"want " + formatValue(f.Want), "got  " + formatValue(f.Got)}
 	}
 	return lines
 }
 
-// difference compares what was wanted and got line by line, or returns nil if one line
+// diff compares what was wanted and got line by line, or returns nil if one line
 // each says it better.
-func (f *Failure) difference() []string {
+func (f *Failure) diff() []string {
 	path, _ := f.Got.([]string)
 	want, isPath := f.Want.([]string)
 	switch {
 	case f.What == "path.starts" && isPath:
-		return difference(want, path[:min(len(want), len(path))])
+		return diffValues(want, path[:min(len(want), len(path))])
 	case f.What == "path.ends" && isPath:
-		return difference(want, path[max(0, len(path)-len(want)):])
+		return diffValues(want, path[max(0, len(path)-len(want)):])
 	case strings.HasPrefix(f.What, "path."): // the others are about some of the names
 		return nil
 	case isPath:
-		return difference(want, path)
+		return diffValues(want, path)
 	}
-	return difference(aligned(f.Want, f.Got, f.What != "state_exactly"), f.Got)
+	return diffValues(alignValue(f.Want, f.Got, f.What != "state_exactly"), f.Got)
 }
 
 // Brief describes the failure in one line.
 func (f *Failure) Brief() string {
 	if f.Want == nil {
-		return f.What + ": " + short(shown(f.Got))
+		return f.What + ": " + shorten(formatValue(f.Got))
 	}
-	return f.What + ": want " + short(shown(f.Want)) + ", got " + short(shown(f.Got))
+	return f.What + ": want " + shorten(formatValue(f.Want)) + ", got " + shorten(formatValue(f.Got))
 }

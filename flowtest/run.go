@@ -23,8 +23,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// started returns the virtual time at which every case starts.
-func started() time.Time { return time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC) }
+// startTime returns the virtual time at which every case starts.
+func startTime() time.Time { return time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC) }
 
 // limit bounds the real time of a case.
 const limit = time.Minute
@@ -68,11 +68,11 @@ func Run(cfg Config, files []*File) *Report {
 	group.Wait()
 	for i, r := range results {
 		if r != nil { // nil after the first that failed
-			report.add(jobs[i].file, r)
+			report.addResult(jobs[i].file, r)
 		}
 	}
 	for _, c := range report.Coverage { //lint:ignore mapiter each for itself
-		c.count()
+		c.countParts()
 	}
 	return report
 }
@@ -85,17 +85,17 @@ func (f *File) runCase(cfg *Config, c *Case) *Result {
 	}
 	ctx, stop := context.WithTimeout(context.Background(), most)
 	defer stop()
-	a := &acting{c: c, cfg: cfg, clock: virtual.NewClock(started()), stop: stop, visits: map[string]map[string]int{}, calls: map[string]int{}}
+	a := &acting{c: c, cfg: cfg, clock: virtual.NewClock(startTime()), stop: stop, visits: map[string]map[string]int{}, calls: map[string]int{}}
 	watch := &watcher{hits: newHits(f.Graph), acting: a}
 	opts := c.opts
 	opts.Clock, opts.Sink, opts.History = a.clock, watch, true
-	if !c.touchesWorld() {
-		opts.Secrets = secretsAs(func(name string) string { return "made-up-" + name })
+	if !c.hasRealStub() {
+		opts.Secrets = nameSecrets(func(name string) string { return "made-up-" + name })
 	}
 	ctx = context.WithValue(ctx, actingKey{}, a)
 	result, err := c.flow.flow.Run(ctx, opts)
 	resumed := 0
-	for i := 0; err == nil && i < len(c.resumes) && result.Status == machine.Paused && !a.gaveUp(); i++ {
+	for i := 0; err == nil && i < len(c.resumes) && result.Status == machine.Paused && !a.hasGivenUp(); i++ {
 		resumed++
 		a.clock.Pass(c.resumes[i].after)
 		opts.Answers, opts.Input = c.resumes[i].answers, nil
@@ -104,7 +104,7 @@ func (f *File) runCase(cfg *Config, c *Case) *Result {
 	out := &Result{File: f.Name, Line: c.Line, Case: c.Name, c: c, hits: watch.hits, resumed: resumed, trace: watch.lines, Failures: []Failure{}, Path: []string{}}
 	if result != nil {
 		if resumed > 0 { // the time before a resume is part of the case
-			result.Duration = view.Milliseconds(a.clock.Now().Sub(started()))
+			result.Duration = view.Milliseconds(a.clock.Now().Sub(startTime()))
 		}
 		out.Status, out.Steps, out.got = string(result.Status), result.Steps, result
 		out.Path = result.Path
@@ -113,12 +113,12 @@ func (f *File) runCase(cfg *Config, c *Case) *Result {
 	case len(a.failures) > 0:
 		out.Failures = a.failures
 	case err != nil:
-		out.Failures = append(out.Failures, Failure{What: "run", Line: c.Line, Got: problemOf(err)})
+		out.Failures = append(out.Failures, Failure{What: "run", Line: c.Line, Got: explainError(err)})
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		out.Failures = append(out.Failures, Failure{What: "run", Line: c.Line, Got: fmt.Sprintf("the case took longer than %s on the clock of the world and was stopped", most)})
 	default:
 		out.Failures = append(out.Failures, c.expect.check(result)...)
-		if !c.expect.wantsUnfit() {
+		if !c.expect.allowsUnfit() {
 			out.Failures = append(out.Failures, a.unfit...)
 		}
 	}
@@ -126,14 +126,14 @@ func (f *File) runCase(cfg *Config, c *Case) *Result {
 	return out
 }
 
-func (a *acting) gaveUp() bool {
+func (a *acting) hasGivenUp() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return len(a.failures) > 0
 }
 
-// problemOf explains why a run did not start.
-func problemOf(err error) string {
+// explainError explains why a run did not start.
+func explainError(err error) string {
 	var input *runner.InputError
 	if errors.As(err, &input) {
 		return "the input does not fit the flow: " + input.Error()
@@ -141,14 +141,14 @@ func problemOf(err error) string {
 	return err.Error()
 }
 
-// touchesWorld reports whether a stub is real.
-func (c *Case) touchesWorld() bool {
+// hasRealStub reports whether a stub is real.
+func (c *Case) hasRealStub() bool {
 	all := slices.AppendSeq(slices.Collect(maps.Values(c.stubs)), maps.Values(c.tools))
 	return slices.ContainsFunc(all, (*stub).isReal)
 }
 
-// secretsAs returns a function that gives each secret of a graph a value by its name.
-func secretsAs(value func(name string) string) func(g *spec.Graph) map[string]any {
+// nameSecrets returns a function that gives each secret of a graph a value by its name.
+func nameSecrets(value func(name string) string) func(g *spec.Graph) map[string]any {
 	return func(g *spec.Graph) map[string]any {
 		out := make(map[string]any, len(g.Secrets))
 		for _, secret := range g.Secrets {
@@ -170,7 +170,7 @@ type watcher struct {
 
 // Event notes an event.
 func (w *watcher) Event(e *runner.Event) error {
-	if w.acting.gaveUp() { // what follows is only the end of the run
+	if w.acting.hasGivenUp() { // what follows is only the end of the run
 		return nil
 	}
 	own := !strings.Contains(e.Node, "/")
@@ -187,22 +187,22 @@ func (w *watcher) Event(e *runner.Event) error {
 			w.hits.countEdges(e)
 		}
 		if len(e.Next) > 0 || w.failed != e.Node { // the failure has a line already
-			w.lines = append(w.lines, w.step(e))
+			w.lines = append(w.lines, w.traceStep(e))
 		}
 	case runner.NodeRetrying, runner.NodeFailed:
-		if w.brokeOff(e) {
+		if w.failsOnStub(e) {
 			return nil
 		}
 		w.failed = e.Node
 		if e.Error != nil && e.Error.Kind == "invalid_output" && w.acting.c.stubs[e.Node] != nil {
-			w.unfit(e)
+			w.noteUnfit(e)
 		}
 		if e.Error != nil {
-			w.lines = append(w.lines, w.place(e)+" "+e.Node+" "+failureText(e)+": "+short(e.Error.Kind+": "+e.Error.Message))
+			w.lines = append(w.lines, w.formatStep(e)+" "+e.Node+" "+failureText(e)+": "+shorten(e.Error.Kind+": "+e.Error.Message))
 		}
 	case runner.NodeEvent:
 		if e.Said != nil && e.Said.Type == "question" {
-			w.lines = append(w.lines, "       "+e.Node+" asks: "+short(e.Said.Question.Prompt))
+			w.lines = append(w.lines, "       "+e.Node+" asks: "+shorten(e.Said.Question.Prompt))
 		}
 	case runner.RunFinished:
 		if e.Result != nil {
@@ -220,8 +220,8 @@ func failureText(e *runner.Event) string {
 	return "failed"
 }
 
-// brokeOff fails the case when the expression of a stub fails.
-func (w *watcher) brokeOff(e *runner.Event) bool {
+// failsOnStub fails the case when the expression of a stub fails.
+func (w *watcher) failsOnStub(e *runner.Event) bool {
 	s := w.acting.c.stubs[e.Node]
 	if s == nil || e.Error == nil || e.Error.Kind != "expression" {
 		return false
@@ -236,8 +236,8 @@ func (w *watcher) brokeOff(e *runner.Event) bool {
 	return true
 }
 
-// unfit notes that a stub breaks the schema of its node.
-func (w *watcher) unfit(e *runner.Event) {
+// noteUnfit notes that a stub breaks the schema of its node.
+func (w *watcher) noteUnfit(e *runner.Event) {
 	s := w.acting.c.stubs[e.Node]
 	failure := Failure{What: "stub", Line: s.line, Got: "the stub of " + quoted(e.Node) + " does not fit: " + e.Error.Message}
 	if !s.isReal() && !slices.Contains(w.acting.unfit, failure) {
@@ -245,12 +245,12 @@ func (w *watcher) unfit(e *runner.Event) {
 	}
 }
 
-// place formats the number of a step, or blanks for 0, in a column.
-func (w *watcher) place(e *runner.Event) string { return fmt.Sprintf("%6.0d", e.Step) }
+// formatStep formats the number of a step, or blanks for 0, in a column.
+func (w *watcher) formatStep(e *runner.Event) string { return fmt.Sprintf("%6.0d", e.Step) }
 
-// step writes a line of the trace.
-func (w *watcher) step(e *runner.Event) string {
-	line := w.place(e) + " " + e.Node
+// traceStep writes a line of the trace.
+func (w *watcher) traceStep(e *runner.Event) string {
+	line := w.formatStep(e) + " " + e.Node
 	if e.Visit > 1 {
 		line += " #" + strconv.Itoa(e.Visit)
 	}
@@ -259,11 +259,11 @@ func (w *watcher) step(e *runner.Event) string {
 	}
 	for i := range e.Candidates {
 		if c := &e.Candidates[i]; c.Fired && c.When != "" {
-			line += "  (" + short(c.When) + ")"
+			line += "  (" + shorten(c.When) + ")"
 		}
 	}
 	return line
 }
 
-// short cuts a text for a line of the trace.
-func short(text string) string { return terminal.Truncate(terminal.Line(text), 100) }
+// shorten cuts a text for a line of the trace.
+func shorten(text string) string { return terminal.Truncate(terminal.Line(text), 100) }

@@ -56,49 +56,49 @@ func (a *acting) giveUp(line int, format string, args ...any) error {
 	return &runner.Failure{Kind: "cancelled", Message: "the case can't go on"}
 }
 
-// beforeNode returns the stubbed result of a node.
-func beforeNode(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
+// answerNode returns the stubbed result of a node.
+func answerNode(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
 	a := actingIn(ctx)
 	if a == nil {
 		return nil, nil
 	}
 	if a.dry != nil {
-		return a.dry.plan(ctx, task)
+		return a.dry.planNode(ctx, task)
 	}
 	s := a.c.stubs[task.Node]
 	if s == nil {
-		if a.runsItself(task) {
+		if a.canRun(task) {
 			return nil, nil
 		}
 		return nil, a.giveUp(a.c.Line, "no stub for %s, a node of kind %s", quoted(task.Node), task.Kind)
 	}
-	e, problem := s.pick(occasion{a.visit(task), task.Attempt, task.Index}, "visit")
+	e, problem := s.pickEntry(occasion{a.countVisit(task), task.Attempt, task.Index}, "visit")
 	if problem != "" {
 		return nil, a.giveUp(s.line, "%s", problem)
 	}
-	if err := a.emit(task, e); err != nil {
+	if err := a.emitEvents(task, e); err != nil {
 		return nil, err
 	}
-	if err := a.wait(ctx, e); err != nil {
+	if err := a.waitDelay(ctx, e); err != nil {
 		return nil, err
 	}
 	if e.key != "" {
 		values, _ := task.Config[exprsKey].(map[string]any)
 		return &runner.Reply{Output: values[e.key]}, nil
 	}
-	return e.reply()
+	return e.toReply()
 }
 
-// wait passes the delay of a stub.
-func (a *acting) wait(ctx context.Context, e *entry) error {
+// waitDelay passes the delay of a stub.
+func (a *acting) waitDelay(ctx context.Context, e *entry) error {
 	if e.delay <= 0 {
 		return nil
 	}
 	return a.clock.Sleep(ctx, e.delay)
 }
 
-// reply returns the stubbed result, or nil if the node runs.
-func (e *entry) reply() (*runner.Reply, error) {
+// toReply returns the stubbed result, or nil if the node runs.
+func (e *entry) toReply() (*runner.Reply, error) {
 	switch {
 	case e.failure != nil:
 		failure := *e.failure
@@ -109,8 +109,8 @@ func (e *entry) reply() (*runner.Reply, error) {
 	return nil, nil
 }
 
-// emit emits the events of a stub.
-func (a *acting) emit(task *runner.Task, e *entry) error {
+// emitEvents emits the events of a stub.
+func (a *acting) emitEvents(task *runner.Task, e *entry) error {
 	if len(e.events) == 0 {
 		return nil
 	}
@@ -121,8 +121,8 @@ func (a *acting) emit(task *runner.Task, e *entry) error {
 	return err
 }
 
-// runsItself reports whether a node without a stub can run: its effects have stand-ins.
-func (a *acting) runsItself(task *runner.Task) bool {
+// canRun reports whether a node without a stub can run: its effects have stand-ins.
+func (a *acting) canRun(task *runner.Task) bool {
 	switch task.Kind {
 	case "graph":
 		return true
@@ -134,8 +134,8 @@ func (a *acting) runsItself(task *runner.Task) bool {
 	return slices.Contains(a.cfg.Real, task.Kind)
 }
 
-// visit numbers the executions of a node, from 1.
-func (a *acting) visit(task *runner.Task) int {
+// countVisit numbers the executions of a node, from 1.
+func (a *acting) countVisit(task *runner.Task) int {
 	if !strings.Contains(task.Node, "/") || task.Index >= 0 {
 		return task.Visit
 	}
@@ -163,20 +163,20 @@ type realOnly struct{ handler runner.Handler }
 
 func (h realOnly) Run(ctx context.Context, task *runner.Task) (output any, err error) {
 	a := actingIn(ctx)
-	if a == nil || !a.isReal(task) {
+	if a == nil || !a.runsForReal(task) {
 		return h.handler.Run(ctx, task)
 	}
 	a.clock.Outside(func() { output, err = h.handler.Run(ctx, task) })
 	return output, err
 }
 
-// isReal reports whether a running node has effects.
-func (a *acting) isReal(task *runner.Task) bool {
-	return a.touches(task) || a.dry == nil && slices.Contains(a.cfg.Real, task.Kind)
+// runsForReal reports whether a running node has effects.
+func (a *acting) runsForReal(task *runner.Task) bool {
+	return a.hasStub(task) || a.dry == nil && slices.Contains(a.cfg.Real, task.Kind)
 }
 
-// standIns returns the stand-ins for models and tools.
-func standIns() *node.Stand {
+// newStandIns returns the stand-ins for models and tools.
+func newStandIns() *node.Stand {
 	return &node.Stand{
 		Model: func(ctx context.Context, task *runner.Task, name string) (string, string, model.Client) {
 			switch a := actingIn(ctx); {
@@ -196,7 +196,7 @@ func standIns() *node.Stand {
 		},
 		Tools: func(ctx context.Context, task *runner.Task, server string) ([]model.Tool, bool) {
 			a := actingIn(ctx)
-			if a == nil || a.touches(task) {
+			if a == nil || a.hasStub(task) {
 				return nil, false
 			}
 			var out []model.Tool
@@ -210,15 +210,15 @@ func standIns() *node.Stand {
 	}
 }
 
-// touches reports whether a node has a real stub and may have effects.
-func (a *acting) touches(task *runner.Task) bool { return a.dry == nil && a.c.stubs[task.Node] != nil }
+// hasStub reports whether a node has a real stub and may have effects.
+func (a *acting) hasStub(task *runner.Task) bool { return a.dry == nil && a.c.stubs[task.Node] != nil }
 
 // callTool answers a call of a tool.
 func (a *acting) callTool(ctx context.Context, task *runner.Task, call handler.ToolCall) (output any, handled bool, err error) {
 	s := a.c.tools[call.Name]
 	if s == nil {
 		switch {
-		case a.touches(task) || isGraphTool(task, call.Name):
+		case a.hasStub(task) || isGraphTool(task, call.Name):
 			return nil, false, nil
 		case a.dry != nil:
 			return explore.AnyText, true, nil
@@ -229,11 +229,11 @@ func (a *acting) callTool(ctx context.Context, task *runner.Task, call handler.T
 	a.calls[call.Name]++
 	number := a.calls[call.Name]
 	a.mu.Unlock()
-	e, problem := s.pick(occasion{number, 1, -1}, "call")
+	e, problem := s.pickEntry(occasion{number, 1, -1}, "call")
 	if problem != "" {
 		return nil, true, a.giveUp(s.line, "%s", problem)
 	}
-	if err := a.wait(ctx, e); err != nil {
+	if err := a.waitDelay(ctx, e); err != nil {
 		return nil, true, err
 	}
 	switch {
@@ -278,7 +278,7 @@ func (d decider) Decide(ctx context.Context, task *runner.Task, choice handler.C
 	}
 	visit := 1
 	if said.list {
-		visit = a.visit(task)
+		visit = a.countVisit(task)
 	}
 	if visit > len(said.targets) {
 		return "", "", a.giveUp(said.line, "no decision for visit %d of %s: its list has %d", visit, quoted(task.Node), len(said.targets))

@@ -40,8 +40,8 @@ type entry struct {
 	events   []map[string]any
 }
 
-// stubs reads stubs by name; check reports unknown names.
-func (f *File) stubs(v *spec.Value, check func(spec.Text)) map[string]*stub {
+// readStubs reads stubs by name; check reports unknown names.
+func (f *File) readStubs(v *spec.Value, check func(spec.Text)) map[string]*stub {
 	if v == nil {
 		return nil
 	}
@@ -56,14 +56,14 @@ func (f *File) stubs(v *spec.Value, check func(spec.Text)) map[string]*stub {
 			if s.list && !strings.Contains(s.name, "/") {
 				guards = []string{"visit == " + strconv.Itoa(j+1)}
 			}
-			s.visits = append(s.visits, f.entry(s, &given[j], guards))
+			s.visits = append(s.visits, f.readEntry(s, &given[j], guards))
 		}
 		out[s.name] = s
 	}
 	return out
 }
 
-func (f *File) entry(s *stub, v *spec.Value, guards []string) *entry {
+func (f *File) readEntry(s *stub, v *spec.Value, guards []string) *entry {
 	e := &entry{line: f.lineOf(v.Span), output: v.Get("output"), delay: durationOf(v.Get("delay"))}
 	if failure := v.Get("error"); failure != nil {
 		kind, kinds := textOf(failure.Get("kind")), spec.FailureKinds()
@@ -80,10 +80,10 @@ func (f *File) entry(s *stub, v *spec.Value, guards []string) *entry {
 		s.exprs = append(s.exprs, e)
 	}
 	for _, item := range v.Get("attempts").OneOrAll() {
-		e.attempts = append(e.attempts, f.entry(s, &item, guards))
+		e.attempts = append(e.attempts, f.readEntry(s, &item, guards))
 	}
 	for i, item := range v.Get("items").OneOrAll() {
-		e.items = append(e.items, f.entry(s, &item, append(slices.Clip(guards), "index == "+strconv.Itoa(i))))
+		e.items = append(e.items, f.readEntry(s, &item, append(slices.Clip(guards), "index == "+strconv.Itoa(i))))
 	}
 	if yes := v.Get("real"); yes != nil {
 		if e.real, _ = yes.Data().(bool); !e.real {
@@ -97,8 +97,8 @@ func (f *File) entry(s *stub, v *spec.Value, guards []string) *entry {
 	return e
 }
 
-// program returns the expression as the node evaluates it: only when the entry applies.
-func (e *entry) program() string {
+// guardedExpr returns the expression as the node evaluates it: only when the entry applies.
+func (e *entry) guardedExpr() string {
 	if e.guard == "" {
 		return e.expr.Value
 	}
@@ -111,12 +111,12 @@ type occasion struct {
 	index          int // of an element, from 0; -1 without each
 }
 
-// pick returns the entry for an execution, or the reason why there is none.
-func (s *stub) pick(at occasion, what string) (e *entry, problem string) {
+// pickEntry returns the entry for an execution, or the reason why there is none.
+func (s *stub) pickEntry(at occasion, what string) (e *entry, problem string) {
 	e = s.visits[0]
 	if s.list {
 		if at.visit > len(s.visits) {
-			return nil, fmt.Sprintf("no stub for %s %d of %s: its list has %s", what, at.visit, quoted(s.name), counted(len(s.visits), "entry", "entries"))
+			return nil, fmt.Sprintf("no stub for %s %d of %s: its list has %s", what, at.visit, quoted(s.name), countNoun(len(s.visits), "entry", "entries"))
 		}
 		e = s.visits[at.visit-1]
 	}
@@ -147,8 +147,8 @@ func (s *stub) isReal() bool {
 	return any(s.visits)
 }
 
-// counted writes a number with its noun.
-func counted(n int, one, many string) string {
+// countNoun writes a number with its noun.
+func countNoun(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}

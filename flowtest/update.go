@@ -24,10 +24,10 @@ func Update(f *File, report *Report) (changed int, err error) {
 	var edits []edit
 	for i := range report.Results {
 		r := &report.Results[i]
-		if r.c == nil || r.c.expect.file != f || r.got == nil || hasOther(r.Failures) {
+		if r.c == nil || r.c.expect.file != f || r.got == nil || hasFatal(r.Failures) {
 			continue
 		}
-		own, done := f.updated(r)
+		own, done := f.listEdits(r)
 		if !done {
 			continue
 		}
@@ -49,17 +49,17 @@ func Update(f *File, report *Report) (changed int, err error) {
 	return changed, os.WriteFile(f.Name, src, 0o644)
 }
 
-// hasOther reports whether a case failed in a way that no update fixes.
-func hasOther(failures []Failure) bool {
+// hasFatal reports whether a case failed in a way that no update fixes.
+func hasFatal(failures []Failure) bool {
 	return slices.ContainsFunc(failures, func(f Failure) bool { return f.What == "stub" || f.What == "run" })
 }
 
-// updated returns the edits of a case.
-func (f *File) updated(r *Result) (edits []edit, changed bool) {
+// listEdits returns the edits of a case.
+func (f *File) listEdits(r *Result) (edits []edit, changed bool) {
 	x := r.c.expect
 	path, state := yamlFlow(r.got.Path), r.got.State
 	if x.update {
-		return []edit{f.block(x.value.Span, path, state)}, true
+		return []edit{f.formatExpectation(x.value.Span, path, state)}, true
 	}
 	missed := func(match func(Failure) bool) bool { return slices.ContainsFunc(r.Failures, match) }
 	list := x.value.Get("path")
@@ -76,9 +76,9 @@ func (f *File) updated(r *Result) (edits []edit, changed bool) {
 	return edits, true
 }
 
-// block returns the expectation that replaces the word update: on its own lines, unless it
+// formatExpectation returns the expectation that replaces the word update: on its own lines, unless it
 // stands in a one-line map.
-func (f *File) block(at spec.Span, path string, state map[string]any) edit {
+func (f *File) formatExpectation(at spec.Span, path string, state map[string]any) edit {
 	src := f.src.Src
 	start := bytes.LastIndexByte(src[:at.From], '\n') + 1
 	line := string(src[start:at.From])

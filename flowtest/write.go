@@ -14,8 +14,8 @@ import (
 	"github.com/graphrun/graphrun/internal/lazyregexp"
 )
 
-// testFile writes the test file of some runs.
-func testFile(runs []*tried, flow string, missing []string) string {
+// formatTestFile writes the test file of some runs.
+func formatTestFile(runs []*tried, flow string, missing []string) string {
 	var b strings.Builder
 	b.WriteString("graphrun-test: v1\n")
 	if flow != "" {
@@ -31,12 +31,12 @@ func testFile(runs []*tried, flow string, missing []string) string {
 	}
 	names := map[string]int{}
 	for _, t := range runs {
-		name := t.name()
+		name := t.describe()
 		if names[name]++; names[name] > 1 {
 			name += fmt.Sprintf(" (%d)", names[name])
 		}
 		fmt.Fprintf(&b, "  - name: %s\n", yamlText(name))
-		t.write(&b, "    ")
+		t.writeCase(&b, "    ")
 		b.WriteString("    expect:\n")
 		fmt.Fprintf(&b, "      status: %s\n", t.status)
 		if t.failure != nil && t.failure.Node != "" {
@@ -47,8 +47,8 @@ func testFile(runs []*tried, flow string, missing []string) string {
 	return b.String()
 }
 
-// name lists the nodes on the path, each once, and which of them failed.
-func (t *tried) name() string {
+// describe lists the nodes on the path, each once, and which of them failed.
+func (t *tried) describe() string {
 	var parts []string
 	visits := map[string]int{}
 	for _, node := range t.path {
@@ -73,8 +73,8 @@ func (t *tried) name() string {
 	return strings.Join(parts, ", ")
 }
 
-// write writes input, stubs, answers and decisions of a case.
-func (t *tried) write(b *strings.Builder, indent string) {
+// writeCase writes input, stubs, answers and decisions of a case.
+func (t *tried) writeCase(b *strings.Builder, indent string) {
 	stubs, decide, order := map[string][]any{}, map[string][]any{}, []string{}
 	for _, c := range t.choices {
 		switch {
@@ -84,7 +84,7 @@ func (t *tried) write(b *strings.Builder, indent string) {
 			if stubs[c.node] == nil {
 				order = append(order, c.node)
 			}
-			stubs[c.node] = append(stubs[c.node], c.entry())
+			stubs[c.node] = append(stubs[c.node], c.toStub())
 		}
 	}
 	line := func(key, text string) {
@@ -97,7 +97,7 @@ func (t *tried) write(b *strings.Builder, indent string) {
 		b.WriteString(indent + "stubs:\n")
 	}
 	for _, node := range order {
-		if entry, isOne := t.byVisit(stubs[node]).(map[string]any); isOne {
+		if entry, isOne := t.mergeVisits(stubs[node]).(map[string]any); isOne {
 			fmt.Fprintf(b, "%s  %s: %s\n", indent, yamlText(node), yamlFlow(entry))
 			continue
 		}
@@ -107,15 +107,15 @@ func (t *tried) write(b *strings.Builder, indent string) {
 			fmt.Fprintf(b, "%s    - %s\n", indent, text[1:len(text)-1])
 		}
 	}
-	sittings := t.sittings()
-	line("answers", yamlFlow(t.byNode(sittings[0].answers)))
-	line("decide", yamlFlow(t.byNode(decide)))
-	line("resume", yamlFlow(t.resumes(sittings)))
+	sittings := t.splitSittings()
+	line("answers", yamlFlow(t.mergeByNode(sittings[0].answers)))
+	line("decide", yamlFlow(t.mergeByNode(decide)))
+	line("resume", yamlFlow(t.listResumes(sittings)))
 }
 
-// byVisit returns one value for all visits, or the list if the values differ or are lists
+// mergeVisits returns one value for all visits, or the list if the values differ or are lists
 // themselves, or if the plan may not cover all visits.
-func (t *tried) byVisit(list []any) any {
+func (t *tried) mergeVisits(list []any) any {
 	_, isList := list[0].([]any)
 	if t.resumed < 0 || isList || slices.ContainsFunc(list, func(v any) bool { return v == nil || !reflect.DeepEqual(v, list[0]) }) {
 		return list
@@ -123,17 +123,17 @@ func (t *tried) byVisit(list []any) any {
 	return list[0]
 }
 
-// byNode returns the values of nodes by visit.
-func (t *tried) byNode(values map[string][]any) map[string]any {
+// mergeByNode returns the values of nodes by visit.
+func (t *tried) mergeByNode(values map[string][]any) map[string]any {
 	out := map[string]any{}
 	for node, list := range values { //lint:ignore mapiter each for itself
-		out[node] = t.byVisit(list)
+		out[node] = t.mergeVisits(list)
 	}
 	return out
 }
 
-// entry returns an option as a stub.
-func (o option) entry() map[string]any {
+// toStub returns an option as a stub.
+func (o option) toStub() map[string]any {
 	e := o.failure
 	if e == nil {
 		return map[string]any{"output": o.output}
@@ -154,8 +154,8 @@ type sitting struct {
 	after   time.Duration // 0 if the run goes on to its end
 }
 
-// sittings splits the answers of a run at the waits between them.
-func (t *tried) sittings() []sitting {
+// splitSittings splits the answers of a run at the waits between them.
+func (t *tried) splitSittings() []sitting {
 	out := []sitting{{answers: map[string][]any{}}}
 	for _, c := range t.choices {
 		last := &out[len(out)-1]
@@ -171,11 +171,11 @@ func (t *tried) sittings() []sitting {
 	return out
 }
 
-// resumes returns how a run is resumed after people let the time pass.
-func (t *tried) resumes(all []sitting) (out []any) {
+// listResumes returns how a run is resumed after people let the time pass.
+func (t *tried) listResumes(all []sitting) (out []any) {
 	for i, s := range all {
 		if i > 0 && len(s.answers) > 0 {
-			out = append(out, map[string]any{"answers": t.byNode(s.answers)})
+			out = append(out, map[string]any{"answers": t.mergeByNode(s.answers)})
 		}
 		if s.after > 0 {
 			out = append(out, map[string]any{"after": s.after})
