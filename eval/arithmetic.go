@@ -6,53 +6,35 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/bits"
 )
 
 var errZeroDivision = errors.New("division by zero")
 
-// Sums and differences may leave the 61 bits of integers, not the machine's: n + n - n is n.
+// maxSum bounds sums and differences, which may leave the 61 bits of integers: n + n - n is n.
+const maxSum = 1 << 62
 
-func addNumbers(_ *frame, a, b any) any {
-	x, xInt := a.(int)
-	y, yInt := b.(int)
-	if xInt && yInt {
-		sum := x + y
-		if (x < 0) == (y < 0) && (sum < 0) != (x < 0) {
+var (
+	addNumbers = arithmetic("+", maxSum, func(x, y int) int { return x + y }, func(f, g float64) float64 { return f + g })
+	subtract   = arithmetic("-", maxSum, func(x, y int) int { return x - y }, func(f, g float64) float64 { return f - g })
+	multiply   = arithmetic("*", maxInt, func(x, y int) int { return x * y }, func(f, g float64) float64 { return f * g })
+)
+
+// arithmetic returns an operator on two integers, or else on floats. It fails if the magnitude
+// of an integer result is beyond most.
+func arithmetic(op string, most float64, ints func(x, y int) int, numbers func(f, g float64) float64) binaryOperation {
+	return func(_ *frame, a, b any) any {
+		f, g := floats(op, a, b)
+		result := numbers(f, g)
+		x, xInt := a.(int)
+		y, yInt := b.(int)
+		switch {
+		case !xInt || !yInt:
+			return checkFloat(result)
+		case math.Abs(result) > most:
 			panic(errTooBig)
 		}
-		return sum
+		return ints(x, y)
 	}
-	f, g := floats("+", a, b)
-	return checkFloat(f + g)
-}
-
-func subtract(_ *frame, a, b any) any {
-	x, xInt := a.(int)
-	y, yInt := b.(int)
-	if xInt && yInt {
-		d := x - y
-		if (x < 0) != (y < 0) && (d < 0) != (x < 0) {
-			panic(errTooBig)
-		}
-		return d
-	}
-	f, g := floats("-", a, b)
-	return checkFloat(f - g)
-}
-
-func multiply(_ *frame, a, b any) any {
-	x, xInt := a.(int)
-	y, yInt := b.(int)
-	if xInt && yInt {
-		hi, lo := bits.Mul64(uint64(max(x, -x)), uint64(max(y, -y)))
-		if hi != 0 || lo > maxInt {
-			panic(errTooBig)
-		}
-		return x * y
-	}
-	f, g := floats("*", a, b)
-	return checkFloat(f * g)
 }
 
 // divide always yields a float64.
@@ -95,14 +77,14 @@ func power(_ *frame, a, b any) any {
 	return n
 }
 
-func negate(_ *frame, args []any) any {
-	switch v := args[0].(type) {
+func negate(_ *frame, _, v any) any {
+	switch v := v.(type) {
 	case int:
 		return -v
 	case float64:
 		return -v
 	}
-	panic(fmt.Errorf("cannot use - on %s", kindOf(args[0])))
+	panic(fmt.Errorf("cannot use - on %s", kindOf(v)))
 }
 
 func checkFloat(f float64) any {

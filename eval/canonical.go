@@ -109,15 +109,15 @@ func (c *canonizer) value(v any, depth int) (out any, changed bool) {
 	var err error
 	switch x := v.(type) {
 	case []any:
-		if out, changed := c.list(x, depth); changed {
-			return out, true
+		if x == nil {
+			return []any{}, true
 		}
-		return v, false
+		return c.parts(v, depth)
 	case map[string]any:
-		if out, changed := c.object(x, depth); changed {
-			return out, true
+		if x == nil {
+			return map[string]any{}, true
 		}
-		return v, false
+		return c.parts(v, depth)
 	case json.Number:
 		plain, err = parseNumber(x)
 	default:
@@ -135,45 +135,48 @@ func (c *canonizer) fail(err error) (any, bool) {
 	return nil, false
 }
 
-func (c *canonizer) list(list []any, depth int) ([]any, bool) {
-	out, changed := list, list == nil
-	if changed {
-		out = []any{}
-	}
-	for i, e := range list {
-		n, differs := c.value(e, depth+1)
+func (c *canonizer) parts(v any, depth int) (any, bool) {
+	return MapParts(v, func(_ int, name string, part any) (any, bool) {
 		if c.err != nil {
-			break
+			return nil, false
 		}
-		if differs && !changed {
-			out, changed = slices.Clone(list), true
-		}
-		if differs {
-			out[i] = n
-		}
-	}
-	return out, changed
+		c.size += len(name)
+		return c.value(part, depth+1)
+	})
 }
 
-func (c *canonizer) object(object map[string]any, depth int) (map[string]any, bool) {
-	out, changed := object, object == nil
-	if changed {
-		out = map[string]any{}
+// MapParts returns a list or object in which f has replaced elements, by index, or members, by
+// name. It copies v only if f changes a part. It walks objects in any order.
+func MapParts(v any, f func(index int, name string, part any) (out any, changed bool)) (out any, changed bool) {
+	switch parts := v.(type) {
+	case []any:
+		var list []any
+		for i, part := range parts {
+			if n, differs := f(i, "", part); differs {
+				if list == nil {
+					list = slices.Clone(parts)
+				}
+				list[i] = n
+			}
+		}
+		if list != nil {
+			return list, true
+		}
+	case map[string]any:
+		var object map[string]any
+		for name, part := range parts {
+			if n, differs := f(0, name, part); differs {
+				if object == nil {
+					object = maps.Clone(parts)
+				}
+				object[name] = n
+			}
+		}
+		if object != nil {
+			return object, true
+		}
 	}
-	for k, e := range object {
-		c.size += len(k)
-		n, differs := c.value(e, depth+1)
-		if c.err != nil {
-			break
-		}
-		if differs && !changed {
-			out, changed = maps.Clone(object), true
-		}
-		if differs {
-			out[k] = n
-		}
-	}
-	return out, changed
+	return v, false // boxing parts anew would allocate
 }
 
 // parseNumber converts a number of JSON to an int, or else to a float64.

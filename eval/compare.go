@@ -202,18 +202,16 @@ func containsValue(f *frame, a, b any) any {
 	panic(fmt.Errorf("contains needs a string or a list, found %s", kindOf(a)))
 }
 
-// startsWith is false if a side is null.
-func startsWith(f *frame, a, b any) any { return hasAffix(f, "startsWith", strings.HasPrefix, a, b) }
-
-func endsWith(f *frame, a, b any) any { return hasAffix(f, "endsWith", strings.HasSuffix, a, b) }
-
-func hasAffix(f *frame, name string, has func(s, part string) bool, a, b any) any {
-	if a == nil || b == nil {
-		return false
+// testAffix returns startsWith or endsWith, which is false if a side is null.
+func testAffix(name string, has func(s, part string) bool) binaryOperation {
+	return func(f *frame, a, b any) any {
+		if a == nil || b == nil {
+			return false
+		}
+		s, part := require[string](name, a), require[string](name, b)
+		f.spendRead(len(part))
+		return has(s, part)
 	}
-	s, part := require[string](name, a), require[string](name, b)
-	f.spendRead(len(part))
-	return has(s, part)
 }
 
 // require returns a value of the type that a function or operator needs.

@@ -12,10 +12,10 @@ const (
 	RuleNotBoolean = "expr-not-boolean"
 )
 
-// Error says why a source doesn't compile. From and To are the bytes of the offending token
-// or operand in the source.
+// Error says why a source doesn't compile, or why its evaluation failed. From and To are the
+// bytes of the offending token, operand or operation in the source.
 type Error struct {
-	Rule       string
+	Rule       string // "" if an evaluation failed
 	From, To   int
 	Message    string // lower case, one line
 	Suggestion string // replacement for the marked text, or ""
@@ -37,13 +37,3 @@ func (e *Error) suggest(text string) *Error {
 	e.Suggestion = text
 	return e
 }
-
-// RunError says why an evaluation failed. From and To are the bytes of the operation in the
-// source.
-type RunError struct {
-	From, To int
-	Message  string
-}
-
-// Error returns the message alone.
-func (e *RunError) Error() string { return e.Message }

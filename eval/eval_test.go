@@ -83,6 +83,7 @@ func TestEval(t *testing.T) {
 		{"if n > 5 {'a'} else if n > 2 {'b'} else {'c'}", `"b"`},
 		{"{'a': n, \"b\": [1, None]}", `{"a":3,"b":[1,null]}`},
 		{"let x = n * 2; x ** 2 - x % 4", "34"},
+		{"let x = 3; -x + +x", "0"},
 		{"-n + +n - -1", "1"},
 		{"round(2.5) + floor(2.7) + ceil(2.1) + abs(-1)", "9"},
 		{"min(3, [1, 2]) + max(1, 2.5)", "3.5"},
@@ -228,7 +229,7 @@ func TestConditionMustBeBoolean(t *testing.T) {
 	}
 }
 
-func TestRunErrors(t *testing.T) {
+func TestErrors(t *testing.T) {
 	env := testEnv()
 	env["input"] = map[string]any{"s": "x", "n": 1, "l": []any{1}}
 	for _, c := range []struct{ src, message string }{
@@ -254,7 +255,7 @@ func TestRunErrors(t *testing.T) {
 			continue
 		}
 		out, rerr := new(VM).Eval(p, env)
-		re, ok := rerr.(*RunError)
+		re, ok := rerr.(*Error)
 		switch {
 		case !ok:
 			t.Errorf("%s: got %v", src, out)

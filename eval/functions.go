@@ -47,8 +47,8 @@ var functions = map[string]function{
 	"fromJSON":    {1, 1, [][]kind{text}, returns(Any()), fromJSON},
 	"fromPairs":   {1, 1, [][]kind{aList}, returns(Object(nil, true)), fromPairs},
 	"get":         {2, 2, nil, returns(Any()), getValue},
-	"hasPrefix":   {2, 2, [][]kind{maybeText}, returns(Bool()), func(f *frame, a []any) any { return startsWith(f, a[0], a[1]) }},
-	"hasSuffix":   {2, 2, [][]kind{maybeText}, returns(Bool()), func(f *frame, a []any) any { return endsWith(f, a[0], a[1]) }},
+	"hasPrefix":   {2, 2, [][]kind{maybeText}, returns(Bool()), onBoth(testAffix("hasPrefix", strings.HasPrefix))},
+	"hasSuffix":   {2, 2, [][]kind{maybeText}, returns(Bool()), onBoth(testAffix("hasSuffix", strings.HasSuffix))},
 	"indexOf":     {2, 2, [][]kind{text}, returns(Int()), indexText(strings.Index)},
 	"int":         {1, 1, [][]kind{readable}, returns(Int()), toInt},
 	"join":        {1, 2, [][]kind{aList, text}, returns(String()), joinText},
@@ -80,6 +80,11 @@ var functions = map[string]function{
 	"upper":       {1, 1, [][]kind{text}, returns(String()), casing(strings.ToUpper)},
 	"urlencode":   {1, 1, [][]kind{scalar}, returns(String()), urlEncode},
 	"values":      {1, 1, [][]kind{object}, returns(List(Any())), listMembers(func(_ string, v any) any { return v })},
+}
+
+// onBoth makes a function of two arguments from an operator.
+func onBoth(run binaryOperation) operation {
+	return func(f *frame, a []any) any { return run(f, a[0], a[1]) }
 }
 
 // resultType returns the type of a result from those of the arguments.

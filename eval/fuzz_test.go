@@ -101,7 +101,7 @@ func FuzzCompile(f *testing.F) {
 			evaluateInTime(t, func() {
 				out, err := new(VM).Eval(p, env)
 				if err != nil {
-					re := err.(*RunError)
+					re := err.(*Error)
 					if re.From < 0 || re.To < re.From || re.To > len(src) || re.Message == "" || re.Message == "expression failed on these values" {
 						t.Fatalf("bad error %+v", re)
 					}
@@ -125,9 +125,11 @@ func FuzzTemplate(f *testing.F) {
 	}
 	scope, env := fuzzScope(), fuzzEnv()
 	f.Fuzz(func(t *testing.T, src string) {
-		tpl, err := scope.Template(src)
-		if err != nil {
+		tpl, errs := scope.Template(src)
+		for _, err := range errs {
 			checkError(t, src, err)
+		}
+		if errs != nil {
 			return
 		}
 		isText := !strings.Contains(src, "{{")
@@ -142,7 +144,7 @@ func FuzzTemplate(f *testing.F) {
 		evaluateInTime(t, func() {
 			out, err := new(VM).Render(tpl, env)
 			if err != nil {
-				re := err.(*RunError)
+				re := err.(*Error)
 				if re.From < 0 || re.To < re.From || re.To > len(src) {
 					t.Fatalf("bad error %+v", re)
 				}

@@ -4,6 +4,7 @@ package eval
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/expr-lang/expr/ast"
 )
@@ -34,10 +35,13 @@ var operators = map[string]operator{
 	"..":         {(*checker).arithmetic, makeRange},
 	"in":         {(*checker).membership, isMember},
 	"contains":   {(*checker).textual, containsValue},
-	"startsWith": {(*checker).textual, startsWith},
-	"endsWith":   {(*checker).textual, endsWith},
+	"startsWith": {(*checker).textual, testAffix("startsWith", strings.HasPrefix)},
+	"endsWith":   {(*checker).textual, testAffix("endsWith", strings.HasSuffix)},
 	"matches":    {(*checker).textual, matchValue},
 }
+
+// signs holds the unary operators on numbers as operations on zero and the number.
+var signs = map[string]binaryOperation{"+": addNumbers, "-": negate}
 
 // spellings maps other spellings of operators to their names.
 var spellings = map[string]string{"&&": "and", "||": "or", "!": "not", "^": "**"}
@@ -57,13 +61,9 @@ func (c *checker) unary(n *ast.UnaryNode, from int) *Tree {
 		return t
 	}
 	o.require(n.Operator+" needs a number", kindFloat)
-	if t.Name == "-" {
-		t.eval = t.apply(negate, o.eval)
-	} else {
-		t.eval = t.combine(addNumbers, func(*frame) any { return 0 }, o.eval)
-	}
+	t.eval = t.combine(signs[t.Name], constantPart(0, 0, 0).eval, o.eval)
 	if o.Op == TreeConst && o.Value != nil {
-		return constantPart(t.eval(&frame{}), t.from, t.to)
+		return constantPart(signs[t.Name](nil, 0, o.Value), t.from, t.to)
 	}
 	return t
 }

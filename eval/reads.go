@@ -3,6 +3,7 @@
 package eval
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -26,16 +27,11 @@ func (r Read) String() string {
 
 // sortReads sorts reads and drops repeats.
 func sortReads(reads []Read) []Read {
-	slices.SortFunc(reads, func(a, b Read) int {
-		if n := slices.Compare(a.Path, b.Path); n != 0 || a.Dynamic == b.Dynamic {
-			return n
-		}
-		if b.Dynamic {
-			return -1
-		}
-		return 1
-	})
-	return slices.CompactFunc(reads, func(a, b Read) bool { return a.Dynamic == b.Dynamic && slices.Equal(a.Path, b.Path) })
+	compare := func(a, b Read) int {
+		return cmp.Or(slices.Compare(a.Path, b.Path), strings.Compare(a.String(), b.String()))
+	}
+	slices.SortFunc(reads, compare)
+	return slices.CompactFunc(reads, func(a, b Read) bool { return compare(a, b) == 0 })
 }
 
 // ReadSet holds the paths that an evaluation may read.

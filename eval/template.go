@@ -4,7 +4,6 @@ package eval
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 )
 
@@ -27,12 +26,13 @@ type Part struct {
 	Optional bool
 }
 
-// Template compiles text with {{ expr }} parts against a scope. Errors are
-// relative to src. Single braces are plain text.
-func (s *Scope) Template(src string) (*Template, *Error) {
+// Template compiles text with {{ expr }} parts against a scope. Single braces are plain text. It
+// returns an error for each faulty part, at most twenty.
+func (s *Scope) Template(src string) (*Template, []*Error) {
 	t := &Template{src: src, ReadSet: ReadSet{roots: s.opts.Roots}}
 	var reads []Read
-	for at := 0; at < len(src); {
+	var errs []*Error
+	for at := 0; at < len(src) && len(errs) < 20; {
 		open := strings.Index(src[at:], "{{")
 		if open < 0 {
 			t.parts = append(t.parts, Part{Text: src[at:]})
@@ -43,15 +43,19 @@ func (s *Scope) Template(src string) (*Template, *Error) {
 		}
 		end, err := closeBraces(src, open)
 		if err != nil {
-			return nil, err
+			errs = append(errs, err)
+			break
 		}
-		part, err := s.compilePart(src, open+2, end)
-		if err != nil {
-			return nil, err
+		if part, err := s.compilePart(src, open+2, end); err != nil {
+			errs = append(errs, err)
+		} else {
+			reads = append(reads, part.Program.reads...)
+			t.parts = append(t.parts, part)
 		}
-		reads = append(reads, part.Program.reads...)
-		t.parts = append(t.parts, part)
 		at = end + 2
+	}
+	if errs != nil {
+		return nil, errs
 	}
 	t.reads = sortReads(reads)
 	return t, nil
@@ -156,7 +160,7 @@ func (t *Template) single() *Part {
 
 // Render evaluates a template over an environment. A template that is exactly one
 // expression keeps the value's type; others are text. A path that is missing or null is an
-// error, or "" if it is optional. The error is a *RunError with offsets into the source.
+// error, or "" if it is optional. The error is a *Error with offsets into the source.
 func (v *VM) Render(t *Template, env map[string]any) (any, error) { return v.render(t, env, false) }
 
 func (v *VM) render(t *Template, env map[string]any, parts bool) (any, error) {
@@ -170,26 +174,24 @@ func (v *VM) render(t *Template, env map[string]any, parts bool) (any, error) {
 	var said []any // before b
 	for i := range t.parts {
 		p := &t.parts[i]
-		if p.Program == nil {
-			b.WriteString(p.Text)
-			continue
+		pieces, media := []any{p.Text}, false
+		if p.Program != nil {
+			out, err := v.evalPart(p, env, false)
+			if err != nil {
+				return nil, err
+			}
+			if parts {
+				pieces, media = Pieces(out)
+			}
+			if !media {
+				if _, err = treeSize(out, max(maxRendered-b.Len(), 1)); err != nil {
+					return nil, errorAt("", p.From, p.To, "the text gets larger than 64 MiB")
+				}
+				pieces = []any{Text(out)}
+			}
 		}
-		out, err := v.evalPart(p, env, false)
-		if err != nil {
-			return nil, err
-		}
-		var pieces []any
-		media := false
-		if parts {
-			pieces, media = Pieces(out)
-		}
-		if media {
-			said = appendPieces(said, &b, pieces)
-		} else if _, err = treeSize(out, max(maxRendered-b.Len(), 1)); err == nil {
-			b.WriteString(Text(out))
-		}
-		if err != nil || b.Len() > maxRendered {
-			return nil, &RunError{From: p.From, To: p.To, Message: "the text gets larger than 64 MiB"}
+		if said = appendPieces(said, &b, pieces); b.Len() > maxRendered {
+			return nil, errorAt("", p.From, p.To, "the text gets larger than 64 MiB")
 		}
 	}
 	if said == nil {
@@ -214,12 +216,10 @@ func (v *VM) evalPart(p *Part, env map[string]any, alone bool) (any, error) {
 		if p.Optional {
 			return "", nil
 		}
-		return nil, &RunError{From: p.From, To: p.To, Message: fmt.Sprintf(
-			"%q is missing or null; write {{ %s? }} if it may be", p.Program.src, p.Program.src,
-		)}
+		return nil, errorAt("", p.From, p.To, "%q is missing or null; write {{ %s? }} if it may be", p.Program.src, p.Program.src)
 	}
 	out, err := v.Eval(p.Program, env)
-	var failed *RunError
+	var failed *Error
 	if errors.As(err, &failed) {
 		failed.From, failed.To = failed.From+p.From, failed.To+p.From
 	}
@@ -227,7 +227,7 @@ func (v *VM) evalPart(p *Part, env map[string]any, alone bool) (any, error) {
 		return nil, err
 	}
 	if out == nil && !alone {
-		return nil, &RunError{From: p.From, To: p.To, Message: fmt.Sprintf("%q is null; use ?? for a default", p.Program.src)}
+		return nil, errorAt("", p.From, p.To, "%q is null; use ?? for a default", p.Program.src)
 	}
 	return out, nil
 }

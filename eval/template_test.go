@@ -67,7 +67,7 @@ func TestRenderErrors(t *testing.T) {
 			continue
 		}
 		out, rerr := new(VM).Render(tpl, env)
-		re, ok := rerr.(*RunError)
+		re, ok := rerr.(*Error)
 		if !ok || re.From != from || re.To != to || c.message != "" && re.Message != c.message {
 			t.Errorf("%s: got %v, %+v", src, out, re)
 		}
@@ -88,10 +88,27 @@ func TestTemplateErrors(t *testing.T) {
 		{"{{ 1 + ‹ticket› * 2 }}", RuleType, ""},
 	} {
 		src, from, to := marked(t, c.src)
-		_, err := testScope().Template(src)
-		if err == nil || err.Rule != c.rule || err.From != from || err.To != to || err.Suggestion != c.suggestion {
+		_, errs := testScope().Template(src)
+		if len(errs) != 1 {
+			t.Errorf("%s: got errors %v", src, errs)
+			continue
+		}
+		err := errs[0]
+		if err.Rule != c.rule || err.From != from || err.To != to || err.Suggestion != c.suggestion {
 			t.Errorf("%s: got %+v, want %d to %d", src, err, from, to)
 		}
+	}
+}
+
+func TestTemplateReportsAllErrors(t *testing.T) {
+	const src = "{{ tikket }} {{ n }} {{ 1 + ticket }} {{ ("
+	_, errs := testScope().Template(src)
+	var marks []string
+	for _, err := range errs {
+		marks = append(marks, src[err.From:err.To])
+	}
+	if got := strings.Join(marks, ", "); got != "tikket, 1 + ticket, {{" {
+		t.Errorf("got errors at %s", got)
 	}
 }
 

@@ -87,7 +87,7 @@ type VM struct {
 
 // Eval evaluates a program over an environment of canonical plain data. Missing names are
 // null. The result is canonical and may share parts with the environment. The error is a
-// *RunError.
+// *Error.
 func (v *VM) Eval(p *Program, env map[string]any) (any, error) {
 	out, err := v.run(p, env)
 	if err != nil {
@@ -104,7 +104,7 @@ func (v *VM) Test(p *Program, env map[string]any) (bool, error) {
 	}
 	b, ok := out.(bool)
 	if !ok {
-		return false, &RunError{To: len(p.src), Message: fmt.Sprintf("condition must be boolean, this is %s", kindOf(out))}
+		return false, errorAt("", 0, len(p.src), "condition must be boolean, this is %s", kindOf(out))
 	}
 	return b, nil
 }
@@ -123,7 +123,7 @@ func (p *Program) canonicalResult(t *Tree, out any) (any, error) {
 	c := canonizer{limit: maxResultSize}
 	out, _ = c.value(out, 0)
 	if c.err != nil {
-		return nil, &RunError{To: len(p.src), Message: c.err.Error()}
+		return nil, errorAt("", 0, len(p.src), "%v", c.err)
 	}
 	return out, nil
 }
@@ -149,8 +149,8 @@ func (v *VM) runTree(p *Program, t *Tree, env map[string]any) (out any, err erro
 }
 
 // runError describes a failed operation and names operands that are null.
-func (p *Program) runError(cause any, part *Tree, env map[string]any) *RunError {
-	out := &RunError{To: len(p.src), Message: "expression failed on these values"}
+func (p *Program) runError(cause any, part *Tree, env map[string]any) *Error {
+	out := &Error{To: len(p.src), Message: "expression failed on these values"}
 	if part == nil {
 		return out
 	}

@@ -100,7 +100,7 @@ func (b *binder) bindGraph(kinds []spec.Kind) (*Graph, spec.Diagnostics) {
 		out.Output = &value
 	}
 	if g.Concurrency != nil && g.Concurrency.Group.IsSet() {
-		out.Group = b.compileOrReport(view{where: beforeRun}, g.Concurrency.Group, eval.Value)
+		out.Group = b.compile(view{where: beforeRun}, g.Concurrency.Group, eval.Value)
 		b.checkWanted(g.Concurrency.Group, out.Group, "group", eval.String(), eval.Int(), eval.Bool())
 	}
 	for i, key := range g.State {
@@ -154,7 +154,7 @@ func (b *binder) bindStateKey(decl *spec.StateKey) Key {
 	out := Key{Schema: b.compileSchema(decl.Schema, decl.Source, "schema of state key "+name)}
 	b.checkReducer(decl)
 	if decl.HasReducerExpr() {
-		out.Reducer = b.compileOrReport(view{fixed: reducerScope(decl)}, decl.Reducer, eval.Value)
+		out.Reducer = b.compile(view{fixed: reducerScope(decl)}, decl.Reducer, eval.Value)
 	}
 	if decl.Default != nil {
 		out.Initial, out.HasInitial = out.Schema.Normalise(decl.Default.Data()), true
@@ -173,7 +173,7 @@ func (b *binder) bindNode(node *spec.Node, keys []spec.Key) Node {
 	before, after := view{node: node, where: beforeRun, own: true}, view{node: node, where: afterRun}
 	said := view{node: node, where: afterRun, own: true}
 	if node.Each.IsSet() {
-		if out.Each = b.compileOrReport(before, node.Each, eval.Value); out.Each != nil && out.Each.Type().IsList() {
+		if out.Each = b.compile(before, node.Each, eval.Value); out.Each != nil && out.Each.Type().IsList() {
 			b.items[node.Index] = out.Each.Type().Elem()
 		}
 		b.checkWanted(node.Each, out.Each, "each", eval.List(eval.Any()))
@@ -207,7 +207,7 @@ func (b *binder) bindNode(node *spec.Node, keys []spec.Key) Node {
 	}
 	if cache := cmp.Or(node.Cache, b.graph.Cache); cache != nil && cache.Key.IsSet() {
 		// A result may depend on more than the node sees.
-		out.CacheKey = b.compileOrReport(view{node: node, where: beforeRun}, cache.Key, eval.Value)
+		out.CacheKey = b.compile(view{node: node, where: beforeRun}, cache.Key, eval.Value)
 	}
 	out.RetryWhen = b.bindRetryWhen(node)
 	b.checkSummaries(node.Conversation)
@@ -226,7 +226,7 @@ func (b *binder) bindEdge(i int) *Edge {
 	b.done[i] = true // its own input may depend on it
 	at := view{node: b.graph.Node(edge.From.Value), where: afterRun}
 	if edge.When.IsSet() {
-		out.When = b.compileOrReport(at, edge.When, eval.Condition)
+		out.When = b.compile(at, edge.When, eval.Condition)
 	}
 	if edge.Transform != nil {
 		value := b.bindValue(at, edge.Transform, spec.RoleExpr)
@@ -245,7 +245,7 @@ func (b *binder) bindNever() []*eval.Program {
 			continue
 		}
 		if node := b.graph.Node(at.Text.Value); node != nil {
-			out[i] = b.compileOrReport(view{node: node, where: afterRun}, never.Text, eval.Condition)
+			out[i] = b.compile(view{node: node, where: afterRun}, never.Text, eval.Condition)
 		}
 	}
 	return out
@@ -343,21 +343,15 @@ func (b *binder) bindText(at view, text spec.Text, role spec.Role) Value {
 	}
 	switch role {
 	case spec.RoleExpr:
-		program := b.compileValue(at, text)
-		if program == nil {
-			return Value{}
-		}
-		return Value{program: program}
+		return Value{program: b.compileValue(at, text)}
 	case spec.RoleTemplate, spec.RoleContent:
 		if !isTemplate(text.Value) {
 			return Value{constant: text.Value}
 		}
 		at.template = true
-		scope := b.scopeOf(at, text.Value)
-		template, err := scope.Template(text.Value)
-		if err != nil {
-			b.reportAll(scope, text, err)
-			return Value{}
+		template, errs := b.scopeOf(at, text.Value).Template(text.Value)
+		for _, err := range errs {
+			b.report(text, err)
 		}
 		return Value{template: template, content: role == spec.RoleContent}
 	}
@@ -366,28 +360,20 @@ func (b *binder) bindText(at view, text spec.Text, role spec.Role) Value {
 
 func isTemplate(text string) bool { return strings.Contains(text, "{{") }
 
-// compileOrReport compiles an expression. With an error, it reports it and returns nil.
-func (b *binder) compileOrReport(at view, text spec.Text, want eval.Want) *eval.Program {
-	program, err := b.compile(at, text, want)
+// compile compiles an expression. It reports an error and returns nil. Equal texts share a program
+// where they see the same names: large graphs repeat a few texts.
+func (b *binder) compile(at view, text spec.Text, want eval.Want) *eval.Program {
+	key := programKey{b.scopeOf(at, text.Value), text.Value, want}
+	if program := b.programs[key]; program != nil {
+		return program
+	}
+	program, err := key.scope.Compile(text.Value, want)
 	if err != nil {
 		b.report(text, err)
+		return nil
 	}
+	b.programs[key] = program
 	return program
-}
-
-// compile compiles an expression. Equal texts share a program where they see the same
-// names: large graphs repeat a few texts.
-func (b *binder) compile(at view, text spec.Text, want eval.Want) (*eval.Program, *eval.Error) {
-	scope := b.scopeOf(at, text.Value)
-	key := programKey{scope, text.Value, want}
-	if program := b.programs[key]; program != nil {
-		return program, nil
-	}
-	program, err := scope.Compile(text.Value, want)
-	if err == nil {
-		b.programs[key] = program
-	}
-	return program, err
 }
 
 type programKey struct {
@@ -398,16 +384,11 @@ type programKey struct {
 
 // compileValue compiles an expression for a value, where people expect a text.
 func (b *binder) compileValue(at view, text spec.Text) *eval.Program {
-	program, err := b.compile(at, text, eval.Value)
-	if err == nil {
-		return program
+	program := b.compile(at, text, eval.Value)
+	if program == nil {
+		b.adviseQuotes(text, &b.found[len(b.found)-1])
 	}
-	b.report(text, err)
-	if message, quoted := b.adviseQuotes(text, err); message != "" {
-		d := &b.found[len(b.found)-1]
-		d.Message, d.Suggestion, d.Span = message, quoted, text.Span
-	}
-	return nil
+	return program
 }
 
 // report adds an error of an expression or a template.
@@ -425,23 +406,4 @@ func (b *binder) report(text spec.Text, err *eval.Error) {
 	}
 	b.add(rule, span, message)
 	b.found[len(b.found)-1].Suggestion = err.Suggestion
-}
-
-// reportAll reports the first error of a template and up to nineteen more in later expressions.
-// It stops at a part that can't be read.
-func (b *binder) reportAll(scope *eval.Scope, text spec.Text, err *eval.Error) {
-	for range 20 {
-		b.report(text, err)
-		end := err.To
-		if !strings.HasSuffix(text.Value[:end], "}}") {
-			shut := strings.Index(text.Value[end:], "}}")
-			if err.Rule == "expr-syntax" || shut < 0 {
-				return
-			}
-			end += shut + len("}}")
-		}
-		if _, err = scope.Template(strings.Repeat(" ", end) + text.Value[end:]); err == nil {
-			return
-		}
-	}
 }

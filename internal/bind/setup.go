@@ -42,7 +42,7 @@ func (b *binder) bindApprovals(tools []spec.Field) []*eval.Program {
 		if approve == nil || approve.Kind != spec.String || approve.Text.Value == "always" {
 			continue
 		}
-		if program := b.compileOrReport(view{fixed: eval.ApprovalScope()}, approve.Text, eval.Condition); program != nil {
+		if program := b.compile(view{fixed: eval.ApprovalScope()}, approve.Text, eval.Condition); program != nil {
 			out = append(out, program)
 		}
 	}
@@ -59,7 +59,7 @@ func (b *binder) bindRetryWhen(node *spec.Node) []*eval.Program {
 			if out == nil {
 				out = make([]*eval.Program, len(blocks))
 			}
-			out[i] = b.compileOrReport(view{fixed: eval.RetryScope()}, blocks[i].When, eval.Condition)
+			out[i] = b.compile(view{fixed: eval.RetryScope()}, blocks[i].When, eval.Condition)
 		}
 	}
 	return out
@@ -71,7 +71,7 @@ func (b *binder) checkToolRetries(tools []spec.Field) {
 	for i := range tools {
 		for _, block := range tools[i].Value.Get("retry").OneOrAll() {
 			if when := block.Get("when"); when != nil && when.Kind == spec.String {
-				b.compileOrReport(view{fixed: eval.RetryScope()}, when.Text, eval.Condition)
+				b.compile(view{fixed: eval.RetryScope()}, when.Text, eval.Condition)
 			}
 		}
 	}

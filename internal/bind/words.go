@@ -3,7 +3,7 @@
 package bind
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
@@ -17,23 +17,23 @@ var (
 	wordText  = lazyregexp.New(`^\pL[\pL\pN_-]*$`)
 )
 
-// adviseQuotes returns a message about a value that is likely to be meant as a text, and the text
-// as an expression; the message is "" for other values.
-func (b *binder) adviseQuotes(text spec.Text, err *eval.Error) (message, quoted string) {
+// adviseQuotes adds to the error of a value that is likely to be meant as a text how to write a
+// text.
+func (b *binder) adviseQuotes(text spec.Text, d *spec.Diagnostic) {
 	value, src := strings.TrimSpace(text.Value), b.graph.File.Src
-	if err.Suggestion != "" || text.Span.From >= len(src) || strings.IndexByte("|>", src[text.Span.From]) >= 0 || strings.ContainsAny(value, "\"\\\n") {
-		return "", ""
+	if d.Suggestion != "" || text.Span.From >= len(src) || strings.IndexByte("|>", src[text.Span.From]) >= 0 || strings.ContainsAny(value, "\"\\\n") {
+		return
 	}
-	quoted = `"'` + value + `'"`
-	if strings.Contains(value, "'") {
-		quoted = `'"` + strings.ReplaceAll(value, "'", "''") + `"'`
-	}
-	hint := "; a text is written " + quoted
+	message := d.Message
 	switch {
-	case err.Rule == eval.RuleSyntax && proseText().MatchString(value):
-		return fmt.Sprintf("%q is read as an expression%s", value, hint), quoted
-	case strings.HasPrefix(err.Message, "unknown name ") && err.From == 0 && err.To == len(text.Value) && wordText().MatchString(value):
-		return err.Message + hint, quoted
+	case d.Rule == eval.RuleSyntax && proseText().MatchString(value):
+		message = strconv.Quote(value) + " is read as an expression"
+	case !strings.HasPrefix(message, "unknown name ") || d.Span != text.At(0, len(text.Value)) || !wordText().MatchString(value):
+		return
 	}
-	return "", ""
+	d.Suggestion, d.Span = `"'`+value+`'"`, text.Span
+	if strings.Contains(value, "'") {
+		d.Suggestion = `'"` + strings.ReplaceAll(value, "'", "''") + `"'`
+	}
+	d.Message = message + "; a text is written " + d.Suggestion
 }

@@ -3,9 +3,10 @@
 package schema
 
 import (
-	"maps"
 	"math"
 	"slices"
+
+	"github.com/graphrun/graphrun/eval"
 )
 
 // maxDescent bounds how deep into a value numbers are changed; anything deeper
@@ -24,17 +25,21 @@ func (c *checker) normalise(nodes []*node, v any, depth int) (any, bool) {
 		if t == math.Trunc(t) && math.Abs(t) <= maxExact && !wantsFloat(c.applicable(nodes, v)) {
 			return int(t), true
 		}
-	case []any:
+	case []any, map[string]any:
 		if depth < maxDescent {
-			if out, changed := c.normaliseList(c.applicable(nodes, v), t, depth); changed {
-				return out, true
-			}
-		}
-	case map[string]any:
-		if depth < maxDescent {
-			if out, changed := c.normaliseObject(c.applicable(nodes, v), t, depth); changed {
-				return out, true
-			}
+			nodes = c.applicable(nodes, v)
+			_, isList := v.([]any)
+			return eval.MapParts(v, func(index int, name string, part any) (any, bool) {
+				var of []*node
+				for _, n := range nodes {
+					if isList {
+						of = appendNode(of, n.item(index))
+					} else {
+						of = append(of, n.member(name)...)
+					}
+				}
+				return c.normalise(of, part, depth+1)
+			})
 		}
 	}
 	return v, false // boxing it anew would allocate
@@ -54,50 +59,20 @@ func wantsFloat(nodes []*node) bool {
 	return float
 }
 
-func (c *checker) normaliseList(nodes []*node, list []any, depth int) (out []any, changed bool) {
-	for i, v := range list {
-		var of []*node
-		for _, n := range nodes {
-			if sub := n.item(i); sub != nil {
-				of = append(of, sub)
-			}
-		}
-		if w, other := c.normalise(of, v, depth+1); other {
-			if out == nil {
-				out = slices.Clone(list)
-			}
-			out[i] = w
-		}
-	}
-	return out, out != nil
-}
-
-func (c *checker) normaliseObject(nodes []*node, object map[string]any, depth int) (out map[string]any, changed bool) {
-	for name, v := range object { // each entry by itself: the order decides nothing
-		var of []*node
-		for _, n := range nodes {
-			of = append(of, n.member(name)...)
-		}
-		if w, other := c.normalise(of, v, depth+1); other {
-			if out == nil {
-				out = maps.Clone(object)
-			}
-			out[name] = w
-		}
-	}
-	return out, out != nil
-}
-
 // member returns the schemas of a property.
 func (n *node) member(name string) []*node {
-	out := n.matching(name)
-	if sub := n.properties[name]; sub != nil {
-		out = append(out, sub)
-	}
-	if out == nil && n.additional != nil {
-		out = append(out, n.additional)
+	out := appendNode(n.matching(name), n.properties[name])
+	if out == nil {
+		out = appendNode(nil, n.additional)
 	}
 	return out
+}
+
+func appendNode(nodes []*node, n *node) []*node {
+	if n == nil {
+		return nodes
+	}
+	return append(nodes, n)
 }
 
 // applicable widens nodes by the subschemas that apply in place: references, allOf, and the
