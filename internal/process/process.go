@@ -2,6 +2,8 @@
 package process
 
 import (
+	"bytes"
+	"cmp"
 	"crypto/rand"
 	"io"
 	"os"
@@ -63,7 +65,7 @@ func (t *Tail) Write(p []byte) (int, error) {
 func (t *Tail) Bytes() []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return append([]byte(nil), t.buf[max(0, len(t.buf)-t.Keep):]...)
+	return bytes.Clone(t.buf[max(0, len(t.buf)-t.Keep):])
 }
 
 // Environment selects the variables of the caller that a program gets.
@@ -98,18 +100,8 @@ func isUsual(name string) bool {
 // ForProgram returns the variables of a program in a folder. runDir returns the folder of
 // the run; nil means there is none.
 func (e *Environment) ForProgram(dir string, runDir func() (string, error)) ([]string, error) {
-	out := append(e.Entries(), "PWD="+dir)
-	if runDir == nil {
-		return out, nil
-	}
-	folder, err := runDir()
-	return append(out, RunDirVariable+"="+folder), err
-}
-
-// Entries returns the variables as NAME=value, in the caller's order.
-func (e *Environment) Entries() []string {
 	more, _ := e.Pass.([]any)
-	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
+	out := slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		switch {
 		case strings.HasPrefix(name, taskPrefix), name == RunDirVariable:
@@ -119,6 +111,12 @@ func (e *Environment) Entries() []string {
 		}
 		return !isUsual(name) || slices.Contains(e.Withheld, name)
 	})
+	out = append(out, "PWD="+dir)
+	if runDir == nil {
+		return out, nil
+	}
+	folder, err := runDir()
+	return append(out, RunDirVariable+"="+folder), err
 }
 
 // markVariable names the folder of a running program. All its children inherit it, even those
@@ -129,17 +127,14 @@ const markVariable = taskPrefix + "MARK"
 // Before a resume, EndLeft finds remaining processes by their marks and ends them. It is safe
 // for concurrent use.
 type Keeper struct {
-	place string
-
 	mu       sync.Mutex
 	dir      string
-	err      error // the folder can't be made
 	watchdog *watchdog
 }
 
-// NewKeeper returns a keeper whose marks are folders in place, by default a temporary folder.
-// The first mark creates it.
-func NewKeeper(place string) *Keeper { return &Keeper{place: place} }
+// NewKeeper returns a keeper whose marks are folders in dir, by default a temporary folder. The
+// first mark creates it.
+func NewKeeper(dir string) *Keeper { return &Keeper{dir: cmp.Or(dir, TempName())} }
 
 // Close ends the watchdog and all programs that still run.
 func (k *Keeper) Close() error {
@@ -147,9 +142,7 @@ func (k *Keeper) Close() error {
 	defer k.mu.Unlock()
 	k.watchdog.close()
 	k.watchdog = nil
-	if k.dir != "" {
-		_ = os.Remove(k.dir) // fails if another driver has marks there
-	}
+	_ = os.Remove(k.dir) // fails if another driver has marks there
 	return nil
 }
 
@@ -168,23 +161,17 @@ type Mark struct {
 func (k *Keeper) Mark() (*Mark, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.dir == "" && k.err == nil {
-		if k.place == "" {
-			k.dir = TempName()
-			k.err = os.Mkdir(k.dir, 0o700)
-		} else if k.err = os.MkdirAll(k.place, 0o700); k.err == nil {
-			k.dir, k.err = filepath.Abs(k.place)
-		}
-	}
 	if k.watchdog == nil { // before the program starts
 		k.watchdog = newWatchdog()
 	}
 	m := &Mark{keeper: k}
-	if k.err != nil {
-		return m, k.err
+	err := os.MkdirAll(k.dir, 0o700)
+	if err == nil {
+		k.dir, err = filepath.Abs(k.dir)
 	}
-	dir, err := os.MkdirTemp(k.dir, "task-")
-	m.dir = dir
+	if err == nil {
+		m.dir, err = os.MkdirTemp(k.dir, "task-")
+	}
 	return m, err
 }
 

@@ -2,12 +2,13 @@
 package redact
 
 import (
+	"bytes"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"html"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,15 +26,16 @@ const leastEncoded = 8
 
 // Refusal says why a text can't be a secret, or returns "".
 func Refusal(secret string) string {
+	length := "1 character"
 	switch n := utf8.RuneCountInString(secret); {
 	case n == 0:
 		return "is empty"
-	case n == 1:
-		return fmt.Sprintf("has 1 character; at least %d are needed: what is shorter stands in other texts too, and can't be masked in them", Least)
-	case n < Least:
-		return fmt.Sprintf("has %d characters; at least %d are needed: what is shorter stands in other texts too, and can't be masked in them", n, Least)
+	case n >= Least:
+		return ""
+	case n > 1:
+		length = fmt.Sprintf("%d characters", n)
 	}
-	return ""
+	return fmt.Sprintf("has %s; at least %d are needed: what is shorter stands in other texts too, and can't be masked in them", length, Least)
 }
 
 // Word reports whether a text looks like a name. Such secrets are not masked inside object keys.
@@ -75,16 +77,9 @@ var markup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&
 
 // hexForms returns a text in hexadecimal, plain and grouped as in dumps.
 func hexForms(text string) (out []string) {
-	digits := hex.EncodeToString([]byte(text))
-	for _, between := range []string{"", " ", ":"} {
-		var b strings.Builder
-		for i := 0; i < len(digits); i += 2 {
-			if i > 0 {
-				b.WriteString(between)
-			}
-			b.WriteString(digits[i : i+2])
-		}
-		out = append(out, b.String(), strings.ToUpper(b.String()))
+	for _, format := range []string{"%x", "%X", "% x", "% X"} {
+		digits := fmt.Sprintf(format, text)
+		out = append(out, digits, strings.ReplaceAll(digits, " ", ":"))
 	}
 	return out
 }
@@ -102,47 +97,29 @@ func quoted(text string) []string {
 		strings.ReplaceAll(text, "'", "''"), strings.ReplaceAll(text, "'", `'\''`), strings.ReplaceAll(text, "'", `'"'"'`))
 }
 
+const alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
 // percent returns the forms of a text in a URL. Writers differ in the characters that they
 // escape and in the case of digits.
 func percent(text string) []string {
 	whole := url.URL{Path: "/" + text}
 	out := []string{url.QueryEscape(text), url.PathEscape(text), whole.EscapedPath()[1:]}
-	for _, safe := range []string{"-._~", "-._~/", "-._~!'()*"} {
-		out = append(out, escaped(text, func(c byte) bool { return alphanumeric(c) || strings.IndexByte(safe, c) >= 0 }))
+	for _, safe := range []string{"", alphanumeric + "-._~", alphanumeric + "-._~/", alphanumeric + "-._~!'()*"} {
+		var b strings.Builder
+		for _, c := range []byte(text) {
+			if strings.IndexByte(safe, c) >= 0 {
+				b.WriteByte(c)
+			} else {
+				fmt.Fprintf(&b, "%%%02X", c)
+			}
+		}
+		out = append(out, b.String())
 	}
-	out = append(out, escaped(text, func(byte) bool { return false }))
+	escape := regexp.MustCompile(`%[0-9A-F]{2}`)
 	for _, form := range out {
-		out = append(out, lowerEscapes(form))
+		out = append(out, escape.ReplaceAllStringFunc(form, strings.ToLower))
 	}
 	return out
-}
-
-func alphanumeric(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
-}
-
-func escaped(text string, safe func(byte) bool) string {
-	var b strings.Builder
-	for i := range len(text) {
-		if c := text[i]; safe(c) {
-			b.WriteByte(c)
-		} else {
-			fmt.Fprintf(&b, "%%%02X", c)
-		}
-	}
-	return b.String()
-}
-
-// lowerEscapes converts the digits of escapes to lower case.
-func lowerEscapes(text string) string {
-	b := []byte(text)
-	for i := 0; i+2 < len(b); i++ {
-		if b[i] == '%' {
-			copy(b[i+1:i+3], strings.ToLower(string(b[i+1:i+3])))
-			i += 2
-		}
-	}
-	return string(b)
 }
 
 // base64Forms returns a text in base64, alone or inside other text. Three bytes are four
@@ -150,30 +127,22 @@ func lowerEscapes(text string) string {
 func base64Forms(text string) []string {
 	var out []string
 	for before := range 3 {
-		bytes := append(make([]byte, before), text...)
-		from, to := (before*8+5)/6, len(bytes)*8/6
+		padded := append(make([]byte, before), text...)
+		from, to := (before*8+5)/6, len(padded)*8/6
 		if to-from < leastEncoded {
 			continue
 		}
 		for _, encoding := range [...]*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-			out = append(out, encoding.EncodeToString(bytes)[from:to])
+			out = append(out, encoding.EncodeToString(padded)[from:to])
 		}
 	}
 	// Alone, with the line breaks of `base64` and PEM.
 	whole := base64.StdEncoding.EncodeToString([]byte(text))
 	for _, width := range [...]int{64, 76} {
 		if len(whole) > width {
-			out = append(out, broken(whole, width, "\n"), broken(whole, width, "\r\n"))
+			lines := slices.Collect(slices.Chunk([]byte(whole), width))
+			out = append(out, string(bytes.Join(lines, []byte("\n"))), string(bytes.Join(lines, []byte("\r\n"))))
 		}
 	}
 	return out
-}
-
-// broken breaks a text into lines of a width.
-func broken(text string, width int, end string) string {
-	var b strings.Builder
-	for ; len(text) > width; text = text[width:] {
-		b.WriteString(text[:width] + end)
-	}
-	return b.String() + text
 }
