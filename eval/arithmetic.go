@@ -23,14 +23,13 @@ var (
 // of an integer result is beyond most.
 func arithmetic(op string, most float64, ints func(x, y int) int, numbers func(f, g float64) float64) binaryOperation {
 	return func(_ *frame, a, b any) any {
-		f, g := floats(op, a, b)
-		result := numbers(f, g)
 		x, xInt := a.(int)
 		y, yInt := b.(int)
-		switch {
-		case !xInt || !yInt:
-			return checkFloat(result)
-		case math.Abs(result) > most:
+		if !xInt || !yInt {
+			f, g := floats(op, a, b)
+			return checkFloat(numbers(f, g))
+		}
+		if math.Abs(numbers(float64(x), float64(y))) > most {
 			panic(errTooBig)
 		}
 		return ints(x, y)
