@@ -248,8 +248,8 @@ func (s *serving) run(ctx context.Context, listener net.Listener) error {
 
 // serveUntilDone serves requests until ctx ends, then pauses the runs.
 func (s *serving) serveUntilDone(ctx context.Context, listener net.Listener) error {
-	tended, failed := make(chan error, 1), make(chan error, 1)
-	go func() { tended <- s.fleet.Tend(ctx) }()
+	resumed, failed := make(chan error, 1), make(chan error, 1)
+	go func() { resumed <- s.fleet.ResumeRuns(ctx) }()
 	if !s.readOnly {
 		go s.triggers.Run(ctx)
 	}
@@ -258,7 +258,7 @@ func (s *serving) serveUntilDone(ctx context.Context, listener net.Listener) err
 	select {
 	case err := <-failed:
 		return err
-	case err := <-tended: // nil when ctx ends
+	case err := <-resumed: // nil when ctx ends
 		if err != nil {
 			return err
 		}
@@ -349,15 +349,15 @@ func (a *app) mcp(ctx context.Context, f *serveFlags, dir string) error {
 	defer func() { _ = s.flows.Close() }() // it was only read
 	ctx, stop := a.interruptible(ctx)
 	defer stop()
-	tended := make(chan error, 1)
-	go func() { tended <- s.fleet.Tend(ctx) }()
+	resumed := make(chan error, 1)
+	go func() { resumed <- s.fleet.ResumeRuns(ctx) }()
 	err = mcpserver.Serve(ctx, s.tools, io.NopCloser(a.Stdin), noClose{a.Stdout})
 	stop()
 	s.fleet.Stop(stopGrace)
 	if errors.Is(err, context.Canceled) || errors.Is(err, io.EOF) {
 		err = nil
 	}
-	return errors.Join(err, <-tended)
+	return errors.Join(err, <-resumed)
 }
 
 // noClose is a stream that stays open.

@@ -88,34 +88,25 @@ type Drive struct {
 	Result *runner.Result
 	Err    error
 
+	// Before is the number of the last event before the drive.
+	Before int64
+
 	cancel context.CancelCauseFunc
 	began  chan struct{}
 	once   sync.Once
-	before int64
 	ring   ring
 }
-
-// Before is the number of the last event before the drive.
-func (d *Drive) Before() int64 { return d.before }
 
 // Start starts a run of a flow. It returns when the run is stored, or with an error of Flow.Run
 // if nothing runs.
 func (f *Fleet) Start(flow *runner.Flow, opts runner.Options) (*Drive, error) {
-	if opts.RunID == "" {
-		opts.RunID = store.NewRunID(f.cfg.Now())
-	}
-	return f.launch(opts.RunID, func(ctx context.Context, sink runner.Sink) (*runner.Result, error) {
-		opts.Sink = sink
-		return flow.Run(ctx, opts)
-	})
+	return f.launch(&opts, func(ctx context.Context) (*runner.Result, error) { return flow.Run(ctx, opts) })
 }
 
 // Resume continues a run; see Runner.Resume.
 func (f *Fleet) Resume(id string, opts runner.Options) (*Drive, error) {
-	return f.launch(id, func(ctx context.Context, sink runner.Sink) (*runner.Result, error) {
-		opts.Sink = sink
-		return f.cfg.Runner.Resume(ctx, id, opts)
-	})
+	opts.RunID = id
+	return f.launch(&opts, func(ctx context.Context) (*runner.Result, error) { return f.cfg.Runner.Resume(ctx, id, opts) })
 }
 
 // Answer answers questions of a run, and resumes it if it has no driver. It returns nil if
@@ -135,20 +126,18 @@ func (f *Fleet) Answer(ctx context.Context, id string, answers []store.GivenAnsw
 
 // Fork starts a run from the past of another; see Runner.Fork.
 func (f *Fleet) Fork(from string, opts runner.ForkOptions) (*Drive, error) {
-	if opts.RunID == "" {
-		opts.RunID = store.NewRunID(f.cfg.Now())
-	}
-	return f.launch(opts.RunID, func(ctx context.Context, sink runner.Sink) (*runner.Result, error) {
-		opts.Sink = sink
-		return f.cfg.Runner.Fork(ctx, from, opts)
-	})
+	return f.launch(&opts.Options, func(ctx context.Context) (*runner.Result, error) { return f.cfg.Runner.Fork(ctx, from, opts) })
 }
 
 // launch drives a run in a new goroutine and waits until it has started.
-func (f *Fleet) launch(id string, do func(context.Context, runner.Sink) (*runner.Result, error)) (*Drive, error) {
+func (f *Fleet) launch(opts *runner.Options, do func(context.Context) (*runner.Result, error)) (*Drive, error) {
+	if opts.RunID == "" {
+		opts.RunID = store.NewRunID(f.cfg.Now())
+	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	done := make(chan struct{})
-	d := &Drive{ID: id, Done: done, cancel: cancel, began: make(chan struct{})}
+	d := &Drive{ID: opts.RunID, Done: done, cancel: cancel, began: make(chan struct{})}
+	opts.Sink = sink(d.addEvent)
 	known, err := f.admit(d)
 	if err != nil {
 		cancel(nil)
@@ -156,7 +145,7 @@ func (f *Fleet) launch(id string, do func(context.Context, runner.Sink) (*runner
 	}
 	go func() {
 		defer cancel(nil)
-		d.Result, d.Err = do(ctx, sink(d.hear))
+		d.Result, d.Err = do(ctx)
 		f.dismiss(d, known)
 		d.ring.end()
 		close(done)
@@ -252,45 +241,45 @@ func (f *Fleet) Cancel(id string, cause error) bool {
 	return true
 }
 
-// hear adds an event of the run for watchers.
-func (d *Drive) hear(e *runner.Event) error {
+// addEvent adds an event of the run for watchers.
+func (d *Drive) addEvent(e *runner.Event) error {
 	d.once.Do(func() {
-		d.before = e.Seq - 1
+		d.Before = e.Seq - 1
 		close(d.began)
 	})
 	d.ring.add(e)
 	return nil
 }
 
-// tendEvery is the interval of checking runs that nobody drives.
-const tendEvery = time.Second
+// checkInterval is the interval of checking runs that nobody drives.
+const checkInterval = time.Second
 
-// Tend resumes the runs that earlier processes of this home left, and then waiting runs when
+// ResumeRuns resumes the runs that earlier processes of this home left, and then waiting runs when
 // they are due or answered, until ctx ends.
-func (f *Fleet) Tend(ctx context.Context) error {
-	left, err := f.marks.all()
+func (f *Fleet) ResumeRuns(ctx context.Context) error {
+	left, err := f.marks.list()
 	if err != nil {
 		return err
 	}
 	for _, id := range slices.Sorted(maps.Keys(left)) {
-		f.recover(id, left[id])
+		f.resumeMarked(id, left[id])
 	}
-	ticker := time.NewTicker(tendEvery)
+	ticker := time.NewTicker(checkInterval)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
-			if err := f.tend(); err != nil {
+			if err := f.resumeWaiting(); err != nil {
 				f.cfg.Log("checking waiting runs: " + err.Error())
 			}
 		}
 	}
 }
 
-// recover resumes a run that an earlier process left, unless it only waits.
-func (f *Fleet) recover(id, how string) {
+// resumeMarked resumes a run that an earlier process left, unless it only waits.
+func (f *Fleet) resumeMarked(id, how string) {
 	if f.Driven(id) != nil { // it has been started since
 		return
 	}
@@ -326,9 +315,9 @@ func (f *Fleet) resumeLeft(id string) {
 	}
 }
 
-// tend checks all waiting runs once.
-func (f *Fleet) tend() error {
-	own, err := f.marks.all()
+// resumeWaiting resumes the runs that are due or answered.
+func (f *Fleet) resumeWaiting() error {
+	own, err := f.marks.list()
 	if err != nil || len(own) == 0 {
 		return err
 	}
@@ -344,15 +333,15 @@ func (f *Fleet) tend() error {
 			continue
 		}
 		due := !line.Due.IsZero() && !line.Due.After(now)
-		if line.StandsAs() == store.Crashed || due || how == stopped || f.answered(line) {
+		if line.StandsAs() == store.Crashed || due || how == stopped || f.isAnswered(line) {
 			f.resumeLeft(line.ID)
 		}
 	}
 	return nil
 }
 
-// answered reports whether all questions of a paused run have answers.
-func (f *Fleet) answered(line *store.RunSummary) bool {
+// isAnswered reports whether all questions of a paused run have answers.
+func (f *Fleet) isAnswered(line *store.RunSummary) bool {
 	f.mu.Lock()
 	before, known := f.seen[line.ID]
 	f.seen[line.ID] = line.Updated
@@ -429,8 +418,8 @@ func (m *marks) remove(id string) {
 	}
 }
 
-// all returns the runs of this home with their states.
-func (m *marks) all() (map[string]string, error) {
+// list returns the runs of this home with their states.
+func (m *marks) list() (map[string]string, error) {
 	out := map[string]string{}
 	if m.dir == "" {
 		return out, nil

@@ -92,7 +92,7 @@ func (y *yard) tending(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	over := make(chan error, 1)
-	go func() { over <- y.Tend(ctx) }()
+	go func() { over <- y.ResumeRuns(ctx) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-over; err != nil {
@@ -142,7 +142,7 @@ func TestTakenUp(t *testing.T) {
 			if got := fmt.Sprint(result.Path, result.State["seen"]); got != "[first nap last] [first last]" {
 				t.Errorf("the run went %s", got)
 			}
-			if left, err := second.Fleet.marks.all(); err != nil || len(left) != 0 {
+			if left, err := second.Fleet.marks.list(); err != nil || len(left) != 0 {
 				t.Errorf("left: %v %v", left, err)
 			}
 		})

@@ -17,18 +17,18 @@ import (
 const (
 	// beat is the time without events after which Idle is called.
 	beat = 15 * time.Second
-	// gather is the time between two calls of Tell, which get all events in between.
+	// gather is the time between two calls of Receive, which get all events in between.
 	gather = 15 * time.Millisecond
-	// maxTold bounds the bytes of one call of Tell, approximately.
-	maxTold = 256 << 10
+	// maxBatch bounds the bytes of one call of Receive, approximately.
+	maxBatch = 256 << 10
 )
 
 // Watcher receives the events of a run.
 type Watcher struct {
-	// Tell gets each event once, in order. Idle is called after a while without events. An error
-	// ends the watch.
-	Tell func(lines []Line) error
-	Idle func() error
+	// Receive gets each event once, in order. Idle is called after a while without events. An
+	// error ends the watch.
+	Receive func(lines []Line) error
+	Idle    func() error
 	// Beat is the time between calls of Idle, by default 15 seconds.
 	Beat time.Duration
 }
@@ -50,9 +50,9 @@ func (f *Fleet) Watch(ctx context.Context, id string, after int64, w Watcher) er
 	for !t.over && ctx.Err() == nil {
 		var err error
 		if d := f.Driven(id); d != nil {
-			err = t.drive(ctx, d)
+			err = t.followDrive(ctx, d)
 		} else {
-			err = t.follow(ctx)
+			err = t.followJournal(ctx)
 		}
 		if err != nil {
 			return err
@@ -71,19 +71,19 @@ type watch struct {
 	idle  *time.Timer
 }
 
-// tell passes events on.
-func (t *watch) tell(lines []Line) error {
+// passOn gives events to the watcher.
+func (t *watch) passOn(lines []Line) error {
 	if len(lines) == 0 {
 		return nil
 	}
 	last := &lines[len(lines)-1]
 	t.after, t.over = last.Seq, last.End
 	t.idle.Reset(t.w.Beat)
-	return t.w.Tell(lines)
+	return t.w.Receive(lines)
 }
 
-// beat calls Idle if the run still exists.
-func (t *watch) beat() error {
+// callIdle calls Idle if the run still exists.
+func (t *watch) callIdle() error {
 	if _, err := t.fleet.cfg.Store.Run(t.id); err != nil { // it was deleted
 		return err
 	}
@@ -91,18 +91,18 @@ func (t *watch) beat() error {
 	return t.w.Idle()
 }
 
-// drive passes on the events of a drive until its end.
-func (t *watch) drive(ctx context.Context, d *Drive) error {
+// followDrive passes on the events of a drive until its end.
+func (t *watch) followDrive(ctx context.Context, d *Drive) error {
 	for !t.over {
-		lines, from, changed := d.ring.after(t.after)
+		lines, from, changed := d.ring.eventsAfter(t.after)
 		switch {
 		case t.after < from:
-			if _, err := t.read(ctx, from); err != nil {
+			if _, err := t.readJournal(ctx, from); err != nil {
 				return err
 			}
 			t.after = max(t.after, from) // events that are neither in the ring nor in the journal are lost
 		case len(lines) > 0:
-			if err := t.tell(lines); err != nil || t.over {
+			if err := t.passOn(lines); err != nil || t.over {
 				return err
 			}
 			time.Sleep(gather)
@@ -114,7 +114,7 @@ func (t *watch) drive(ctx context.Context, d *Drive) error {
 				return nil
 			case <-changed:
 			case <-t.idle.C:
-				if err := t.beat(); err != nil {
+				if err := t.callIdle(); err != nil {
 					return err
 				}
 			}
@@ -123,8 +123,8 @@ func (t *watch) drive(ctx context.Context, d *Drive) error {
 	return nil
 }
 
-// read passes on the events of the journal up to a number.
-func (t *watch) read(ctx context.Context, to int64) (*runner.Result, error) {
+// readJournal passes on the events of the journal up to a number.
+func (t *watch) readJournal(ctx context.Context, to int64) (*runner.Result, error) {
 	var lines []Line
 	size := 0
 	result, err := t.fleet.cfg.Runner.Replay(t.id, 0, -1, runner.Options{Sink: sink(func(e *runner.Event) error {
@@ -134,24 +134,24 @@ func (t *watch) read(ctx context.Context, to int64) (*runner.Result, error) {
 		case e.Seq > to:
 			return runner.ErrEnough
 		}
-		lines = append(lines, lineOf(e))
-		if size += len(lines[len(lines)-1].JSON); size < maxTold {
+		lines = append(lines, newLine(e))
+		if size += len(lines[len(lines)-1].JSON); size < maxBatch {
 			return nil
 		}
-		told := lines
+		batch := lines
 		lines, size = nil, 0
-		return t.tell(told)
+		return t.passOn(batch)
 	})})
 	if err == nil || errors.Is(err, runner.ErrEnough) {
-		err = t.tell(lines)
+		err = t.passOn(lines)
 	}
 	return result, err
 }
 
-// follow passes on the events of a run that another process drives, until this one does. The
+// followJournal passes on the events of a run that another process drives, until this one does. The
 // journal comes first: it says that a run is paused, which Follow does not.
-func (t *watch) follow(ctx context.Context) error {
-	result, err := t.read(ctx, math.MaxInt64)
+func (t *watch) followJournal(ctx context.Context) error {
+	result, err := t.readJournal(ctx, math.MaxInt64)
 	if err != nil || result.Status != machine.Running && result.Status != machine.Paused {
 		t.over = true
 		return err
@@ -169,7 +169,7 @@ func (t *watch) follow(ctx context.Context) error {
 		ended <- err
 		d.ring.end()
 	}()
-	err = t.drive(ctx, d)
+	err = t.followDrive(ctx, d)
 	isDriven := ctx.Err() != nil
 	cancel()
 	if failed := <-ended; err == nil && !isDriven && !t.over {
@@ -194,7 +194,7 @@ type Line struct {
 	End bool
 }
 
-func lineOf(e *runner.Event) Line {
+func newLine(e *runner.Event) Line {
 	end := e.Type == runner.RunFinished && e.Result != nil && e.Result.Status != machine.Paused
 	return Line{Seq: e.Seq, Type: e.Type, JSON: e.AppendJSON(nil), End: end}
 }
@@ -217,7 +217,7 @@ type ring struct {
 
 // add adds an event.
 func (r *ring) add(e *runner.Event) {
-	line := lineOf(e)
+	line := newLine(e)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.lines == nil {
@@ -255,9 +255,9 @@ func (r *ring) wake() {
 	}
 }
 
-// after returns the events after a number, the number after which the ring has all events, and
+// eventsAfter returns the events after a number, the number after which the ring has all events, and
 // a channel that is closed on more events, or nil at the end.
-func (r *ring) after(seq int64) (lines []Line, from int64, changed <-chan struct{}) {
+func (r *ring) eventsAfter(seq int64) (lines []Line, from int64, changed <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.changed == nil && !r.over {

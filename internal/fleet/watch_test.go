@@ -36,7 +36,7 @@ func TestMany(t *testing.T) {
 	watch := func() {
 		told.Go(func() {
 			last, n, over := int64(0), 0, false
-			err := y.Watch(context.Background(), "r", 0, Watcher{Idle: func() error { return nil }, Tell: func(lines []Line) error {
+			err := y.Watch(context.Background(), "r", 0, Watcher{Idle: func() error { return nil }, Receive: func(lines []Line) error {
 				for i := range lines {
 					if lines[i].Seq <= last {
 						return fmt.Errorf("event %d is told after %d", lines[i].Seq, last)
@@ -83,7 +83,7 @@ func TestWatchOfAPausedRun(t *testing.T) {
 	enough := errors.New("enough")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	err = y.Watch(ctx, "r", 0, Watcher{Idle: func() error { return nil }, Tell: func(lines []Line) error {
+	err = y.Watch(ctx, "r", 0, Watcher{Idle: func() error { return nil }, Receive: func(lines []Line) error {
 		if lines[len(lines)-1].Type == runner.RunFinished {
 			return enough
 		}
@@ -103,7 +103,7 @@ func TestSlow(t *testing.T) {
 		t.Fatal(err)
 	}
 	n, end := int64(0), false
-	err = y.Watch(t.Context(), "r", 0, Watcher{Idle: func() error { return nil }, Tell: func(lines []Line) error {
+	err = y.Watch(t.Context(), "r", 0, Watcher{Idle: func() error { return nil }, Receive: func(lines []Line) error {
 		for i := range lines {
 			if n++; lines[i].Seq != n {
 				return fmt.Errorf("event %d is told as the %dth", lines[i].Seq, n)
@@ -130,7 +130,7 @@ func TestLater(t *testing.T) {
 	<-d.Done
 	for _, after := range []int64{0, 100} {
 		n, end := after, false
-		err = y.Watch(context.Background(), "r", after, Watcher{Idle: func() error { return nil }, Tell: func(lines []Line) error {
+		err = y.Watch(context.Background(), "r", after, Watcher{Idle: func() error { return nil }, Receive: func(lines []Line) error {
 			for i := range lines {
 				if n++; lines[i].Seq != n {
 					return fmt.Errorf("event %d is told as the %dth", lines[i].Seq, n)
@@ -154,7 +154,7 @@ func TestTrim(t *testing.T) {
 			t.Fatalf("%d bytes are kept", r.size)
 		}
 	}
-	lines, from, _ := r.after(r.from)
+	lines, from, _ := r.eventsAfter(r.from)
 	if int64(len(lines)) != 60_000-from || lines[0].Seq != from+1 || from == 0 {
 		t.Errorf("%d lines after %d", len(lines), from)
 	}
@@ -170,7 +170,7 @@ func TestBeat(t *testing.T) {
 	}
 	<-d.Done
 	beats := 0
-	err = y.Watch(t.Context(), "r", 0, Watcher{Beat: time.Millisecond, Tell: func([]Line) error { return nil }, Idle: func() error {
+	err = y.Watch(t.Context(), "r", 0, Watcher{Beat: time.Millisecond, Receive: func([]Line) error { return nil }, Idle: func() error {
 		if beats++; beats == 3 {
 			return y.store.Delete("r")
 		}

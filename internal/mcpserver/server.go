@@ -279,8 +279,8 @@ func (s *server) progress(ctx context.Context, req *mcp.CallToolRequest, d *flee
 	if token == nil {
 		return
 	}
-	_ = s.Fleet.Watch(ctx, d.ID, d.Before(), fleet.Watcher{ // the call continues without progress
-		Tell: func(lines []fleet.Line) error {
+	_ = s.Fleet.Watch(ctx, d.ID, d.Before, fleet.Watcher{ // the call continues without progress
+		Receive: func(lines []fleet.Line) error {
 			for i := range lines {
 				var e struct {
 					Step int    `json:"step"`

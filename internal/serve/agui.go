@@ -71,8 +71,8 @@ func (s *Server) agui(c *call) error {
 	if err := t.snapshot(s.cfg.Runner); err != nil {
 		return t.fail(err)
 	}
-	err = s.cfg.Fleet.Watch(out.ctx, d.ID, d.Before(), fleet.Watcher{
-		Tell: func(lines []fleet.Line) error {
+	err = s.cfg.Fleet.Watch(out.ctx, d.ID, d.Before, fleet.Watcher{
+		Receive: func(lines []fleet.Line) error {
 			over := false
 			for i := 0; i < len(lines) && !over; i++ {
 				var err error

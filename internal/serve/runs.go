@@ -392,7 +392,7 @@ func (s *Server) getRunEvents(c *call, in *eventsIn) error {
 	// A reader that has all events of an ended run is told not to reconnect.
 	out.empty, out.short = http.StatusNoContent, in.Short
 	return ignoreErrors(s.cfg.Fleet.Watch(out.ctx, in.record.ID, after, fleet.Watcher{
-		Tell: out.lines,
+		Receive: out.lines,
 		Idle: out.beat,
 	}))
 }
