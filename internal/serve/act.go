@@ -226,19 +226,11 @@ func (s *Server) summaryOf(id string) (*store.RunSummary, error) {
 	return &lines[0], nil
 }
 
-func (s *Server) pauseRun(_ *call, in *runIn) (inspect.ListedRun, error) {
-	return s.ask(in.record.ID, store.RequestPause)
-}
-
-func (s *Server) cancelRun(_ *call, in *runIn) (inspect.ListedRun, error) {
-	return s.ask(in.record.ID, store.RequestCancel)
-}
-
 // errByAPI cancels runs for requests to the API.
 var errByAPI = errors.New("cancelled by the API")
 
-// ask asks the driver of a run to stop it, or cancels a run without a driver.
-func (s *Server) ask(id string, request store.Request) (inspect.ListedRun, error) {
+// stopRun asks the driver of a run to stop it, or cancels a run without a driver.
+func (s *Server) stopRun(id string, request store.Request) (inspect.ListedRun, error) {
 	var out inspect.ListedRun
 	line, err := s.summaryOf(id)
 	if err != nil {

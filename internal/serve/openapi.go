@@ -123,35 +123,23 @@ func (d *describer) parameter(field reflect.StructField) object {
 }
 
 // special holds schemas of types with their own JSON form.
-func special(t reflect.Type) object {
-	switch t {
-	case reflect.TypeFor[time.Time]():
-		return object{"type": "string", "format": "date-time"}
-	case reflect.TypeFor[json.RawMessage]():
-		return object{}
-	case reflect.TypeFor[view.Milliseconds]():
-		return object{"type": "integer", "minimum": 0, "description": "milliseconds"}
-	case reflect.TypeFor[machine.Quality]():
-		return object{"type": []any{"string", "null"}, "description": "null while a run is paused"}
-	}
-	return nil
+var special = map[reflect.Type]object{
+	reflect.TypeFor[time.Time]():         {"type": "string", "format": "date-time"},
+	reflect.TypeFor[json.RawMessage]():   {},
+	reflect.TypeFor[view.Milliseconds](): {"type": "integer", "minimum": 0, "description": "milliseconds"},
+	reflect.TypeFor[machine.Quality]():   {"type": []any{"string", "null"}, "description": "null while a run is paused"},
 }
 
 // nullable lists fields that are written as null instead of omitted.
-func nullable(t reflect.Type) []string {
-	switch t {
-	case reflect.TypeFor[machine.Failure]():
-		return []string{"node", "attempt", "details"}
-	case reflect.TypeFor[machine.Candidate]():
-		return []string{"when"}
-	}
-	return nil
+var nullable = map[reflect.Type][]string{
+	reflect.TypeFor[machine.Failure]():   {"node", "attempt", "details"},
+	reflect.TypeFor[machine.Candidate](): {"when"},
 }
 
 // schema returns the schema of a type.
 func (d *describer) schema(t reflect.Type) object {
-	if known := special(t); known != nil {
-		return known
+	if known := special[t]; known != nil {
+		return maps.Clone(known)
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -192,7 +180,7 @@ func (d *describer) reference(t reflect.Type) object {
 func (d *describer) structure(t reflect.Type) object {
 	properties, required := object{}, map[string]bool{}
 	d.fields(t, properties, required)
-	for _, name := range nullable(t) {
+	for _, name := range nullable[t] {
 		properties[name] = object{"anyOf": []any{properties[name], object{"type": "null"}}}
 		required[name] = true
 	}
@@ -218,8 +206,8 @@ func (d *describer) fields(t reflect.Type, properties object, required map[strin
 		}
 		schema := d.schema(field.Type)
 		optional := strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero")
-		nullable := field.Type.Kind() == reflect.Pointer || field.Type.Kind() == reflect.Map || field.Type.Kind() == reflect.Slice
-		if nullable && !optional && len(schema) > 0 && special(field.Type) == nil {
+		mayBeNil := slices.Contains([]reflect.Kind{reflect.Pointer, reflect.Map, reflect.Slice}, field.Type.Kind())
+		if mayBeNil && !optional && len(schema) > 0 && special[field.Type] == nil {
 			schema = object{"anyOf": []any{schema, object{"type": "null"}}}
 		}
 		if doc := field.Tag.Get("doc"); doc != "" {

@@ -5,8 +5,6 @@ package serve
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -149,27 +147,22 @@ func (s *Server) listRuns(_ *call, in *listIn) (runList, error) {
 
 // cursor is a position in the list of runs: after a run.
 type cursor struct {
-	Started time.Time `json:"s"`
-	ID      string    `json:"i"`
+	Started time.Time
+	ID      string
 }
 
 // String returns the value that a client sends back.
-func (c cursor) String() string {
-	text, _ := json.Marshal(c) // it can be
-	return base64.RawURLEncoding.EncodeToString(text)
-}
+func (c cursor) String() string { return c.Started.UTC().Format(time.RFC3339Nano) + "_" + c.ID }
 
 func readCursor(text string) (c cursor, err error) {
 	if text == "" {
 		return c, nil
 	}
-	src, err := base64.RawURLEncoding.DecodeString(text)
-	if err == nil {
-		err = json.Unmarshal(src, &c)
-	}
-	if err != nil {
+	started, id, _ := strings.Cut(text, "_")
+	if c.Started, err = time.Parse(time.RFC3339Nano, started); err != nil {
 		return c, badRequest("cursor " + quote(text) + " is invalid")
 	}
+	c.ID = id
 	return c, nil
 }
 
@@ -393,7 +386,7 @@ func (s *Server) getRunEvents(c *call, in *eventsIn) error {
 	out.empty, out.short = http.StatusNoContent, in.Short
 	return ignoreErrors(s.cfg.Fleet.Watch(out.ctx, in.record.ID, after, fleet.Watcher{
 		Receive: out.lines,
-		Idle: out.beat,
+		Idle:    out.beat,
 	}))
 }
 

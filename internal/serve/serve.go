@@ -10,10 +10,12 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/graphrun/graphrun/internal/catalog"
 	"github.com/graphrun/graphrun/internal/fleet"
+	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/page"
 	"github.com/graphrun/graphrun/internal/trigger"
 	"github.com/graphrun/graphrun/runner"
@@ -70,7 +72,8 @@ type Server struct {
 	guard      *guard
 	operations []operation
 	describe   func() []byte
-	answered   counter
+	// answered counts responses by status.
+	answered [600]atomic.Int64
 	// stop ends event streams.
 	stop    context.Context
 	stopAll context.CancelFunc
@@ -106,7 +109,7 @@ func New(cfg Config) *Server {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer := &response{ResponseWriter: w}
 	s.guard.serve(answer, r, s.mux)
-	s.answered.add(answer.status)
+	s.answered[min(answer.status, len(s.answered)-1)].Add(1)
 }
 
 // Close ends open streams, so that the server can stop.
@@ -186,8 +189,12 @@ func (s *Server) api() []operation {
 		does(operation{method: "GET", path: "/runs/{run}/logs", id: "getRunLogs", tag: "runs", summary: "Get the output of programs and models"}, s.getRunLogs),
 		does(operation{method: "GET", path: "/runs/{run}/conversation", id: "getRunConversation", tag: "runs", summary: "Get the messages between nodes, models and tools, of finished tasks"}, s.getRunConversation),
 		does(operation{method: "POST", path: "/runs/{run}/answers", id: "answerRun", tag: "runs", summary: "Answer questions of a run; either all answers are accepted or none"}, s.answerRun),
-		does(operation{method: "POST", path: "/runs/{run}/pause", id: "pauseRun", tag: "runs", summary: "Pause a run before its next nodes", status: http.StatusAccepted}, s.pauseRun),
-		does(operation{method: "POST", path: "/runs/{run}/cancel", id: "cancelRun", tag: "runs", summary: "Cancel a run", status: http.StatusAccepted}, s.cancelRun),
+		does(operation{method: "POST", path: "/runs/{run}/pause", id: "pauseRun", tag: "runs", summary: "Pause a run before its next nodes", status: http.StatusAccepted}, func(_ *call, in *runIn) (inspect.ListedRun, error) {
+			return s.stopRun(in.record.ID, store.RequestPause)
+		}),
+		does(operation{method: "POST", path: "/runs/{run}/cancel", id: "cancelRun", tag: "runs", summary: "Cancel a run", status: http.StatusAccepted}, func(_ *call, in *runIn) (inspect.ListedRun, error) {
+			return s.stopRun(in.record.ID, store.RequestCancel)
+		}),
 		does(operation{method: "POST", path: "/runs/{run}/resume", id: "resumeRun", tag: "runs", summary: "Resume a run that paused, crashed, failed or was cancelled", status: http.StatusAccepted}, s.resumeRun),
 		does(operation{method: "POST", path: "/runs/{run}/fork", id: "forkRun", tag: "runs", summary: "Fork a run: start a new one from one of its steps, with a changed state if wanted", status: http.StatusCreated}, s.forkRun),
 		does(operation{method: "GET", path: "/questions", id: "listQuestions", tag: "runs", summary: "List the open questions of all runs"}, s.listQuestions),

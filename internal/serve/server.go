@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/graphrun/graphrun/internal/fleet"
 	"github.com/graphrun/graphrun/internal/inspect"
@@ -51,31 +50,6 @@ func (s *Server) about(*call, *none) (serverInfo, error) {
 	return serverInfo{s.cfg.Version, s.cfg.Catalog.Dir(), s.cfg.StoreName, s.cfg.ReadOnly, driving}, nil
 }
 
-// counter counts responses by status.
-type counter struct {
-	mu sync.Mutex
-	by map[int]int
-}
-
-func (c *counter) add(status int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.by == nil {
-		c.by = map[int]int{}
-	}
-	c.by[status]++
-}
-
-func (c *counter) lines() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var b strings.Builder
-	for _, status := range sortedKeys(c.by) {
-		fmt.Fprintf(&b, "graphrun_http_requests_total{code=\"%d\"} %d\n", status, c.by[status])
-	}
-	return b.String()
-}
-
 // sortedKeys returns the keys of a map, sorted.
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
@@ -98,7 +72,11 @@ func (s *Server) metrics(c *call, _ *none) error {
 		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n%s %v\n", m.name, m.help, m.name, m.kind, m.name, m.value)
 	}
 	b.WriteString("# HELP graphrun_http_requests_total Requests by response status.\n# TYPE graphrun_http_requests_total counter\n")
-	b.WriteString(s.answered.lines())
+	for status := range s.answered {
+		if n := s.answered[status].Load(); n > 0 {
+			fmt.Fprintf(&b, "graphrun_http_requests_total{code=\"%d\"} %d\n", status, n)
+		}
+	}
 	c.w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	_, err := c.w.Write([]byte(b.String()))
 	return ignoreErrors(err)

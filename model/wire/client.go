@@ -142,7 +142,8 @@ func New(p *Protocol, c Config) (*Client, error) {
 // Chat makes one call. With onText it asks for a stream, and also reads the answer of
 // a server that does not stream.
 func (c *Client) Chat(ctx context.Context, req *model.Request, onText func(chunk string)) (*model.Response, error) {
-	call := &Call{Config: &c.config, Req: req, Messages: model.Paired(req.Messages), Names: NewNames(req.Tools), Streams: onText != nil, onText: onText}
+	messages := model.Paired(req.Messages)
+	call := &Call{Config: &c.config, Req: req, Messages: messages, Names: NewNames(req.Tools, messages), Streams: onText != nil, onText: onText}
 	body, err := c.body(call)
 	if err != nil {
 		return nil, unsent(err)
@@ -182,7 +183,6 @@ func (c *Client) body(call *Call) (map[string]any, error) {
 	if err := c.protocol.Takes.Check(call.Messages); err != nil {
 		return nil, err
 	}
-	call.Names.addCalled(call.Messages)
 	if err := c.protocol.Conversation(call, body); err != nil {
 		return nil, err
 	}

@@ -97,14 +97,20 @@ type Names struct {
 	back map[string]string // by name on the wire
 }
 
-// NewNames names the tools of a request. Legal names stay.
-func NewNames(tools []model.Tool) *Names {
+// NewNames names the tools of a request and those that its conversation has called. Legal
+// names stay. The order of calls makes names independent of later messages.
+func NewNames(tools []model.Tool, messages []model.Message) *Names {
 	n := &Names{out: map[string]string{}, back: map[string]string{}}
 	for _, legal := range []bool{true, false} {
 		for _, t := range tools {
 			if (t.Name == legalName(t.Name)) == legal {
 				n.Wire(t.Name)
 			}
+		}
+	}
+	for i := range messages {
+		for _, call := range messages[i].ToolCalls {
+			n.Wire(call.Name)
 		}
 	}
 	return n
@@ -117,7 +123,7 @@ func (n *Names) Wire(name string) string {
 	}
 	base := legalName(name)
 	wire := base
-	for i := 2; n.taken(wire); i++ {
+	for i := 2; n.isTaken(wire); i++ {
 		suffix := "_" + strconv.Itoa(i)
 		wire = base[:min(len(base), maxName-len(suffix))] + suffix
 	}
@@ -125,19 +131,9 @@ func (n *Names) Wire(name string) string {
 	return wire
 }
 
-func (n *Names) taken(wire string) bool {
+func (n *Names) isTaken(wire string) bool {
 	_, taken := n.back[wire]
 	return taken
-}
-
-// addCalled names the tools that a conversation has called, in order, so that names
-// do not depend on later messages.
-func (n *Names) addCalled(messages []model.Message) {
-	for i := range messages {
-		for j := range messages[i].ToolCalls {
-			n.Wire(messages[i].ToolCalls[j].Name)
-		}
-	}
 }
 
 // Graph returns the graph's name of a tool; unknown names stay.

@@ -82,7 +82,7 @@ func FuzzEvents(f *testing.F) {
 
 func TestNames(t *testing.T) {
 	long := strings.Repeat("x", 70)
-	n := NewNames([]model.Tool{{Name: "a.b"}, {Name: "a_b"}, {Name: "a b"}, {Name: long + "1"}, {Name: long + "2"}, {Name: "é"}, {Name: ""}})
+	n := NewNames([]model.Tool{{Name: "a.b"}, {Name: "a_b"}, {Name: "a b"}, {Name: long + "1"}, {Name: long + "2"}, {Name: "é"}, {Name: ""}}, nil)
 	seen := map[string]bool{}
 	for graph, want := range map[string]string{"a_b": "a_b", "a.b": "a_b_2", "a b": "a_b_3", "é": "_", "": "__2", long + "1": long[:64], long + "2": long[:62] + "_2", "new.one": "new_one"} {
 		wire := n.Wire(graph)
