@@ -53,12 +53,12 @@ bounds are exact.
 Exit codes: 0, 1 when a bound is above one of the --max flags, 2 wrong usage, 3 invalid file.`,
 		Example: `  graphrun bound flow.yaml
   graphrun bound flow.yaml --max-llm-calls 20 --max-usd 0.50`,
-		Args:              oneFlow,
+		Args:              requireFlowArg,
 		ValidArgsFunction: completeFlow,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.bound(cmd, &f, args[0]) },
 	}
 	flags := cmd.Flags()
-	withOutput(cmd)
+	addOutput(cmd)
 	flags.IntVar(&f.maxSteps, "max-steps", 0, "fail if a run can take more steps; 0: no limit")
 	flags.IntVar(&f.maxCalls, "max-llm-calls", 0, "fail if a run can make more model calls; 0: no limit")
 	flags.Float64Var(&f.maxUSD, "max-usd", 0, "fail if a run can cost more US dollars; 0: no limit")
@@ -98,7 +98,7 @@ func (a *app) bound(cmd *cobra.Command, f *boundFlags, path string) error {
 }
 
 func newDiffCommand(a *app) *cobra.Command {
-	return withOutput(&cobra.Command{
+	return addOutput(&cobra.Command{
 		Use:   "diff OLD NEW",
 		Short: "Compare two versions of a graph and find changes that break callers",
 		Long: `diff compares two versions of a graph: inputs, outputs, secrets, questions, nodes, edges,
@@ -111,7 +111,7 @@ is needed; a run may pause for a person where it did not before.
 Exit codes: 0 nothing that breaks callers, 1 something does, 2 wrong usage, 3 a file is invalid.`,
 		Example: `  graphrun diff old.yaml new.yaml
   git show HEAD:flow.yaml | graphrun diff - flow.yaml`,
-		Args:              takes(2, 2, "two graph files"),
+		Args:              requireArgs(2, 2, "two graph files"),
 		ValidArgsFunction: completeFiles,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.diff(cmd, args[0], args[1]) },
 	})
@@ -175,7 +175,7 @@ func describeChanges(others, breaking int) string {
 }
 
 func newToolsCommand(a *app) *cobra.Command {
-	return withOutput(&cobra.Command{
+	return addOutput(&cobra.Command{
 		Use:   "tools FLOW",
 		Short: "List the tools of a flow and of its MCP servers",
 		Long: `tools lists what the nodes of a flow can call: the tools that it declares and those of
@@ -186,7 +186,7 @@ arguments.`,
   graphrun tools flow.yaml -o json`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeFlow,
-		PreRunE:           noSettings,
+		PreRunE:           skipSettings,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.tools(cmd, args[0]) },
 	})
 }
@@ -222,7 +222,7 @@ func (a *app) tools(cmd *cobra.Command, path string) error {
 	list, failed := inspect.ListTools(cmd.Context(), registry, declared, bystander{a})
 	var b strings.Builder
 	for _, t := range list {
-		b.WriteString(toolLine(&t))
+		b.WriteString(formatTool(&t))
 	}
 	if err := a.printIndented(cmd, list, b.String()); err != nil || !failed {
 		return err
@@ -230,7 +230,7 @@ func (a *app) tools(cmd *cobra.Command, path string) error {
 	return silent(exitFailed)
 }
 
-func toolLine(t *inspect.ListedTool) string {
+func formatTool(t *inspect.ListedTool) string {
 	line := t.Name
 	if t.Kind == "resource" || t.Kind == "prompt" {
 		line += "  (" + t.Kind + ")"

@@ -17,7 +17,7 @@ func TestColorOn(t *testing.T) {
 		t.Setenv("NO_COLOR", c.noColor)
 		t.Setenv("TERM", c.term)
 		a := &app{color: newEnum(c.flag, "always", "auto", "never")}
-		if got := a.colorOn(c.terminal); got != c.want {
+		if got := a.usesColor(c.terminal); got != c.want {
 			t.Errorf("%+v: got %v", c, got)
 		}
 	}

@@ -32,8 +32,8 @@ func (of candidates) complete(cmd *cobra.Command, args []string, _ string) ([]st
 	return words, directive
 }
 
-// byPosition completes each argument by candidates of its own.
-func byPosition(at ...candidates) cobra.CompletionFunc {
+// completeByPosition completes each argument by candidates of its own.
+func completeByPosition(at ...candidates) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= len(at) {
 			return nil, noFiles
@@ -42,8 +42,8 @@ func byPosition(at ...candidates) cobra.CompletionFunc {
 	}
 }
 
-// fixed returns the same words anywhere.
-func fixed(words ...string) candidates {
+// fixedCandidates returns the same words anywhere.
+func fixedCandidates(words ...string) candidates {
 	return func(*cobra.Command, []string) []string { return words }
 }
 
@@ -59,7 +59,7 @@ func completeNoFiles(cmd *cobra.Command) {
 	files := []string{"FILE", "FOLDER", "PATH of", "@file", "folder"}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if _, has := cmd.GetFlagCompletionFunc(f.Name); !has && !slices.ContainsFunc(files, func(s string) bool { return strings.Contains(f.Usage, s) }) {
-			completeFlag(cmd, f.Name, fixed())
+			completeFlag(cmd, f.Name, fixedCandidates())
 		}
 	})
 }
@@ -78,8 +78,8 @@ var completeFiles = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 // graphOf returns the graph that a command line names, or nil.
 type graphOf func(cmd *cobra.Command, args []string) *spec.Graph
 
-// flowNamed reads the graph file that the first argument names.
-func flowNamed(_ *cobra.Command, args []string) *spec.Graph {
+// parseNamedFlow reads the graph file that the first argument names.
+func parseNamedFlow(_ *cobra.Command, args []string) *spec.Graph {
 	if len(args) == 0 || args[0] == "-" {
 		return nil
 	}
@@ -91,8 +91,8 @@ func flowNamed(_ *cobra.Command, args []string) *spec.Graph {
 	return g
 }
 
-// findNamed finds the run that the first argument names. It returns nil if it can't be read.
-func (a *app) findNamed(cmd *cobra.Command, args []string) *recorded {
+// findNamedRun finds the run that the first argument names. It returns nil if it can't be read.
+func (a *app) findNamedRun(cmd *cobra.Command, args []string) *recorded {
 	if len(args) == 0 || a.loadSettings(cmd, nil) != nil {
 		return nil
 	}
@@ -103,17 +103,17 @@ func (a *app) findNamed(cmd *cobra.Command, args []string) *recorded {
 	return r
 }
 
-// runNamed returns the graph of the run that the first argument names.
-func (a *app) runNamed(cmd *cobra.Command, args []string) *spec.Graph {
-	if r := a.findNamed(cmd, args); r != nil {
-		return recordedGraph(&r.record)
+// parseNamedRun returns the graph of the run that the first argument names.
+func (a *app) parseNamedRun(cmd *cobra.Command, args []string) *spec.Graph {
+	if r := a.findNamedRun(cmd, args); r != nil {
+		return parseRecordedGraph(&r.record)
 	}
 	return nil
 }
 
-// shownRun returns the run that the first argument names, or nil.
-func (a *app) shownRun(cmd *cobra.Command, args []string) *runner.Result {
-	r := a.findNamed(cmd, args)
+// showNamedRun returns the run that the first argument names, or nil.
+func (a *app) showNamedRun(cmd *cobra.Command, args []string) *runner.Result {
+	r := a.findNamedRun(cmd, args)
 	if r == nil {
 		return nil
 	}
@@ -121,8 +121,8 @@ func (a *app) shownRun(cmd *cobra.Command, args []string) *runner.Result {
 	return result
 }
 
-// nodeNames returns the nodes of a kind ("" for all), each with a suffix.
-func nodeNames(g *spec.Graph, kind, end string) []string {
+// listNodes returns the nodes of a kind ("" for all), each with a suffix.
+func listNodes(g *spec.Graph, kind, end string) []string {
 	var out []string
 	for _, n := range g.Nodes {
 		if kind == "" || n.Kind.Value == kind {
@@ -132,18 +132,18 @@ func nodeNames(g *spec.Graph, kind, end string) []string {
 	return out
 }
 
-// nodesOf returns the nodes of a graph; see nodeNames.
-func nodesOf(of graphOf, kind, end string) candidates {
+// nodeCandidates returns the nodes of a graph; see listNodes.
+func nodeCandidates(of graphOf, kind, end string) candidates {
 	return func(cmd *cobra.Command, args []string) []string {
 		if g := of(cmd, args); g != nil {
-			return nodeNames(g, kind, end)
+			return listNodes(g, kind, end)
 		}
 		return nil
 	}
 }
 
-// keysOf returns the state keys of a graph, for key=value.
-func keysOf(of graphOf) candidates {
+// keyCandidates returns the state keys of a graph, for key=value.
+func keyCandidates(of graphOf) candidates {
 	return func(cmd *cobra.Command, args []string) (out []string) {
 		if g := of(cmd, args); g != nil {
 			for _, key := range g.State {
@@ -159,11 +159,11 @@ func completeFlowNodes(cmd *cobra.Command, args []string, word string) ([]string
 	if len(args) == 0 {
 		return completeFlow(cmd, args, word)
 	}
-	return nodesOf(flowNamed, "", "").complete(cmd, args, word)
+	return nodeCandidates(parseNamedFlow, "", "").complete(cmd, args, word)
 }
 
-// storeToComplete opens the store for completion. It returns nil if it can't be read.
-func (a *app) storeToComplete(cmd *cobra.Command) store.Store {
+// openStoreToComplete opens the store for completion. It returns nil if it can't be read.
+func (a *app) openStoreToComplete(cmd *cobra.Command) store.Store {
 	if a.loadSettings(cmd, nil) != nil {
 		return nil
 	}
@@ -171,10 +171,10 @@ func (a *app) storeToComplete(cmd *cobra.Command) store.Store {
 	return s
 }
 
-// runWords returns a word about each of the latest runs, each once. It skips "".
-func (a *app) runWords(wordOf func(*store.RunSummary) string) candidates {
+// collectFromRuns returns a word about each of the latest runs, each once. It skips "".
+func (a *app) collectFromRuns(wordOf func(*store.RunSummary) string) candidates {
 	return func(cmd *cobra.Command, _ []string) (out []string) {
-		s := a.storeToComplete(cmd)
+		s := a.openStoreToComplete(cmd)
 		if s == nil {
 			return nil
 		}
@@ -188,16 +188,16 @@ func (a *app) runWords(wordOf func(*store.RunSummary) string) candidates {
 	}
 }
 
-// runIDs returns the ids of runs.
-func (a *app) runIDs(cmd *cobra.Command, args []string) []string {
-	return a.runWords(func(r *store.RunSummary) string {
+// listRunIDs returns the ids of runs.
+func (a *app) listRunIDs(cmd *cobra.Command, args []string) []string {
+	return a.collectFromRuns(func(r *store.RunSummary) string {
 		return cobra.CompletionWithDesc(r.ID, r.Graph+", "+string(r.StandsAs()))
 	})(cmd, args)
 }
 
-// stepsOfRun returns the steps of the run that the first argument names, each with its node.
-func (a *app) stepsOfRun(cmd *cobra.Command, args []string) (out []string) {
-	if result := a.shownRun(cmd, args); result != nil {
+// listSteps returns the steps of the run that the first argument names, each with its node.
+func (a *app) listSteps(cmd *cobra.Command, args []string) (out []string) {
+	if result := a.showNamedRun(cmd, args); result != nil {
 		for i, node := range result.Path {
 			out = append(out, cobra.CompletionWithDesc(strconv.Itoa(i+1), node))
 		}
@@ -205,9 +205,9 @@ func (a *app) stepsOfRun(cmd *cobra.Command, args []string) (out []string) {
 	return out
 }
 
-// questionsOfRun returns the open questions of the run that the first argument names.
-func (a *app) questionsOfRun(cmd *cobra.Command, args []string) (out []string) {
-	if result := a.shownRun(cmd, args); result != nil {
+// listQuestions returns the open questions of the run that the first argument names.
+func (a *app) listQuestions(cmd *cobra.Command, args []string) (out []string) {
+	if result := a.showNamedRun(cmd, args); result != nil {
 		for _, p := range result.Pending {
 			out = append(out, cobra.CompletionWithDesc(p.Target()+"=", p.Prompt))
 		}
@@ -215,9 +215,9 @@ func (a *app) questionsOfRun(cmd *cobra.Command, args []string) (out []string) {
 	return out
 }
 
-// sessionIDs returns the ids of sessions.
-func (a *app) sessionIDs(cmd *cobra.Command, _ []string) (out []string) {
-	if s := a.storeToComplete(cmd); s != nil {
+// listSessionIDs returns the ids of sessions.
+func (a *app) listSessionIDs(cmd *cobra.Command, _ []string) (out []string) {
+	if s := a.openStoreToComplete(cmd); s != nil {
 		sessions, _ := s.Sessions() // none on an error
 		for i := range sessions {
 			out = append(out, cobra.CompletionWithDesc(sessions[i].ID, "last run of "+sessions[i].Graph))

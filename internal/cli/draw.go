@@ -40,14 +40,14 @@ var layoutFlags = []string{"rankdir", "no-start-end", "no-destinations", "label"
 func (a *app) addDrawFlags(cmd *cobra.Command, f *drawFlags) {
 	f.rankdir = newEnum("TB", "LR", "TB")
 	flags := cmd.Flags()
-	enumFlag(cmd, flags, &f.rankdir, "rankdir", "", "direction: TB is top to bottom, LR left to right")
+	addEnumFlag(cmd, flags, &f.rankdir, "rankdir", "", "direction: TB is top to bottom, LR left to right")
 	flags.BoolVar(&f.opts.NoStartEnd, "no-start-end", false, "leave out the start and END marks and the arrows to them")
 	flags.BoolVar(&f.opts.NoDestinations, "no-destinations", false, "leave out the arrows to the targets of goto")
 	flags.StringVar(&f.opts.Label, "label", "", "title of the drawing (default: the graph's name)")
 	flags.StringVar(&f.run, "run", "", "RUN to paint on the drawing")
 	flags.StringVar(&f.coverage, "coverage", "", "`FILE` that test --format json wrote: paint the coverage")
-	completeFlag(cmd, "run", a.runIDs)
-	setting(flags, "rankdir", "no-start-end", "no-destinations")
+	completeFlag(cmd, "run", a.listRunIDs)
+	markSettings(flags, "rankdir", "no-start-end", "no-destinations")
 }
 
 // drawn is a flow with its drawing.
@@ -76,10 +76,10 @@ func (a *app) draw(path string, f *drawFlags) (*drawn, error) {
 	}
 	switch {
 	case f.run != "":
-		if out.run, err = a.paintedRun(g, f.run); err != nil {
+		if out.run, err = a.paintRun(g, f.run); err != nil {
 			return nil, err
 		}
-		out.graph, load, opts.Trail = recordedGraph(&out.run.Record), out.run.Record.Load, out.run.Trail
+		out.graph, load, opts.Trail = parseRecordedGraph(&out.run.Record), out.run.Record.Load, out.run.Trail
 	case f.coverage != "":
 		if opts.Trail, err = readCoverage(f.coverage, g); err != nil {
 			return nil, err
@@ -96,11 +96,11 @@ func (f *drawFlags) requireFlow(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 && f.run != "" {
 		return nil
 	}
-	return oneFlow(cmd, args)
+	return requireFlowArg(cmd, args)
 }
 
-// paintedRun finds a run and replays it. With a graph, the run must be one of that graph.
-func (a *app) paintedRun(g *spec.Graph, id string) (*inspect.Painted, error) {
+// paintRun finds a run and replays it. With a graph, the run must be one of that graph.
+func (a *app) paintRun(g *spec.Graph, id string) (*inspect.Painted, error) {
 	r, err := a.openRecorded(id)
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (a *app) paintedRun(g *spec.Graph, id string) (*inspect.Painted, error) {
 		a.note(fmt.Sprintf("%s is not what run %q was started with; drawing the graph as it was", g.File.Name, r.record.ID))
 	}
 	painted, err := inspect.Paint(r.runner, &r.record)
-	return painted, r.unreadable(err)
+	return painted, r.explainReadError(err)
 }
 
 // readCoverage reads the coverage of a graph from the JSON that test printed.
@@ -132,7 +132,7 @@ func readCoverage(path string, g *spec.Graph) (*render.Trail, error) {
 	for _, name := range names {
 		for _, from := range []string{"", filepath.Dir(path)} {
 			if inspect.AbsolutePath(filepath.Join(from, name)) == own || filepath.IsAbs(name) && name == own {
-				return coverageTrail(report.Coverage[name], g), nil
+				return newCoverageTrail(report.Coverage[name], g), nil
 			}
 		}
 	}
@@ -142,8 +142,8 @@ func readCoverage(path string, g *spec.Graph) (*render.Trail, error) {
 	return nil, usagef("--coverage %s: says nothing of %s, it covers %s", path, g.File.Name, strings.Join(names, ", "))
 }
 
-// coverageTrail converts coverage to a trail. Coverage does not know targets of goto.
-func coverageTrail(c *flowtest.Coverage, g *spec.Graph) *render.Trail {
+// newCoverageTrail converts coverage to a trail. Coverage does not know targets of goto.
+func newCoverageTrail(c *flowtest.Coverage, g *spec.Graph) *render.Trail {
 	t := render.NewTrail()
 	t.Coverage = true
 	for _, n := range g.Nodes {
@@ -181,7 +181,7 @@ what no test reaches.`,
 		Args:              f.requireFlow,
 		ValidArgsFunction: completeFlow,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			drawn, err := a.draw(argument(args, ""), &f)
+			drawn, err := a.draw(firstArgument(args, ""), &f)
 			if err != nil {
 				return err
 			}
@@ -192,7 +192,7 @@ what no test reaches.`,
 			return a.print(cmd, dotText{drawn.graph.Name.Value, text.String()}, text.String())
 		},
 	}
-	withOutput(cmd)
+	addOutput(cmd)
 	cmd.Flag("output").Usage = "output format: json is an object that holds the text"
 	a.addDrawFlags(cmd, &f)
 	return cmd
@@ -217,8 +217,8 @@ type drawingFormat struct {
 	write   func(ctx context.Context, w io.Writer, d *drawn, rankdir string) error
 }
 
-// drawingFormats returns the formats of render. A format's name is its file extension.
-func (a *app) drawingFormats() map[string]drawingFormat {
+// listDrawingFormats returns the formats of render. A format's name is its file extension.
+func (a *app) listDrawingFormats() map[string]drawingFormat {
 	return map[string]drawingFormat{
 		"dot": {picture: true, write: writeDOT},
 		"mermaid": {picture: true, write: func(_ context.Context, w io.Writer, d *drawn, rankdir string) error {
@@ -263,23 +263,23 @@ Exit codes: 0, 2 wrong usage or no Graphviz, 3 invalid file.`,
 		Args:              f.requireFlow,
 		ValidArgsFunction: completeFlow,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.render(cmd, &f, argument(args, ""))
+			return a.render(cmd, &f, firstArgument(args, ""))
 		},
 	}
 	flags := cmd.Flags()
-	enumFlag(cmd, flags, &f.format, "format", "", "format of the drawing")
-	enumFlag(cmd, flags, &f.format, "output", "o", "the same as --format")
+	addEnumFlag(cmd, flags, &f.format, "format", "", "format of the drawing")
+	addEnumFlag(cmd, flags, &f.format, "output", "o", "the same as --format")
 	flags.StringVarP(&f.file, "output-file", "O", "", "`FILE` to write; default and -: stdout")
 	a.addDrawFlags(cmd, &f.drawFlags)
 	return cmd
 }
 
 func (a *app) render(cmd *cobra.Command, f *renderFlags, path string) error {
-	name, err := f.formatName()
+	name, err := f.chooseFormat()
 	if err != nil {
 		return err
 	}
-	form := a.drawingFormats()[name]
+	form := a.listDrawingFormats()[name]
 	if !form.picture {
 		for _, flag := range layoutFlags {
 			if cmd.Flags().Changed(flag) {
@@ -291,7 +291,7 @@ func (a *app) render(cmd *cobra.Command, f *renderFlags, path string) error {
 	if form.binary && toStdout && a.StdoutTerminal {
 		base := f.run
 		if path != "" {
-			base = withoutExt(filepath.Base(path))
+			base = trimExt(filepath.Base(path))
 		}
 		return usagef("%s is not for a terminal; name a file: -O %s.%s", name, base, name)
 	}
@@ -311,8 +311,8 @@ func (a *app) render(cmd *cobra.Command, f *renderFlags, path string) error {
 	return err
 }
 
-// formatName returns the format that the flags or the file name choose.
-func (f *renderFlags) formatName() (string, error) {
+// chooseFormat returns the format that the flags or the file name choose.
+func (f *renderFlags) chooseFormat() (string, error) {
 	if f.format.value != "" {
 		return f.format.value, nil
 	}

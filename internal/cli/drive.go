@@ -69,18 +69,18 @@ func addDriveFlags(cmd *cobra.Command, f *driveFlags, of graphOf) {
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "hide the steps: print only the output, and on stderr how the run ended unless\nit completed")
 	flags.BoolVar(&f.strict, "strict", false, "exit 1 when the run completed but degraded")
 	flags.BoolVar(&f.history, "history", false, "add every node execution to the JSON result")
-	enumFlag(cmd, flags, &f.output, "output", "o", "output format: json is one object at the end,\njsonl one event per line as they happen")
+	addEnumFlag(cmd, flags, &f.output, "output", "o", "output format: json is one object at the end,\njsonl one event per line as they happen")
 	flags.StringVar(&f.trace, "trace", "", "FILE to write every event to, as JSON lines")
-	enumListFlag(cmd, &f.stream, streamNames(), "stream", "events that jsonl prints besides run_*: "+strings.Join(streamNames(), ", ")+"\n(default: all)")
-	completeFlag(cmd, "pause-before", nodesOf(of, "", ""))
-	completeFlag(cmd, "pause-after", nodesOf(of, "", ""))
-	completeFlag(cmd, "answer", nodesOf(of, "human", "="))
-	setting(flags, "max-steps", "timeout", "max-concurrency", "max-state-bytes", "no-input", "strict", "history", "output", "stream")
+	addEnumListFlag(cmd, &f.stream, listStreams(), "stream", "events that jsonl prints besides run_*: "+strings.Join(listStreams(), ", ")+"\n(default: all)")
+	completeFlag(cmd, "pause-before", nodeCandidates(of, "", ""))
+	completeFlag(cmd, "pause-after", nodeCandidates(of, "", ""))
+	completeFlag(cmd, "answer", nodeCandidates(of, "human", "="))
+	markSettings(flags, "max-steps", "timeout", "max-concurrency", "max-state-bytes", "no-input", "strict", "history", "output", "stream")
 }
 
 func addParkFlag(cmd *cobra.Command, f *driveFlags) {
 	cmd.Flags().DurationVar(&f.park, "park", 0, "end the process with exit code 10 if the run only waits for longer than this;\ngraphrun resume --due continues it when its time has come")
-	setting(cmd.Flags(), "park")
+	markSettings(cmd.Flags(), "park")
 }
 
 // check refuses values that are out of range.
@@ -140,7 +140,7 @@ func (a *app) newSession(kept store.Store, g *spec.Graph, f *driveFlags) (s *ses
 
 // newRunner makes a runner with graphrun's node kinds.
 func (a *app) newRunner(kept store.Store, opts node.Options) (*runner.Runner, error) {
-	told, err := a.telemetry()
+	told, err := a.openTelemetry()
 	if err != nil {
 		return nil, err
 	}
@@ -154,8 +154,8 @@ func (a *app) newRunner(kept store.Store, opts node.Options) (*runner.Runner, er
 	})
 }
 
-// telemetry returns the exporter to OpenTelemetry, or nil. Main closes it.
-func (a *app) telemetry() (*telemetry.Telemetry, error) {
+// openTelemetry returns the exporter to OpenTelemetry, or nil. Main closes it.
+func (a *app) openTelemetry() (*telemetry.Telemetry, error) {
 	if a.told == nil {
 		told, err := telemetry.FromEnv(readBuildVersion().Version, a.note)
 		if err != nil {
@@ -180,8 +180,8 @@ type interrupted struct{ signal os.Signal }
 
 func (e *interrupted) Error() string { return "cancelled by " + e.signal.String() }
 
-// signals delivers interrupts until stop is called.
-func (a *app) signals() (c <-chan os.Signal, stop func()) {
+// watchSignals delivers interrupts until stop is called.
+func (a *app) watchSignals() (c <-chan os.Signal, stop func()) {
 	if a.Notify == nil {
 		return nil, func() {}
 	}
@@ -189,10 +189,10 @@ func (a *app) signals() (c <-chan os.Signal, stop func()) {
 	return both, a.Notify(both)
 }
 
-// interruptible returns a context that the first interrupt cancels.
-func (a *app) interruptible(ctx context.Context) (_ context.Context, stop func()) {
+// cancelOnInterrupt returns a context that ends with the first interrupt.
+func (a *app) cancelOnInterrupt(ctx context.Context) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	signals, stopSignals := a.signals()
+	signals, stopSignals := a.watchSignals()
 	go func() {
 		select {
 		case <-signals:
@@ -206,20 +206,20 @@ func (a *app) interruptible(ctx context.Context) (_ context.Context, stop func()
 	}
 }
 
-// interruptedAs maps a cancelled context to the exit code of an interrupt.
-func interruptedAs(err error) error {
+// mapInterrupt maps a cancelled context to the exit code of an interrupt.
+func mapInterrupt(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return silent(exitCancelled)
 	}
 	return err
 }
 
-// untilInterrupted calls do. The first interrupt calls stopping and cancels the context of do; the
+// runUntilInterrupted calls do. The first interrupt calls stopping and cancels the context of do; the
 // second closes kill, and the call returns within killTime.
-func untilInterrupted[T any](ctx context.Context, a *app, stopping func(), kill chan struct{}, do func(context.Context) T) (result T, err error) {
+func runUntilInterrupted[T any](ctx context.Context, a *app, stopping func(), kill chan struct{}, do func(context.Context) T) (result T, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	signals, stop := a.signals()
+	signals, stop := a.watchSignals()
 	defer stop()
 	done := make(chan T, 1)
 	go func() { done <- do(ctx) }()
@@ -254,7 +254,7 @@ func (s *session) drive(
 	if s.out.view != nil || len(s.out.writers) > 0 {
 		opts.Sink = s.out
 	}
-	opts.Warn = s.out.warn()
+	opts.Warn = s.out.newWarner()
 	if s.out.view != nil {
 		opts.Heard = s.out.view.Listener()
 	}
@@ -265,7 +265,7 @@ func (s *session) drive(
 		result *runner.Result
 		err    error
 	}
-	o, err := untilInterrupted(ctx, a, func() { s.out.note(cancelling) }, s.kill, func(ctx context.Context) (o outcome) {
+	o, err := runUntilInterrupted(ctx, a, func() { s.out.note(cancelling) }, s.kill, func(ctx context.Context) (o outcome) {
 		o.result, o.err = do(ctx)
 		return o
 	})
@@ -284,7 +284,7 @@ func (s *session) finish(result *runner.Result, err error) error {
 		}
 		return err
 	}
-	if err := s.out.result(result); err != nil {
+	if err := s.out.printResult(result); err != nil {
 		return err
 	}
 	if closeErr != nil {
@@ -293,10 +293,10 @@ func (s *session) finish(result *runner.Result, err error) error {
 	return silent(result.ExitCode(s.flags.strict))
 }
 
-// next returns the last line of a run: the commands that may follow, or "".
-func (a *app) next(r *runner.Result) string {
-	if a.storePath() != "" || a.onCluster() {
-		return runview.SuggestNext(r, a.storeHint())
+// suggestNext returns the last line of a run: the commands that may follow, or "".
+func (a *app) suggestNext(r *runner.Result) string {
+	if a.storePath() != "" || a.usesCluster() {
+		return runview.SuggestNext(r, a.formatStoreFlag())
 	}
 	if r.Status == machine.Paused {
 		return "the run is lost with this process: it was kept in memory"
@@ -304,9 +304,9 @@ func (a *app) next(r *runner.Result) string {
 	return ""
 }
 
-// storeHint returns the flag that other commands need to find the run, or "".
-func (a *app) storeHint() string {
-	if a.onCluster() {
+// formatStoreFlag returns the flag that other commands need to find the run, or "".
+func (a *app) formatStoreFlag() string {
+	if a.usesCluster() {
 		return " --engine " + engineTemporal
 	}
 	if a.store.path == "" {
@@ -328,17 +328,17 @@ type runOutput struct {
 }
 
 func (a *app) newRunOutput(g *spec.Graph, f *driveFlags) (*runOutput, error) {
-	o := &runOutput{app: a, format: f.output.value, stream: f.stream.values, colors: terminal.NewColors(a.colorOn(a.StderrTerminal))}
+	o := &runOutput{app: a, format: f.output.value, stream: f.stream.values, colors: terminal.NewColors(a.usesColor(a.StderrTerminal))}
 	if f.trace != "" {
 		file, err := os.OpenFile(f.trace, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 		if err != nil {
 			return nil, usagef("--trace: %w", err)
 		}
 		o.trace = file
-		o.writers = append(o.writers, runner.NewJSONSink(o.buffered(file)))
+		o.writers = append(o.writers, runner.NewJSONSink(o.bufferLines(file)))
 	}
 	if o.format == "jsonl" {
-		o.writers = append(o.writers, filtered(runner.NewJSONSink(o.buffered(a.Stdout)), streamFilter(f.stream.values)))
+		o.writers = append(o.writers, filterEvents(runner.NewJSONSink(o.bufferLines(a.Stdout)), newStreamFilter(f.stream.values)))
 	}
 	tracer := runview.NewTracer(g, o.colors)
 	switch {
@@ -352,16 +352,16 @@ func (a *app) newRunOutput(g *spec.Graph, f *driveFlags) (*runOutput, error) {
 	return o, nil
 }
 
-// buffered returns a writer to w that close flushes.
-func (o *runOutput) buffered(w io.Writer) io.Writer {
+// bufferLines returns a writer to w that close flushes.
+func (o *runOutput) bufferLines(w io.Writer) io.Writer {
 	lines := newLineWriter(w)
 	o.lines = append(o.lines, lines)
 	return lines
 }
 
-// warn returns a function that prints warnings, or nil if the shown events include them.
-func (o *runOutput) warn() func(node, message string) {
-	if o.view != nil || o.shown(runner.NodeEvent) {
+// newWarner returns a function that prints warnings, or nil if the shown events include them.
+func (o *runOutput) newWarner() func(node, message string) {
+	if o.view != nil || o.isShown(runner.NodeEvent) {
 		return nil
 	}
 	return func(node, message string) {
@@ -385,9 +385,9 @@ func (o *runOutput) Event(e *runner.Event) error {
 	return nil
 }
 
-// shown reports whether events of a type go to stdout.
-func (o *runOutput) shown(t runner.EventType) bool {
-	keep := streamFilter(o.stream)
+// isShown reports whether events of a type go to stdout.
+func (o *runOutput) isShown(t runner.EventType) bool {
+	keep := newStreamFilter(o.stream)
 	return o.format == "jsonl" && (keep == nil || keep(t))
 }
 
@@ -422,8 +422,8 @@ func (o *runOutput) close() error {
 	return failed
 }
 
-// result prints the output on stdout and a summary on stderr.
-func (o *runOutput) result(r *runner.Result) error {
+// printResult prints the output on stdout and a summary on stderr.
+func (o *runOutput) printResult(r *runner.Result) error {
 	a := o.app
 	if o.view != nil {
 		columns := 0 // unlimited in a log
@@ -432,16 +432,16 @@ func (o *runOutput) result(r *runner.Result) error {
 		}
 		shown := *r
 		if o.format == "text" {
-			shown.State = stateWithoutOutput(r)
+			shown.State = dropOutput(r)
 		}
-		for _, line := range a.summaryLines(&shown, o.colors) {
+		for _, line := range a.formatSummary(&shown, o.colors) {
 			for _, part := range terminal.Wrap(line, columns, 4) {
 				fmt.Fprintln(a.Stderr, part)
 			}
 		}
 	} else if r.Status != machine.Completed {
 		a.note(runview.FormatHeadline(r))
-		if next := a.next(r); next != "" {
+		if next := a.suggestNext(r); next != "" {
 			fmt.Fprintf(a.Stderr, "  %s\n", next)
 		}
 	}
@@ -449,13 +449,13 @@ func (o *runOutput) result(r *runner.Result) error {
 	case "json":
 		return writeJSON(a.Stdout, r, a.StdoutTerminal)
 	case "text":
-		return o.value(r.Output)
+		return o.printOutput(r.Output)
 	}
 	return nil
 }
 
-// stateWithoutOutput returns the state without the values that are printed as the output.
-func stateWithoutOutput(r *runner.Result) map[string]any {
+// dropOutput returns the state without the values that are printed as the output.
+func dropOutput(r *runner.Result) map[string]any {
 	object, isObject := r.Output.(map[string]any)
 	out := map[string]any{}
 	for key, value := range r.State {
@@ -470,17 +470,17 @@ func stateWithoutOutput(r *runner.Result) map[string]any {
 	return out
 }
 
-// summaryLines describes the end of a run and the commands that may follow.
-func (a *app) summaryLines(r *runner.Result, c terminal.Colors) []string {
+// formatSummary describes the end of a run and the commands that may follow.
+func (a *app) formatSummary(r *runner.Result, c terminal.Colors) []string {
 	lines := runview.Summarize(r, c)
-	if next := a.next(r); next != "" {
+	if next := a.suggestNext(r); next != "" {
 		lines = append(lines, "  "+next)
 	}
 	return lines
 }
 
-// value prints the output of a run: text unchanged, other values as JSON, null not at all.
-func (o *runOutput) value(v any) error {
+// printOutput prints the output of a run: text unchanged, other values as JSON, null not at all.
+func (o *runOutput) printOutput(v any) error {
 	switch v := v.(type) {
 	case nil:
 		return nil
@@ -500,8 +500,8 @@ type sinkFunc func(e *runner.Event) error
 // Event calls the function.
 func (f sinkFunc) Event(e *runner.Event) error { return f(e) }
 
-// filtered passes on events that keep selects, or all if it is nil.
-func filtered(next runner.Sink, keep func(runner.EventType) bool) runner.Sink {
+// filterEvents passes on events that keep selects, or all if it is nil.
+func filterEvents(next runner.Sink, keep func(runner.EventType) bool) runner.Sink {
 	return sinkFunc(func(e *runner.Event) error {
 		if keep != nil && !keep(e.Type) {
 			return nil
@@ -521,11 +521,11 @@ var eventGroups = map[string][]string{
 	"updates":     {string(runner.StateUpdated), string(runner.EdgesResolved)},
 }
 
-// streamNames returns the event groups, sorted.
-func streamNames() []string { return slices.Sorted(maps.Keys(eventGroups)) }
+// listStreams returns the event groups, sorted.
+func listStreams() []string { return slices.Sorted(maps.Keys(eventGroups)) }
 
-// streamFilter returns a filter for events of some groups; without groups it selects all.
-func streamFilter(groups []string) func(runner.EventType) bool {
+// newStreamFilter returns a filter for events of some groups; without groups it selects all.
+func newStreamFilter(groups []string) func(runner.EventType) bool {
 	if len(groups) == 0 {
 		return nil
 	}

@@ -81,8 +81,8 @@ func (a *app) addEngineFlags(root *cobra.Command) {
 	}
 	a.engine.name = newEnum(usual, "local", engineTemporal)
 	flags := root.PersistentFlags()
-	enumFlag(root, flags, &a.engine.name, "engine", "", "what drives runs: local (this process) or temporal (workers of a Temporal cluster,\nsee graphrun worker)")
-	setting(flags, "engine")
+	addEnumFlag(root, flags, &a.engine.name, "engine", "", "what drives runs: local (this process) or temporal (workers of a Temporal cluster,\nsee graphrun worker)")
+	markSettings(flags, "engine")
 	s := &a.engine.settings
 	for _, f := range []struct {
 		to          *string
@@ -103,17 +103,17 @@ func (a *app) addEngineFlags(root *cobra.Command) {
 	flags.BoolVar(&s.TLS, "temporal-tls", false, "use TLS")
 	flags.VisitAll(func(f *pflag.Flag) {
 		if strings.HasPrefix(f.Name, "temporal-") { // hidden: docs/temporal.md lists them
-			setting(flags, f.Name)
+			markSettings(flags, f.Name)
 			f.Hidden = true
 		}
 	})
 }
 
-// onCluster reports whether a cluster drives the runs.
-func (a *app) onCluster() bool { return a.engine.name.value == engineTemporal }
+// usesCluster reports whether a cluster drives the runs.
+func (a *app) usesCluster() bool { return a.engine.name.value == engineTemporal }
 
-// cluster opens the store of the cluster's runs.
-func (a *app) cluster(ctx context.Context) (ClusterStore, error) {
+// openCluster opens the store of the cluster's runs.
+func (a *app) openCluster(ctx context.Context) (ClusterStore, error) {
 	if a.engine.store != nil {
 		return a.engine.store, nil
 	}
@@ -149,7 +149,7 @@ func (a *app) runChild(path string) error {
 	if err := child.Start(); err != nil {
 		return err
 	}
-	signals, stop := a.signals()
+	signals, stop := a.watchSignals()
 	defer stop()
 	done := make(chan error, 1)
 	go func() { done <- child.Wait() }()
@@ -199,7 +199,7 @@ itself or in PATH.`,
 				return err
 			}
 			o.Ready = func(queue string) { a.note("worker takes tasks of queue " + queue) }
-			ctx, stop := a.interruptible(cmd.Context())
+			ctx, stop := a.cancelOnInterrupt(cmd.Context())
 			defer stop()
 			return engine.Work(ctx, o)
 		},

@@ -47,10 +47,10 @@ func checkAllowed(word string, allowed []string) error {
 	return fmt.Errorf("%q is not allowed%s (allowed: %s)", word, suggest.DidYouMean(word, allowed), strings.Join(allowed, ", "))
 }
 
-// enumFlag adds an enum flag and the completion of its words.
-func enumFlag(cmd *cobra.Command, flags *pflag.FlagSet, e *enum, name, short, help string) {
+// addEnumFlag adds an enum flag and the completion of its words.
+func addEnumFlag(cmd *cobra.Command, flags *pflag.FlagSet, e *enum, name, short, help string) {
 	flags.VarP(e, name, short, help)
-	completeFlag(cmd, name, fixed(e.allowed...))
+	completeFlag(cmd, name, fixedCandidates(e.allowed...))
 }
 
 // enumList is a flag value of comma-separated words from a list.
@@ -77,11 +77,11 @@ func (e *enumList) Set(s string) error {
 // Type returns the name that help shows.
 func (e *enumList) Type() string { return "list" }
 
-// enumListFlag adds an enumList flag and the completion of its words.
-func enumListFlag(cmd *cobra.Command, e *enumList, allowed []string, name, help string) {
+// addEnumListFlag adds an enumList flag and the completion of its words.
+func addEnumListFlag(cmd *cobra.Command, e *enumList, allowed []string, name, help string) {
 	e.allowed = allowed
 	cmd.Flags().Var(e, name, help)
-	completeFlag(cmd, name, fixed(allowed...))
+	completeFlag(cmd, name, fixedCandidates(allowed...))
 }
 
 // age is a duration that may be given in days.
@@ -107,8 +107,8 @@ func (d *age) Set(s string) error {
 // Type returns the name that help shows.
 func (d *age) Type() string { return "duration" }
 
-// withOutput adds -o. The first format is the default; without formats it offers text and json.
-func withOutput(cmd *cobra.Command, formats ...string) *cobra.Command {
+// addOutput adds -o. The first format is the default; without formats it offers text and json.
+func addOutput(cmd *cobra.Command, formats ...string) *cobra.Command {
 	help := "output format"
 	switch len(formats) {
 	case 0:
@@ -117,16 +117,16 @@ func withOutput(cmd *cobra.Command, formats ...string) *cobra.Command {
 		help += "; there is only one"
 	}
 	e := newEnum(formats[0], slices.Sorted(slices.Values(formats))...)
-	enumFlag(cmd, cmd.Flags(), &e, "output", "o", help)
+	addEnumFlag(cmd, cmd.Flags(), &e, "output", "o", help)
 	return cmd
 }
 
-// formatOf returns the value of -o.
-func formatOf(cmd *cobra.Command) string { return cmd.Flag("output").Value.String() }
+// outputFormat returns the value of -o.
+func outputFormat(cmd *cobra.Command) string { return cmd.Flag("output").Value.String() }
 
 // print prints a result as JSON with -o json, and as text otherwise.
 func (a *app) print(cmd *cobra.Command, v any, text string) error {
-	if formatOf(cmd) == "json" {
+	if outputFormat(cmd) == "json" {
 		return writeJSON(a.Stdout, v, a.StdoutTerminal)
 	}
 	_, err := io.WriteString(a.Stdout, text)
@@ -135,7 +135,7 @@ func (a *app) print(cmd *cobra.Command, v any, text string) error {
 
 // printIndented is print with JSON that is always indented.
 func (a *app) printIndented(cmd *cobra.Command, v any, text string) error {
-	if formatOf(cmd) == "json" {
+	if outputFormat(cmd) == "json" {
 		return writeJSON(a.Stdout, v, true)
 	}
 	return a.print(cmd, v, text)
@@ -143,7 +143,7 @@ func (a *app) printIndented(cmd *cobra.Command, v any, text string) error {
 
 // remark prints a line on stderr, except with -o json.
 func (a *app) remark(cmd *cobra.Command, line string) {
-	if formatOf(cmd) != "json" {
+	if outputFormat(cmd) != "json" {
 		fmt.Fprintln(a.Stderr, line)
 	}
 }
@@ -187,9 +187,9 @@ func writeJSON(w io.Writer, v any, indent bool) error {
 	return enc.Encode(v)
 }
 
-// takes returns a check of the number of arguments. A negative most means any number; what
+// requireArgs returns a check of the number of arguments. A negative most means any number; what
 // names the arguments in the message.
-func takes(least, most int, what string) cobra.PositionalArgs {
+func requireArgs(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) >= least && (most < 0 || len(args) <= most) {
 			return nil
@@ -198,33 +198,33 @@ func takes(least, most int, what string) cobra.PositionalArgs {
 	}
 }
 
-// argument returns the first argument, or absent without one.
-func argument(args []string, absent string) string {
+// firstArgument returns the first argument, or absent without one.
+func firstArgument(args []string, absent string) string {
 	if len(args) == 0 {
 		return absent
 	}
 	return args[0]
 }
 
-// oneFlow requires exactly one argument, the path of a graph file.
-func oneFlow(cmd *cobra.Command, args []string) error {
+// requireFlowArg requires exactly one argument, the path of a graph file.
+func requireFlowArg(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return usagef("%q needs the path of a graph file; see %s --help", cmd.CommandPath(), cmd.CommandPath())
 	}
-	return takes(1, 1, "one graph file")(cmd, args)
+	return requireArgs(1, 1, "one graph file")(cmd, args)
 }
 
-// oneRun requires exactly one argument, the id of a run.
-func oneRun(cmd *cobra.Command, args []string) error {
-	return takes(1, 1, "the id of one run (last is the latest one, graphrun runs list shows all)")(cmd, args)
+// requireRunArg requires exactly one argument, the id of a run.
+func requireRunArg(cmd *cobra.Command, args []string) error {
+	return requireArgs(1, 1, "the id of one run (last is the latest one, graphrun runs list shows all)")(cmd, args)
 }
 
-// noArgs refuses arguments and suggests commands.
-func noArgs(cmd *cobra.Command, args []string) error {
+// rejectArgs refuses arguments and suggests commands.
+func rejectArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	names := subcommands(cmd)
+	names := listSubcommands(cmd)
 	if len(names) == 0 {
 		return usagef("%q takes no argument, got %q", cmd.CommandPath(), args[0])
 	}
@@ -241,8 +241,8 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return usagef("unknown command %q%s (commands: %s)", args[0], of, strings.Join(names, ", "))
 }
 
-// subcommands returns the names of the subcommands of a command, in order.
-func subcommands(cmd *cobra.Command) []string {
+// listSubcommands returns the names of the subcommands of a command, in order.
+func listSubcommands(cmd *cobra.Command) []string {
 	var names []string
 	for _, c := range cmd.Commands() {
 		if c.IsAvailableCommand() || c.Name() == "help" {
@@ -254,7 +254,7 @@ func subcommands(cmd *cobra.Command) []string {
 
 // suggestCommand returns the command that the user may have meant, or "".
 func suggestCommand(cmd *cobra.Command, word string) string {
-	if near := suggest.Closest(word, subcommands(cmd)); near != "" {
+	if near := suggest.Closest(word, listSubcommands(cmd)); near != "" {
 		return near
 	}
 	if _, err := os.Stat(word); err == nil && !cmd.HasParent() {
@@ -278,24 +278,24 @@ var synonyms = map[string]string{
 	"cancel": "runs cancel", "stop": "runs cancel", "pending": "runs pending", "approve": "answer", "plan": "bound",
 }
 
-// helpOf shows the help of a command. For an unknown subcommand it reports an error; cobra
+// showHelp shows the help of a command. For an unknown subcommand it reports an error; cobra
 // would silently show the parent's help.
-func (a *app) helpOf(cmd *cobra.Command, show func(*cobra.Command, []string)) {
-	if args := cmd.Flags().Args(); len(args) > 0 && len(subcommands(cmd)) > 0 {
-		a.misused = noArgs(cmd, args)
+func (a *app) showHelp(cmd *cobra.Command, show func(*cobra.Command, []string)) {
+	if args := cmd.Flags().Args(); len(args) > 0 && len(listSubcommands(cmd)) > 0 {
+		a.misused = rejectArgs(cmd, args)
 		return
 	}
 	show(cmd, nil)
 }
 
-// flagError rewrites an error of pflag as a message with a suggestion.
-func flagError(cmd *cobra.Command, err error) error {
+// describeFlagError rewrites an error of pflag as a message with a suggestion.
+func describeFlagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var lonely *pflag.ValueRequiredError
 	var bad *pflag.InvalidValueError
 	switch {
 	case errors.As(err, &unknown):
-		return unknownFlag(cmd, unknown)
+		return describeUnknownFlag(cmd, unknown)
 	case errors.As(err, &lonely):
 		f := lonely.GetFlag()
 		if want := wantedValues[f.Value.Type()]; want != "" {
@@ -304,13 +304,13 @@ func flagError(cmd *cobra.Command, err error) error {
 		return usagef("--%s needs a value; see %s --help", f.Name, cmd.CommandPath())
 	case errors.As(err, &bad):
 		f := bad.GetFlag()
-		return usagef("--%s: %w", f.Name, badValue(f, bad.GetValue(), bad.Unwrap()))
+		return usagef("--%s: %w", f.Name, describeBadValue(f, bad.GetValue(), bad.Unwrap()))
 	}
 	return usage(err)
 }
 
-// unknownFlag reports an unknown flag and suggests a similar one.
-func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
+// describeUnknownFlag reports an unknown flag and suggests a similar one.
+func describeUnknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
@@ -341,8 +341,8 @@ var wantedValues = map[string]string{
 	"duration": "a duration, such as 90s, 10m or 1h30m",
 }
 
-// badValue describes the values that a flag accepts.
-func badValue(f *pflag.Flag, value string, err error) error {
+// describeBadValue describes the values that a flag accepts.
+func describeBadValue(f *pflag.Flag, value string, err error) error {
 	if want := wantedValues[f.Value.Type()]; want != "" {
 		return fmt.Errorf("%q is not %s", value, want)
 	}

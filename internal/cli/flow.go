@@ -79,7 +79,7 @@ func isGraphName(name string) bool {
 	return ext == ".yaml" || ext == ".yml" || ext == ".json"
 }
 
-func namesOf(sources []source) []string {
+func listNames(sources []source) []string {
 	var names []string
 	for i := range sources {
 		names = append(names, sources[i].name)
@@ -113,7 +113,7 @@ func (a *app) findSources(args []string, stdin string) ([]source, error) {
 		}
 	}
 	if len(sources) == 0 && len(left) > 0 {
-		a.note(".gitignore or exclude leaves out all that could be a graph: " + firstNames(left) + "; name a file to have it all the same")
+		a.note(".gitignore or exclude leaves out all that could be a graph: " + formatNames(left) + "; name a file to have it all the same")
 	}
 	slices.SortFunc(sources, compareSources)
 	return sources, nil
@@ -141,7 +141,7 @@ func (a *app) loadFlow(path string, roles ...string) (*spec.Graph, error) {
 	}
 	g, found := a.checkFlow(path, src, roles...)
 	if found.HasErrors() {
-		return nil, a.invalid(found)
+		return nil, a.reportInvalid(found)
 	}
 	return g, nil
 }
@@ -159,17 +159,17 @@ func (a *app) checkFlow(path string, src []byte, roles ...string) (*spec.Graph, 
 	return c.Graph, found
 }
 
-// invalid prints findings on stderr and returns the error for the exit code.
-func (a *app) invalid(found spec.Diagnostics) error {
+// reportInvalid prints findings on stderr and returns the error for the exit code.
+func (a *app) reportInvalid(found spec.Diagnostics) error {
 	findings := report.Findings{Files: 1, Diagnostics: found}
-	if err := report.Write(a.Stderr, "text", findings, report.Options{Color: a.colorOn(a.StderrTerminal)}); err != nil {
+	if err := report.Write(a.Stderr, "text", findings, report.Options{Color: a.usesColor(a.StderrTerminal)}); err != nil {
 		return err
 	}
 	return silent(exitInvalid)
 }
 
-// firstNames returns the first few names and the number of the others.
-func firstNames(names []string) string {
+// formatNames returns the first few names and the number of the others.
+func formatNames(names []string) string {
 	const most = 3
 	shown := names[:min(most, len(names))]
 	text := terminal.Line(strings.Join(shown, ", "))
@@ -236,10 +236,10 @@ func suggestFile(path string) string {
 	return fmt.Sprintf("; did you mean %q?", filepath.Join(folder, base))
 }
 
-func withoutExt(name string) string { return strings.TrimSuffix(name, filepath.Ext(name)) }
+func trimExt(name string) string { return strings.TrimSuffix(name, filepath.Ext(name)) }
 
-// textOrFile returns the text of a flag, or of a file for @path.
-func textOrFile(s string) (string, error) {
+// readTextOrFile returns the text of a flag, or of a file for @path.
+func readTextOrFile(s string) (string, error) {
 	path, isFile := strings.CutPrefix(s, "@")
 	if !isFile {
 		return s, nil

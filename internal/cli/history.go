@@ -25,7 +25,7 @@ import (
 func newLogsCommand(a *app) *cobra.Command {
 	var follow, times bool
 	var streams enumList
-	cmd := a.readsRun(&cobra.Command{
+	cmd := a.addRunReader(&cobra.Command{
 		Use:   "logs RUN [NODE[#VISIT]]",
 		Short: "Print what programs and models said",
 		Long: `logs prints what the programs of a run wrote to stdout and stderr and what its models
@@ -40,29 +40,29 @@ kept; a line says how much is missing in between.
 run. The text of a node that writes a secret key comes when the node has ended. -o json
 prints one object per line, -o raw only the bytes, unchanged except for masked secrets.`,
 		Example:           "  graphrun logs last\n  graphrun logs nightly test#2 --stream stderr -t\n  graphrun logs last -f",
-		Args:              takes(1, 2, "the id of a run (last: the latest one) and perhaps a node"),
-		ValidArgsFunction: byPosition(a.runIDs, nodesOf(a.runNamed, "", "")),
+		Args:              requireArgs(1, 2, "the id of a run (last: the latest one) and perhaps a node"),
+		ValidArgsFunction: completeByPosition(a.listRunIDs, nodeCandidates(a.parseNamedRun, "", "")),
 	}, func(cmd *cobra.Command, r *recorded, args []string) error {
-		g := recordedGraph(&r.record)
+		g := parseRecordedGraph(&r.record)
 		filter := logFilter{streams: streams.values}
 		if len(args) > 0 {
 			if err := filter.selectNode(g, args[0]); err != nil {
 				return err
 			}
 		}
-		out := runview.NewLogPrinter(a.Stdout, a.stdoutColors(), g, formatOf(cmd), times)
+		out := runview.NewLogPrinter(a.Stdout, a.stdoutColors(), g, outputFormat(cmd), times)
 		return errors.Join(a.readLogs(cmd.Context(), r, follow, &filter, out), out.Close())
 	})
 	flags := cmd.Flags()
 	flags.BoolVarP(&follow, "follow", "f", false, "keep printing until the run has ended")
 	flags.BoolVarP(&times, "timestamps", "t", false, "begin each line with its time")
-	enumListFlag(cmd, &streams, []string{"stderr", "stdout", "text"}, "stream", "only these: stdout, stderr, text (default: all)")
-	return withOutput(cmd, "text", "json", "raw")
+	addEnumListFlag(cmd, &streams, []string{"stderr", "stdout", "text"}, "stream", "only these: stdout, stderr, text (default: all)")
+	return addOutput(cmd, "text", "json", "raw")
 }
 
 // readLogs passes log chunks to a printer until an interrupt.
 func (a *app) readLogs(ctx context.Context, r *recorded, follow bool, filter *logFilter, out *runview.LogPrinter) error {
-	ctx, stop := a.interruptible(ctx)
+	ctx, stop := a.cancelOnInterrupt(ctx)
 	defer stop()
 	err := r.runner.Logs(ctx, r.record.ID, follow, func(c *store.LogChunk) error {
 		if !filter.matches(c) {
@@ -70,7 +70,7 @@ func (a *app) readLogs(ctx context.Context, r *recorded, follow bool, filter *lo
 		}
 		return out.Chunk(c)
 	})
-	return r.unreadable(interruptedAs(err))
+	return r.explainReadError(mapInterrupt(err))
 }
 
 // logFilter selects chunks of a log. The zero value selects all.
@@ -93,7 +93,7 @@ func (f *logFilter) selectNode(g *spec.Graph, text string) error {
 	f.node = node
 	first, _, nested := strings.Cut(node, "/")
 	first, _, _ = strings.Cut(first, "[")
-	if err := checkName("no node %q in the graph of the run", first, "nodes", nodeNames(g, "", "")); err != nil && !nested {
+	if err := checkName("no node %q in the graph of the run", first, "nodes", listNodes(g, "", "")); err != nil && !nested {
 		return usage(err)
 	}
 	return nil
@@ -111,7 +111,7 @@ func (f *logFilter) matches(c *store.LogChunk) bool {
 func (f *logFilter) isNode(c *store.LogChunk) bool { return c.Node == f.node || c.Place == f.node }
 
 func newWhyCommand(a *app) *cobra.Command {
-	return withOutput(a.readsRun(&cobra.Command{
+	return addOutput(a.addRunReader(&cobra.Command{
 		Use:   "why RUN [STEP]",
 		Short: "Explain why a run went where it went",
 		Long: `why explains, for one step of a run or for all, which edges the step could have taken, in
@@ -123,12 +123,12 @@ fired. why also works while the run is active. Without a step it includes the st
 subgraphs, which have numbers of their own: outer/inner, and outer[2]/inner for the third
 element of an each.`,
 		Example:           "  graphrun why nightly\n  graphrun why nightly 4 -o json",
-		Args:              takes(1, 2, "the id of a run (last: the latest one) and perhaps a step"),
-		ValidArgsFunction: byPosition(a.runIDs, a.stepsOfRun),
-	}, a.why))
+		Args:              requireArgs(1, 2, "the id of a run (last: the latest one) and perhaps a step"),
+		ValidArgsFunction: completeByPosition(a.listRunIDs, a.listSteps),
+	}, a.explainSteps))
 }
 
-func (a *app) why(cmd *cobra.Command, r *recorded, args []string) error {
+func (a *app) explainSteps(cmd *cobra.Command, r *recorded, args []string) error {
 	step := 0
 	if len(args) > 0 {
 		n, err := strconv.Atoi(args[0])
@@ -139,7 +139,7 @@ func (a *app) why(cmd *cobra.Command, r *recorded, args []string) error {
 	}
 	decisions, result, err := inspect.ListDecisions(r.runner, r.record.ID, step)
 	if err != nil {
-		return r.unreadable(err)
+		return r.explainReadError(err)
 	}
 	if len(decisions) == 0 && step > len(result.Path) {
 		return usagef("step %d: run %q has taken %s", step, r.record.ID, eval.Count(len(result.Path), "step"))
@@ -183,13 +183,13 @@ Exit codes: 0 the same, 1 diverged, 2 no such run, 3 the file is not valid.`,
   graphrun replay nightly --with flow.yaml
   graphrun replay --all --graph deploy --with deploy.yaml`,
 		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: byPosition(a.runIDs),
+		ValidArgsFunction: completeByPosition(a.listRunIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case f.all && len(args) > 0:
 				return usagef("--all and the id of a run exclude each other")
 			case !f.all:
-				if err := oneRun(cmd, args); err != nil {
+				if err := requireRunArg(cmd, args); err != nil {
 					return err
 				}
 			}
@@ -200,7 +200,7 @@ Exit codes: 0 the same, 1 diverged, 2 no such run, 3 the file is not valid.`,
 	flags.BoolVar(&f.all, "all", false, "every run that --graph, --status, --label, --session and --parent select")
 	flags.StringVar(&f.with, "with", "", "FILE of the graph to walk, instead of the recorded one")
 	addRunFilterFlags(a, cmd, &f.runFilterFlags)
-	return withOutput(cmd)
+	return addOutput(cmd)
 }
 
 // replayed is the JSON of a replay. Divergence is null if there is none.
@@ -244,8 +244,8 @@ func (a *app) replay(cmd *cobra.Command, f *replayFlags, ids []string) error {
 	}
 	all, lines, differ := []replayed{}, []string(nil), 0
 	for _, id := range ids {
-		one := replayOne(r, id, flow)
-		all, lines = append(all, one), append(lines, replayLines(&one)...)
+		one := replayRun(r, id, flow)
+		all, lines = append(all, one), append(lines, formatReplay(&one)...)
 		if !one.Same {
 			differ++
 		}
@@ -262,7 +262,7 @@ func (a *app) replay(cmd *cobra.Command, f *replayFlags, ids []string) error {
 	return silent(exitFailed)
 }
 
-func replayOne(r *runner.Runner, id string, flow *runner.Flow) replayed {
+func replayRun(r *runner.Runner, id string, flow *runner.Flow) replayed {
 	result, divergence, err := r.Verify(id, flow)
 	out := replayed{RunID: id, Same: err == nil && divergence == nil, Divergence: divergence}
 	if result != nil {
@@ -278,8 +278,8 @@ func replayOne(r *runner.Runner, id string, flow *runner.Flow) replayed {
 	return out
 }
 
-// replayLines describes the result of a replay as text.
-func replayLines(r *replayed) []string {
+// formatReplay describes the result of a replay as text.
+func formatReplay(r *replayed) []string {
 	switch {
 	case r.Error != "":
 		return []string{r.RunID + "  can't be replayed: " + terminal.Line(r.Error)}

@@ -194,8 +194,8 @@ func silent(code int) error {
 	return &silentError{code}
 }
 
-// exitOf maps an error to its exit code.
-func exitOf(err error) int {
+// exitCodeOf maps an error to its exit code.
+func exitCodeOf(err error) int {
 	var said *silentError
 	var bad *usageError
 	var input *runner.InputError
@@ -233,7 +233,7 @@ func (a *app) printError(err error) int {
 	for _, line := range lines[1:] {
 		fmt.Fprintf(a.Stderr, "  %s\n", terminal.Line(strings.TrimSpace(line)))
 	}
-	return exitOf(err)
+	return exitCodeOf(err)
 }
 
 // escapeArguments escapes control characters in the arguments that a message quotes, so that
@@ -295,7 +295,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 invalid file, 4 stuck, 5 limit hi
   graphrun dot flow.yaml | dot -Tsvg -o flow.svg`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          noArgs,
+		Args:          rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if showVersion {
 				_, err := fmt.Fprintln(a.Stdout, readBuildVersion())
@@ -309,14 +309,14 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 invalid file, 4 stuck, 5 limit hi
 	}
 	a.color = newEnum("auto", "always", "auto", "never")
 	flags := root.PersistentFlags()
-	enumFlag(root, flags, &a.color, "color", "", "colour the output: always, auto (on a terminal), never")
-	setting(flags, "color")
+	addEnumFlag(root, flags, &a.color, "color", "", "colour the output: always, auto (on a terminal), never")
+	markSettings(flags, "color")
 	a.addStoreFlags(root)
 	a.addEngineFlags(root)
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version, like graphrun version")
-	root.SetFlagErrorFunc(flagError)
+	root.SetFlagErrorFunc(describeFlagError)
 	show := root.HelpFunc()
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { a.helpOf(cmd, show) })
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { a.showHelp(cmd, show) })
 	wantedCommands := a.wantedCommands()
 	for _, wanted := range wantedCommands {
 		if wanted.group != "" && !root.ContainsGroup(wanted.group) {
@@ -399,7 +399,7 @@ func (a *app) wantedCommands() []command {
 // settings.
 func (a *app) addDefaults(c *cobra.Command) {
 	if c.Args == nil && c.ValidArgsFunction == nil {
-		c.Args, c.ValidArgsFunction = noArgs, cobra.NoFileCompletions
+		c.Args, c.ValidArgsFunction = rejectArgs, cobra.NoFileCompletions
 	}
 	if c.HasSubCommands() {
 		c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
@@ -412,8 +412,8 @@ func (a *app) addDefaults(c *cobra.Command) {
 	}
 }
 
-// noSettings is the PreRunE of commands that do without settings.
-func noSettings(*cobra.Command, []string) error { return nil }
+// skipSettings is the PreRunE of commands that do without settings.
+func skipSettings(*cobra.Command, []string) error { return nil }
 
 // describeBuiltin adds examples to cobra's own commands.
 func describeBuiltin(c *cobra.Command) {
@@ -425,7 +425,7 @@ func describeBuiltin(c *cobra.Command) {
 			if err != nil {
 				return usage(err)
 			}
-			return noArgs(found, rest)
+			return rejectArgs(found, rest)
 		}
 	case "completion":
 		c.Example = "  source <(graphrun completion bash)\n  graphrun completion fish > ~/.config/fish/completions/graphrun.fish"
@@ -433,11 +433,13 @@ func describeBuiltin(c *cobra.Command) {
 }
 
 // stdoutColors returns the colours for stdout.
-func (a *app) stdoutColors() terminal.Colors { return terminal.NewColors(a.colorOn(a.StdoutTerminal)) }
+func (a *app) stdoutColors() terminal.Colors {
+	return terminal.NewColors(a.usesColor(a.StdoutTerminal))
+}
 
-// colorOn reports whether to use colour: by --color, else NO_COLOR and TERM=dumb, else
+// usesColor reports whether to use colour: by --color, else NO_COLOR and TERM=dumb, else
 // whether the stream is a terminal.
-func (a *app) colorOn(terminal bool) bool {
+func (a *app) usesColor(terminal bool) bool {
 	switch a.color.value {
 	case "always":
 		return true
@@ -449,8 +451,8 @@ func (a *app) colorOn(terminal bool) bool {
 
 const settingAnnotation = "graphrun_setting"
 
-// setting marks flags as settings.
-func setting(flags *pflag.FlagSet, names ...string) {
+// markSettings marks flags as settings.
+func markSettings(flags *pflag.FlagSet, names ...string) {
 	for _, name := range names {
 		if err := flags.SetAnnotation(name, settingAnnotation, []string{"true"}); err != nil {
 			panic(err) // an unknown flag: a mistake in this package, which every test would show
@@ -460,8 +462,8 @@ func setting(flags *pflag.FlagSet, names ...string) {
 
 func isSetting(f *pflag.Flag) bool { return f.Annotations[settingAnnotation] != nil }
 
-// settingNames returns the settings of all commands, sorted.
-func settingNames(root *cobra.Command) []string {
+// listSettings returns the settings of all commands, sorted.
+func listSettings(root *cobra.Command) []string {
 	var names []string
 	add := func(f *pflag.Flag) {
 		if isSetting(f) {
@@ -476,8 +478,8 @@ func settingNames(root *cobra.Command) []string {
 	return slices.Compact(names)
 }
 
-// envName returns the variable of a setting: GRAPHRUN_MAX_STEPS for max-steps.
-func envName(name string) string {
+// formatEnvName returns the variable of a setting: GRAPHRUN_MAX_STEPS for max-steps.
+func formatEnvName(name string) string {
 	return "GRAPHRUN_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }
 
@@ -497,7 +499,7 @@ func (a *app) loadFolderSettings(cmd *cobra.Command, args []string) error {
 }
 
 func (a *app) loadSettingsOf(folder string, cmd *cobra.Command) error {
-	file, err := settings.Read(folder, a.ConfigDir, func() []string { return settingNames(Command()) })
+	file, err := settings.Read(folder, a.ConfigDir, func() []string { return listSettings(Command()) })
 	if err != nil {
 		return usage(err)
 	}
@@ -511,7 +513,7 @@ func (a *app) loadSettingsOf(folder string, cmd *cobra.Command) error {
 		if !isSetting(f) || f.Changed {
 			return
 		}
-		if err := v.BindEnv(f.Name, envName(f.Name)); err != nil {
+		if err := v.BindEnv(f.Name, formatEnvName(f.Name)); err != nil {
 			problems = append(problems, err)
 			return
 		}
@@ -521,10 +523,10 @@ func (a *app) loadSettingsOf(folder string, cmd *cobra.Command) error {
 		value := v.GetString(f.Name)
 		if err := f.Value.Set(value); err != nil {
 			source := file.Place(f.Name)
-			if os.Getenv(envName(f.Name)) != "" {
-				source = envName(f.Name)
+			if os.Getenv(formatEnvName(f.Name)) != "" {
+				source = formatEnvName(f.Name)
 			}
-			problems = append(problems, fmt.Errorf("%s: %s: %w", source, f.Name, badValue(f, value, err)))
+			problems = append(problems, fmt.Errorf("%s: %s: %w", source, f.Name, describeBadValue(f, value, err)))
 			return
 		}
 		f.Changed = true
@@ -532,7 +534,7 @@ func (a *app) loadSettingsOf(folder string, cmd *cobra.Command) error {
 	if len(problems) > 0 {
 		return usage(errors.Join(problems...))
 	}
-	if a.onCluster() && a.Engine == nil {
+	if a.usesCluster() && a.Engine == nil {
 		return a.execEngineProgram()
 	}
 	return nil

@@ -36,7 +36,7 @@ type ruleText struct {
 }
 
 func newExplainCommand(a *app) *cobra.Command {
-	return withOutput(&cobra.Command{
+	return addOutput(&cobra.Command{
 		Use:   "explain [RULE|KEY|KIND|ERROR|exit-codes]",
 		Short: "Explain a rule, a key, a kind of node, a kind of error or an exit code",
 		Long: `explain explains what graphrun reports and what you write:
@@ -58,8 +58,8 @@ Without an argument it lists the rules.`,
   graphrun explain exit-codes
   graphrun explain unknown-node -o json`,
 		Args:              cobra.MaximumNArgs(1),
-		PreRunE:           noSettings,
-		ValidArgsFunction: byPosition(func(*cobra.Command, []string) []string { return explainableNames() }),
+		PreRunE:           skipSettings,
+		ValidArgsFunction: completeByPosition(func(*cobra.Command, []string) []string { return explainableNames() }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return a.listRules(cmd)
@@ -73,7 +73,7 @@ Without an argument it lists the rules.`,
 	})
 }
 
-func textOfRule(r *lint.Rule) ruleText {
+func newRuleText(r *lint.Rule) ruleText {
 	return ruleText{r.Name, r.Severity.String(), r.Off, r.Summary, r.Doc, r.Bad, r.Good, r.Files}
 }
 
@@ -85,7 +85,7 @@ func (a *app) listRules(cmd *cobra.Command) error {
 		if r.Off {
 			severity = "off"
 		}
-		out = append(out, textOfRule(&r))
+		out = append(out, newRuleText(&r))
 		fmt.Fprintf(&b, "%-24s %-8s %s\n", r.Name, severity, r.Summary)
 	}
 	return a.printIndented(cmd, out, b.String())
@@ -94,12 +94,12 @@ func (a *app) listRules(cmd *cobra.Command) error {
 // explain returns the meaning of a name, as JSON and as text, or nil if it is unknown.
 func explain(name string) (v any, text string) {
 	if r, ok := lint.FindRule(name); ok {
-		return textOfRule(&r), explainRule(&r)
+		return newRuleText(&r), explainRule(&r)
 	}
 	if topics := findTopics(name); len(topics) > 0 {
-		return topics, explainTopics(topics, failuresNamed(name))
+		return topics, explainTopics(topics, findFailures(name))
 	}
-	return explainEnd(name)
+	return explainStanding(name)
 }
 
 func explainRule(r *lint.Rule) string {
@@ -143,16 +143,16 @@ const explainColumns = 88
 func findTopics(name string) []spec.Topic {
 	var out []spec.Topic
 	for _, t := range spec.Topics(spec.Options{}) {
-		if name == t.Name || name == t.Path || strings.HasSuffix("."+plainPath(&t), "."+name) {
+		if name == t.Name || name == t.Path || strings.HasSuffix("."+simplifyPath(&t), "."+name) {
 			out = append(out, t)
 		}
 	}
 	return out
 }
 
-// plainPath returns the path of a key without the parts for names and list elements. In the
+// simplifyPath returns the path of a key without the parts for names and list elements. In the
 // path of a kind's key, the kind replaces the node.
-func plainPath(t *spec.Topic) string {
+func simplifyPath(t *spec.Topic) string {
 	path := strings.NewReplacer(".*", "", "[]", "").Replace(t.Path)
 	if t.Kind != "" {
 		path = strings.Replace(path, "nodes", t.Kind, 1)
@@ -248,9 +248,9 @@ var exitCodes = []exitCode{
 	{exitCancelled, "The run was cancelled, by an interrupt or by runs cancel; graphrun resume continues it."},
 }
 
-// explainEnd explains exit codes and kinds of failures, one or all of them, or a status, a
+// explainStanding explains exit codes and kinds of failures, one or all of them, or a status, a
 // quality or a reason.
-func explainEnd(name string) (v any, text string) {
+func explainStanding(name string) (v any, text string) {
 	var b strings.Builder
 	codes := slices.DeleteFunc(slices.Clone(exitCodes), func(e exitCode) bool { return name != topicExitCodes && name != strconv.Itoa(e.Code) })
 	if len(codes) > 0 {
@@ -259,7 +259,7 @@ func explainEnd(name string) (v any, text string) {
 		}
 		return codes, b.String()
 	}
-	if kinds := failuresNamed(name); len(kinds) > 0 {
+	if kinds := findFailures(name); len(kinds) > 0 {
 		writeFailures(&b, kinds)
 		return kinds, b.String()
 	}
@@ -272,8 +272,8 @@ func explainEnd(name string) (v any, text string) {
 	return nil, ""
 }
 
-// failuresNamed returns the kind of failure with a name, or all for topicFailures.
-func failuresNamed(name string) []spec.FailureKind {
+// findFailures returns the kind of failure with a name, or all for topicFailures.
+func findFailures(name string) []spec.FailureKind {
 	return slices.DeleteFunc(spec.Failures(), func(f spec.FailureKind) bool { return name != topicFailures && f.Name != name })
 }
 
@@ -308,7 +308,7 @@ func newSchemaCommand(a *app) *cobra.Command {
 	for _, s := range schemas {
 		names, described = append(names, s.name), append(described, s.name+"\t"+s.of)
 	}
-	return withOutput(&cobra.Command{
+	return addOutput(&cobra.Command{
 		Use:   "schema [" + strings.Join(names, "|") + "]",
 		Short: "Print the JSON Schema of graph files",
 		Long: `schema prints the JSON Schema (draft 2020-12) of graph files on stdout, so that editors
@@ -319,9 +319,9 @@ schemas: "test" for test files, "answers" for scripted answers, "drawing" for wh
   # first line of a graph file, for editors with the YAML language server (init writes one):
   # yaml-language-server: $schema=graphrun.schema.json
   graphrun schema test > graphrun-test.schema.json`,
-		Args:              takes(0, 1, "one name"),
-		PreRunE:           noSettings,
-		ValidArgsFunction: byPosition(fixed(described...)),
+		Args:              requireArgs(0, 1, "one name"),
+		PreRunE:           skipSettings,
+		ValidArgsFunction: completeByPosition(fixedCandidates(described...)),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				args = []string{"flow"}
@@ -336,7 +336,7 @@ schemas: "test" for test files, "answers" for scripted answers, "drawing" for wh
 }
 
 func newModelsCommand(a *app) *cobra.Command {
-	return withOutput(&cobra.Command{
+	return addOutput(&cobra.Command{
 		Use:   "models",
 		Short: "List the models with known prices",
 		Long: `models lists the models whose prices are known: how many tokens their context and their
@@ -347,7 +347,7 @@ declares prices.`,
 		Example: `  graphrun models
   graphrun models -o json`,
 		Args:    cobra.NoArgs,
-		PreRunE: noSettings,
+		PreRunE: skipSettings,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.printModels(cmd, inspect.ListModels())
 		},
@@ -364,8 +364,8 @@ func (a *app) printModels(cmd *cobra.Command, list []inspect.KnownModel) error {
 		case m.UpToTokens != nil:
 			prompts = fmt.Sprintf("to %d", *m.UpToTokens)
 		}
-		window, answer := tokensText(m.Window), tokensText(m.MaxOutput)
-		rows = append(rows, []string{m.Model, window, answer, dollars(m.Input), dollars(m.CachedInput), dollars(m.Output), prompts, m.Date, m.Source})
+		window, answer := formatTokens(m.Window), formatTokens(m.MaxOutput)
+		rows = append(rows, []string{m.Model, window, answer, formatDollars(m.Input), formatDollars(m.CachedInput), formatDollars(m.Output), prompts, m.Date, m.Source})
 		if m.UpToTokens != nil && m.Window != nil && *m.Window > *m.UpToTokens && (i+1 == len(list) || list[i+1].Model != m.Model) {
 			rows = append(rows, []string{m.Model, window, answer, "?", "?", "?", fmt.Sprintf("from %d", *m.UpToTokens+1), "", ""})
 		}
@@ -373,14 +373,14 @@ func (a *app) printModels(cmd *cobra.Command, list []inspect.KnownModel) error {
 	return a.printIndented(cmd, list, formatTable(rows))
 }
 
-func tokensText(n *int) string {
+func formatTokens(n *int) string {
 	if n == nil {
 		return "?"
 	}
 	return strconv.Itoa(*n)
 }
 
-func dollars(n float64) string { return "$" + strconv.FormatFloat(n, 'f', -1, 64) }
+func formatDollars(n float64) string { return "$" + strconv.FormatFloat(n, 'f', -1, 64) }
 
 // buildVersion describes the build. Unknown parts are "".
 type buildVersion struct {
@@ -437,13 +437,13 @@ func (v buildVersion) String() string {
 }
 
 func newVersionCommand(a *app) *cobra.Command {
-	return withOutput(&cobra.Command{
+	return addOutput(&cobra.Command{
 		Use:   "version",
 		Short: "Print the version of graphrun",
 		Long: `version prints the version, the commit that it was built from, and the Go version and
 platform.`,
 		Example: "  graphrun version\n  graphrun version -o json",
-		PreRunE: noSettings,
+		PreRunE: skipSettings,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			v := readBuildVersion()
 			return a.print(cmd, v, v.String()+"\n")

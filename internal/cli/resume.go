@@ -55,11 +55,11 @@ are those of run; 2 also means that another process drives the run.`,
   graphrun resume --due --park 1m`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if !due {
-				return oneRun(cmd, args)
+				return requireRunArg(cmd, args)
 			}
-			return noArgs(cmd, args)
+			return rejectArgs(cmd, args)
 		},
-		ValidArgsFunction: byPosition(a.runIDs),
+		ValidArgsFunction: completeByPosition(a.listRunIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(cmd); err != nil {
 				return err
@@ -75,7 +75,7 @@ are those of run; 2 also means that another process drives the run.`,
 	}
 	cmd.Flags().StringVar(&withFile, "with-file", "", "FILE of another version of the graph to continue with")
 	cmd.Flags().BoolVar(&due, "due", false, "continue every run whose timeout, wait or retry delay has passed; for cron.\nPrints one line per run and exits with the gravest code; a run that pauses again\ncounts as 0")
-	addDriveFlags(cmd, &f, a.runNamed)
+	addDriveFlags(cmd, &f, a.parseNamedRun)
 	return cmd
 }
 
@@ -98,7 +98,7 @@ func (a *app) resume(ctx context.Context, f *driveFlags, id, withFile string) er
 		return err
 	}
 	id = record.ID
-	g, changed := recordedGraph(&record), changedFiles(&record)
+	g, changed := parseRecordedGraph(&record), describeChangedFiles(&record)
 	var other *spec.Graph
 	if withFile != "" {
 		if other, err = a.loadFlow(withFile); err != nil {
@@ -119,7 +119,7 @@ func (a *app) resume(ctx context.Context, f *driveFlags, id, withFile string) er
 	}
 	result, err := s.drive(ctx, &opts, func(ctx context.Context) (*runner.Result, error) {
 		switch {
-		case a.onCluster():
+		case a.usesCluster():
 			return a.engine.store.Resume(ctx, s.runner, id, other, opts)
 		case other != nil:
 			return s.runner.ResumeWith(ctx, id, other, opts)
@@ -127,7 +127,7 @@ func (a *app) resume(ctx context.Context, f *driveFlags, id, withFile string) er
 		return s.runner.Resume(ctx, id, opts)
 	})
 	if driven := (*store.DrivenError)(nil); errors.As(err, &driven) && len(f.answers) > 0 {
-		err = a.unusedAnswersError(s.runner, id, &opts, driven)
+		err = a.explainUnusedAnswers(s.runner, id, &opts, driven)
 	}
 	if result != nil {
 		for _, target := range result.Unused {
@@ -137,9 +137,9 @@ func (a *app) resume(ctx context.Context, f *driveFlags, id, withFile string) er
 	return s.finish(result, wrapInputError("run "+id+" was not resumed and stays as it was", err))
 }
 
-// unusedAnswersError returns the error of a resume with answers while another process drives the
+// explainUnusedAnswers returns the error of a resume with answers while another process drives the
 // run. It says who answered, or which command reaches that process.
-func (a *app) unusedAnswersError(r *runner.Runner, id string, opts *runner.Options, driven error) error {
+func (a *app) explainUnusedAnswers(r *runner.Runner, id string, opts *runner.Options, driven error) error {
 	lines := []string{driven.Error()}
 	for _, target := range slices.Sorted(maps.Keys(opts.Answers)) {
 		line, err := r.WhoAnswered(id, target)
@@ -155,15 +155,15 @@ func (a *app) unusedAnswersError(r *runner.Runner, id string, opts *runner.Optio
 	return usagef("%s", strings.Join(lines, "\n"))
 }
 
-// recordedGraph returns the graph that a run was started with. Prepare reports findings if
+// parseRecordedGraph returns the graph that a run was started with. Prepare reports findings if
 // the graph is no longer valid.
-func recordedGraph(record *store.RunRecord) *spec.Graph {
+func parseRecordedGraph(record *store.RunRecord) *spec.Graph {
 	g, _ := spec.Parse(record.File, record.Source, spec.Options{Load: record.Load})
 	return g
 }
 
-// changedFiles returns a message for each file of a run that has changed.
-func changedFiles(record *store.RunRecord) []string {
+// describeChangedFiles returns a message for each file of a run that has changed.
+func describeChangedFiles(record *store.RunRecord) []string {
 	var out []string
 	say := func(name string, kept []byte) {
 		if strings.HasSuffix(name, stdinName) {
@@ -236,7 +236,7 @@ func (a *app) resumeDue(ctx context.Context, f *driveFlags) error {
 	if err != nil {
 		return err
 	}
-	list, err := untilInterrupted(ctx, a, func() { a.note(cancelling) }, kill, func(ctx context.Context) []resumedRun { return a.resumeAll(ctx, r, f, due) })
+	list, err := runUntilInterrupted(ctx, a, func() { a.note(cancelling) }, kill, func(ctx context.Context) []resumedRun { return a.resumeAll(ctx, r, f, due) })
 	if err != nil {
 		return err
 	}
@@ -246,7 +246,7 @@ func (a *app) resumeDue(ctx context.Context, f *driveFlags) error {
 // resumeAll resumes runs, several at once.
 func (a *app) resumeAll(ctx context.Context, r *runner.Runner, f *driveFlags, due []store.RunSummary) []resumedRun {
 	out := make([]resumedRun, len(due))
-	doAll(len(due), mostDue, func(i int) { out[i] = a.resumeOne(ctx, r, f, &due[i]) })
+	runParallel(len(due), mostDue, func(i int) { out[i] = a.resumeOne(ctx, r, f, &due[i]) })
 	return slices.DeleteFunc(out, func(one resumedRun) bool { return one.skipped })
 }
 
@@ -265,7 +265,7 @@ func (a *app) resumeOne(ctx context.Context, r *runner.Runner, f *driveFlags, li
 		return out
 	}
 	if err != nil {
-		out.Error, out.ExitCode = err.Error(), exitOf(err)
+		out.Error, out.ExitCode = err.Error(), exitCodeOf(err)
 		return out
 	}
 	result := out.result
@@ -274,8 +274,8 @@ func (a *app) resumeOne(ctx context.Context, r *runner.Runner, f *driveFlags, li
 	return out
 }
 
-// doAll calls do for each number below n, and up to most at once.
-func doAll(n, most int, do func(i int)) {
+// runParallel calls do for each number below n, and up to most at once.
+func runParallel(n, most int, do func(i int)) {
 	room := make(chan struct{}, most)
 	var all sync.WaitGroup
 	for i := range n {
@@ -290,7 +290,7 @@ func doAll(n, most int, do func(i int)) {
 
 // printResumed prints a line per run and returns the error for the exit code of all.
 func (a *app) printResumed(list []resumedRun, form string) error {
-	code := exitOfAll(list)
+	code := gravestExitCode(list)
 	if form == "json" {
 		return errors.Join(writeJSON(a.Stdout, list, a.StdoutTerminal), silent(code))
 	}
@@ -310,8 +310,8 @@ func (a *app) printResumed(list []resumedRun, form string) error {
 	return silent(code)
 }
 
-// exitOfAll returns the gravest exit code of several runs. A pause counts as 0.
-func exitOfAll(list []resumedRun) int {
+// gravestExitCode returns the gravest exit code of several runs. A pause counts as 0.
+func gravestExitCode(list []resumedRun) int {
 	for _, code := range [...]int{exitCancelled, exitFailed, exitUsage, exitInvalid, exitStuck, exitLimit} {
 		for i := range list {
 			if list[i].ExitCode == code {
@@ -344,8 +344,8 @@ STEP is the number that the trace shows; parallel branches continue from what th
 done by then. Exit codes are those of run.`,
 		Example: `  graphrun fork nightly --at 3
   graphrun fork nightly --at 3 --set confidence=0.9 -o json`,
-		Args:              oneRun,
-		ValidArgsFunction: byPosition(a.runIDs),
+		Args:              requireRunArg,
+		ValidArgsFunction: completeByPosition(a.listRunIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var missing error
 			if !cmd.Flags().Changed("at") {
@@ -362,9 +362,9 @@ done by then. Exit codes are those of run.`,
 	flags.StringArrayVar(&f.set, "set", nil, "a state key's value: key=value, key=@file or key:=json; repeatable")
 	flags.StringVar(&f.runID, "run-id", "", "id of the new run (default: a new one)")
 	flags.StringArrayVar(&f.labels, "label", nil, "key=value: a label to find the new run by; repeatable")
-	completeFlag(cmd, "at", a.stepsOfRun)
-	completeFlag(cmd, "set", keysOf(a.runNamed))
-	addDriveFlags(cmd, &f.driveFlags, a.runNamed)
+	completeFlag(cmd, "at", a.listSteps)
+	completeFlag(cmd, "set", keyCandidates(a.parseNamedRun))
+	addDriveFlags(cmd, &f.driveFlags, a.parseNamedRun)
 	return cmd
 }
 
@@ -374,7 +374,7 @@ func (a *app) fork(ctx context.Context, f *forkFlags, id string) error {
 		return err
 	}
 	id = record.ID
-	g := recordedGraph(&record)
+	g := parseRecordedGraph(&record)
 	opts, err := f.options()
 	if err != nil {
 		return err
@@ -391,12 +391,12 @@ func (a *app) fork(ctx context.Context, f *forkFlags, id string) error {
 	if err != nil {
 		return err
 	}
-	for _, text := range changedFiles(&record) {
+	for _, text := range describeChangedFiles(&record) {
 		s.out.note(text)
 	}
 	result, err := s.drive(ctx, &opts, func(ctx context.Context) (*runner.Result, error) {
 		fork := runner.ForkOptions{Options: opts, At: f.at, Set: set}
-		if a.onCluster() {
+		if a.usesCluster() {
 			return a.engine.store.ForkOf(ctx, s.runner, id, fork)
 		}
 		return s.runner.Fork(ctx, id, fork)
@@ -437,8 +437,8 @@ Exit codes: 0 the answers were taken, 2 they were refused; with --resume those o
 		Example: `  graphrun answer nightly approve=yes
   graphrun answer last approve=yes 'region[1]/approve=no' --resume
   graphrun answer nightly deploy:where=eu -o json`,
-		Args:              takes(2, -1, "a run and answers, RUN NODE=VALUE (graphrun runs pending lists what is asked)"),
-		ValidArgsFunction: byPosition(a.runIDs, a.questionsOfRun),
+		Args:              requireArgs(2, -1, "a run and answers, RUN NODE=VALUE (graphrun runs pending lists what is asked)"),
+		ValidArgsFunction: completeByPosition(a.listRunIDs, a.listQuestions),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.drive.check(cmd); err != nil {
 				return err
@@ -452,14 +452,14 @@ Exit codes: 0 the answers were taken, 2 they were refused; with --resume those o
 	flags.BoolVar(&f.drive.noInput, "no-input", false, "with --resume: never ask on the terminal")
 	flags.BoolVar(&f.drive.strict, "strict", false, "with --resume: exit 1 when the run completed but degraded")
 	addParkFlag(cmd, &f.drive)
-	enumFlag(cmd, flags, &f.drive.output, "output", "o", "output format; with --resume, that of run")
-	setting(flags, "no-input", "strict", "output")
+	addEnumFlag(cmd, flags, &f.drive.output, "output", "o", "output format; with --resume, that of run")
+	markSettings(flags, "no-input", "strict", "output")
 	return cmd
 }
 
-// onlyQuestion returns the name of the run's only open question. It fails if there are
+// findOnlyQuestion returns the name of the run's only open question. It fails if there are
 // none or several.
-func onlyQuestion(r *runner.Runner, id, text string) (string, error) {
+func findOnlyQuestion(r *runner.Runner, id, text string) (string, error) {
 	result, err := r.Show(id, runner.Options{})
 	if err != nil {
 		return "", err
@@ -498,7 +498,7 @@ func (a *app) answer(cmd *cobra.Command, f *answerFlags, id string, pairs []stri
 		return err
 	}
 	if answers[0].Target == "" {
-		if answers[0].Target, err = onlyQuestion(r, record.ID, answers[0].Text); err != nil {
+		if answers[0].Target, err = findOnlyQuestion(r, record.ID, answers[0].Text); err != nil {
 			return err
 		}
 	}
@@ -511,7 +511,7 @@ func (a *app) answer(cmd *cobra.Command, f *answerFlags, id string, pairs []stri
 	if err != nil {
 		return wrapInputError("run "+record.ID+" took no answer and stays as it was", err)
 	}
-	if a.onCluster() && len(before) == 1 && before[0].Owner == "" {
+	if a.usesCluster() && len(before) == 1 && before[0].Owner == "" {
 		driven = false // a cluster's run continues by itself
 	}
 	if f.resume && !driven {
@@ -539,7 +539,7 @@ func (a *app) printAnswered(cmd *cobra.Command, r *runner.Runner, out *answered)
 		names[i] = out.Answers[i].Target
 	}
 	err := a.print(cmd, out, fmt.Sprintf("run %s: %s answered\n", out.RunID, strings.Join(names, ", ")))
-	if err != nil || out.Driven || formatOf(cmd) == "json" {
+	if err != nil || out.Driven || outputFormat(cmd) == "json" {
 		return err
 	}
 	result, err := r.Show(out.RunID, runner.Options{})
@@ -547,9 +547,9 @@ func (a *app) printAnswered(cmd *cobra.Command, r *runner.Runner, out *answered)
 		return err
 	}
 	for _, p := range result.Pending {
-		fmt.Fprintln(a.Stderr, runview.FormatQuestion(&p, terminal.NewColors(a.colorOn(a.StderrTerminal))))
+		fmt.Fprintln(a.Stderr, runview.FormatQuestion(&p, terminal.NewColors(a.usesColor(a.StderrTerminal))))
 	}
-	fmt.Fprintln(a.Stderr, "next: "+runview.FormatResume(result, a.storeHint()))
+	fmt.Fprintln(a.Stderr, "next: "+runview.FormatResume(result, a.formatStoreFlag()))
 	return nil
 }
 

@@ -70,7 +70,7 @@ Exit codes: 0 completed, 1 failed (with --strict also completed but degraded),
   graphrun run flow.yaml --model default=anthropic/claude-sonnet-5-5 --set-model-param reasoning=low
   graphrun run chat.yaml --session alice -i question="And then?"
   graphrun run flow.yaml --dry-run`,
-		Args:              oneFlow,
+		Args:              requireFlowArg,
 		ValidArgsFunction: completeFlow,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.run(cmd.Context(), cmd, &f, args[0])
@@ -89,11 +89,11 @@ func addRunFlags(a *app, cmd *cobra.Command, f *runFlags) {
 	flags.BoolVar(&f.dryRun, "dry-run", false, "run with made-up values and print what each step would start, send, ask and write;\nnothing is executed, sent or stored")
 	flags.StringVar(&f.stubs, "stubs", "", "`FILE` of stubs for --dry-run, in the form of a test case")
 	flags.StringArrayVar(&f.labels, "label", nil, "key=value: a label to find the run by; repeatable")
-	completeFlag(cmd, "input", keysOf(flowNamed))
+	completeFlag(cmd, "input", keyCandidates(parseNamedFlow))
 	flags.StringVar(&f.session, "session", "", "ID of the session, which passes state keys with scope: session and the\nconversation from run to run")
-	completeFlag(cmd, "session", a.sessionIDs)
+	completeFlag(cmd, "session", a.listSessionIDs)
 	addModelFlags(cmd, &f.models)
-	addDriveFlags(cmd, &f.driveFlags, flowNamed)
+	addDriveFlags(cmd, &f.driveFlags, parseNamedFlow)
 }
 
 // run checks the graph, reads the input, runs and reports.
@@ -101,14 +101,14 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 	if err := f.check(cmd, store.CheckID("--run-id", f.runID), store.CheckID("--session", f.session)); err != nil {
 		return err
 	}
-	goal, err := textOrFile(f.goal)
+	goal, err := readTextOrFile(f.goal)
 	if err != nil {
 		return usagef("--goal: %w", err)
 	}
 	if path == "-" && f.inputFile == "-" {
 		return usagef("the graph and --input-file can't both be stdin")
 	}
-	g, err := a.loadFlow(path, f.models.roles()...)
+	g, err := a.loadFlow(path, f.models.listRoles()...)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 	if opts.Labels, err = readLabels(f.labels); err != nil {
 		return err
 	}
-	if f.session != "" && a.storePath() == "" && !a.onCluster() {
+	if f.session != "" && a.storePath() == "" && !a.usesCluster() {
 		return usagef("--session %q: --store memory keeps nothing for the next run; name a file", f.session)
 	}
 	if err := a.requireStore(g, f); err != nil {
@@ -151,13 +151,13 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 	flow, err := s.runner.Prepare(g)
 	var invalid *runner.InvalidError
 	if errors.As(err, &invalid) {
-		return errors.Join(s.out.close(), a.invalid(invalid.Diagnostics))
+		return errors.Join(s.out.close(), a.reportInvalid(invalid.Diagnostics))
 	}
 	if err != nil {
 		return err
 	}
 	result, err := s.drive(ctx, &opts, func(ctx context.Context) (*runner.Result, error) {
-		if a.onCluster() {
+		if a.usesCluster() {
 			return a.engine.store.Begin(ctx, s.runner, flow, opts, f.tape)
 		}
 		return flow.Run(ctx, opts)
@@ -167,7 +167,7 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 
 // reportStoreError reports that the store could not be opened, with -o json also as an object.
 func (a *app) reportStoreError(g *spec.Graph, f *runFlags, err error) error {
-	if f.output.value != "json" || exitOf(err) != exitFailed {
+	if f.output.value != "json" || exitCodeOf(err) != exitFailed {
 		return err
 	}
 	return errors.Join(err, writeJSON(a.Stdout, &runner.Result{
@@ -192,8 +192,8 @@ func addModelFlags(cmd *cobra.Command, f *modelFlags) {
 	flags.StringVar(&f.replay, "replay", "", "FILE from --record to take the answers of models and tools from;\nno provider, script or tool is asked, and nothing waits")
 }
 
-// roles returns the roles that --model names.
-func (f *modelFlags) roles() []string {
+// listRoles returns the roles that --model names.
+func (f *modelFlags) listRoles() []string {
 	out := make([]string, len(f.models))
 	for i, text := range f.models {
 		out[i], _, _ = strings.Cut(text, "=")
@@ -215,7 +215,7 @@ func (f *modelFlags) apply(g *spec.Graph, opts *runner.Options) error {
 			opts.Models = map[string]string{}
 		}
 		for _, err := range []error{checkRole(g, role), checkProvider(g, provider)} {
-			if err != nil && !runsGraphs(g) { // a subgraph may have other roles and providers
+			if err != nil && !hasSubgraphs(g) { // a subgraph may have other roles and providers
 				problems = append(problems, usagef("--model %s: %w", text, err))
 			}
 		}
@@ -232,8 +232,8 @@ func (f *modelFlags) apply(g *spec.Graph, opts *runner.Options) error {
 	return usageErrors(problems)
 }
 
-// keyNames returns the keys of a map in a graph file.
-func keyNames(fields []spec.Field) (names []string) {
+// listKeys returns the keys of a map in a graph file.
+func listKeys(fields []spec.Field) (names []string) {
 	for i := range fields {
 		names = append(names, fields[i].Key.Value)
 	}
@@ -242,7 +242,7 @@ func keyNames(fields []spec.Field) (names []string) {
 
 // checkRole returns an error if nothing in the graph can use the role.
 func checkRole(g *spec.Graph, role string) error {
-	known := append([]string{"compact", "default", "judge", "router"}, keyNames(g.Models)...)
+	known := append([]string{"compact", "default", "judge", "router"}, listKeys(g.Models)...)
 	for _, n := range g.Nodes {
 		for _, named := range []*spec.Value{n.Field("model"), n.Field("judge").Get("model")} {
 			if named != nil && named.Kind == spec.String && !strings.Contains(named.Text.Value, "/") {
@@ -255,12 +255,12 @@ func checkRole(g *spec.Graph, role string) error {
 
 // checkProvider returns an error if the graph does not have the provider.
 func checkProvider(g *spec.Graph, name string) error {
-	known := append([]string{"anthropic", "openai", "scripted"}, keyNames(g.Providers)...)
+	known := append([]string{"anthropic", "openai", "scripted"}, listKeys(g.Providers)...)
 	return checkName("there is no provider %q", name, "providers", known)
 }
 
-// runsGraphs reports whether a graph runs other graphs, as nodes or as tools.
-func runsGraphs(g *spec.Graph) bool {
+// hasSubgraphs reports whether a graph runs other graphs, as nodes or as tools.
+func hasSubgraphs(g *spec.Graph) bool {
 	return slices.ContainsFunc(g.Nodes, func(n *spec.Node) bool { return n.Kind.Value == "graph" }) ||
 		slices.ContainsFunc(g.Tools, func(f spec.Field) bool { return f.Value.Get("graph") != nil })
 }
@@ -326,7 +326,7 @@ func (a *app) dryRun(ctx context.Context, g *spec.Graph, opts runner.Options, f 
 	result, steps, err := flowtest.DryRun(ctx, flowtest.Config{}, g, opts, stubs, f.stubs)
 	var invalid *runner.InvalidError
 	if errors.As(err, &invalid) {
-		return a.invalid(invalid.Diagnostics)
+		return a.reportInvalid(invalid.Diagnostics)
 	}
 	if err != nil {
 		return err
@@ -341,7 +341,7 @@ func (a *app) dryRun(ctx context.Context, g *spec.Graph, opts runner.Options, f 
 	if _, err := io.WriteString(a.Stdout, b.String()); err != nil {
 		return err
 	}
-	for _, line := range runview.Summarize(result, terminal.NewColors(a.colorOn(a.StderrTerminal))) {
+	for _, line := range runview.Summarize(result, terminal.NewColors(a.usesColor(a.StderrTerminal))) {
 		fmt.Fprintln(a.Stderr, line)
 	}
 	fmt.Fprintln(a.Stderr, "a dry run: nothing was executed, sent or stored, and outputs were made up")

@@ -56,13 +56,13 @@ type runFilterFlags struct {
 func addRunFilterFlags(a *app, cmd *cobra.Command, f *runFilterFlags) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.graph, "graph", "", "only runs of the graph with this NAME")
-	enumListFlag(cmd, &f.status, inspect.ListStatuses(), "status", "only runs with this status: "+strings.Join(inspect.ListStatuses(), ", "))
+	addEnumListFlag(cmd, &f.status, inspect.ListStatuses(), "status", "only runs with this status: "+strings.Join(inspect.ListStatuses(), ", "))
 	flags.StringArrayVar(&f.labels, "label", nil, "only runs with the label key=value; repeatable, all must match")
 	flags.StringVar(&f.session, "session", "", "only runs of the session with this ID")
 	flags.StringVar(&f.parent, "parent", "", "only forks of this RUN")
-	completeFlag(cmd, "graph", a.runWords(func(r *store.RunSummary) string { return r.Graph }))
-	completeFlag(cmd, "session", a.runWords(func(r *store.RunSummary) string { return r.Session }))
-	completeFlag(cmd, "parent", a.runWords(func(r *store.RunSummary) string { return r.Parent }))
+	completeFlag(cmd, "graph", a.collectFromRuns(func(r *store.RunSummary) string { return r.Graph }))
+	completeFlag(cmd, "session", a.collectFromRuns(func(r *store.RunSummary) string { return r.Session }))
+	completeFlag(cmd, "parent", a.collectFromRuns(func(r *store.RunSummary) string { return r.Parent }))
 }
 
 // find returns the runs that the flags and the filter select, latest first.
@@ -105,7 +105,7 @@ vanished while it ran: graphrun resume continues it.`,
 	}
 	addRunFilterFlags(a, cmd, &f)
 	cmd.Flags().IntVar(&limit, "limit", 50, "most runs to list; 0: all")
-	return withOutput(cmd)
+	return addOutput(cmd)
 }
 
 func (a *app) printRuns(cmd *cobra.Command, runs []store.RunSummary) error {
@@ -116,19 +116,19 @@ func (a *app) printRuns(cmd *cobra.Command, runs []store.RunSummary) error {
 		switch {
 		case r.Unreadable != "":
 			status = "unreadable"
-			if formatOf(cmd) == "text" {
+			if outputFormat(cmd) == "text" {
 				defer a.note(fmt.Sprintf("run %s can't be read: %s", r.ID, r.Unreadable))
 			}
 		case r.Status == machine.Completed && r.Quality == machine.Degraded:
 			status += " (degraded)"
 		}
-		rows = append(rows, []string{r.ID, r.Graph, status, strconv.Itoa(r.Steps), runview.FormatTime(r.Started), terminal.Line(notesOf(r))})
+		rows = append(rows, []string{r.ID, r.Graph, status, strconv.Itoa(r.Steps), runview.FormatTime(r.Started), terminal.Line(formatNotes(r))})
 	}
 	return a.printTable(cmd, inspect.ListRuns(runs), "no runs", rows)
 }
 
-// notesOf returns the labels and the parent of a run as text.
-func notesOf(r *store.RunSummary) string {
+// formatNotes returns the labels and the parent of a run as text.
+func formatNotes(r *store.RunSummary) string {
 	var parts []string
 	if r.Parent != "" {
 		parts = append(parts, fmt.Sprintf("fork of %s at %d", r.Parent, r.ParentStep))
@@ -176,7 +176,7 @@ crashed ones, whose other branches may not have ended yet. graphrun answer answe
 	flags := cmd.Flags()
 	flags.StringVar(&graph, "graph", "", "only runs of the graph with this NAME")
 	flags.StringArrayVar(&labels, "label", nil, "only runs with the label key=value; repeatable, all must match")
-	return withOutput(cmd)
+	return addOutput(cmd)
 }
 
 func (a *app) printPending(cmd *cobra.Command, found []inspect.Question) error {
@@ -201,14 +201,14 @@ func (a *app) printPending(cmd *cobra.Command, found []inspect.Question) error {
 }
 
 func newRunsDeleteCommand(a *app) *cobra.Command {
-	return withOutput(&cobra.Command{
+	return addOutput(&cobra.Command{
 		Use:   "delete RUN...",
 		Short: "Delete runs and their journals",
 		Long: `delete deletes runs and their journals for good. A run that a process drives can't be
 deleted: exit 2.`,
 		Example:           "  graphrun runs delete nightly",
-		Args:              takes(1, -1, "the id of a run (graphrun runs list shows them)"),
-		ValidArgsFunction: byPosition(a.runIDs),
+		Args:              requireArgs(1, -1, "the id of a run (graphrun runs list shows them)"),
+		ValidArgsFunction: completeByPosition(a.listRunIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			kept, err := a.openStore()
 			if err != nil {
@@ -270,7 +270,7 @@ a process drives always stay.`,
 	addRunFilterFlags(a, cmd, &f)
 	cmd.Flags().Var(&older, "older-than", "least time since the run last changed: 90m, 36h, 30d")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only list the runs that would be deleted")
-	return withOutput(cmd)
+	return addOutput(cmd)
 }
 
 // pruneRuns deletes the runs without a driver and returns their ids.
@@ -336,10 +336,10 @@ func (a *app) openRecorded(id string) (*recorded, error) {
 	return &recorded{record, r}, err
 }
 
-// readsRun completes a command that reads the run of its first argument.
-func (a *app) readsRun(cmd *cobra.Command, do func(cmd *cobra.Command, r *recorded, args []string) error) *cobra.Command {
+// addRunReader sets the function of a command that reads the run of its first argument.
+func (a *app) addRunReader(cmd *cobra.Command, do func(cmd *cobra.Command, r *recorded, args []string) error) *cobra.Command {
 	if cmd.Args == nil {
-		cmd.Args, cmd.ValidArgsFunction = oneRun, byPosition(a.runIDs)
+		cmd.Args, cmd.ValidArgsFunction = requireRunArg, completeByPosition(a.listRunIDs)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		r, err := a.openRecorded(args[0])
@@ -357,11 +357,11 @@ func (r *recorded) show(at int, history bool, sink runner.Sink) (*runner.Result,
 	opts := runner.Options{Sink: sink, History: history}
 	if at < 0 {
 		result, err := r.runner.Show(r.record.ID, opts)
-		return result, r.unreadable(err)
+		return result, r.explainReadError(err)
 	}
 	result, err := r.runner.ShowAt(r.record.ID, at, opts)
 	if err != nil {
-		return nil, r.unreadable(err)
+		return nil, r.explainReadError(err)
 	}
 	if len(result.Path) < at {
 		return nil, usagef("--at %d: run %q has taken %s", at, r.record.ID, eval.Count(len(result.Path), "step"))
@@ -369,12 +369,12 @@ func (r *recorded) show(at int, history bool, sink runner.Sink) (*runner.Result,
 	return result, nil
 }
 
-func (r *recorded) unreadable(err error) error {
+func (r *recorded) explainReadError(err error) error {
 	return wrapInputError("run "+r.record.ID+" can't be read", err)
 }
 
-// atFlag adds --at, for use with showAt.
-func atFlag(cmd *cobra.Command) {
+// addAtFlag adds --at, for use with showAt.
+func addAtFlag(cmd *cobra.Command) {
 	cmd.Flags().Int("at", 0, "show it as it was after this STEP; 0: before the first (default: as it is now)")
 }
 
@@ -402,16 +402,16 @@ func checkAt(at int) error {
 
 func newRunsShowCommand(a *app) *cobra.Command {
 	var history bool
-	cmd := a.readsRun(&cobra.Command{
+	cmd := a.addRunReader(&cobra.Command{
 		Use:   "show RUN",
 		Short: "Show a run as it is now, or as it was after a step",
 		Long: `show prints the status of a run and its latest steps, also while another process drives
 it. -o json prints the object that run prints at its end.`,
 		Example: "  graphrun runs show nightly\n  graphrun runs show nightly --at 3 -o json | jq .state",
 	}, func(cmd *cobra.Command, r *recorded, _ []string) error {
-		lines := &traceLines{tracer: runview.NewTracer(recordedGraph(&r.record), a.stdoutColors())}
+		lines := &traceLines{tracer: runview.NewTracer(parseRecordedGraph(&r.record), a.stdoutColors())}
 		var sink runner.Sink = lines
-		if formatOf(cmd) == "json" {
+		if outputFormat(cmd) == "json" {
 			sink = nil
 		}
 		result, err := r.showAt(cmd, history && sink == nil, sink)
@@ -423,9 +423,9 @@ it. -o json prints the object that run prints at its end.`,
 		}
 		return a.print(cmd, result, a.formatRun(&r.record, result, lines))
 	})
-	atFlag(cmd)
+	addAtFlag(cmd)
 	cmd.Flags().BoolVar(&history, "history", false, "add every node execution to the JSON result")
-	return withOutput(cmd)
+	return addOutput(cmd)
 }
 
 // traceLines collects the lines of a trace.
@@ -450,7 +450,7 @@ func (a *app) formatRun(record *store.RunRecord, result *runner.Result, trace *t
 	c := a.stdoutColors()
 	out := []string{fmt.Sprintf("%s %s of %s (%s), started %s", c.Quiet("run"), c.Strong(record.ID), record.Graph,
 		terminal.Line(shortPath(record.File)), runview.FormatTime(record.Started))}
-	if notes := notesOf(&store.RunSummary{RunRecord: *record}); notes != "" {
+	if notes := formatNotes(&store.RunSummary{RunRecord: *record}); notes != "" {
 		out = append(out, c.Quiet(terminal.Line(notes)))
 	}
 	left := max(0, len(trace.lines)-shownSteps)
@@ -460,11 +460,11 @@ func (a *app) formatRun(record *store.RunRecord, result *runner.Result, trace *t
 	case left > 0:
 		out = append(out, c.Quiet(fmt.Sprintf("… %d lines before; graphrun runs events %s has all", left, record.ID)))
 	}
-	return joinLines(slices.Concat(out, trace.lines[left:], trace.tracer.Flush(), a.summaryLines(result, c)))
+	return joinLines(slices.Concat(out, trace.lines[left:], trace.tracer.Flush(), a.formatSummary(result, c)))
 }
 
 func newRunsStateCommand(a *app) *cobra.Command {
-	cmd := a.readsRun(&cobra.Command{
+	cmd := a.addRunReader(&cobra.Command{
 		Use:     "state RUN",
 		Short:   "Print a run's state as JSON",
 		Long:    "state prints the state of a run as one JSON object; secret keys are masked.",
@@ -476,14 +476,14 @@ func newRunsStateCommand(a *app) *cobra.Command {
 		}
 		return writeJSON(a.Stdout, result.State, a.StdoutTerminal)
 	})
-	atFlag(cmd)
-	return withOutput(cmd, "json")
+	addAtFlag(cmd)
+	return addOutput(cmd, "json")
 }
 
 func newRunsEventsCommand(a *app) *cobra.Command {
 	var stream enumList
 	var follow bool
-	cmd := a.readsRun(&cobra.Command{
+	cmd := a.addRunReader(&cobra.Command{
 		Use:   "events RUN",
 		Short: "Print the events of a run as JSON lines",
 		Long: `events prints the events of a run so far, one JSON object per line, as run -o jsonl
@@ -501,26 +501,26 @@ or crashed, since somebody may resume it.`,
 			out = a.Stdout
 		}
 		sink := withoutHistory(runner.NewJSONSink(out))
-		if formatOf(cmd) == "text" {
-			shown := runview.NewPlain(out, runview.NewTracer(recordedGraph(&r.record), a.stdoutColors()), nil)
+		if outputFormat(cmd) == "text" {
+			shown := runview.NewPlain(out, runview.NewTracer(parseRecordedGraph(&r.record), a.stdoutColors()), nil)
 			sink = func(e *runner.Event) error {
 				shown.Event(e)
 				return nil
 			}
 		}
-		opts := runner.Options{Sink: filtered(sink, streamFilter(stream.values))}
+		opts := runner.Options{Sink: filterEvents(sink, newStreamFilter(stream.values))}
 		if follow {
-			ctx, stop := a.interruptible(cmd.Context())
+			ctx, stop := a.cancelOnInterrupt(cmd.Context())
 			defer stop()
 			_, err := r.runner.Follow(ctx, r.record.ID, opts)
-			return interruptedAs(err)
+			return mapInterrupt(err)
 		}
 		_, err := r.runner.Replay(r.record.ID, 0, -1, opts)
-		return errors.Join(r.unreadable(err), buffer.Flush())
+		return errors.Join(r.explainReadError(err), buffer.Flush())
 	})
 	cmd.Flags().BoolVar(&follow, "follow", false, "keep printing until the run has ended")
-	withOutput(cmd, "jsonl", "text")
-	enumListFlag(cmd, &stream, streamNames(), "stream", "events to print besides run_* (default: all)")
+	addOutput(cmd, "jsonl", "text")
+	addEnumListFlag(cmd, &stream, listStreams(), "stream", "events to print besides run_* (default: all)")
 	return cmd
 }
 
@@ -579,8 +579,8 @@ type stopping struct {
 
 func newStopCommand(a *app, request store.Request, cmd *cobra.Command) *cobra.Command {
 	w := &stopping{app: a, request: request, cmd: cmd}
-	cmd.Args = oneRun
-	cmd.ValidArgsFunction = byPosition(a.runIDs)
+	cmd.Args = requireRunArg
+	cmd.ValidArgsFunction = completeByPosition(a.listRunIDs)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		kept, record, err := a.openRun(args[0])
 		if err != nil {
@@ -590,12 +590,12 @@ func newStopCommand(a *app, request store.Request, cmd *cobra.Command) *cobra.Co
 		return w.wait(cmd.Context())
 	}
 	cmd.Flags().BoolVar(&w.noWait, "no-wait", false, "return as soon as the run's driver has been asked")
-	return withOutput(cmd)
+	return addOutput(cmd)
 }
 
 // wait polls the run until it has stopped.
 func (w *stopping) wait(ctx context.Context) error {
-	ctx, stop := w.app.interruptible(ctx)
+	ctx, stop := w.app.cancelOnInterrupt(ctx)
 	defer stop()
 	for {
 		lines, err := w.store.List(store.RunFilter{ID: w.id})
@@ -627,7 +627,7 @@ func (w *stopping) step(r *store.RunSummary) (settled bool, err error) {
 	owner := r.Owner
 	switch {
 	case r.Status == wanted:
-		return true, w.say(r)
+		return true, w.printStatus(r)
 	case r.Status != machine.Running && r.Status != machine.Paused && w.asked == "":
 		return true, usagef("run %q has ended already: %s", w.id, r.Status)
 	case r.Status != machine.Running && r.Status != machine.Paused:
@@ -654,14 +654,14 @@ func (w *stopping) step(r *store.RunSummary) (settled bool, err error) {
 	}
 	w.asked = owner
 	if w.noWait {
-		return true, w.say(r)
+		return true, w.printStatus(r)
 	}
 	w.app.note(fmt.Sprintf("asked %s to %s the run", owner, w.request))
 	return false, nil
 }
 
-// say prints the status of the run.
-func (w *stopping) say(r *store.RunSummary) error {
+// printStatus prints the status of the run.
+func (w *stopping) printStatus(r *store.RunSummary) error {
 	text := fmt.Sprintf("run %s is %s; graphrun resume continues it", w.id, r.Status)
 	if r.Status == machine.Running {
 		text = fmt.Sprintf("%s was asked to %s run %s", w.asked, w.request, w.id)

@@ -62,10 +62,10 @@ them. A second signal ends programs that still run at once.`,
 		Example: `  graphrun serve --open
   graphrun serve flows --listen 127.0.0.1:0 --store runs.db
   graphrun serve flows --listen 0.0.0.0:7300 --token-file /run/secrets/graphrun --host runs.example.org`,
-		Args:              takes(0, 1, "one folder"),
+		Args:              requireArgs(0, 1, "one folder"),
 		ValidArgsFunction: completeFiles,
 		PreRunE:           a.loadFolderSettings,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.serve(cmd, &f, argument(args, ".")) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.serve(cmd, &f, firstArgument(args, ".")) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:7300", "HOST:PORT to listen on; port 0 takes a free one")
@@ -74,9 +74,9 @@ them. A second signal ends programs that still run at once.`,
 	flags.StringVar(&f.tokenFile, "token-file", "", "`FILE` that holds the token, of at least 16 characters")
 	flags.StringArrayVar(&f.hosts, "host", nil, "NAME of a host that requests may use, for example behind a proxy; repeatable")
 	flags.IntVar(&f.maxRuns, "max-runs", 100, "most runs to drive at once")
-	withOutput(cmd)
+	addOutput(cmd)
 	cmd.Flag("output").Usage = "format of the printed link: json is {\"url\": …}"
-	setting(flags, "listen", "read-only", "token-file", "max-runs")
+	markSettings(flags, "listen", "read-only", "token-file", "max-runs")
 	return cmd
 }
 
@@ -99,7 +99,7 @@ func (a *app) serve(cmd *cobra.Command, f *serveFlags, dir string) error {
 	if !loopback && f.tokenFile == "" {
 		return usagef("--listen %s: others than this machine are served only with --token-file FILE", f.listen)
 	}
-	token, err := f.token()
+	token, err := f.readToken()
 	if err != nil {
 		return err
 	}
@@ -115,9 +115,9 @@ func (a *app) serve(cmd *cobra.Command, f *serveFlags, dir string) error {
 	if err != nil {
 		return usagef("--listen %s: %w", f.listen, err)
 	}
-	link := "http://" + browserAddress(listener.Addr()) + "/?token=" + token
+	link := "http://" + formatAddress(listener.Addr()) + "/?token=" + token
 	if f.tokenFile != "" { // the printed link must not contain it
-		link = "http://" + browserAddress(listener.Addr()) + "/"
+		link = "http://" + formatAddress(listener.Addr()) + "/"
 	}
 	if err := a.print(cmd, map[string]string{"url": link}, link+"\n"); err != nil {
 		return errors.Join(err, listener.Close())
@@ -129,8 +129,8 @@ func (a *app) serve(cmd *cobra.Command, f *serveFlags, dir string) error {
 	return s.run(cmd.Context(), listener)
 }
 
-// token returns the token of the file, or a new one.
-func (f *serveFlags) token() (string, error) {
+// readToken returns the token of the file, or a new one.
+func (f *serveFlags) readToken() (string, error) {
 	if f.tokenFile == "" {
 		var random [24]byte
 		_, _ = rand.Read(random[:]) // never fails
@@ -172,7 +172,7 @@ func (a *app) newServing(f *serveFlags, dir string, with func(*serve.Config)) (*
 	if err != nil {
 		return nil, usage(err)
 	}
-	kept, err := a.servedStore(f.readOnly)
+	kept, err := a.openServedStore(f.readOnly)
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +181,7 @@ func (a *app) newServing(f *serveFlags, dir string, with func(*serve.Config)) (*
 		return nil, err
 	}
 	marks := ""
-	if path := a.storePath(); path != "" && !a.onCluster() {
+	if path := a.storePath(); path != "" && !a.usesCluster() {
 		marks = path + ".serve"
 	}
 	s.fleet = fleet.New(fleet.Config{
@@ -213,12 +213,12 @@ func (a *app) newServing(f *serveFlags, dir string, with func(*serve.Config)) (*
 	return s, nil
 }
 
-// servedStore opens the store of a server, which may be in memory.
-func (a *app) servedStore(readOnly bool) (store.Store, error) {
-	if a.onCluster() && !readOnly {
+// openServedStore opens the store of a server, which may be in memory.
+func (a *app) openServedStore(readOnly bool) (store.Store, error) {
+	if a.usesCluster() && !readOnly {
 		return nil, usagef("serve --engine temporal shows the runs of the cluster; it takes --read-only, since its workers drive them")
 	}
-	if a.onCluster() {
+	if a.usesCluster() {
 		return a.openStore()
 	}
 	if a.storePath() == "" {
@@ -240,7 +240,7 @@ func (s *serving) run(ctx context.Context, listener net.Listener) error {
 	stopping := func() {
 		s.app.note("stopping: runs pause, and the next serve goes on with them; interrupt again to end what runs at once")
 	}
-	failed, interrupted := untilInterrupted(ctx, s.app, stopping, s.kill, func(ctx context.Context) error {
+	failed, interrupted := runUntilInterrupted(ctx, s.app, stopping, s.kill, func(ctx context.Context) error {
 		return s.serveUntilDone(ctx, listener)
 	})
 	return errors.Join(failed, interrupted)
@@ -285,8 +285,8 @@ func isLoopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// browserAddress returns an address that a browser on this machine can open.
-func browserAddress(addr net.Addr) string {
+// formatAddress returns an address that a browser on this machine can open.
+func formatAddress(addr net.Addr) string {
 	host, port, err := net.SplitHostPort(addr.String())
 	if err != nil {
 		return addr.String()
@@ -328,13 +328,15 @@ have 5 seconds to end; the next mcp or serve of the folder continues the rest. g
 serve offers the same over HTTP, at /mcp.`,
 		Example: `  graphrun mcp flows
   claude mcp add flows -- graphrun mcp /path/to/flows`,
-		Args:              takes(0, 1, "one folder"),
+		Args:              requireArgs(0, 1, "one folder"),
 		ValidArgsFunction: completeFiles,
 		PreRunE:           a.loadFolderSettings,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.mcp(cmd.Context(), &f, argument(args, ".")) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.mcp(cmd.Context(), &f, firstArgument(args, "."))
+		},
 	}
 	cmd.Flags().IntVar(&f.maxRuns, "max-runs", 100, "most runs to drive at once")
-	setting(cmd.Flags(), "max-runs")
+	markSettings(cmd.Flags(), "max-runs")
 	return cmd
 }
 
@@ -347,7 +349,7 @@ func (a *app) mcp(ctx context.Context, f *serveFlags, dir string) error {
 		return err
 	}
 	defer func() { _ = s.flows.Close() }() // it was only read
-	ctx, stop := a.interruptible(ctx)
+	ctx, stop := a.cancelOnInterrupt(ctx)
 	defer stop()
 	resumed := make(chan error, 1)
 	go func() { resumed <- s.fleet.ResumeRuns(ctx) }()

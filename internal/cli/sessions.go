@@ -46,7 +46,7 @@ type listedSession struct {
 }
 
 func newSessionsListCommand(a *app) *cobra.Command {
-	return withOutput(&cobra.Command{
+	return addOutput(&cobra.Command{
 		Use:     "list",
 		Short:   "List sessions, the last used first",
 		Long:    "list shows the stored sessions, the last used first.",
@@ -85,13 +85,13 @@ type shownSession struct {
 }
 
 func newSessionsShowCommand(a *app) *cobra.Command {
-	return withOutput(&cobra.Command{
+	return addOutput(&cobra.Command{
 		Use:               "show SESSION",
 		Short:             "Show what the next run of a session starts with",
 		Long:              "show prints the state keys and the conversation of a session; secret keys are masked.",
 		Example:           "  graphrun sessions show alice -o json | jq .keys",
-		Args:              takes(1, 1, "the id of a session (graphrun sessions list shows them)"),
-		ValidArgsFunction: byPosition(a.sessionIDs),
+		Args:              requireArgs(1, 1, "the id of a session (graphrun sessions list shows them)"),
+		ValidArgsFunction: completeByPosition(a.listSessionIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			kept, err := a.readStore()
 			if err != nil {
@@ -123,13 +123,13 @@ func (a *app) formatSession(s *store.Session) string {
 }
 
 func newSessionsDeleteCommand(a *app) *cobra.Command {
-	return withOutput(&cobra.Command{
+	return addOutput(&cobra.Command{
 		Use:               "delete SESSION...",
 		Short:             "Delete sessions; their runs stay",
 		Long:              "delete deletes what sessions keep: their next runs start afresh. Earlier runs stay.",
 		Example:           "  graphrun sessions delete alice",
-		Args:              takes(1, -1, "the id of a session (graphrun sessions list shows them)"),
-		ValidArgsFunction: byPosition(a.sessionIDs),
+		Args:              requireArgs(1, -1, "the id of a session (graphrun sessions list shows them)"),
+		ValidArgsFunction: completeByPosition(a.listSessionIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			kept, err := a.openStore()
 			if err != nil {
@@ -174,7 +174,7 @@ func newCacheCommand(a *app) *cobra.Command {
 }
 
 func newCacheClearCommand(a *app) *cobra.Command {
-	return withOutput(&cobra.Command{
+	return addOutput(&cobra.Command{
 		Use:   "clear [FLOW [NODE...]]",
 		Short: "Delete stored results of all graphs, one graph or some of its nodes",
 		Long: `clear deletes the stored results of nodes with a cache block: of every graph, of one
@@ -204,7 +204,7 @@ func (a *app) clearCache(args []string) (int, error) {
 		}
 		name, nodes = g.Name.Value, args[1:]
 		for _, id := range nodes {
-			if err := checkName("no node %q", id, "nodes", nodeNames(g, "", "")); err != nil {
+			if err := checkName("no node %q", id, "nodes", listNodes(g, "", "")); err != nil {
 				return 0, usage(err)
 			}
 		}

@@ -41,8 +41,8 @@ func (a *app) addStoreFlags(root *cobra.Command) {
 	flags.StringVar(&a.store.path, "store", "", "PATH of the file that keeps runs, or memory to keep none (default: graphrun/runs.db\n"+
 		"in $XDG_STATE_HOME, $STATE_DIRECTORY or ~/.local/state)")
 	a.store.durability = newEnum(string(sqlite.Full), string(sqlite.Full), string(sqlite.Normal), string(sqlite.Off))
-	enumFlag(root, flags, &a.store.durability, "durability", "", "when a step is saved: full (synced to disk), normal (a power failure may lose the\nlatest steps), off (it may damage the file)")
-	setting(flags, "store", "durability")
+	addEnumFlag(root, flags, &a.store.durability, "durability", "", "when a step is saved: full (synced to disk), normal (a power failure may lose the\nlatest steps), off (it may damage the file)")
+	markSettings(flags, "store", "durability")
 }
 
 // storePath returns the file of the store, or "" for memory.
@@ -60,8 +60,8 @@ func (a *app) storePath() string {
 
 // openStore opens the store for writing. Main closes it.
 func (a *app) openStore() (store.Store, error) {
-	if a.onCluster() {
-		return a.cluster(context.Background())
+	if a.usesCluster() {
+		return a.openCluster(context.Background())
 	}
 	if a.storePath() == "" {
 		a.store.open = &unkept{}
@@ -110,8 +110,8 @@ func (a *app) findRuns(s store.Store, names []string) ([]string, error) {
 
 // readStore opens the store for reading. A missing file is an empty store.
 func (a *app) readStore() (store.Store, error) {
-	if a.onCluster() {
-		return a.cluster(context.Background())
+	if a.usesCluster() {
+		return a.openCluster(context.Background())
 	}
 	if a.storePath() == "" {
 		return a.openStore()
@@ -149,7 +149,7 @@ func (a *app) findRun(s store.Store, name string) (store.RunRecord, error) {
 
 // storeName returns the name of the store for messages.
 func (a *app) storeName() string {
-	if a.onCluster() {
+	if a.usesCluster() {
 		return "the Temporal cluster"
 	}
 	if path := a.storePath(); path != "" {
@@ -180,22 +180,22 @@ const missingStoreReason = "none of $XDG_STATE_HOME, $STATE_DIRECTORY and $HOME 
 // requireStore fails if there is no place for a store and the run needs one. It warns that any
 // other run is not kept.
 func (a *app) requireStore(g *spec.Graph, f *runFlags) error {
-	if a.onCluster() {
+	if a.usesCluster() {
 		return nil
 	}
 	if a.store.path != "" || a.StateDir != "" {
 		return nil
 	}
-	if needs := needsStore(g, f); len(needs) > 0 {
+	if needs := listStoreNeeds(g, f); len(needs) > 0 {
 		return usagef("the run can't be kept, and %s needs that: %s", strings.Join(needs, ", "), missingStoreReason)
 	}
 	fmt.Fprintln(a.Stderr, "graphrun: the run is not kept: "+missingStoreReason)
 	return nil
 }
 
-// needsStore lists the flags and nodes of a run that need a store: those that let others
+// listStoreNeeds lists the flags and nodes of a run that need a store: those that let others
 // refer to the run, and nodes that may outlive the process.
-func needsStore(g *spec.Graph, f *runFlags) []string {
+func listStoreNeeds(g *spec.Graph, f *runFlags) []string {
 	var out []string
 	if f.runID != "" {
 		out = append(out, "--run-id")

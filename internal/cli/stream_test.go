@@ -31,7 +31,7 @@ func TestStreamFilter(t *testing.T) {
 		{[]string{"debug"}, append(slices.Clone(tasks), runner.Checkpoint)},
 		{[]string{"custom", "checkpoints"}, []runner.EventType{runner.NodeEvent, runner.Checkpoint}},
 	} {
-		keep := streamFilter(c.groups)
+		keep := newStreamFilter(c.groups)
 		want := append(slices.Clone(run), c.want...)
 		for _, e := range all {
 			if keep(e) != slices.Contains(want, e) {
@@ -39,7 +39,7 @@ func TestStreamFilter(t *testing.T) {
 			}
 		}
 	}
-	if streamFilter(nil) != nil {
+	if newStreamFilter(nil) != nil {
 		t.Error("no group must mean no filter")
 	}
 }

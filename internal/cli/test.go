@@ -83,8 +83,8 @@ test found, 3 a test file or a flow is not valid.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.test(cmd.Context(), cmd, &f, args) },
 	}
 	flags := cmd.Flags()
-	enumFlag(cmd, flags, &f.format, "format", "", "report format")
-	enumFlag(cmd, flags, &f.format, "output", "o", "the same as --format")
+	addEnumFlag(cmd, flags, &f.format, "format", "", "report format")
+	addEnumFlag(cmd, flags, &f.format, "output", "o", "the same as --format")
 	flags.StringVar(&f.run, "run", "", "REGEXP that the names of the cases to run match")
 	flags.BoolVar(&f.update, "update", false, "write the actual path and state into cases that expect update or another exact path")
 	flags.Float64Var(&f.min, "min", 0, "least `PERCENT` of each flow's edges that its cases must reach")
@@ -98,13 +98,13 @@ test found, 3 a test file or a flow is not valid.`,
 	flags.BoolVarP(&f.write, "write", "w", false, "with --generate: write to a file beside the flow, not to stdout")
 	flags.BoolVar(&f.mutate, "mutate", false, "change the flows in one place at a time and report the changes that no case notices")
 	flags.Float64Var(&f.minScore, "min-score", 0, "least `PERCENT` of the changes of --mutate that the cases must notice")
-	setting(flags, "format", "min", "min-score", "parallel", "keep-going")
+	markSettings(flags, "format", "min", "min-score", "parallel", "keep-going")
 	return cmd
 }
 
 // test runs the tests once, or on every change with --watch.
 func (a *app) test(ctx context.Context, cmd *cobra.Command, f *testFlags, args []string) error {
-	cfg, err := f.config(cmd)
+	cfg, err := f.newConfig(cmd)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func rejectFlows(args []string) error {
 	return nil
 }
 
-func (f *testFlags) config(cmd *cobra.Command) (cfg flowtest.Config, err error) {
+func (f *testFlags) newConfig(cmd *cobra.Command) (cfg flowtest.Config, err error) {
 	if f.run != "" {
 		if cfg.Run, err = regexp.Compile(f.run); err != nil {
 			return cfg, usagef("--run %q: %w", f.run, err)
@@ -166,7 +166,7 @@ func (a *app) testOnce(ctx context.Context, f *testFlags, cfg flowtest.Config, a
 	case err != nil:
 		return err
 	case len(names) == 0 && len(left) > 0:
-		return usagef("no test found in %s: .gitignore or exclude leaves out %s; name a file to run it all the same", strings.Join(args, ", "), firstNames(left))
+		return usagef("no test found in %s: .gitignore or exclude leaves out %s; name a file to run it all the same", strings.Join(args, ", "), formatNames(left))
 	case len(names) == 0:
 		return usagef("no test found in %s: a test file's name ends in .test.yaml", strings.Join(args, ", "))
 	}
@@ -175,7 +175,7 @@ func (a *app) testOnce(ctx context.Context, f *testFlags, cfg flowtest.Config, a
 		return usage(err)
 	}
 	if found.HasErrors() {
-		return a.invalid(found.Sort())
+		return a.reportInvalid(found.Sort())
 	}
 	if f.mutate {
 		return a.mutateTests(f, cfg, files)
@@ -194,13 +194,13 @@ func (a *app) testOnce(ctx context.Context, f *testFlags, cfg flowtest.Config, a
 			return err
 		}
 	}
-	if err := a.coverPage(ctx, f.html, files, result); err != nil {
+	if err := a.writeCoverPage(ctx, f.html, files, result); err != nil {
 		return err
 	}
 	if err := a.printTests(f, result); err != nil {
 		return err
 	}
-	short := a.belowMinimum(f, result)
+	short := a.reportLowCoverage(f, result)
 	if result.Failed > 0 || short {
 		return silent(exitFailed)
 	}
@@ -252,8 +252,8 @@ func (a *app) updateTests(cfg flowtest.Config, names []string, files []*flowtest
 	return flowtest.Run(cfg, files), nil
 }
 
-// belowMinimum returns a message for each flow below the minimum coverage.
-func (a *app) belowMinimum(f *testFlags, r *flowtest.Report) bool {
+// reportLowCoverage prints the flows below the minimum coverage, and reports whether there are any.
+func (a *app) reportLowCoverage(f *testFlags, r *flowtest.Report) bool {
 	short := false
 	for _, flow := range slices.Sorted(maps.Keys(r.Coverage)) {
 		if got := r.Coverage[flow].Edges.Percent(); got < f.min {
@@ -269,18 +269,18 @@ const watchEvery = 300 * time.Millisecond
 
 // watchTests runs the tests whenever files have changed.
 func (a *app) watchTests(ctx context.Context, f *testFlags, cfg flowtest.Config, args []string) error {
-	ctx, stop := a.interruptible(ctx)
+	ctx, stop := a.cancelOnInterrupt(ctx)
 	defer stop()
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	before := ""
 	for {
-		if now := a.stampOf(args); now != before {
+		if now := a.fingerprintFiles(args); now != before {
 			before = now
-			if err := a.testOnce(ctx, f, cfg, args); err != nil && exitOf(err) != exitFailed {
+			if err := a.testOnce(ctx, f, cfg, args); err != nil && exitCodeOf(err) != exitFailed {
 				a.printError(err)
 			}
-			before = a.stampOf(args) // --update may have written
+			before = a.fingerprintFiles(args) // --update may have written
 			fmt.Fprintln(a.Stderr, "waiting for changes; interrupt to end")
 		}
 		select {
@@ -291,8 +291,8 @@ func (a *app) watchTests(ctx context.Context, f *testFlags, cfg flowtest.Config,
 	}
 }
 
-// stampOf returns a fingerprint of the files beside tests and below folders.
-func (a *app) stampOf(paths []string) string {
+// fingerprintFiles returns a fingerprint of the files beside tests and below folders.
+func (a *app) fingerprintFiles(paths []string) string {
 	folders := slices.Clone(paths)
 	for i, path := range folders {
 		if flowtest.IsTestFile(path) {
@@ -322,7 +322,7 @@ func (a *app) generateTests(ctx context.Context, f *testFlags, cfg flowtest.Conf
 	made, err := flowtest.Generate(ctx, cfg, g, "")
 	var invalid *runner.InvalidError
 	if errors.As(err, &invalid) {
-		return a.invalid(invalid.Diagnostics)
+		return a.reportInvalid(invalid.Diagnostics)
 	}
 	if err != nil {
 		return err
@@ -346,8 +346,8 @@ func (a *app) generateTests(ctx context.Context, f *testFlags, cfg flowtest.Conf
 		_, err = io.WriteString(a.Stdout, made.Text)
 		return err
 	}
-	path := withoutExt(flow) + ".test.yaml"
-	err = writeNew(path, []byte(made.Text))
+	path := trimExt(flow) + ".test.yaml"
+	err = writeNewFile(path, []byte(made.Text))
 	if errors.Is(err, fs.ErrExist) {
 		return usagef("%s is there already; without -w the cases are printed", path)
 	}
@@ -402,8 +402,8 @@ func (a *app) printTests(f *testFlags, r *flowtest.Report) error {
 	return nil
 }
 
-// coverPage writes a page of the tested flow, painted with its coverage.
-func (a *app) coverPage(ctx context.Context, path string, files []*flowtest.File, r *flowtest.Report) error {
+// writeCoverPage writes a page of the tested flow, painted with its coverage.
+func (a *app) writeCoverPage(ctx context.Context, path string, files []*flowtest.File, r *flowtest.Report) error {
 	if path == "" {
 		return nil
 	}
@@ -412,7 +412,7 @@ func (a *app) coverPage(ctx context.Context, path string, files []*flowtest.File
 	}
 	g := files[0].Graph
 	d := &drawn{graph: g, open: inspect.NewOpener(g, spec.Beside(g.File.Name))}
-	d.drawing = render.Draw(g, render.Options{Trail: coverageTrail(r.Coverage[files[0].Flow], g), Open: d.open.Open})
+	d.drawing = render.Draw(g, render.Options{Trail: newCoverageTrail(r.Coverage[files[0].Flow], g), Open: d.open.Open})
 	return writeFileWith(path, func(w io.Writer) error { return a.writePage(ctx, w, d, "") })
 }
 

@@ -96,8 +96,8 @@ Exit codes: 0 no error, 3 errors (with --strict also warnings), 2 no such file.`
 		},
 	}
 	flags := cmd.Flags()
-	enumFlag(cmd, flags, &f.format, "format", "", "report format")
-	enumFlag(cmd, flags, &f.format, "output", "o", "the same as --format")
+	addEnumFlag(cmd, flags, &f.format, "format", "", "report format")
+	addEnumFlag(cmd, flags, &f.format, "output", "o", "the same as --format")
 	flags.BoolVar(&f.strict, "strict", false, "treat warnings as errors")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only: no warnings, no summary")
 	flags.StringArrayVar(&f.rules, "rule", nil, "-NAME turns a rule or a group of rules off, +NAME on; repeatable, the last one wins")
@@ -111,13 +111,13 @@ Exit codes: 0 no error, 3 errors (with --strict also warnings), 2 no such file.`
 	for _, name := range append(lint.RuleNames(), lint.RuleGroups()...) {
 		rules = append(rules, "-"+name, "+"+name)
 	}
-	completeFlag(cmd, "rule", fixed(rules...))
-	setting(flags, "format", "strict", "quiet", "baseline")
+	completeFlag(cmd, "rule", fixedCandidates(rules...))
+	markSettings(flags, "format", "strict", "quiet", "baseline")
 	return cmd
 }
 
 func (a *app) validate(f *validateFlags, args []string) error {
-	off, err := disabledRules(f.rules)
+	off, err := parseRuleFlags(f.rules)
 	if err != nil {
 		return err
 	}
@@ -189,14 +189,14 @@ func (a *app) dropKnown(f *validateFlags, sources []source, found spec.Diagnosti
 		return nil, usage(err)
 	}
 	found = known.Drop(found)
-	if n := known.Unused(namesOf(sources)); n > 0 && !f.quiet {
+	if n := known.Unused(listNames(sources)); n > 0 && !f.quiet {
 		fmt.Fprintf(a.Stderr, "%s of %s no longer found; write the baseline anew\n", eval.Count(n, "finding"), f.baseline)
 	}
 	return found, nil
 }
 
 func (a *app) printFindings(f *validateFlags, sources []source, found spec.Diagnostics) error {
-	findings := report.Findings{Files: len(sources), Names: namesOf(sources), Diagnostics: found}
+	findings := report.Findings{Files: len(sources), Names: listNames(sources), Diagnostics: found}
 	shown := findings
 	switch {
 	case f.quiet && !f.strict:
@@ -204,7 +204,7 @@ func (a *app) printFindings(f *validateFlags, sources []source, found spec.Diagn
 	case f.quiet:
 		shown.Diagnostics = slices.DeleteFunc(slices.Clone(found), func(d spec.Diagnostic) bool { return d.Severity == spec.Info })
 	}
-	opts := report.Options{Color: a.colorOn(a.StdoutTerminal), Strict: f.strict, Version: readBuildVersion().Version}
+	opts := report.Options{Color: a.usesColor(a.StdoutTerminal), Strict: f.strict, Version: readBuildVersion().Version}
 	for _, r := range lint.Rules() {
 		opts.Rules = append(opts.Rules, report.Rule{Name: r.Name, Severity: r.Severity, Off: r.Off, Summary: r.Summary, Doc: r.Doc})
 	}
@@ -225,7 +225,7 @@ func (a *app) printFindings(f *validateFlags, sources []source, found spec.Diagn
 func checkAll(sources []source, optional bool) (spec.Diagnostics, error) {
 	results := make([]spec.Diagnostics, len(sources))
 	errs := make([]error, len(sources))
-	doAll(len(sources), runtime.GOMAXPROCS(0), func(i int) {
+	runParallel(len(sources), runtime.GOMAXPROCS(0), func(i int) {
 		var src []byte
 		if src, errs[i] = sources[i].read(); errs[i] == nil {
 			results[i] = inspect.Check(sources[i].name, src, optional).Found
@@ -234,8 +234,8 @@ func checkAll(sources []source, optional bool) (spec.Diagnostics, error) {
 	return slices.Concat(results...), errors.Join(errs...)
 }
 
-// disabledRules reads --rule flags: -name and +name, the last wins.
-func disabledRules(flags []string) (map[string]bool, error) {
+// parseRuleFlags reads --rule flags: -name and +name, the last wins.
+func parseRuleFlags(flags []string) (map[string]bool, error) {
 	off := map[string]bool{}
 	known := lint.RuleNames()
 	for _, f := range flags {
@@ -291,7 +291,7 @@ func (a *app) fixAll(sources []source, show bool) error {
 			continue
 		}
 		s.src = after
-		if err := replaceFile(s.name, after); err != nil {
+		if err := overwriteFile(s.name, after); err != nil {
 			return err
 		}
 	}
@@ -299,8 +299,8 @@ func (a *app) fixAll(sources []source, show bool) error {
 	return nil
 }
 
-// replaceFile overwrites a file and keeps its permissions.
-func replaceFile(name string, src []byte) error {
+// overwriteFile overwrites a file and keeps its permissions.
+func overwriteFile(name string, src []byte) error {
 	info, err := os.Stat(name)
 	if err != nil {
 		return err

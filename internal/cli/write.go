@@ -35,19 +35,19 @@ one that you name; --list shows all. It never overwrites a file: exit 2.`,
 		Example: `  graphrun init
   graphrun init approval --dir deploy
   graphrun init --list`,
-		Args:              takes(0, 1, "one template"),
-		ValidArgsFunction: byPosition(templateNames),
+		Args:              requireArgs(0, 1, "one template"),
+		ValidArgsFunction: completeByPosition(listTemplateNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if list {
 				return a.listTemplates(cmd)
 			}
-			return a.writeTemplate(cmd, argument(args, "basic"), dir)
+			return a.writeTemplate(cmd, firstArgument(args, "basic"), dir)
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&dir, "dir", ".", "folder to write to, created if missing")
 	flags.BoolVar(&list, "list", false, "list the templates and write nothing")
-	return withOutput(cmd)
+	return addOutput(cmd)
 }
 
 // template is a template with its description.
@@ -56,8 +56,8 @@ type template struct {
 	Description string `json:"description"`
 }
 
-// allTemplates returns the templates, described by their flows.
-func allTemplates() ([]template, error) {
+// listAllTemplates returns the templates, described by their flows.
+func listAllTemplates() ([]template, error) {
 	var out []template
 	for _, name := range templates.Names() {
 		files, err := templates.Files(name)
@@ -71,7 +71,7 @@ func allTemplates() ([]template, error) {
 }
 
 func (a *app) listTemplates(cmd *cobra.Command) error {
-	all, err := allTemplates()
+	all, err := listAllTemplates()
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (a *app) writeTemplate(cmd *cobra.Command, name, dir string) error {
 		if err := os.MkdirAll(filepath.Dir(out.Files[i]), 0o755); err != nil {
 			return err
 		}
-		if err := writeNew(out.Files[i], file.Text); err != nil {
+		if err := writeNewFile(out.Files[i], file.Text); err != nil {
 			return err
 		}
 	}
@@ -116,8 +116,8 @@ func (a *app) writeTemplate(cmd *cobra.Command, name, dir string) error {
 	return a.print(cmd, out, joinLines(out.Files))
 }
 
-// writeNew writes a file that must not exist.
-func writeNew(path string, text []byte) error {
+// writeNewFile writes a file that must not exist.
+func writeNewFile(path string, text []byte) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
@@ -126,9 +126,9 @@ func writeNew(path string, text []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// templateNames returns the templates for completion.
-func templateNames(*cobra.Command, []string) (out []string) {
-	all, _ := allTemplates() // none on an error
+// listTemplateNames returns the templates for completion.
+func listTemplateNames(*cobra.Command, []string) (out []string) {
+	all, _ := listAllTemplates() // none on an error
 	for _, t := range all {
 		out = append(out, cobra.CompletionWithDesc(t.Template, t.Description))
 	}
@@ -154,13 +154,13 @@ and is unchanged, 3 a file is not valid.`,
   graphrun fmt - < flow.yaml`,
 		ValidArgsFunction: completeFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.format(args, check, diff, formatOf(cmd) == "json")
+			return a.format(args, check, diff, outputFormat(cmd) == "json")
 		},
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&check, "check", false, "write nothing: list the files that fmt would change, and exit 1 if there are any")
 	flags.BoolVar(&diff, "diff", false, "write nothing: show what would change")
-	withOutput(cmd)
+	addOutput(cmd)
 	cmd.Flag("output").Usage = "output format: json lists every file and whether fmt would change it"
 	return cmd
 }
@@ -205,7 +205,7 @@ func (a *app) format(args []string, check, diff, asJSON bool) error {
 			a.note(fmt.Sprintf("%s is unchanged: %v", s.name, err))
 			file.Valid, file.Unformatted = true, true
 			ends = cmp.Or(ends, silent(exitUsage))
-		case exitOf(err) == exitInvalid:
+		case exitCodeOf(err) == exitInvalid:
 			ends = err
 		case err != nil:
 			return err
@@ -243,7 +243,7 @@ func (a *app) formatSource(s source, check, show, quiet bool) (changed bool, err
 	case check:
 		_, err = fmt.Fprintln(a.Stdout, s.name)
 	default:
-		if err := replaceFile(s.name, out); err != nil {
+		if err := overwriteFile(s.name, out); err != nil {
 			return false, usage(err)
 		}
 		fmt.Fprintf(a.Stderr, "%s formatted\n", s.name)
@@ -257,15 +257,15 @@ func (a *app) formatText(name string, src []byte) ([]byte, error) {
 	if isTestText(src) {
 		keys = flowtest.Keys()
 		if _, found := spec.Read(name, src, "a test file is a map", keys); found.HasErrors() {
-			return nil, a.invalid(found)
+			return nil, a.reportInvalid(found)
 		}
 	} else if c := inspect.Check(name, src, false); len(c.Broken) > 0 {
-		return nil, a.invalid(c.Broken)
+		return nil, a.reportInvalid(c.Broken)
 	}
 	out, err := spec.Format(name, src, keys)
 	var invalid *spec.InvalidError
 	if errors.As(err, &invalid) {
-		return nil, a.invalid(invalid.Findings)
+		return nil, a.reportInvalid(invalid.Findings)
 	}
 	return out, err
 }

@@ -59,9 +59,9 @@ func New(cfg Config) (*mcp.Server, error) {
 		if err != nil || !flow.Valid() {
 			continue // can't be run
 		}
-		tool := toolOf(flow.Graph, path, taken)
+		tool := newTool(flow.Graph, path, taken)
 		out.AddTool(tool, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			return s.run(ctx, req, path)
+			return s.runFlow(ctx, req, path)
 		})
 	}
 	out.AddTool(&mcp.Tool{
@@ -74,12 +74,12 @@ func New(cfg Config) (*mcp.Server, error) {
 				"value":  map[string]any{"description": "the answer, as the question's schema or choices want it"},
 			},
 		},
-	}, s.answer)
+	}, s.answerRun)
 	return out, nil
 }
 
-// toolOf describes a flow as a tool with a name of its own.
-func toolOf(g *spec.Graph, path string, taken map[string]bool) *mcp.Tool {
+// newTool describes a flow as a tool with a name of its own.
+func newTool(g *spec.Graph, path string, taken map[string]bool) *mcp.Tool {
 	name := toolName(g.Name.Value)
 	if taken[name] {
 		name = toolName(path)
@@ -143,42 +143,42 @@ const progressTime = 2 * time.Second
 // errByClient cancels a run when the client cancels its call.
 var errByClient = errors.New("cancelled by the MCP client")
 
-// run handles the call of a flow's tool. A repeated call with answers continues its run.
-func (s *server) run(ctx context.Context, req *mcp.CallToolRequest, path string) (*mcp.CallToolResult, error) {
+// runFlow handles the call of a flow's tool. A repeated call with answers continues its run.
+func (s *server) runFlow(ctx context.Context, req *mcp.CallToolRequest, path string) (*mcp.CallToolResult, error) {
 	if id := req.Params.RequestState; id != "" {
 		return s.continueRun(ctx, req, id, req.Params.InputResponses)
 	}
 	input := map[string]any{}
-	if err := decode(req.Params.Arguments, &input); err != nil {
-		return errorResult(err), nil
+	if err := decodeArguments(req.Params.Arguments, &input); err != nil {
+		return newErrorResult(err), nil
 	}
 	flow, err := s.Catalog.Runnable(path, s.Runner)
 	if err != nil {
-		return errorResult(err), nil
+		return newErrorResult(err), nil
 	}
-	d, err := s.Fleet.Start(flow, runner.Options{Input: input, By: byClient(req)})
+	d, err := s.Fleet.Start(flow, runner.Options{Input: input, By: describeClient(req)})
 	if err != nil {
-		return errorResult(err), nil
+		return newErrorResult(err), nil
 	}
-	return s.follow(ctx, req, d)
+	return s.followRun(ctx, req, d)
 }
 
-// answer handles the call of the tool that answers a run.
-func (s *server) answer(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+// answerRun handles the call of the tool that answers a run.
+func (s *server) answerRun(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	var args struct {
 		Run    string `json:"run_id"`
 		Target string `json:"target"`
 		Value  any    `json:"value"`
 	}
-	if err := decode(req.Params.Arguments, &args); err != nil {
-		return errorResult(err), nil
+	if err := decodeArguments(req.Params.Arguments, &args); err != nil {
+		return newErrorResult(err), nil
 	}
 	if id := req.Params.RequestState; id != "" {
 		return s.continueRun(ctx, req, id, req.Params.InputResponses)
 	}
 	result, err := s.Runner.Show(args.Run, runner.Options{})
 	if err != nil {
-		return errorResult(err), nil
+		return newErrorResult(err), nil
 	}
 	if args.Target == "" && len(result.Pending) == 1 {
 		args.Target = result.Pending[0].Target()
@@ -188,28 +188,28 @@ func (s *server) answer(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Cal
 
 // giveAnswers answers a run and follows it.
 func (s *server) giveAnswers(ctx context.Context, req *mcp.CallToolRequest, id string, given []store.GivenAnswer) (*mcp.CallToolResult, error) {
-	d, err := s.Fleet.Answer(ctx, id, given, byClient(req))
+	d, err := s.Fleet.Answer(ctx, id, given, describeClient(req))
 	if err != nil {
-		return errorResult(err), nil
+		return newErrorResult(err), nil
 	}
 	if d == nil { // another process continues it
 		result, err := s.Runner.Show(id, runner.Options{})
 		if err != nil {
-			return errorResult(err), nil
+			return newErrorResult(err), nil
 		}
-		return toolResult(result), nil
+		return newResult(result), nil
 	}
-	return s.follow(ctx, req, d)
+	return s.followRun(ctx, req, d)
 }
 
-// follow reports the steps of a run until it ends or asks a question, which it passes to the
+// followRun reports the steps of a run until it ends or asks a question, which it passes to the
 // client if that can ask.
-func (s *server) follow(ctx context.Context, req *mcp.CallToolRequest, d *fleet.Drive) (*mcp.CallToolResult, error) {
+func (s *server) followRun(ctx context.Context, req *mcp.CallToolRequest, d *fleet.Drive) (*mcp.CallToolResult, error) {
 	watching, stop := context.WithCancel(ctx)
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		s.progress(watching, req, d)
+		s.reportProgress(watching, req, d)
 	}()
 	select {
 	case <-d.Done:
@@ -224,24 +224,24 @@ func (s *server) follow(ctx context.Context, req *mcp.CallToolRequest, d *fleet.
 	stop()
 	<-watched
 	if d.Err != nil {
-		return errorResult(d.Err), nil
+		return newErrorResult(d.Err), nil
 	}
 	result := d.Result
 	if result.Status != machine.Paused || len(result.Pending) == 0 || !canAsk(req) || ctx.Err() != nil {
-		return toolResult(result), nil
+		return newResult(result), nil
 	}
-	if byRounds(req) {
+	if asksByResult(req) {
 		asks := mcp.InputRequestMap{}
 		for i := range result.Pending {
-			asks[result.Pending[i].Target()] = question(&result.Pending[i])
+			asks[result.Pending[i].Target()] = newForm(&result.Pending[i])
 		}
 		return &mcp.CallToolResult{InputRequests: asks, RequestState: result.RunID}, nil
 	}
 	answers := mcp.InputResponseMap{}
 	for i := range result.Pending {
-		answer, err := req.Session.Elicit(ctx, question(&result.Pending[i]))
+		answer, err := req.Session.Elicit(ctx, newForm(&result.Pending[i]))
 		if err != nil {
-			return toolResult(result), nil
+			return newResult(result), nil
 		}
 		answers[result.Pending[i].Target()] = answer
 	}
@@ -252,7 +252,7 @@ func (s *server) follow(ctx context.Context, req *mcp.CallToolRequest, d *fleet.
 func (s *server) continueRun(ctx context.Context, req *mcp.CallToolRequest, id string, answers mcp.InputResponseMap) (*mcp.CallToolResult, error) {
 	result, err := s.Runner.Show(id, runner.Options{})
 	if err != nil {
-		return errorResult(err), nil
+		return newErrorResult(err), nil
 	}
 	var given []store.GivenAnswer
 	for i := range result.Pending {
@@ -268,13 +268,13 @@ func (s *server) continueRun(ctx context.Context, req *mcp.CallToolRequest, id s
 		given = append(given, store.GivenAnswer{Target: p.Target(), Text: eval.ResultText(value)})
 	}
 	if len(given) == 0 {
-		return toolResult(result), nil
+		return newResult(result), nil
 	}
 	return s.giveAnswers(ctx, req, id, given)
 }
 
-// progress reports each finished step to the client.
-func (s *server) progress(ctx context.Context, req *mcp.CallToolRequest, d *fleet.Drive) {
+// reportProgress reports each finished step to the client.
+func (s *server) reportProgress(ctx context.Context, req *mcp.CallToolRequest, d *fleet.Drive) {
 	token := req.Params.GetProgressToken()
 	if token == nil {
 		return
@@ -316,20 +316,20 @@ func canAsk(req *mcp.CallToolRequest) bool {
 // input instead of by a request.
 const firstOfRounds = "2026-07-28"
 
-func byRounds(req *mcp.CallToolRequest) bool {
+func asksByResult(req *mcp.CallToolRequest) bool {
 	params := req.Session.InitializeParams()
 	return params == nil || params.ProtocolVersion >= firstOfRounds
 }
 
-func byClient(req *mcp.CallToolRequest) string {
+func describeClient(req *mcp.CallToolRequest) string {
 	if params := req.Session.InitializeParams(); params != nil && params.ClientInfo != nil && params.ClientInfo.Name != "" {
 		return params.ClientInfo.Name + ", by MCP"
 	}
 	return "an MCP client"
 }
 
-// question returns a question of a run as a form.
-func question(p *view.Pending) *mcp.ElicitParams {
+// newForm returns a question of a run as a form.
+func newForm(p *view.Pending) *mcp.ElicitParams {
 	message := p.Prompt
 	if p.Kind == "tool" {
 		message += "\n" + p.Name + " " + eval.ResultText(p.Args)
@@ -378,9 +378,9 @@ func isPrimitive(schema map[string]any) bool {
 	return false
 }
 
-// toolResult returns the result of a run.
-func toolResult(result *runner.Result) *mcp.CallToolResult {
-	out := &mcp.CallToolResult{StructuredContent: structured(result)}
+// newResult returns the result of a run.
+func newResult(result *runner.Result) *mcp.CallToolResult {
+	out := &mcp.CallToolResult{StructuredContent: newStructuredResult(result)}
 	say := func(format string, args ...any) {
 		out.Content = append(out.Content, &mcp.TextContent{Text: fmt.Sprintf(format, args...)})
 	}
@@ -406,21 +406,21 @@ func toolResult(result *runner.Result) *mcp.CallToolResult {
 	return out
 }
 
-// structured is the structured content of a result.
-func structured(result *runner.Result) map[string]any {
+// newStructuredResult returns the structured content of a result.
+func newStructuredResult(result *runner.Result) map[string]any {
 	return map[string]any{
 		"run_id": result.RunID, "status": result.Status, "reason": result.Reason, "output": result.Output, "state": result.State,
 		"error": result.Error, "pending": inspect.ListQuestions(result), "steps": result.Steps,
 	}
 }
 
-// errorResult returns the result of a call that did not start a run.
-func errorResult(err error) *mcp.CallToolResult {
+// newErrorResult returns the result of a call that did not start a run.
+func newErrorResult(err error) *mcp.CallToolResult {
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: err.Error()}}}
 }
 
-// decode reads arguments; whole numbers stay whole.
-func decode(src json.RawMessage, into any) error {
+// decodeArguments reads arguments; whole numbers stay whole.
+func decodeArguments(src json.RawMessage, into any) error {
 	if len(bytes.TrimSpace(src)) == 0 {
 		return nil
 	}

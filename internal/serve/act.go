@@ -35,7 +35,7 @@ func (l *limits) options() (runner.Options, error) {
 	opts := runner.Options{MaxSteps: l.MaxSteps, MaxConcurrency: l.MaxConcurrency, MaxStateBytes: l.MaxStateBytes}
 	for name, n := range map[string]int{"max_steps": l.MaxSteps, "max_concurrency": l.MaxConcurrency, "max_state_bytes": l.MaxStateBytes} {
 		if n < 0 { //lint:ignore mapiter each has a message of its own, and one is enough
-			return opts, badRequest(fmt.Sprintf("%q must be at least 1", name))
+			return opts, newBadRequest(fmt.Sprintf("%q must be at least 1", name))
 		}
 	}
 	if l.Timeout == "" {
@@ -43,7 +43,7 @@ func (l *limits) options() (runner.Options, error) {
 	}
 	d, err := time.ParseDuration(l.Timeout)
 	if err != nil || d <= 0 {
-		return opts, badRequest(fmt.Sprintf(`"timeout": %q is not a duration such as 90s or 10m`, l.Timeout))
+		return opts, newBadRequest(fmt.Sprintf(`"timeout": %q is not a duration such as 90s or 10m`, l.Timeout))
 	}
 	opts.Timeout = d
 	return opts, nil
@@ -73,7 +73,7 @@ type startIn struct {
 func (s *Server) startRun(c *call, in *startIn) (*runner.Result, error) {
 	b := &in.Body
 	if b.Flow == "" {
-		return nil, badRequest(`"flow" is required: a file below the served folder`)
+		return nil, newBadRequest(`"flow" is required: a file below the served folder`)
 	}
 	if err := checkIDs(map[string]string{"run_id": b.RunID, "session": b.Session}); err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func (s *Server) startOnce(path string, opts runner.Options, key string, request
 	case record.Labels[requestLabel] != sum:
 		return "", false, &problem{
 			Status: http.StatusUnprocessableEntity, Kind: "key-reused", Title: "the key was used for something else",
-			Detail: "the Idempotency-Key has started run " + quote(record.ID) + " with another request",
+			Detail: "the Idempotency-Key has started run " + quoteShort(record.ID) + " with another request",
 		}
 	}
 	return record.ID, true, nil
@@ -164,7 +164,7 @@ func checkIDs(ids map[string]string) error {
 			err = fmt.Errorf("%q %q: only letters, digits and -_.: are allowed, and not dots alone", name, id)
 		}
 		if err != nil { //lint:ignore mapiter each has a message of its own, and one is enough
-			return badRequest(err.Error())
+			return newBadRequest(err.Error())
 		}
 	}
 	return nil
@@ -191,7 +191,7 @@ type answerIn struct {
 
 func (s *Server) answerRun(c *call, in *answerIn) (*runner.Result, error) {
 	if len(in.Body.Answers) == 0 {
-		return nil, badRequest(`"answers" is needed: a list of {"target": …, "value": …}`)
+		return nil, newBadRequest(`"answers" is needed: a list of {"target": …, "value": …}`)
 	}
 	by := cmp.Or(in.Body.By, "the API")
 	var given []store.GivenAnswer
@@ -206,16 +206,16 @@ func (s *Server) answerRun(c *call, in *answerIn) (*runner.Result, error) {
 	}
 	if err != nil {
 		var input *runner.InputError
-		if line, _ := s.summaryOf(in.record.ID); line != nil && errors.As(err, &input) && line.Status != machine.Running && line.Status != machine.Paused {
-			return nil, conflict(err.Error())
+		if line, _ := s.findSummary(in.record.ID); line != nil && errors.As(err, &input) && line.Status != machine.Running && line.Status != machine.Paused {
+			return nil, newConflict(err.Error())
 		}
 		return nil, err
 	}
 	return s.cfg.Runner.Show(in.record.ID, runner.Options{})
 }
 
-// summaryOf returns the summary of a run.
-func (s *Server) summaryOf(id string) (*store.RunSummary, error) {
+// findSummary returns the summary of a run.
+func (s *Server) findSummary(id string) (*store.RunSummary, error) {
 	lines, err := s.cfg.Store.List(store.RunFilter{ID: id})
 	if err == nil && len(lines) == 0 {
 		err = fmt.Errorf("run %q: %w", id, store.ErrNoRun)
@@ -232,7 +232,7 @@ var errByAPI = errors.New("cancelled by the API")
 // stopRun asks the driver of a run to stop it, or cancels a run without a driver.
 func (s *Server) stopRun(id string, request store.Request) (inspect.ListedRun, error) {
 	var out inspect.ListedRun
-	line, err := s.summaryOf(id)
+	line, err := s.findSummary(id)
 	if err != nil {
 		return out, err
 	}
@@ -241,19 +241,19 @@ func (s *Server) stopRun(id string, request store.Request) (inspect.ListedRun, e
 	switch {
 	case line.Status == wanted && !driven:
 	case line.Status != machine.Running && line.Status != machine.Paused:
-		return out, conflict(fmt.Sprintf("run %q has ended already: %s", line.ID, line.Status))
+		return out, newConflict(fmt.Sprintf("run %q has ended already: %s", line.ID, line.Status))
 	case request == store.RequestCancel && s.cfg.Fleet.Cancel(line.ID, errByAPI):
 	case driven:
 		err = s.cfg.Store.Ask(line.ID, request)
 	case request == store.RequestPause:
-		return out, conflict(fmt.Sprintf("run %q crashed: no process runs it", line.ID))
+		return out, newConflict(fmt.Sprintf("run %q crashed: no process runs it", line.ID))
 	default:
 		_, err = s.cfg.Runner.Cancel(line.ID)
 	}
 	if err != nil {
 		return out, err
 	}
-	if line, err = s.summaryOf(line.ID); err != nil {
+	if line, err = s.findSummary(line.ID); err != nil {
 		return out, err
 	}
 	return inspect.ListRuns([]store.RunSummary{*line})[0], nil
@@ -296,7 +296,7 @@ type forkIn struct {
 
 func (s *Server) forkRun(c *call, in *forkIn) (*runner.Result, error) {
 	if in.Body.At == nil || *in.Body.At < 0 {
-		return nil, badRequest(`"at" is needed: the step after which the new run begins, 0 for none`)
+		return nil, newBadRequest(`"at" is needed: the step after which the new run begins, 0 for none`)
 	}
 	if err := checkIDs(map[string]string{"run_id": in.Body.RunID}); err != nil {
 		return nil, err

@@ -50,14 +50,14 @@ type aguiResume struct {
 	Payload   any    `json:"payload"`
 }
 
-// agui runs a flow, or resumes a run whose interrupts are answered, and streams it until it ends
+// serveAGUI runs a flow, or resumes a run whose interrupts are answered, and streams it until it ends
 // or waits.
-func (s *Server) agui(c *call) error {
+func (s *Server) serveAGUI(c *call) error {
 	in, err := readAGUI(c.r)
 	if err != nil {
 		return err
 	}
-	d, err := s.aguiDrive(c, in)
+	d, err := s.driveAGUI(c, in)
 	if err != nil {
 		return err
 	}
@@ -68,8 +68,8 @@ func (s *Server) agui(c *call) error {
 	defer out.close()
 	t := &aguiStream{out: out, in: in, run: d.ID}
 	t.send(object{"type": "RUN_STARTED", "threadId": in.ThreadID, "runId": in.RunID})
-	if err := t.snapshot(s.cfg.Runner); err != nil {
-		return t.fail(err)
+	if err := t.sendSnapshot(s.cfg.Runner); err != nil {
+		return t.sendFailure(err)
 	}
 	err = s.cfg.Fleet.Watch(out.ctx, d.ID, d.Before, fleet.Watcher{
 		Receive: func(lines []fleet.Line) error {
@@ -85,7 +85,7 @@ func (s *Server) agui(c *call) error {
 			}
 			return errAGUIOver
 		},
-		Idle: out.beat,
+		Idle: out.sendBeat,
 	})
 	if err != nil && !errors.Is(err, errAGUIOver) {
 		return ignoreErrors(err) // the reader has gone; the run continues
@@ -107,43 +107,43 @@ func readAGUI(r *http.Request) (*aguiInput, error) {
 		return nil, err
 	}
 	if in.ThreadID == "" || in.RunID == "" {
-		return nil, badRequest(`"threadId" and "runId" are needed`)
+		return nil, newBadRequest(`"threadId" and "runId" are needed`)
 	}
 	in.flow = cmp.Or(r.PathValue("flow"), in.Forwarded.Flow)
 	return in, nil
 }
 
-// aguiDrive starts or resumes a run for an input.
-func (s *Server) aguiDrive(c *call, in *aguiInput) (*fleet.Drive, error) {
+// driveAGUI starts or resumes a run for an input.
+func (s *Server) driveAGUI(c *call, in *aguiInput) (*fleet.Drive, error) {
 	if len(in.Resume) > 0 {
-		return s.aguiResume(c, in)
+		return s.resumeAGUI(c, in)
 	}
 	if in.flow == "" {
-		return nil, badRequest("no flow: POST /agui/FLOW, or say it in forwardedProps.flow")
+		return nil, newBadRequest("no flow: POST /agui/FLOW, or say it in forwardedProps.flow")
 	}
 	flow, err := s.cfg.Catalog.Load(in.flow)
 	if err != nil {
 		return nil, err
 	}
 	return s.Start(in.flow, runner.Options{
-		Input: in.input(flow.Graph), Labels: map[string]string{"thread": in.ThreadID}, By: "AG-UI", Session: in.session(flow.Graph),
+		Input: in.buildInput(flow.Graph), Labels: map[string]string{"thread": in.ThreadID}, By: "AG-UI", Session: in.chooseSession(flow.Graph),
 	})
 }
 
-// aguiResume answers the interrupts of a run. Their ids are RUN/QUESTION.
-func (s *Server) aguiResume(c *call, in *aguiInput) (*fleet.Drive, error) {
+// resumeAGUI answers the interrupts of a run. Their ids are RUN/QUESTION.
+func (s *Server) resumeAGUI(c *call, in *aguiInput) (*fleet.Drive, error) {
 	id := ""
 	var given []store.GivenAnswer
 	for _, r := range in.Resume {
 		run, target, ok := strings.Cut(r.Interrupt, "/")
 		switch {
 		case !ok || id != "" && id != run:
-			return nil, badRequest("interrupt " + quote(r.Interrupt) + " is none of a run here")
+			return nil, newBadRequest("interrupt " + quoteShort(r.Interrupt) + " is none of a run here")
 		case r.Status == "cancelled":
 			if _, err := s.cfg.Runner.Cancel(run); err != nil {
 				return nil, err
 			}
-			return nil, &problem{Status: http.StatusConflict, Kind: "cancelled", Title: "the run was cancelled", Detail: "an interrupt was abandoned: run " + quote(run) + " is cancelled"}
+			return nil, &problem{Status: http.StatusConflict, Kind: "cancelled", Title: "the run was cancelled", Detail: "an interrupt was abandoned: run " + quoteShort(run) + " is cancelled"}
 		case target != "":
 			given = append(given, store.GivenAnswer{Target: target, Text: eval.ResultText(r.Payload)})
 		}
@@ -157,8 +157,8 @@ func (s *Server) aguiResume(c *call, in *aguiInput) (*fleet.Drive, error) {
 	return s.cfg.Fleet.Resume(id, runner.Options{By: "AG-UI"})
 }
 
-// session returns the thread as session id, for a flow with session data.
-func (in *aguiInput) session(g *spec.Graph) string {
+// chooseSession returns the thread as session id, for a flow with session data.
+func (in *aguiInput) chooseSession(g *spec.Graph) string {
 	for _, k := range g.State {
 		if k.Scope.Value == "session" && checkIDs(map[string]string{"threadId": in.ThreadID}) == nil {
 			return in.ThreadID
@@ -167,10 +167,10 @@ func (in *aguiInput) session(g *spec.Graph) string {
 	return ""
 }
 
-// input builds the input of a run: declared keys of the frontend's state, then those of
+// buildInput builds the input of a run: declared keys of the frontend's state, then those of
 // forwardedProps.input. The user's last message goes to the key named for it, or to the only
 // required text key without a value.
-func (in *aguiInput) input(g *spec.Graph) map[string]any {
+func (in *aguiInput) buildInput(g *spec.Graph) map[string]any {
 	out := map[string]any{}
 	state := map[string]any{}
 	_ = eval.DecodeJSON(in.State, &state) // anything but an object has no keys
@@ -191,14 +191,14 @@ func (in *aguiInput) input(g *spec.Graph) map[string]any {
 	if key == "" && len(texts) == 1 {
 		key = texts[0]
 	}
-	if text := in.lastMessage(); key != "" && text != "" {
+	if text := in.findLastMessage(); key != "" && text != "" {
 		out[key] = text
 	}
 	return out
 }
 
-// lastMessage returns the user's last message.
-func (in *aguiInput) lastMessage() string {
+// findLastMessage returns the user's last message.
+func (in *aguiInput) findLastMessage() string {
 	for i := len(in.Messages) - 1; i >= 0; i-- {
 		if in.Messages[i].Role != "user" {
 			continue
@@ -241,11 +241,11 @@ func (t *aguiStream) send(event object) {
 	if err != nil {
 		text, _ = json.Marshal(object{"type": "RUN_ERROR", "message": err.Error()}) // it can be
 	}
-	t.out.event("", text)
+	t.out.addEvent("", text)
 }
 
-// snapshot sends the state.
-func (t *aguiStream) snapshot(r *runner.Runner) error {
+// sendSnapshot sends the state.
+func (t *aguiStream) sendSnapshot(r *runner.Runner) error {
 	result, err := r.Show(t.run, runner.Options{})
 	if err != nil {
 		return err
@@ -371,7 +371,7 @@ func (t *aguiStream) end(d *fleet.Drive) error {
 		t.send(part.end)
 	}
 	if d.Err != nil {
-		return t.fail(d.Err)
+		return t.sendFailure(d.Err)
 	}
 	r := d.Result
 	finished := object{"type": "RUN_FINISHED", "threadId": t.in.ThreadID, "runId": t.in.RunID}
@@ -382,7 +382,7 @@ func (t *aguiStream) end(d *fleet.Drive) error {
 		}
 		finished["result"], finished["outcome"] = r.Output, object{"type": "success"}
 	case machine.Paused:
-		finished["outcome"] = object{"type": "interrupt", "interrupts": interrupts(r)}
+		finished["outcome"] = object{"type": "interrupt", "interrupts": listInterrupts(r)}
 	case machine.Cancelled:
 		finished["outcome"] = object{"type": "cancelled"}
 	default:
@@ -396,13 +396,13 @@ func (t *aguiStream) end(d *fleet.Drive) error {
 	return ignoreErrors(t.out.send())
 }
 
-func (t *aguiStream) fail(err error) error {
+func (t *aguiStream) sendFailure(err error) error {
 	t.send(object{"type": "RUN_ERROR", "message": err.Error(), "code": "internal"})
 	return ignoreErrors(t.out.send())
 }
 
-// interrupts returns the open questions of a run.
-func interrupts(r *runner.Result) []object {
+// listInterrupts returns the open questions of a run.
+func listInterrupts(r *runner.Result) []object {
 	out := []object{}
 	for i := range r.Pending {
 		p := &r.Pending[i]

@@ -82,14 +82,14 @@ func (g *guard) serve(w *response, r *http.Request, mux *http.ServeMux) {
 // checkRequest returns the problem of a request that is not allowed, or nil.
 func (g *guard) checkRequest(r *http.Request, pattern string) *problem {
 	if !g.isKnownHost(r.Host) {
-		return forbidden("host", "unknown host "+quote(r.Host)+"; serve --host allows more")
+		return newForbidden("host", "unknown host "+quoteShort(r.Host)+"; serve --host allows more")
 	}
 	if why := describeOrigin(r); why != "" {
-		return forbidden("origin", why)
+		return newForbidden("origin", why)
 	}
 	changes := r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodOptions
 	if g.readOnly && changes {
-		return forbidden("read-only", "the server was started with --read-only: nothing can be changed")
+		return newForbidden("read-only", "the server was started with --read-only: nothing can be changed")
 	}
 	if !slices.Contains(g.open, pattern) && !g.hasToken(r) {
 		return &problem{Status: http.StatusUnauthorized, Kind: "no-token", Title: "a token is needed", Detail: "send it as Authorization: Bearer TOKEN, or open the link that graphrun serve has printed"}
@@ -97,7 +97,7 @@ func (g *guard) checkRequest(r *http.Request, pattern string) *problem {
 	return nil
 }
 
-func forbidden(kind, detail string) *problem {
+func newForbidden(kind, detail string) *problem {
 	return &problem{Status: http.StatusForbidden, Kind: kind, Title: "refused", Detail: detail}
 }
 
@@ -123,7 +123,7 @@ func describeOrigin(r *http.Request) string {
 	if origin := r.Header.Get("Origin"); origin != "" {
 		u, err := url.Parse(origin)
 		if err != nil || u.Host == "" || !strings.EqualFold(u.Host, r.Host) {
-			return "the request comes from " + quote(origin) + ", another site"
+			return "the request comes from " + quoteShort(origin) + ", another site"
 		}
 		return ""
 	}

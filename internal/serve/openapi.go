@@ -31,7 +31,7 @@ func (s *Server) openAPI() []byte {
 			item = object{}
 			paths[path] = item
 		}
-		item[strings.ToLower(o.method)] = d.operation(o)
+		item[strings.ToLower(o.method)] = d.describeOperation(o)
 	}
 	out, err := json.MarshalIndent(object{
 		"openapi": "3.1.0",
@@ -64,18 +64,18 @@ type describer struct {
 	names   map[reflect.Type]string
 }
 
-func (d *describer) operation(o *operation) object {
+func (d *describer) describeOperation(o *operation) object {
 	out := object{"operationId": o.id, "summary": o.summary, "tags": []any{o.tag}}
 	if o.open {
 		out["security"] = []any{}
 	}
 	var params []any
-	for _, field := range inputFields(o.in) {
+	for _, field := range listInputFields(o.in) {
 		if field.Name == "Body" {
-			out["requestBody"] = object{"content": object{"application/json": object{"schema": d.schema(field.Type)}}}
+			out["requestBody"] = object{"content": object{"application/json": object{"schema": d.describeType(field.Type)}}}
 			continue
 		}
-		params = append(params, d.parameter(field))
+		params = append(params, d.describeParameter(field))
 	}
 	if params != nil {
 		out["parameters"] = params
@@ -85,12 +85,12 @@ func (d *describer) operation(o *operation) object {
 	case o.media != "":
 		success["content"] = object{o.media: object{"schema": object{"type": "string"}}}
 	case o.out != reflect.TypeFor[none]():
-		success["content"] = object{"application/json": object{"schema": d.schema(o.out)}}
+		success["content"] = object{"application/json": object{"schema": d.describeType(o.out)}}
 	}
 	responses := object{
 		strconv.Itoa(o.status): success,
-		"4XX":                  object{"description": "The request is wrong or can't be done now", "content": object{"application/problem+json": object{"schema": d.schema(reflect.TypeFor[problem]())}}},
-		"5XX":                  object{"description": "The server could not do it", "content": object{"application/problem+json": object{"schema": d.schema(reflect.TypeFor[problem]())}}},
+		"4XX":                  object{"description": "The request is wrong or can't be done now", "content": object{"application/problem+json": object{"schema": d.describeType(reflect.TypeFor[problem]())}}},
+		"5XX":                  object{"description": "The server could not do it", "content": object{"application/problem+json": object{"schema": d.describeType(reflect.TypeFor[problem]())}}},
 	}
 	for _, status := range sortedKeys(o.also) {
 		other := object{"description": o.also[status]}
@@ -103,7 +103,7 @@ func (d *describer) operation(o *operation) object {
 	return out
 }
 
-func (d *describer) parameter(field reflect.StructField) object {
+func (d *describer) describeParameter(field reflect.StructField) object {
 	for _, in := range []string{"path", "query", "header"} {
 		name, ok := field.Tag.Lookup(in)
 		if !ok {
@@ -113,7 +113,7 @@ func (d *describer) parameter(field reflect.StructField) object {
 		if t.Kind() == reflect.Pointer {
 			t = t.Elem()
 		}
-		out := object{"name": name, "in": in, "description": field.Tag.Get("doc"), "schema": d.schema(t)}
+		out := object{"name": name, "in": in, "description": field.Tag.Get("doc"), "schema": d.describeType(t)}
 		if in == "path" {
 			out["required"] = true
 		}
@@ -136,14 +136,14 @@ var nullable = map[reflect.Type][]string{
 	reflect.TypeFor[machine.Candidate](): {"when"},
 }
 
-// schema returns the schema of a type.
-func (d *describer) schema(t reflect.Type) object {
+// describeType returns the schema of a type.
+func (d *describer) describeType(t reflect.Type) object {
 	if known := special[t]; known != nil {
 		return maps.Clone(known)
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
-		return d.schema(t.Elem())
+		return d.describeType(t.Elem())
 	case reflect.String:
 		return object{"type": "string"}
 	case reflect.Bool:
@@ -153,17 +153,17 @@ func (d *describer) schema(t reflect.Type) object {
 	case reflect.Float64:
 		return object{"type": "number"}
 	case reflect.Slice:
-		return object{"type": "array", "items": d.schema(t.Elem())}
+		return object{"type": "array", "items": d.describeType(t.Elem())}
 	case reflect.Map:
-		return object{"type": "object", "additionalProperties": d.schema(t.Elem())}
+		return object{"type": "object", "additionalProperties": d.describeType(t.Elem())}
 	case reflect.Struct:
-		return d.reference(t)
+		return d.referTo(t)
 	}
 	return object{} // any value
 }
 
-// reference returns a reference to the schema of a struct.
-func (d *describer) reference(t reflect.Type) object {
+// referTo returns a reference to the schema of a struct.
+func (d *describer) referTo(t reflect.Type) object {
 	name, known := d.names[t]
 	if !known {
 		name = strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
@@ -172,14 +172,14 @@ func (d *describer) reference(t reflect.Type) object {
 		}
 		d.names[t] = name
 		d.schemas[name] = object{} // a type may contain itself
-		d.schemas[name] = d.structure(t)
+		d.schemas[name] = d.describeStruct(t)
 	}
 	return object{"$ref": "#/components/schemas/" + name}
 }
 
-func (d *describer) structure(t reflect.Type) object {
+func (d *describer) describeStruct(t reflect.Type) object {
 	properties, required := object{}, map[string]bool{}
-	d.fields(t, properties, required)
+	d.addFields(t, properties, required)
 	for _, name := range nullable[t] {
 		properties[name] = object{"anyOf": []any{properties[name], object{"type": "null"}}}
 		required[name] = true
@@ -191,10 +191,10 @@ func (d *describer) structure(t reflect.Type) object {
 	return out
 }
 
-func (d *describer) fields(t reflect.Type, properties object, required map[string]bool) {
+func (d *describer) addFields(t reflect.Type, properties object, required map[string]bool) {
 	for field := range t.Fields() {
 		if field.Anonymous && field.Tag.Get("json") == "" {
-			d.fields(field.Type, properties, required)
+			d.addFields(field.Type, properties, required)
 			continue
 		}
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
@@ -204,7 +204,7 @@ func (d *describer) fields(t reflect.Type, properties object, required map[strin
 		if name == "" {
 			name = field.Name
 		}
-		schema := d.schema(field.Type)
+		schema := d.describeType(field.Type)
 		optional := strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero")
 		mayBeNil := slices.Contains([]reflect.Kind{reflect.Pointer, reflect.Map, reflect.Slice}, field.Type.Kind())
 		if mayBeNil && !optional && len(schema) > 0 && special[field.Type] == nil {

@@ -63,14 +63,14 @@ func (o *operation) pattern() string {
 	return prefix + o.path
 }
 
-// does makes an operation of a function whose result is sent as JSON.
-func does[In, Out any](o operation, do func(c *call, in *In) (Out, error)) operation {
+// newOperation makes an operation of a function whose result is sent as JSON.
+func newOperation[In, Out any](o operation, do func(c *call, in *In) (Out, error)) operation {
 	o.in, o.out = reflect.TypeFor[In](), reflect.TypeFor[Out]()
 	if o.status == 0 {
 		o.status = http.StatusOK
 	}
 	o.handle = func(c *call) error {
-		in, err := inputOf[In](c)
+		in, err := readInput[In](c)
 		if err != nil {
 			return err
 		}
@@ -79,16 +79,16 @@ func does[In, Out any](o operation, do func(c *call, in *In) (Out, error)) opera
 		if err != nil {
 			return err
 		}
-		return c.reply(out)
+		return c.sendJSON(out)
 	}
 	return o
 }
 
-// streams makes an operation of a function that writes the response itself.
-func streams[In any](o operation, media string, do func(c *call, in *In) error) operation {
+// newStream makes an operation of a function that writes the response itself.
+func newStream[In any](o operation, media string, do func(c *call, in *In) error) operation {
 	o.in, o.media, o.status = reflect.TypeFor[In](), media, http.StatusOK
 	o.handle = func(c *call) error {
-		in, err := inputOf[In](c)
+		in, err := readInput[In](c)
 		if err != nil {
 			return err
 		}
@@ -97,31 +97,31 @@ func streams[In any](o operation, media string, do func(c *call, in *In) error) 
 	return o
 }
 
-// inputOf reads the input of an operation and the record of the run that it names.
-func inputOf[In any](c *call) (*In, error) {
+// readInput reads the input of an operation and the record of the run that it names.
+func readInput[In any](c *call) (*In, error) {
 	in := new(In)
-	if err := decode(c.r, in); err != nil {
+	if err := decodeInput(c.r, in); err != nil {
 		return nil, err
 	}
-	if run, ok := any(in).(interface{ find(s *Server) error }); ok {
-		return in, run.find(c.server)
+	if run, ok := any(in).(interface{ findRun(s *Server) error }); ok {
+		return in, run.findRun(c.server)
 	}
 	return in, nil
 }
 
-// handler returns an HTTP handler for an operation.
-func (s *Server) handler(o operation) http.Handler {
+// newHandler returns an HTTP handler for an operation.
+func (s *Server) newHandler(o operation) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		err := o.handle(&call{server: s, ctx: r.Context(), w: w, r: r})
 		if err == nil || r.Context().Err() != nil {
 			return
 		}
-		problemOf(err).write(w)
+		newProblem(err).write(w)
 	})
 }
 
-// reply sends a value as JSON; 204 has none.
-func (c *call) reply(value any) error {
+// sendJSON sends a value as JSON; 204 has none.
+func (c *call) sendJSON(value any) error {
 	if c.status == http.StatusNoContent {
 		c.w.WriteHeader(c.status)
 		return nil
@@ -131,7 +131,7 @@ func (c *call) reply(value any) error {
 		return err
 	}
 	if c.short {
-		body = *bytes.NewBuffer(shorten(body.Bytes(), longText))
+		body = *bytes.NewBuffer(shortenJSON(body.Bytes(), longText))
 	}
 	h := c.w.Header()
 	h.Set("Content-Type", "application/json")
@@ -150,20 +150,20 @@ func writeJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// inputFields returns the fields of an operation's input, those of embedded structs too.
-func inputFields(t reflect.Type) []reflect.StructField {
+// listInputFields returns the fields of an operation's input, those of embedded structs too.
+func listInputFields(t reflect.Type) []reflect.StructField {
 	return slices.DeleteFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.Anonymous || !f.IsExported() })
 }
 
-// decode reads the input of an operation from a request. Unknown parameters are errors.
-func decode(r *http.Request, in any) error {
+// decodeInput reads the input of an operation from a request. Unknown parameters are errors.
+func decodeInput(r *http.Request, in any) error {
 	v := reflect.ValueOf(in).Elem()
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return badRequest("the query can't be read: " + err.Error())
+		return newBadRequest("the query can't be read: " + err.Error())
 	}
 	known := map[string]bool{}
-	for _, field := range inputFields(v.Type()) {
+	for _, field := range listInputFields(v.Type()) {
 		value := v.FieldByIndex(field.Index)
 		if field.Name == "Body" {
 			if err := decodeBody(r, value.Addr().Interface(), true); err != nil {
@@ -189,7 +189,7 @@ func decode(r *http.Request, in any) error {
 	}
 	for name := range query {
 		if !known[name] {
-			return badRequest("unknown parameter " + quote(name))
+			return newBadRequest("unknown parameter " + quoteShort(name))
 		}
 	}
 	return nil
@@ -202,7 +202,7 @@ func decodeParam(name string, given []string, into reflect.Value) error {
 		return nil
 	}
 	if len(given) > 1 {
-		return badRequest("the parameter " + quote(name) + " is given twice")
+		return newBadRequest("the parameter " + quoteShort(name) + " is given twice")
 	}
 	if into.Kind() == reflect.Pointer {
 		into.Set(reflect.New(into.Type().Elem()))
@@ -212,13 +212,13 @@ func decodeParam(name string, given []string, into reflect.Value) error {
 	case reflect.Int:
 		n, err := strconv.Atoi(given[0])
 		if err != nil || n < 0 {
-			return badRequest(fmt.Sprintf("the parameter %q must be a whole number of at least 0, found %q", name, given[0]))
+			return newBadRequest(fmt.Sprintf("the parameter %q must be a whole number of at least 0, found %q", name, given[0]))
 		}
 		into.SetInt(int64(n))
 	case reflect.Bool:
 		b, err := strconv.ParseBool(given[0])
 		if err != nil {
-			return badRequest(fmt.Sprintf("the parameter %q must be true or false, found %q", name, given[0]))
+			return newBadRequest(fmt.Sprintf("the parameter %q must be true or false, found %q", name, given[0]))
 		}
 		into.SetBool(b)
 	default:
@@ -233,7 +233,7 @@ func decodeBody(r *http.Request, into any, strict bool) error {
 	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); kind != "" && !strings.EqualFold(strings.TrimSpace(kind), "application/json") {
 		return &problem{
 			Status: http.StatusUnsupportedMediaType, Kind: "media-type", Title: "the body must be JSON",
-			Detail: "Content-Type is " + quote(kind) + "; it must be application/json",
+			Detail: "Content-Type is " + quoteShort(kind) + "; it must be application/json",
 		}
 	}
 	dec := json.NewDecoder(r.Body)
@@ -255,12 +255,12 @@ func decodeBody(r *http.Request, into any, strict bool) error {
 		return err
 	}
 	if err != nil {
-		return badRequest("the body can't be read: " + err.Error())
+		return newBadRequest("the body can't be read: " + err.Error())
 	}
 	return nil
 }
 
-func quote(s string) string {
+func quoteShort(s string) string {
 	if len(s) > 200 {
 		s = s[:200] + "…"
 	}
@@ -274,9 +274,9 @@ const (
 	longOutput = 4 << 10
 )
 
-// shorten shortens long texts in JSON and appends the number of missing bytes. It returns the
+// shortenJSON shortens long texts in JSON and appends the number of missing bytes. It returns the
 // same slice if nothing can be too long.
-func shorten(text []byte, long int) []byte {
+func shortenJSON(text []byte, long int) []byte {
 	var v any
 	if len(text) <= long || eval.DecodeJSON(text, &v) != nil {
 		return text
@@ -343,12 +343,12 @@ func (p *problem) write(w http.ResponseWriter) {
 	_ = writeJSON(w, out) // the client has gone
 }
 
-// badRequest returns a problem with status 400.
-func badRequest(detail string) *problem {
+// newBadRequest returns a problem with status 400.
+func newBadRequest(detail string) *problem {
 	return &problem{Status: http.StatusBadRequest, Kind: "bad-request", Title: "the request is wrong", Detail: detail}
 }
 
-func conflict(detail string) *problem {
+func newConflict(detail string) *problem {
 	return &problem{Status: http.StatusConflict, Kind: "conflict", Title: "the run is in another state", Detail: detail}
 }
 
@@ -383,8 +383,8 @@ var errorKinds = []errorKind{
 	{func(error) bool { return true }, http.StatusInternalServerError, "internal", "internal error"},
 }
 
-// problemOf converts an error to a problem.
-func problemOf(err error) *problem {
+// newProblem converts an error to a problem.
+func newProblem(err error) *problem {
 	var own *problem
 	if errors.As(err, &own) {
 		return own

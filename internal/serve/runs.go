@@ -28,8 +28,8 @@ type runIn struct {
 	record store.RunRecord
 }
 
-// find reads the record of the run.
-func (in *runIn) find(s *Server) (err error) {
+// findRun reads the record of the run.
+func (in *runIn) findRun(s *Server) (err error) {
 	in.record, err = inspect.FindRun(s.cfg.Store, in.Run, s.cfg.StoreName)
 	return err
 }
@@ -46,8 +46,8 @@ type shortIn struct {
 	Short bool `query:"short" doc:"shorten texts of more than 64 KiB; each says by how much"`
 }
 
-// show returns a run, or its state after a step.
-func (s *Server) show(id string, at *int, history bool) (*runner.Result, error) {
+// showRun returns a run, or its state after a step.
+func (s *Server) showRun(id string, at *int, history bool) (*runner.Result, error) {
 	if at == nil {
 		result, err := s.cfg.Runner.Show(id, runner.Options{History: history})
 		if err == nil && !history {
@@ -67,7 +67,7 @@ func (s *Server) show(id string, at *int, history bool) (*runner.Result, error) 
 
 func (s *Server) getRun(c *call, in *runAtIn) (*runner.Result, error) {
 	c.short = in.Short
-	return s.show(in.record.ID, in.At, in.History)
+	return s.showRun(in.record.ID, in.At, in.History)
 }
 
 type stateIn struct {
@@ -76,7 +76,7 @@ type stateIn struct {
 }
 
 func (s *Server) getRunState(_ *call, in *stateIn) (map[string]any, error) {
-	result, err := s.show(in.record.ID, in.At, false)
+	result, err := s.showRun(in.record.ID, in.At, false)
 	if err != nil {
 		return nil, err
 	}
@@ -103,13 +103,13 @@ func (s *Server) listRuns(_ *call, in *listIn) (runList, error) {
 	filter := store.RunFilter{Graph: in.Graph, Session: in.Session, Labels: map[string]string{}}
 	for _, status := range in.Status {
 		if !slices.Contains(inspect.ListStatuses(), status) {
-			return runList{}, badRequest(fmt.Sprintf("no status %q (allowed: %s)", status, strings.Join(inspect.ListStatuses(), ", ")))
+			return runList{}, newBadRequest(fmt.Sprintf("no status %q (allowed: %s)", status, strings.Join(inspect.ListStatuses(), ", ")))
 		}
 	}
 	for _, label := range in.Label {
 		key, value, ok := strings.Cut(label, "=")
 		if !ok || key == "" {
-			return runList{}, badRequest(fmt.Sprintf("label %q: want key=value", label))
+			return runList{}, newBadRequest(fmt.Sprintf("label %q: want key=value", label))
 		}
 		filter.Labels[key] = value
 	}
@@ -133,7 +133,7 @@ func (s *Server) listRuns(_ *call, in *listIn) (runList, error) {
 	if err != nil {
 		return runList{}, err
 	}
-	runs = after.rest(runs)
+	runs = after.skipListed(runs)
 	out := runList{}
 	if len(runs) > limit {
 		last := &runs[limit-1]
@@ -160,14 +160,14 @@ func readCursor(text string) (c cursor, err error) {
 	}
 	started, id, _ := strings.Cut(text, "_")
 	if c.Started, err = time.Parse(time.RFC3339Nano, started); err != nil {
-		return c, badRequest("cursor " + quote(text) + " is invalid")
+		return c, newBadRequest("cursor " + quoteShort(text) + " is invalid")
 	}
 	c.ID = id
 	return c, nil
 }
 
-// rest returns the runs after the cursor.
-func (c *cursor) rest(runs []store.RunSummary) []store.RunSummary {
+// skipListed returns the runs after the cursor.
+func (c *cursor) skipListed(runs []store.RunSummary) []store.RunSummary {
 	if c.ID == "" {
 		return runs
 	}
@@ -345,7 +345,7 @@ func (s *Server) getRunRecord(c *call, in *recordIn) error {
 		}
 		text := line.Bytes()
 		if in.Short {
-			text = shorten(text, longText)
+			text = shortenJSON(text, longText)
 		}
 		if _, err := c.w.Write(text); err != nil {
 			return err
@@ -374,7 +374,7 @@ func (s *Server) getRunEvents(c *call, in *eventsIn) error {
 	if in.Last != "" {
 		var err error
 		if after, err = strconv.ParseInt(in.Last, 10, 64); err != nil || after < 0 {
-			return badRequest("Last-Event-ID " + quote(in.Last) + " is not an event number")
+			return newBadRequest("Last-Event-ID " + quoteShort(in.Last) + " is not an event number")
 		}
 	}
 	out, err := openSSE(c, s.stop)
@@ -385,8 +385,8 @@ func (s *Server) getRunEvents(c *call, in *eventsIn) error {
 	// A reader that has all events of an ended run is told not to reconnect.
 	out.empty, out.short = http.StatusNoContent, in.Short
 	return ignoreErrors(s.cfg.Fleet.Watch(out.ctx, in.record.ID, after, fleet.Watcher{
-		Receive: out.lines,
-		Idle:    out.beat,
+		Receive: out.sendLines,
+		Idle:    out.sendBeat,
 	}))
 }
 
@@ -413,7 +413,7 @@ func openSSE(c *call, server context.Context) (*sse, error) {
 	return out, ignoreErrors(out.control.SetReadDeadline(time.Time{}))
 }
 
-func (o *sse) begin(status int) {
+func (o *sse) start(status int) {
 	if o.begun {
 		return
 	}
@@ -427,9 +427,9 @@ func (o *sse) begin(status int) {
 	o.w.WriteHeader(status)
 }
 
-// event buffers an event. Data has no line break.
-func (o *sse) event(id string, data []byte) {
-	o.begin(http.StatusOK)
+// addEvent buffers an event. Data has no line break.
+func (o *sse) addEvent(id string, data []byte) {
+	o.start(http.StatusOK)
 	if id != "" {
 		o.buffer.WriteString("id: " + id + "\n")
 	}
@@ -438,31 +438,31 @@ func (o *sse) event(id string, data []byte) {
 	o.buffer.WriteString("\n\n")
 }
 
-// lines sends events of a run.
-func (o *sse) lines(lines []fleet.Line) error {
+// sendLines sends events of a run.
+func (o *sse) sendLines(lines []fleet.Line) error {
 	for i := range lines {
 		text := lines[i].JSON
 		switch {
 		case !o.short:
 		case lines[i].Type == runner.NodeOutput: // the page reads /logs
-			text = shorten(text, longOutput)
+			text = shortenJSON(text, longOutput)
 		default:
-			text = shorten(text, longText)
+			text = shortenJSON(text, longText)
 		}
-		o.event(strconv.FormatInt(lines[i].Seq, 10), text)
+		o.addEvent(strconv.FormatInt(lines[i].Seq, 10), text)
 	}
 	return o.send()
 }
 
-// beat sends a comment to keep the connection alive.
-func (o *sse) beat() error {
-	o.begin(http.StatusOK)
+// sendBeat sends a comment to keep the connection alive.
+func (o *sse) sendBeat() error {
+	o.start(http.StatusOK)
 	o.buffer.WriteString(": here\n\n")
 	return o.send()
 }
 
 func (o *sse) send() error {
-	o.patience()
+	o.extendDeadline()
 	_, err := o.buffer.WriteTo(o.w)
 	o.buffer.Reset()
 	if err == nil {
@@ -471,7 +471,7 @@ func (o *sse) send() error {
 	return err
 }
 
-func (o *sse) patience() {
+func (o *sse) extendDeadline() {
 	_ = o.control.SetWriteDeadline(time.Now().Add(slowest)) // writers of tests have none
 }
 
@@ -480,7 +480,7 @@ func (o *sse) close() {
 	if o.ctx.Err() != nil {
 		status = http.StatusOK
 	}
-	o.begin(status)
+	o.start(status)
 	if status == http.StatusOK {
 		_ = o.send() // the reader has gone
 	}

@@ -86,12 +86,12 @@ func New(cfg Config) *Server {
 	}
 	s := &Server{cfg: cfg, mux: http.NewServeMux()}
 	s.stop, s.stopAll = context.WithCancel(context.Background())
-	s.operations = s.api()
+	s.operations = s.listOperations()
 	for _, o := range s.operations {
-		s.mux.Handle(o.method+" "+o.pattern(), s.handler(o))
+		s.mux.Handle(o.method+" "+o.pattern(), s.newHandler(o))
 	}
 	for _, pattern := range []string{"POST /agui", "POST /agui/{flow...}"} {
-		s.mux.Handle(pattern, s.handler(operation{handle: s.agui}))
+		s.mux.Handle(pattern, s.newHandler(operation{handle: s.serveAGUI}))
 	}
 	s.describe = sync.OnceValue(s.openAPI)
 	s.guard = newGuard(&s.cfg)
@@ -101,7 +101,7 @@ func New(cfg Config) *Server {
 			s.guard.open = append(s.guard.open, e.Pattern)
 		}
 	}
-	s.page()
+	s.handlePage()
 	return s
 }
 
@@ -165,39 +165,39 @@ func (w *response) Flush() { _ = http.NewResponseController(w.ResponseWriter).Fl
 // none is the type of an operation without input or output.
 type none struct{}
 
-// api returns all operations.
-func (s *Server) api() []operation {
+// listOperations returns all operations.
+func (s *Server) listOperations() []operation {
 	list := []operation{
-		does(operation{method: "GET", path: "/health", id: "health", tag: "server", summary: "Report that the server is alive", open: true}, s.health),
-		does(operation{method: "GET", path: "/ready", id: "ready", tag: "server", summary: "Report whether the server accepts work; 503 while it stops", open: true}, s.ready),
-		does(operation{method: "GET", path: "/server", id: "server", tag: "server", summary: "Describe this server"}, s.about),
-		streams(operation{method: "GET", path: "/metrics", id: "metrics", tag: "server", summary: "Get counters for Prometheus"}, "text/plain", s.metrics),
-		streams(operation{method: "GET", path: "/openapi.json", id: "openapi", tag: "server", summary: "Get this description"}, "application/json", s.openapi),
+		newOperation(operation{method: "GET", path: "/health", id: "health", tag: "server", summary: "Report that the server is alive", open: true}, s.health),
+		newOperation(operation{method: "GET", path: "/ready", id: "ready", tag: "server", summary: "Report whether the server accepts work; 503 while it stops", open: true}, s.ready),
+		newOperation(operation{method: "GET", path: "/server", id: "server", tag: "server", summary: "Describe this server"}, s.getServer),
+		newStream(operation{method: "GET", path: "/metrics", id: "metrics", tag: "server", summary: "Get counters for Prometheus"}, "text/plain", s.metrics),
+		newStream(operation{method: "GET", path: "/openapi.json", id: "openapi", tag: "server", summary: "Get this description"}, "application/json", s.openapi),
 
-		does(operation{method: "GET", path: "/flows", id: "listFlows", tag: "flows", summary: "List the flows of the served folder"}, s.listFlows),
-		does(operation{method: "GET", path: "/flows/{flow...}", id: "getFlow", tag: "flows", summary: "Get a flow: drawing, source, findings, inputs, bounds"}, s.getFlow),
+		newOperation(operation{method: "GET", path: "/flows", id: "listFlows", tag: "flows", summary: "List the flows of the served folder"}, s.listFlows),
+		newOperation(operation{method: "GET", path: "/flows/{flow...}", id: "getFlow", tag: "flows", summary: "Get a flow: drawing, source, findings, inputs, bounds"}, s.getFlow),
 
-		does(operation{method: "GET", path: "/runs", id: "listRuns", tag: "runs", summary: "List runs, latest first"}, s.listRuns),
-		does(operation{method: "POST", path: "/runs", id: "startRun", tag: "runs", summary: "Start a run; with an Idempotency-Key, once", status: http.StatusCreated, also: map[int]string{http.StatusOK: "The run that the key has started earlier"}}, s.startRun),
-		does(operation{method: "GET", path: "/runs/{run}", id: "getRun", tag: "runs", summary: "Get a run as it is now or was after a step"}, s.getRun),
-		does(operation{method: "DELETE", path: "/runs/{run}", id: "deleteRun", tag: "runs", summary: "Delete a run and its journal", status: http.StatusNoContent}, s.deleteRun),
-		does(operation{method: "GET", path: "/runs/{run}/page", id: "getRunPage", tag: "runs", summary: "Get the record of a run, with the flow that it ran"}, s.getRunPage),
-		streams(operation{method: "GET", path: "/runs/{run}/record", id: "getRunRecord", tag: "runs", summary: "Get the record of a run in pieces: one JSON object per line with events, decisions and output; the last one has last_event"}, "application/x-ndjson", s.getRunRecord),
-		does(operation{method: "GET", path: "/runs/{run}/state", id: "getRunState", tag: "runs", summary: "Get the state of a run, now or after a step; secret keys are masked"}, s.getRunState),
-		does(operation{method: "GET", path: "/runs/{run}/why", id: "getRunWhy", tag: "runs", summary: "Explain for each edge of a step why it fired or not"}, s.getRunWhy),
-		streams(operation{method: "GET", path: "/runs/{run}/events", id: "getRunEvents", tag: "runs", summary: "Stream past and future events of a run as server-sent events", also: map[int]string{http.StatusNoContent: "The run has ended, and the reader has all of its events"}}, "text/event-stream", s.getRunEvents),
-		does(operation{method: "GET", path: "/runs/{run}/logs", id: "getRunLogs", tag: "runs", summary: "Get the output of programs and models"}, s.getRunLogs),
-		does(operation{method: "GET", path: "/runs/{run}/conversation", id: "getRunConversation", tag: "runs", summary: "Get the messages between nodes, models and tools, of finished tasks"}, s.getRunConversation),
-		does(operation{method: "POST", path: "/runs/{run}/answers", id: "answerRun", tag: "runs", summary: "Answer questions of a run; either all answers are accepted or none"}, s.answerRun),
-		does(operation{method: "POST", path: "/runs/{run}/pause", id: "pauseRun", tag: "runs", summary: "Pause a run before its next nodes", status: http.StatusAccepted}, func(_ *call, in *runIn) (inspect.ListedRun, error) {
+		newOperation(operation{method: "GET", path: "/runs", id: "listRuns", tag: "runs", summary: "List runs, latest first"}, s.listRuns),
+		newOperation(operation{method: "POST", path: "/runs", id: "startRun", tag: "runs", summary: "Start a run; with an Idempotency-Key, once", status: http.StatusCreated, also: map[int]string{http.StatusOK: "The run that the key has started earlier"}}, s.startRun),
+		newOperation(operation{method: "GET", path: "/runs/{run}", id: "getRun", tag: "runs", summary: "Get a run as it is now or was after a step"}, s.getRun),
+		newOperation(operation{method: "DELETE", path: "/runs/{run}", id: "deleteRun", tag: "runs", summary: "Delete a run and its journal", status: http.StatusNoContent}, s.deleteRun),
+		newOperation(operation{method: "GET", path: "/runs/{run}/page", id: "getRunPage", tag: "runs", summary: "Get the record of a run, with the flow that it ran"}, s.getRunPage),
+		newStream(operation{method: "GET", path: "/runs/{run}/record", id: "getRunRecord", tag: "runs", summary: "Get the record of a run in pieces: one JSON object per line with events, decisions and output; the last one has last_event"}, "application/x-ndjson", s.getRunRecord),
+		newOperation(operation{method: "GET", path: "/runs/{run}/state", id: "getRunState", tag: "runs", summary: "Get the state of a run, now or after a step; secret keys are masked"}, s.getRunState),
+		newOperation(operation{method: "GET", path: "/runs/{run}/why", id: "getRunWhy", tag: "runs", summary: "Explain for each edge of a step why it fired or not"}, s.getRunWhy),
+		newStream(operation{method: "GET", path: "/runs/{run}/events", id: "getRunEvents", tag: "runs", summary: "Stream past and future events of a run as server-sent events", also: map[int]string{http.StatusNoContent: "The run has ended, and the reader has all of its events"}}, "text/event-stream", s.getRunEvents),
+		newOperation(operation{method: "GET", path: "/runs/{run}/logs", id: "getRunLogs", tag: "runs", summary: "Get the output of programs and models"}, s.getRunLogs),
+		newOperation(operation{method: "GET", path: "/runs/{run}/conversation", id: "getRunConversation", tag: "runs", summary: "Get the messages between nodes, models and tools, of finished tasks"}, s.getRunConversation),
+		newOperation(operation{method: "POST", path: "/runs/{run}/answers", id: "answerRun", tag: "runs", summary: "Answer questions of a run; either all answers are accepted or none"}, s.answerRun),
+		newOperation(operation{method: "POST", path: "/runs/{run}/pause", id: "pauseRun", tag: "runs", summary: "Pause a run before its next nodes", status: http.StatusAccepted}, func(_ *call, in *runIn) (inspect.ListedRun, error) {
 			return s.stopRun(in.record.ID, store.RequestPause)
 		}),
-		does(operation{method: "POST", path: "/runs/{run}/cancel", id: "cancelRun", tag: "runs", summary: "Cancel a run", status: http.StatusAccepted}, func(_ *call, in *runIn) (inspect.ListedRun, error) {
+		newOperation(operation{method: "POST", path: "/runs/{run}/cancel", id: "cancelRun", tag: "runs", summary: "Cancel a run", status: http.StatusAccepted}, func(_ *call, in *runIn) (inspect.ListedRun, error) {
 			return s.stopRun(in.record.ID, store.RequestCancel)
 		}),
-		does(operation{method: "POST", path: "/runs/{run}/resume", id: "resumeRun", tag: "runs", summary: "Resume a run that paused, crashed, failed or was cancelled", status: http.StatusAccepted}, s.resumeRun),
-		does(operation{method: "POST", path: "/runs/{run}/fork", id: "forkRun", tag: "runs", summary: "Fork a run: start a new one from one of its steps, with a changed state if wanted", status: http.StatusCreated}, s.forkRun),
-		does(operation{method: "GET", path: "/questions", id: "listQuestions", tag: "runs", summary: "List the open questions of all runs"}, s.listQuestions),
+		newOperation(operation{method: "POST", path: "/runs/{run}/resume", id: "resumeRun", tag: "runs", summary: "Resume a run that paused, crashed, failed or was cancelled", status: http.StatusAccepted}, s.resumeRun),
+		newOperation(operation{method: "POST", path: "/runs/{run}/fork", id: "forkRun", tag: "runs", summary: "Fork a run: start a new one from one of its steps, with a changed state if wanted", status: http.StatusCreated}, s.forkRun),
+		newOperation(operation{method: "GET", path: "/questions", id: "listQuestions", tag: "runs", summary: "List the open questions of all runs"}, s.listQuestions),
 	}
 	return list
 }
@@ -262,13 +262,13 @@ func (c *crowd) closeIdlest() {
 	}
 }
 
-// page adds the page and its assets.
-func (s *Server) page() {
+// handlePage adds the page and its assets.
+func (s *Server) handlePage() {
 	shell := func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		var out bytes.Buffer
 		if err := page.WriteLive(&out, "graphrun"); err != nil {
-			problemOf(err).write(w)
+			newProblem(err).write(w)
 			return
 		}
 		_, _ = out.WriteTo(w) // the client has gone

@@ -45,7 +45,7 @@ type serverInfo struct {
 	Driving  int    `json:"driving" doc:"number of runs that this server drives"`
 }
 
-func (s *Server) about(*call, *none) (serverInfo, error) {
+func (s *Server) getServer(*call, *none) (serverInfo, error) {
 	driving, _, _, _ := s.cfg.Fleet.Counts()
 	return serverInfo{s.cfg.Version, s.cfg.Catalog.Dir(), s.cfg.StoreName, s.cfg.ReadOnly, driving}, nil
 }

@@ -16,7 +16,7 @@ func TestShorten(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := shorten(data, longText)
+			got := shortenJSON(data, longText)
 			if len(got) > 20<<10 {
 				t.Fatalf("%q: %d bytes are left", unit, len(got))
 			}
@@ -35,7 +35,7 @@ func TestShorten(t *testing.T) {
 		}
 	}
 	small := []byte(`{"a": "b"}`)
-	if got := shorten(small, longText); &got[0] != &small[0] {
+	if got := shortenJSON(small, longText); &got[0] != &small[0] {
 		t.Error("a short text is copied")
 	}
 }

@@ -47,7 +47,7 @@ func (s *Schedule) Zone() string { return s.zone.String() }
 func (s *Schedule) Next(after time.Time) time.Time {
 	_, offset := after.In(s.zone).Zone()
 	// Without clock changes.
-	wall := floating(after, offset)
+	wall := toWallTime(after, offset)
 	for range 4 {
 		next, err := gronx.NextTickAfter(s.expr, wall, false)
 		if err != nil {
@@ -60,12 +60,12 @@ func (s *Schedule) Next(after time.Time) time.Time {
 				return at
 			}
 			// The clocks change before it: continue with the new time.
-			change := s.change(after, at, offset)
-			offset, wall = now, floating(change.Add(-time.Second), now)
+			change := s.findClockChange(after, at, offset)
+			offset, wall = now, toWallTime(change.Add(-time.Second), now)
 			continue
 		}
 		at := time.Date(next.Year(), next.Month(), next.Day(), next.Hour(), next.Minute(), 0, 0, s.zone)
-		if earlier := at.Add(-time.Hour); sameWall(earlier.In(s.zone), next) {
+		if earlier := at.Add(-time.Hour); hasSameWallTime(earlier.In(s.zone), next) {
 			at = earlier // of two
 		}
 		if at.After(after) {
@@ -76,17 +76,17 @@ func (s *Schedule) Next(after time.Time) time.Time {
 	return time.Time{}
 }
 
-// floating returns a time as shown by a clock that is some seconds ahead of UTC.
-func floating(t time.Time, offset int) time.Time {
+// toWallTime returns a time as shown by a clock that is some seconds ahead of UTC.
+func toWallTime(t time.Time, offset int) time.Time {
 	return t.UTC().Add(time.Duration(offset) * time.Second).Truncate(time.Second)
 }
 
-func sameWall(t, wall time.Time) bool {
+func hasSameWallTime(t, wall time.Time) bool {
 	return t.Day() == wall.Day() && t.Hour() == wall.Hour() && t.Minute() == wall.Minute()
 }
 
-// change returns the first second between two times at which the clock offset has changed.
-func (s *Schedule) change(from, to time.Time, offset int) time.Time {
+// findClockChange returns the first second between two times at which the clock offset has changed.
+func (s *Schedule) findClockChange(from, to time.Time, offset int) time.Time {
 	for to.Sub(from) > time.Second {
 		middle := from.Add(to.Sub(from) / 2)
 		if _, at := middle.In(s.zone).Zone(); at == offset {

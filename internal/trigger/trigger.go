@@ -74,7 +74,7 @@ func (l *List) Read(file *spec.File, list *spec.Value) {
 		if item.Kind != spec.Map {
 			continue
 		}
-		t := l.read(item)
+		t := l.readTrigger(item)
 		if hooks[t.Webhook] && t.Webhook != "" {
 			l.report(item.Span, "webhook %q is that of a trigger before", t.Webhook)
 		}
@@ -87,8 +87,8 @@ func (l *List) report(at spec.Span, format string, args ...any) {
 	l.Problems = append(l.Problems, spec.Diagnostic{File: l.file, Rule: "invalid-value", Severity: spec.Error, Span: at, Message: fmt.Sprintf(format, args...)})
 }
 
-func (l *List) read(v *spec.Value) *Trigger {
-	t := &Trigger{CatchUp: "none", Flow: text(v, "flow"), flowAt: v.Span, inputAt: v.Span}
+func (l *List) readTrigger(v *spec.Value) *Trigger {
+	t := &Trigger{CatchUp: "none", Flow: textAt(v, "flow"), flowAt: v.Span, inputAt: v.Span}
 	if flow := v.Get("flow"); flow != nil {
 		t.flowAt = flow.Span
 	}
@@ -115,8 +115,8 @@ func (l *List) read(v *spec.Value) *Trigger {
 	return t
 }
 
-// text returns the text of a key, or "".
-func text(v *spec.Value, name string) string {
+// textAt returns the text of a key, or "".
+func textAt(v *spec.Value, name string) string {
 	if part := v.Get(name); part != nil {
 		return part.Text.Value
 	}
@@ -125,16 +125,16 @@ func text(v *spec.Value, name string) string {
 
 func (l *List) readSchedule(t *Trigger, v *spec.Value) {
 	zone, err := time.Local, error(nil)
-	if name := text(v, "timezone"); name != "" {
+	if name := textAt(v, "timezone"); name != "" {
 		if zone, err = time.LoadLocation(name); err != nil {
 			l.report(v.Get("timezone").Span, "timezone %q is not known; it is a name such as Europe/Berlin", name)
 			zone = time.UTC
 		}
 	}
-	if t.Schedule, err = NewSchedule(text(v, "cron"), zone); err != nil {
+	if t.Schedule, err = NewSchedule(textAt(v, "cron"), zone); err != nil {
 		l.report(v.Get("cron").Span, "%s", err)
 	}
-	if catchUp := text(v, "catch_up"); catchUp != "" {
+	if catchUp := textAt(v, "catch_up"); catchUp != "" {
 		t.CatchUp = catchUp
 	}
 	if input := v.Get("input"); input != nil {
@@ -145,7 +145,7 @@ func (l *List) readSchedule(t *Trigger, v *spec.Value) {
 }
 
 func (l *List) readWebhook(t *Trigger, v *spec.Value) {
-	t.Webhook = text(v, "webhook")
+	t.Webhook = textAt(v, "webhook")
 	if !strings.HasPrefix(t.Webhook, "/") || strings.ContainsAny(t.Webhook, " {}?#%") || strings.Contains(t.Webhook, "//") || strings.Contains(t.Webhook, "..") {
 		l.report(v.Get("webhook").Span, "webhook %q must be a path such as /deployed", t.Webhook)
 	}
@@ -169,7 +169,7 @@ func (l *List) readWebhook(t *Trigger, v *spec.Value) {
 		l.Problems[len(l.Problems)-1].Rule = "missing-field"
 		return
 	}
-	t.secret = func() (string, error) { return readSecret(text(secret, "env"), text(secret, "file")) }
+	t.secret = func() (string, error) { return readSecret(textAt(secret, "env"), textAt(secret, "file")) }
 }
 
 // readSecret reads the secret of deliveries from an environment variable or a file.
@@ -271,12 +271,12 @@ const mostCaughtUp = 1000
 // Name identifies a trigger; the ids of its runs start with it.
 func (t *Trigger) Name() string {
 	if t.Schedule == nil {
-		return "hook-" + short(t.Webhook+"\n"+t.Flow)
+		return "hook-" + shortHash(t.Webhook+"\n"+t.Flow)
 	}
-	return "cron-" + short(t.Schedule.expr+"\n"+t.Schedule.zone.String()+"\n"+t.Flow)
+	return "cron-" + shortHash(t.Schedule.expr+"\n"+t.Schedule.zone.String()+"\n"+t.Flow)
 }
 
-func short(text string) string {
+func shortHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:6])
 }
@@ -286,30 +286,30 @@ func (t *Triggers) Run(ctx context.Context) {
 	var schedules sync.WaitGroup
 	for _, one := range t.cfg.Triggers {
 		if one.Schedule != nil {
-			schedules.Go(func() { t.follow(ctx, one) })
+			schedules.Go(func() { t.followSchedule(ctx, one) })
 		}
 	}
 	schedules.Wait()
 }
 
-// follow starts the runs of one schedule.
-func (t *Triggers) follow(ctx context.Context, one *Trigger) {
+// followSchedule starts the runs of one schedule.
+func (t *Triggers) followSchedule(ctx context.Context, one *Trigger) {
 	from := t.cfg.Clock.Now()
-	for _, at := range t.missed(one, from) {
-		t.fire(one, at)
+	for _, at := range t.listMissed(one, from) {
+		t.startRun(one, at)
 	}
 	for {
 		at := one.Schedule.Next(from)
-		if at.IsZero() || !t.sleep(ctx, at) {
+		if at.IsZero() || !t.sleepUntil(ctx, at) {
 			return
 		}
-		t.fire(one, at)
+		t.startRun(one, at)
 		from = at
 	}
 }
 
-// missed returns the times since the last run of the schedule.
-func (t *Triggers) missed(one *Trigger, now time.Time) []time.Time {
+// listMissed returns the times since the last run of the schedule.
+func (t *Triggers) listMissed(one *Trigger, now time.Time) []time.Time {
 	if one.CatchUp == "none" {
 		return nil
 	}
@@ -331,9 +331,9 @@ func (t *Triggers) missed(one *Trigger, now time.Time) []time.Time {
 	return out
 }
 
-// sleep waits until a time, or returns false when ctx ends. It checks the clock repeatedly,
+// sleepUntil waits until a time, or returns false when ctx ends. It checks the clock repeatedly,
 // since the clock may be set.
-func (t *Triggers) sleep(ctx context.Context, until time.Time) bool {
+func (t *Triggers) sleepUntil(ctx context.Context, until time.Time) bool {
 	for {
 		left := until.Sub(t.cfg.Clock.Now())
 		if left <= 0 {
@@ -350,9 +350,9 @@ func (t *Triggers) sleep(ctx context.Context, until time.Time) bool {
 	}
 }
 
-// fire starts the run of a time. The run's id derives from the time, so that several servers or
+// startRun starts the run of a time. The run's id derives from the time, so that several servers or
 // a restarted one start one run.
-func (t *Triggers) fire(one *Trigger, at time.Time) {
+func (t *Triggers) startRun(one *Trigger, at time.Time) {
 	err := t.cfg.Start(one.Flow, runner.Options{
 		RunID: one.Name() + "-" + at.UTC().Format("20060102T150405"), Input: one.Input, By: "the schedule " + one.Schedule.expr,
 		Labels: map[string]string{byLabel: one.Name(), forLabel: at.UTC().Format(time.RFC3339)},
@@ -388,11 +388,11 @@ func (t *Triggers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the webhook has no secret", http.StatusServiceUnavailable)
 		return
 	}
-	if !signed(r, body, secret) {
+	if !isSigned(r, body, secret) {
 		http.Error(w, "the delivery is not signed with the webhook's secret", http.StatusUnauthorized)
 		return
 	}
-	opts, err := one.options(r, body)
+	opts, err := one.newOptions(r, body)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
@@ -417,9 +417,9 @@ func (t *Triggers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]string{"run_id": opts.RunID}) // the client has gone
 }
 
-// signed reports whether a delivery is authenticated by the secret: with a signature of its body
+// isSigned reports whether a delivery is authenticated by the secret: with a signature of its body
 // as GitHub makes it, or with a bearer token.
-func signed(r *http.Request, body []byte, secret string) bool {
+func isSigned(r *http.Request, body []byte, secret string) bool {
 	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
 		given, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(secret))
 		return subtle.ConstantTimeCompare(given[:], want[:]) == 1
@@ -433,8 +433,8 @@ func signed(r *http.Request, body []byte, secret string) bool {
 	return hmac.Equal(given, sum.Sum(nil))
 }
 
-// options returns the options of the run for a delivery.
-func (t *Trigger) options(r *http.Request, body []byte) (runner.Options, error) {
+// newOptions returns the options of the run for a delivery.
+func (t *Trigger) newOptions(r *http.Request, body []byte) (runner.Options, error) {
 	opts := runner.Options{By: "the webhook " + t.Webhook, Labels: map[string]string{byLabel: t.Name()}}
 	headers := map[string]any{}
 	for name, values := range r.Header { //lint:ignore mapiter it becomes a map
@@ -464,7 +464,7 @@ func (t *Trigger) options(r *http.Request, body []byte) (runner.Options, error) 
 		}
 		if same != nil {
 			text, _ := json.Marshal(same) // canonical data always can
-			key = short(string(text))
+			key = shortHash(string(text))
 		}
 	}
 	opts.RunID = t.Name() + "-" + key
