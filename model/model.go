@@ -148,8 +148,8 @@ type Usage struct {
 // maxTokens is more than any call has: a server that reports more is wrong.
 const maxTokens = 1 << 30
 
-// Possible reports whether a call can have this usage.
-func (u Usage) Possible() bool {
+// IsPossible reports whether a call can have this usage.
+func (u Usage) IsPossible() bool {
 	for _, n := range [...]int{u.InputTokens, u.OutputTokens, u.CachedTokens, u.CacheWriteTokens, u.ReasoningTokens} {
 		if n < 0 || n > maxTokens {
 			return false
@@ -165,7 +165,7 @@ type Response struct {
 	Stop      StopReason `json:"stop"`
 	Usage     Usage      `json:"usage"`
 	// Thinking is what the provider wants back unchanged with the next request, as
-	// wire.Keep wrote it; nil if nothing. No other provider sees it.
+	// wire.EncodeKept wrote it; nil if nothing. No other provider sees it.
 	Thinking json.RawMessage `json:"thinking,omitempty"`
 }
 
@@ -214,11 +214,11 @@ type Error struct {
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
-// Paired returns messages in which the results of tool calls follow their calls, in the
+// PairResults returns messages in which the results of tool calls follow their calls, in the
 // order of the calls. A missing result, because the graph went elsewhere, becomes an
 // error; a result without its call becomes a message of the user. Paired never changes
 // the given slice.
-func Paired(messages []Message) []Message {
+func PairResults(messages []Message) []Message {
 	out := make([]Message, 0, len(messages))
 	placed := make([]bool, len(messages))
 	for i, m := range messages {
@@ -298,8 +298,8 @@ func (p *Part) String() string {
 // DataURI returns the bytes of a part as a data URI.
 func (p *Part) DataURI() string { return "data:" + p.Type + ";base64," + p.Data }
 
-// PartsText returns parts as text, with names in place of others than text.
-func PartsText(parts []Part) string {
+// FormatParts returns parts as text, with names in place of others than text.
+func FormatParts(parts []Part) string {
 	out := make([]string, len(parts))
 	for i := range parts {
 		out[i] = parts[i].String()

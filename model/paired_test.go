@@ -65,7 +65,7 @@ func TestPaired(t *testing.T) {
 		{"1 u a(1)", "u u a(1) 1!"},
 	} {
 		in := build(test.in)
-		got := Paired(in)
+		got := PairResults(in)
 		if s := sketch(got); s != test.want {
 			t.Errorf("%s: got %s, want %s", test.in, s, test.want)
 		}
@@ -76,7 +76,7 @@ func TestPaired(t *testing.T) {
 			t.Errorf("%s: %s is not paired", test.in, sketch(got))
 		}
 	}
-	if got := Paired(build("5"))[0].Content; got != "Result of the tool t: r" {
+	if got := PairResults(build("5"))[0].Content; got != "Result of the tool t: r" {
 		t.Errorf("got %s", got)
 	}
 }
@@ -85,11 +85,11 @@ func TestPairedAlways(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOf(rapid.SampledFrom([]string{"u", "a", "a(1)", "a(2,3)", "a(1,1)", "1", "2", "3", "4"})).Draw(t, "words")
 		in := build(strings.Join(words, " "))
-		got := Paired(in)
+		got := PairResults(in)
 		if !isPaired(got) {
 			t.Fatalf("%s", sketch(got))
 		}
-		if twice := Paired(got); fmt.Sprint(twice) != fmt.Sprint(got) {
+		if twice := PairResults(got); fmt.Sprint(twice) != fmt.Sprint(got) {
 			t.Fatalf("%s becomes %s", sketch(got), sketch(twice))
 		}
 	})

@@ -22,7 +22,7 @@ func TestPossibleUsage(t *testing.T) {
 		{model.Usage{InputTokens: 5, CachedTokens: 6}, false},
 		{model.Usage{InputTokens: 5, CachedTokens: 3, CacheWriteTokens: 3}, false},
 	} {
-		if got := c.usage.Possible(); got != c.want {
+		if got := c.usage.IsPossible(); got != c.want {
 			t.Errorf("%+v is possible: %t, want %t", c.usage, got, c.want)
 		}
 	}

@@ -31,7 +31,7 @@ func BenchmarkCallKey(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				req.Messages = append(messages[:len(messages):len(messages)], model.Message{Role: model.User, Content: "And now?"})
-				if requestKey(modelRef{name: "m"}, req) == "" || price.RequestTokens(req) < n {
+				if requestKey(modelRef{name: "m"}, req) == "" || price.EstimateRequestTokens(req) < n {
 					b.Fatal("no key or no tokens")
 				}
 			}

@@ -50,7 +50,7 @@ func (c *caller) callModel(ctx context.Context, role, named string, req model.Re
 	}
 	c.turns[role]++
 	req.Caller = identifyCaller(c.task, role, c.turns[role])
-	req.Messages = model.Paired(req.Messages)
+	req.Messages = model.PairResults(req.Messages)
 	key := requestKey(ref, &req)
 	if response, err, found := c.findLogged(key); found {
 		if err == nil && s != nil && response.Content != "" {
@@ -66,12 +66,12 @@ func (c *caller) callModel(ctx context.Context, role, named string, req model.Re
 	if err = beforeModel(ctx, c.task, ref.name, &req); err != nil {
 		return nil, err
 	}
-	size := price.RequestTokens(&req)
-	if err := checkSize(ref, &req, size, price.Of(ref.priceName()).First()); err != nil {
+	size := price.EstimateRequestTokens(&req)
+	if err := checkSize(ref, &req, size, price.Of(ref.priceName()).BaseRates()); err != nil {
 		return nil, err
 	}
-	oneToken, known := ref.findPrices().Worst(size, 1) // 0 tokens stand for the default of the model
-	twoTokens, _ := ref.findPrices().Worst(size, 2)
+	oneToken, known := ref.findPrices().MaxCost(size, 1) // 0 tokens stand for the default of the model
+	twoTokens, _ := ref.findPrices().MaxCost(size, 2)
 	room, err := c.task.Models.Reserve(handler.Reservation{
 		Input: size, Output: req.MaxTokens, Known: known, Base: 2*oneToken - twoTokens, Each: twoTokens - oneToken,
 	})
@@ -296,7 +296,7 @@ func beforeModel(ctx context.Context, task *runner.Task, name string, req *model
 		if err := h.BeforeModel(ctx, task, call); err != nil {
 			return err
 		}
-		req.System, req.Messages = call.System, model.Paired(call.Messages)
+		req.System, req.Messages = call.System, model.PairResults(call.Messages)
 	}
 	return nil
 }
@@ -333,15 +333,15 @@ func countTokens(ref modelRef, size int, response *model.Response, err error, he
 	case errors.As(err, &failed) && heard == "" && failed.Kind != "timeout":
 		return model.Usage{}, false
 	}
-	return price.Estimated(size, &model.Response{Content: heard}), true
+	return price.EstimateUsage(size, &model.Response{Content: heard}), true
 }
 
 // fillUsage returns the reported tokens of an answer, with estimates for missing ones.
 func fillUsage(size int, response *model.Response) (tokens model.Usage, estimated bool) {
 	tokens = response.Usage
 	said := response.Content != "" || len(response.ToolCalls) > 0
-	missing := price.Estimated(size, response)
-	if tokens.Unreported || !tokens.Possible() {
+	missing := price.EstimateUsage(size, response)
+	if tokens.Unreported || !tokens.IsPossible() {
 		return missing, true
 	}
 	if tokens.InputTokens == 0 {

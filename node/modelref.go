@@ -96,7 +96,7 @@ func newModels(opts Options) models {
 
 // openModel returns the client of a model, which the whole run shares.
 func (m *models) openModel(task *runner.Task, ref modelRef) (model.Client, error) {
-	m.cassette.HideForms(task.Models.Secrets) // there may be more than at the last call
+	m.cassette.HideSecretForms(task.Models.Secrets) // there may be more than at the last call
 	key := openKey{ref.name, ref.dir, task.Graph}
 	if ref.isScript() {
 		key.graph = nil
@@ -124,9 +124,9 @@ func (m *models) openModel(task *runner.Task, ref modelRef) (model.Client, error
 func (m *models) connectModel(task *runner.Task, ref modelRef) (model.Client, error) {
 	opts := m.options
 	opts.Declared, opts.Dir, opts.Sleep = ref.providers, ref.dir, task.Models.Sleep
-	key := provider.Key(ref.name, opts) // the environment's, too
+	key := provider.FindKey(ref.name, opts) // the environment's, too
 	task.Models.Hide(key)
-	m.cassette.Hide(key)
+	m.cassette.HideSecret(key)
 	client, err := provider.Open(ref.name, opts)
 	if script, ok := client.(*scripted.Client); ok {
 		for _, call := range task.Models.Answered { // before the run was resumed
@@ -162,19 +162,19 @@ func (ref modelRef) findPrices() price.Prices {
 	declared, _ := ref.providers[name].(map[string]any)
 	given, _ := declared["prices"].(map[string]any)
 	if rates, ok := given[id].(map[string]any); ok {
-		return price.Declared(rates)
+		return price.NewPrices(rates)
 	}
 	return price.Of(ref.priceName())
 }
 
 // hideKeys masks the keys of providers, and the run's secrets in a recording.
 func hideKeys(task *runner.Task, tape *cassette.Cassette, providers map[string]any) {
-	tape.HideForms(task.Models.Secrets)
+	tape.HideSecretForms(task.Models.Secrets)
 	for _, name := range keys.Sorted(providers) {
 		declared, _ := providers[name].(map[string]any)
 		key, _ := declared["api_key"].(string)
 		task.Models.Hide(key)
-		tape.Hide(key)
+		tape.HideSecret(key)
 	}
 }
 

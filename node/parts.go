@@ -39,7 +39,7 @@ func (c content) withText(text string) content {
 		return content{text: joinLayers([]string{c.text, text})}
 	}
 	parts := append(slices.Clip(c.parts), model.Part{Kind: model.TextPart, Text: text})
-	return content{model.PartsText(parts), parts}
+	return content{model.FormatParts(parts), parts}
 }
 
 func (c content) newMessage(role model.Role) model.Message {
@@ -48,7 +48,7 @@ func (c content) newMessage(role model.Role) model.Message {
 
 // contentOfParts returns the content of parts, which is a text if all are.
 func contentOfParts(parts []model.Part) content {
-	out := content{text: model.PartsText(parts)}
+	out := content{text: model.FormatParts(parts)}
 	if slices.ContainsFunc(parts, func(p model.Part) bool { return p.Kind != model.TextPart }) {
 		out.parts = parts
 	}

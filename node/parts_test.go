@@ -194,7 +194,7 @@ func TestCheckSize(t *testing.T) {
 		{8193, 0, "max_tokens is 8193; m answers with at most 8192 tokens"},
 		{0, 400_001, "the conversation has about 400001 tokens; m holds 200000"},
 	} {
-		err := checkSize(modelRef{name: "m"}, &model.Request{MaxTokens: test.asked}, test.tokens, known.First())
+		err := checkSize(modelRef{name: "m"}, &model.Request{MaxTokens: test.asked}, test.tokens, known.BaseRates())
 		if (err != nil) != (test.problem != "") || err != nil && !strings.Contains(err.Error(), test.problem) {
 			t.Errorf("%d of %d: %v, want %q", test.asked, test.tokens, err, test.problem)
 		}

@@ -253,7 +253,7 @@ func (k *toolkit) fetchFromServer(ctx context.Context, task *runner.Task, number
 // compactMessages summarises the oldest turns of a long request. If that fails, it only warns.
 func (n *modelNode) compactMessages(ctx context.Context, calls *caller, req *model.Request) error {
 	talk := n.task.Talk
-	if talk.MaxTokens == 0 || price.RequestTokens(&model.Request{Messages: req.Messages}) <= talk.MaxTokens {
+	if talk.MaxTokens == 0 || price.EstimateRequestTokens(&model.Request{Messages: req.Messages}) <= talk.MaxTokens {
 		return nil
 	}
 	cut := countOldest(req.Messages, talk.KeepLast)

@@ -42,7 +42,7 @@ func TestModelsExist(t *testing.T) {
 				}
 			}
 			prices := price.Of(name)
-			if _, known := prices.Most(1); !known && !slices.Contains(otherNames(), name) {
+			if _, known := prices.MaxTotalCost(1); !known && !slices.Contains(otherNames(), name) {
 				t.Errorf("%s names the model %s, which the table of prices does not know", path, name)
 			}
 			seen[name] = true

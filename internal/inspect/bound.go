@@ -52,7 +52,7 @@ func NewBound(g *spec.Graph, b bound.Bounds, loops []lint.Loop, exact bool) Boun
 // them.
 func BoundCost(model string, tokens int) (usd float64, known bool) {
 	rates := price.Of(model)
-	return rates.Most(tokens)
+	return rates.MaxTotalCost(tokens)
 }
 
 func newRange(r bound.Range) Range {

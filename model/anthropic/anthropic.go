@@ -37,14 +37,14 @@ var protocol = wire.Protocol{
 		return out
 	},
 	Takes: wire.Takes{ // the limits are for base64: 5 MB for an image, 32 MB for a request
-		Images: wire.Photos(), ImageURLs: true, Files: []string{"application/pdf"}, FileURLs: true,
+		Images: wire.PhotoTypes(), ImageURLs: true, Files: []string{"application/pdf"}, FileURLs: true,
 		MostImage: 5e6 / 4 * 3, MostAll: 32e6 / 4 * 3,
 	},
-	Fields: fields, Conversation: conversation,
+	Fields: setFields, Conversation: setConversation,
 	Reader: func(c *wire.Call) wire.Reader { return &reader{Call: c} },
 }
 
-func fields(c *wire.Call, body map[string]any) error {
+func setFields(c *wire.Call, body map[string]any) error {
 	req := c.Req
 	wire.SetDefault(body, "max_tokens", c.MaxTokens)
 	if isLikelyPrefix(req) {
@@ -119,10 +119,10 @@ func setOutput(c *wire.Call, body map[string]any) error {
 		}
 	case int:
 		if levelsOnly().MatchString(c.Model) {
-			return wire.Invalid("reasoning is %v; %s takes a level: none, low, medium, high, xhigh or max", value, c.Model)
+			return wire.InvalidRequest("reasoning is %v; %s takes a level: none, low, medium, high, xhigh or max", value, c.Model)
 		}
 		if c.MostTokens > 0 && value >= c.MostTokens {
-			return wire.Invalid("reasoning is %d; %s answers with at most %d tokens, and thinks with some of them", value, c.Model, c.MostTokens)
+			return wire.InvalidRequest("reasoning is %d; %s answers with at most %d tokens, and thinks with some of them", value, c.Model, c.MostTokens)
 		}
 		body["thinking"] = map[string]any{"type": "enabled", "budget_tokens": value}
 		if c.Req.MaxTokens == 0 {
@@ -131,7 +131,7 @@ func setOutput(c *wire.Call, body map[string]any) error {
 	case map[string]any:
 		body["thinking"] = value
 	default:
-		return wire.Invalid("reasoning is %v; this provider takes low, medium, high, xhigh, max or a number of tokens", value)
+		return wire.InvalidRequest("reasoning is %v; this provider takes low, medium, high, xhigh, max or a number of tokens", value)
 	}
 	if len(config) > 0 {
 		body["output_config"] = config
@@ -155,7 +155,7 @@ func setLevel(c *wire.Call, body, config map[string]any, level string) error {
 	budget := budgets[level]
 	switch {
 	case level == "none" && always().MatchString(c.Model):
-		return wire.AlwaysReasons(c.Model, []string{"low", "medium", "high", "xhigh", "max"})
+		return wire.AlwaysReasonsError(c.Model, []string{"low", "medium", "high", "xhigh", "max"})
 	case level == "none" && betweenTools().MatchString(c.Model):
 		body["thinking"] = map[string]any{"type": "between_tools"}
 	case level == "none":
@@ -192,11 +192,11 @@ type message struct {
 	Content []any  `json:"content"`
 }
 
-// conversation sets the turns: user and assistant in alternation, a user first, no
+// setConversation sets the turns: user and assistant in alternation, a user first, no
 // empty text. Thinking goes back unchanged whether this request asks for thinking or
 // not: models think by default, and later blocks depend on those before them. If a call
 // lacks its thinking, because another provider made it, the request does without.
-func conversation(c *wire.Call, body map[string]any) error {
+func setConversation(c *wire.Call, body map[string]any) error {
 	var out []message
 	for i := range c.Messages {
 		m := &c.Messages[i]
@@ -218,7 +218,7 @@ func conversation(c *wire.Call, body map[string]any) error {
 		out = append(out, message{role, blocks})
 	}
 	if len(out) == 0 {
-		return wire.Invalid("the request holds no message with a text")
+		return wire.InvalidRequest("the request holds no message with a text")
 	}
 	if !hasThinking(c.Provider, c.Messages) {
 		delete(body, "thinking")
@@ -234,7 +234,7 @@ func hasThinking(provider string, messages []model.Message) bool {
 		switch m := &messages[i]; {
 		case m.Role == model.User:
 			return true
-		case len(m.ToolCalls) > 0 && !wire.Kept(provider, m, new(json.RawMessage)):
+		case len(m.ToolCalls) > 0 && !wire.DecodeKept(provider, m, new(json.RawMessage)):
 			return false
 		}
 	}
@@ -266,7 +266,7 @@ func messageBlocks(c *wire.Call, m *model.Message) []any {
 // take back, are left out.
 func keptBlocks(provider string, m *model.Message) []any {
 	var blocks []json.RawMessage
-	if !wire.Kept(provider, m, &blocks) {
+	if !wire.DecodeKept(provider, m, &blocks) {
 		return nil
 	}
 	var text strings.Builder
@@ -408,14 +408,14 @@ func (r *reader) Whole(body []byte) error {
 		return err
 	}
 	if m.Type != "message" {
-		return r.Bad("is of type %q; a message is needed", m.Type)
+		return r.BadAnswerError("is of type %q; a message is needed", m.Type)
 	}
 	r.stop, r.usage = m.StopReason, m.Usage
 	for _, raw := range m.Content {
-		if err := r.begin(raw); err != nil {
+		if err := r.beginBlock(raw); err != nil {
 			return err
 		}
-		r.add(string(r.open.Input))
+		r.addBlock(string(r.open.Input))
 	}
 	return nil
 }
@@ -428,26 +428,26 @@ func (r *reader) Event(_ string, data []byte) (wire.Progress, error) {
 	}
 	switch e.Type {
 	case "error":
-		return 0, r.Failed(data)
+		return 0, r.ReportedError(data)
 	case "message_stop":
 		return wire.Ended, nil
 	case "message_start":
 		r.usage = e.Message.Usage
 	case "content_block_start":
-		return 0, r.begin(e.Block)
+		return 0, r.beginBlock(e.Block)
 	case "content_block_delta":
 		if r.open == nil {
-			return 0, r.Bad("streams a piece of a block that has not begun")
+			return 0, r.BadAnswerError("streams a piece of a block that has not begun")
 		}
-		r.say(e.Delta.Text)
+		r.passText(e.Delta.Text)
 		r.args.WriteString(e.Delta.JSON)
 		r.open.Text += e.Delta.Text
 		r.open.Thinking += e.Delta.Thinking
 		r.open.Signature += e.Delta.Signature
-		r.Thought(e.Delta.Thinking)
+		r.PassThought(e.Delta.Thinking)
 	case "content_block_stop":
 		if r.open != nil {
-			r.add(r.args.String())
+			r.addBlock(r.args.String())
 			r.open = nil
 		}
 	case "message_delta":
@@ -459,43 +459,43 @@ func (r *reader) Event(_ string, data []byte) (wire.Progress, error) {
 	return 0, nil
 }
 
-// begin reads a block, which a stream completes later.
-func (r *reader) begin(raw json.RawMessage) error {
+// beginBlock reads a block, which a stream completes later.
+func (r *reader) beginBlock(raw json.RawMessage) error {
 	r.open, r.raw = &block{}, raw
 	r.args.Reset()
 	if err := json.Unmarshal(raw, r.open); err != nil {
-		return r.Bad("holds a block that can't be read: %v", err)
+		return r.BadAnswerError("holds a block that can't be read: %v", err)
 	}
 	if r.open.Type == "text" {
-		r.say(r.open.Text)
+		r.passText(r.open.Text)
 	}
 	return nil
 }
 
-func (r *reader) say(text string) {
+func (r *reader) passText(text string) {
 	r.text.WriteString(text)
-	r.Text(text)
+	r.PassText(text)
 }
 
-// add takes in the whole block that is open.
-func (r *reader) add(input string) {
+// addBlock takes in the whole block that is open.
+func (r *reader) addBlock(input string) {
 	switch b := r.open; b.Type {
 	case "text":
 		r.blocks = append(r.blocks, textBlock(b.Text))
 	case "tool_use":
-		call := wire.NewCall(b.ID, r.Names.Graph(b.Name), input)
+		call := wire.NewToolCall(b.ID, r.Names.Graph(b.Name), input)
 		r.calls = append(r.calls, call)
 		r.blocks = append(r.blocks, toolBlock(call, b.Name))
 	case "thinking":
-		r.keep(map[string]any{"thinking": b.Thinking, "signature": b.Signature})
+		r.keepThinking(map[string]any{"thinking": b.Thinking, "signature": b.Signature})
 	case "redacted_thinking":
-		r.keep(nil)
+		r.keepThinking(nil)
 	}
 }
 
-// keep keeps a block of thinking with all its fields, some of which a stream sends in
+// keepThinking keeps a block of thinking with all its fields, some of which a stream sends in
 // pieces.
-func (r *reader) keep(streamed map[string]any) {
+func (r *reader) keepThinking(streamed map[string]any) {
 	fields := map[string]any{}
 	_ = json.Unmarshal(r.raw, &fields) // begin did
 	maps.Copy(fields, streamed)
@@ -510,15 +510,15 @@ func (r *reader) Response() (*model.Response, error) {
 		CachedTokens: u.CacheRead, CacheWriteTokens: u.CacheWrite, Unreported: u == usage{}, // compatible servers may count nothing
 	}}
 	if r.opaque {
-		out.Thinking = wire.Keep(r.Provider, r.blocks)
+		out.Thinking = wire.EncodeKept(r.Provider, r.blocks)
 	}
 	switch r.stop {
 	case "":
-		return nil, r.Bad("says no stop_reason")
+		return nil, r.BadAnswerError("says no stop_reason")
 	case "refusal":
 		out.Stop = model.StopRefusal
 		if out.Content == "" {
-			return nil, r.Filtered()
+			return nil, r.FilterError()
 		}
 	case "max_tokens", "model_context_window_exceeded", "pause_turn": // the last wants to go on
 		out.Stop = model.StopLength

@@ -55,23 +55,23 @@ const (
 // New starts a recording.
 func New() *Cassette { return &Cassette{} }
 
-// Playing reports whether answers come from a recording.
-func (c *Cassette) Playing() bool { return c != nil && c.playing }
+// IsPlaying reports whether answers come from a recording.
+func (c *Cassette) IsPlaying() bool { return c != nil && c.playing }
 
 // Name returns the name of the file that is played.
 func (c *Cassette) Name() string { return c.name }
 
-// Hide masks a secret in the recording, and in calls before they are looked up in
+// HideSecret masks a secret in the recording, and in calls before they are looked up in
 // one, so a replay may use another secret. It ignores secrets too short to tell from
 // other text.
-func (c *Cassette) Hide(secret string) {
+func (c *Cassette) HideSecret(secret string) {
 	if redact.Refusal(secret) == "" {
-		c.HideForms(redact.Forms(secret))
+		c.HideSecretForms(redact.Forms(secret))
 	}
 }
 
-// HideForms masks texts that are forms of secrets already.
-func (c *Cassette) HideForms(texts []string) {
+// HideSecretForms masks texts that are forms of secrets already.
+func (c *Cassette) HideSecretForms(texts []string) {
 	if c == nil {
 		return
 	}
@@ -85,11 +85,11 @@ func (c *Cassette) HideForms(texts []string) {
 	slices.SortStableFunc(c.secrets, func(a, b string) int { return len(b) - len(a) }) // one may be part of another
 }
 
-// answer plays the answer to a call into a value or, while recording, makes the call
+// playOrRecord plays the answer to a call into a value or, while recording, makes the call
 // and records the value. An error of do is returned and not recorded.
-func (c *Cassette) answer(made call, request, into any, do func() error) (err error) {
+func (c *Cassette) playOrRecord(made call, request, into any, do func() error) (err error) {
 	if made.Request, err = eval.Canonical(request); err != nil {
-		return fmt.Errorf("the request to %s can't be written as JSON: %w", describe(&made), err)
+		return fmt.Errorf("the request to %s can't be written as JSON: %w", describeCall(&made), err)
 	}
 	if c.playing {
 		return c.play(&made, into)
@@ -110,10 +110,10 @@ func (c *Cassette) answer(made call, request, into any, do func() error) (err er
 func (c *Cassette) play(made *call, into any) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	made = made.masked(c.secrets)
+	made = made.maskSecrets(c.secrets)
 	i := slices.IndexFunc(c.calls, func(recorded *call) bool { return !recorded.used && recorded.equals(made) })
 	if i < 0 {
-		return errors.New(c.mismatch(made))
+		return errors.New(c.explainMismatch(made))
 	}
 	c.calls[i].used = true
 	text, err := eval.AppendJSON(nil, c.calls[i].Answer)
@@ -142,15 +142,15 @@ func compareCalls(a, b *call) int {
 	return order
 }
 
-// masked returns a call without secrets: known texts and, in its request, values under
+// maskSecrets returns a call without secrets: known texts and, in its request, values under
 // keys that name secrets. A flow may depend on such values in an answer.
-func (c *call) masked(secrets []string) *call {
+func (c *call) maskSecrets(secrets []string) *call {
 	own := *c
-	own.Request, own.Answer = mask(c.Request, secrets, true), mask(c.Answer, secrets, false)
+	own.Request, own.Answer = maskValue(c.Request, secrets, true), maskValue(c.Answer, secrets, false)
 	return &own
 }
 
-func mask(v any, secrets []string, byKey bool) any {
+func maskValue(v any, secrets []string, byKey bool) any {
 	switch v := v.(type) {
 	case string:
 		for _, secret := range secrets {
@@ -160,7 +160,7 @@ func mask(v any, secrets []string, byKey bool) any {
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = mask(v[i], secrets, byKey)
+			out[i] = maskValue(v[i], secrets, byKey)
 		}
 		return out
 	case map[string]any:
@@ -174,7 +174,7 @@ func mask(v any, secrets []string, byKey bool) any {
 					key = strings.ReplaceAll(key, secret, redact.Mask)
 				}
 			}
-			out[key] = mask(value, secrets, byKey)
+			out[key] = maskValue(value, secrets, byKey)
 		}
 		return out
 	}
@@ -214,7 +214,7 @@ type modelAnswer struct {
 func (c *client) Chat(ctx context.Context, req *model.Request, onText func(chunk string)) (*model.Response, error) {
 	var inner model.Client
 	var err error
-	if !c.cassette.Playing() {
+	if !c.cassette.IsPlaying() {
 		if inner, err = c.open(); err != nil {
 			return nil, err
 		}
@@ -229,7 +229,7 @@ func (c *client) Chat(ctx context.Context, req *model.Request, onText func(chunk
 		Caller *struct{} `json:"caller,omitempty"` // it stands beside the request
 	}{Request: *req}
 	var a modelAnswer
-	err = c.cassette.answer(call{Kind: modelCall, Name: c.name, Caller: req.Caller}, request, &a, func() (err error) {
+	err = c.cassette.playOrRecord(call{Kind: modelCall, Name: c.name, Caller: req.Caller}, request, &a, func() (err error) {
 		a.Response, err = inner.Chat(ctx, req, onText)
 		if errors.As(err, &a.Error) {
 			return nil
@@ -268,7 +268,7 @@ func (c *Cassette) Tool(made ToolCall, do func() (model.ToolAnswer, error)) (out
 	if c == nil {
 		return do()
 	}
-	err = c.answer(call{Kind: toolCall, Name: made.Name, Caller: made.Caller}, made, &out, func() (err error) {
+	err = c.playOrRecord(call{Kind: toolCall, Name: made.Name, Caller: made.Caller}, made, &out, func() (err error) {
 		out, err = do()
 		return err
 	})
@@ -284,7 +284,7 @@ func (c *Cassette) Tools(caller model.Caller, names []string, list func() ([]mod
 	var out struct {
 		Tools []model.Tool `json:"tools"`
 	}
-	err := c.answer(call{Kind: toolList, Caller: caller}, map[string]any{"names": names}, &out, func() (err error) {
+	err := c.playOrRecord(call{Kind: toolList, Caller: caller}, map[string]any{"names": names}, &out, func() (err error) {
 		out.Tools, err = list()
 		return err
 	})
@@ -294,9 +294,9 @@ func (c *Cassette) Tools(caller model.Caller, names []string, list func() ([]mod
 // maxDifferences bounds what a message lists.
 const maxDifferences = 4
 
-// mismatch says how a call differs from the nearest recorded one.
-func (c *Cassette) mismatch(made *call) string {
-	who := fmt.Sprintf("%s: the call of %s by node %q, visit %d", c.name, describe(made), cmp.Or(made.Caller.Place, made.Caller.Node), made.Caller.Visit)
+// explainMismatch says how a call differs from the nearest recorded one.
+func (c *Cassette) explainMismatch(made *call) string {
+	who := fmt.Sprintf("%s: the call of %s by node %q, visit %d", c.name, describeCall(made), cmp.Or(made.Caller.Place, made.Caller.Node), made.Caller.Visit)
 	if made.Caller.Role != "" {
 		who += fmt.Sprintf(", role %q, turn %d", made.Caller.Role, made.Caller.Turn)
 	}
@@ -313,10 +313,10 @@ func (c *Cassette) mismatch(made *call) string {
 	case nearest.equals(made):
 		return who + " was recorded, but less often than it is made" + remedy
 	}
-	return who + " is not the one recorded: " + strings.Join(differences(nearest, made), "; ") + remedy
+	return who + " is not the one recorded: " + strings.Join(listDifferences(nearest, made), "; ") + remedy
 }
 
-func describe(c *call) string {
+func describeCall(c *call) string {
 	switch c.Kind {
 	case modelCall:
 		return c.Name
@@ -340,8 +340,8 @@ func rankCall(r, made *call) int {
 	return score
 }
 
-// differences lists paths whose values differ, those of the caller first.
-func differences(recorded, made *call) []string {
+// listDifferences lists paths whose values differ, those of the caller first.
+func listDifferences(recorded, made *call) []string {
 	fields := func(c *call) any {
 		return map[string]any{c.Kind: c.Name, "place": c.Caller.Place, "visit": c.Caller.Visit, "turn": c.Caller.Turn}
 	}
@@ -363,11 +363,11 @@ func compareLeaves(recorded, made any) (out []string) {
 		after, has := is[path]
 		switch {
 		case !had:
-			out = append(out, fmt.Sprintf("%s is new: %s", path, quote(after, nil)))
+			out = append(out, fmt.Sprintf("%s is new: %s", path, quoteDifference(after, nil)))
 		case !has:
 			out = append(out, path+" is gone")
 		case before != after:
-			out = append(out, fmt.Sprintf("%s was %s, is %s", path, quote(before, after), quote(after, before)))
+			out = append(out, fmt.Sprintf("%s was %s, is %s", path, quoteDifference(before, after), quoteDifference(after, before)))
 		}
 	}
 	return out
@@ -396,9 +396,9 @@ func addLeaves(out map[string]any, path string, v any) {
 	}
 }
 
-// quote returns a value for a message: of a long text, the part that begins to differ
+// quoteDifference returns a value for a message: of a long text, the part that begins to differ
 // from another.
-func quote(v, other any) string {
+func quoteDifference(v, other any) string {
 	const most, before = 60, 15
 	text, isText := v.(string)
 	if !isText {
@@ -435,12 +435,12 @@ func Parse(name string, src []byte) (*Cassette, error) {
 	offset := 0
 	for line := range bytes.Lines(src) {
 		if err := out.readLine(bytes.TrimSpace(line), offset == 0); err != nil {
-			return nil, invalid(name, src, offset, err)
+			return nil, newInvalidError(name, src, offset, err)
 		}
 		offset += len(line)
 	}
 	if offset == 0 {
-		return nil, invalid(name, src, 0, errNoHeader)
+		return nil, newInvalidError(name, src, 0, errNoHeader)
 	}
 	return out, nil
 }
@@ -464,11 +464,11 @@ func (c *Cassette) readLine(text []byte, isFirst bool) error {
 	case out.Request == nil || out.Answer == nil:
 		return errors.New("it lacks a request or an answer")
 	}
-	c.calls = append(c.calls, out.masked(nil))
+	c.calls = append(c.calls, out.maskSecrets(nil))
 	return nil
 }
 
-func invalid(name string, src []byte, offset int, err error) error {
+func newInvalidError(name string, src []byte, offset int, err error) error {
 	return &spec.InvalidError{Findings: spec.Diagnostics{{
 		File: spec.NewFile(name, src), Rule: "invalid-value", Severity: spec.Error, Span: spec.Span{From: offset, To: offset}, Message: err.Error(),
 	}}}
@@ -523,13 +523,13 @@ func replaceFile(path string, text []byte) error {
 func (c *Cassette) Encode() ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return encode(c.calls, c.secrets)
+	return encodeCalls(c.calls, c.secrets)
 }
 
-func encode(calls []*call, secrets []string) ([]byte, error) {
+func encodeCalls(calls []*call, secrets []string) ([]byte, error) {
 	clean := make([]*call, len(calls))
 	for i, one := range calls {
-		clean[i] = one.masked(secrets)
+		clean[i] = one.maskSecrets(secrets)
 	}
 	slices.SortStableFunc(clean, compareCalls)
 	out := []byte(header + "\n")
@@ -552,7 +552,7 @@ func (c *Cassette) Take() ([]byte, error) {
 	}
 	part := c.calls[c.taken:]
 	c.taken = len(c.calls)
-	return encode(part, c.secrets)
+	return encodeCalls(part, c.secrets)
 }
 
 // Add adds what Take returned to a recording.
@@ -567,8 +567,8 @@ func (c *Cassette) Add(taken []byte) error {
 	return nil
 }
 
-// Rewound returns the recording with only the calls of some numbers marked as played.
-func (c *Cassette) Rewound(played []int) *Cassette {
+// CopyRewound returns the recording with only the calls of some numbers marked as played.
+func (c *Cassette) CopyRewound(played []int) *Cassette {
 	out := &Cassette{name: c.name, playing: true}
 	for i, recorded := range c.calls {
 		own := *recorded
@@ -578,8 +578,8 @@ func (c *Cassette) Rewound(played []int) *Cassette {
 	return out
 }
 
-// Played returns the numbers of the calls that were played.
-func (c *Cassette) Played() (out []int) {
+// ListPlayed returns the numbers of the calls that were played.
+func (c *Cassette) ListPlayed() (out []int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, recorded := range c.calls {

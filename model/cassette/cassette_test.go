@@ -79,7 +79,7 @@ type again struct {
 
 func (a *again) Chat(ctx context.Context, req *model.Request, onText func(string)) (*model.Response, error) {
 	c := New()
-	c.Hide(modeltest.Key)
+	c.HideSecret(modeltest.Key)
 	_, err := c.Client("openai/m", with(a.inner)).Chat(ctx, req, func(string) {})
 	if errors.Is(err, context.Canceled) {
 		return nil, err
@@ -172,15 +172,15 @@ func TestNoSecretIsWritten(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	c.Hide(secret[:7]) // a secret that is part of another
-	c.Hide(secret)
+	c.HideSecret(secret[:7]) // a secret that is part of another
+	c.HideSecret(secret)
 	text, err := c.Encode()
 	if err != nil || strings.Contains(string(text), "canary") || strings.Contains(string(text), "hunter") || !strings.Contains(string(text), "needed") {
 		t.Errorf("%v\n%s", err, text)
 	}
 	// Played with another secret, the call is the same.
 	player := replayed(t, c)
-	player.Hide("new-secret2")
+	player.HideSecret("new-secret2")
 	req.Messages[0].Content = "my key is new-secret2"
 	req.Params = map[string]any{"metadata": map[string]any{"X-Api-Key": "more", "api_key": "", "new-secret2": 1}}
 	if got, err := player.Client("p/m", never).Chat(t.Context(), req, nil); err != nil || got.Content != "*** it is" {
@@ -200,8 +200,8 @@ func TestKeysAreKept(t *testing.T) {
 	if _, err := client.Chat(t.Context(), req, nil); err != nil {
 		t.Fatal(err)
 	}
-	c.Hide("kind")
-	c.Hide("k")
+	c.HideSecret("kind")
+	c.HideSecret("k")
 	text, err := c.Encode()
 	if err != nil {
 		t.Fatal(err)
@@ -225,11 +225,11 @@ func TestPortions(t *testing.T) {
 		}
 	}
 	whole, sum := New(), New()
-	whole.Hide("hunter2-canary")
+	whole.HideSecret("hunter2-canary")
 	for visit := range 3 {
 		record(whole, visit)
 		one := New()
-		one.Hide("hunter2-canary")
+		one.HideSecret("hunter2-canary")
 		record(one, visit)
 		taken, err := one.Take()
 		if err != nil || strings.Contains(string(taken), "canary") {
@@ -255,11 +255,11 @@ func TestPortions(t *testing.T) {
 	}
 	played := replayed(t, whole)
 	for i := range 3 {
-		part := played.Rewound([]int{2, 3}[:i])
+		part := played.CopyRewound([]int{2, 3}[:i])
 		req := ask("a", "<b> & my key is ***")
 		_, err := part.Client("p/m", never).Chat(t.Context(), req, nil)
 		want := []int{2, 3}[:min(i+1, 2)]
-		if diff := cmp.Diff(want, part.Played()); diff != "" || (err == nil) != (i < 2) {
+		if diff := cmp.Diff(want, part.ListPlayed()); diff != "" || (err == nil) != (i < 2) {
 			t.Errorf("%d played elsewhere: %v; %s", i, err, diff)
 		}
 	}
@@ -348,8 +348,8 @@ func TestTools(t *testing.T) {
 
 func TestNoCassette(t *testing.T) {
 	var c *Cassette
-	c.Hide("x")
-	if got, err := c.Client("p/m", with(fake(echo))).Chat(t.Context(), ask("a", "x"), nil); err != nil || got.Content != "re: x" || c.Playing() {
+	c.HideSecret("x")
+	if got, err := c.Client("p/m", with(fake(echo))).Chat(t.Context(), ask("a", "x"), nil); err != nil || got.Content != "re: x" || c.IsPlaying() {
 		t.Error(got, err)
 	}
 	if got, err := c.Tool(ToolCall{}, func() (model.ToolAnswer, error) { return model.ToolAnswer{Output: 1}, nil }); err != nil || got.Output != 1 {
@@ -453,7 +453,7 @@ func FuzzData(f *testing.F) {
 		want := map[string]any{"v": v}
 		c := New()
 		answer := map[string]any{"v": v}
-		if err := c.answer(call{Kind: toolCall}, answer, &answer, func() error { return nil }); err != nil {
+		if err := c.playOrRecord(call{Kind: toolCall}, answer, &answer, func() error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 		src, err := c.Encode()

@@ -72,7 +72,7 @@ func image() model.Part {
 }
 
 func said(role model.Role, parts ...model.Part) model.Message {
-	return model.Message{Role: role, Content: model.PartsText(parts), Parts: parts}
+	return model.Message{Role: role, Content: model.FormatParts(parts), Parts: parts}
 }
 
 // Golden compares a body with the file of that name, or writes the file when

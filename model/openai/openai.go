@@ -21,10 +21,10 @@ import (
 var Protocol = wire.Protocol{
 	Path: "/chat/completions", BaseURL: "https://api.openai.com/v1", Provider: "openai", Header: Header,
 	Takes: wire.Takes{ // the limits of OpenAI; other servers may refuse more
-		Images: wire.Photos(), ImageURLs: true, Files: []string{"application/pdf"}, Audio: []string{"audio/mpeg", "audio/wav"},
+		Images: wire.PhotoTypes(), ImageURLs: true, Files: []string{"application/pdf"}, Audio: []string{"audio/mpeg", "audio/wav"},
 		MostImage: 20e6, MostAll: 50e6,
 	},
-	Fields: fields, Conversation: conversation,
+	Fields: setFields, Conversation: setConversation,
 	Reader: func(c *wire.Call) wire.Reader { return &reader{Call: c} },
 }
 
@@ -40,7 +40,7 @@ func Header(key string) http.Header {
 // they refuse max_tokens, and other servers do not know the key that replaces it.
 var reasons = lazyregexp.New(`^(.*/)?(o[1-9]|gpt-([5-9]|[1-9]\d))([-.].*)?$`)
 
-func fields(c *wire.Call, body map[string]any) error {
+func setFields(c *wire.Call, body map[string]any) error {
 	req := c.Req
 	if req.MaxTokens > 0 {
 		key := "max_tokens"
@@ -52,7 +52,7 @@ func fields(c *wire.Call, body map[string]any) error {
 	if len(req.Stop) > 0 {
 		body["stop"] = req.Stop
 	}
-	level, given, err := c.Effort()
+	level, given, err := c.ReasoningLevel()
 	switch {
 	case err != nil:
 		return err
@@ -111,15 +111,15 @@ type call struct {
 	Extra json.RawMessage `json:"extra_content,omitempty"` // Gemini wants it back
 }
 
-// conversation sets the messages. It joins successive messages of the user, because
+// setConversation sets the messages. It joins successive messages of the user, because
 // the templates of many open models take strictly alternating roles only.
-func conversation(c *wire.Call, body map[string]any) error {
+func setConversation(c *wire.Call, body map[string]any) error {
 	t := turns{Call: c, list: make([]message, 0, len(c.Messages)+1)}
 	if c.Req.System != "" {
 		t.list = append(t.list, message{Role: "system", Content: c.Req.System})
 	}
 	for i := range c.Messages {
-		t.add(&c.Messages[i])
+		t.addMessage(&c.Messages[i])
 	}
 	t.showResults()
 	body["messages"] = t.list
@@ -134,14 +134,14 @@ type turns struct {
 	results []model.Part
 }
 
-func (t *turns) add(m *model.Message) {
+func (t *turns) addMessage(m *model.Message) {
 	if m.Role != model.ToolResult {
 		t.showResults()
 	}
 	if m.Role == model.User {
 		var content any = m.Content
 		if len(m.Parts) > 0 {
-			content = contentOf(m.Parts)
+			content = newContent(m.Parts)
 		}
 		t.addUser(content)
 		return
@@ -156,7 +156,7 @@ func (t *turns) add(m *model.Message) {
 		one.Function.Name, one.Function.Arguments = t.Names.Wire(made.Name), wire.EncodeArgs(made)
 		next.ToolCalls = append(next.ToolCalls, one)
 	}
-	t.giveBack(&next, m)
+	t.restoreKept(&next, m)
 	t.list = append(t.list, next)
 }
 
@@ -176,7 +176,7 @@ func (t *turns) collectResults(m *model.Message) {
 
 func (t *turns) showResults() {
 	if len(t.results) > 0 {
-		t.addUser(contentOf(t.results))
+		t.addUser(newContent(t.results))
 		t.results = nil
 	}
 }
@@ -194,10 +194,10 @@ func (t *turns) addUser(content any) {
 		t.list[last].Content = before + "\n\n" + after
 		return
 	}
-	t.list[last].Content = slices.Concat(listOf(t.list[last].Content), listOf(content))
+	t.list[last].Content = slices.Concat(toList(t.list[last].Content), toList(content))
 }
 
-func listOf(content any) []map[string]any {
+func toList(content any) []map[string]any {
 	if text, isText := content.(string); isText {
 		return []map[string]any{{"type": "text", "text": text}}
 	}
@@ -205,9 +205,9 @@ func listOf(content any) []map[string]any {
 	return list
 }
 
-// contentOf returns a string if all parts are text, which all servers take, and else a
+// newContent returns a string if all parts are text, which all servers take, and else a
 // list.
-func contentOf(parts []model.Part) any {
+func newContent(parts []model.Part) any {
 	list := make([]map[string]any, len(parts))
 	var texts []string
 	for i := range parts {
@@ -232,10 +232,10 @@ func contentOf(parts []model.Part) any {
 	return list
 }
 
-// giveBack puts what the server wants back into the message.
-func (t *turns) giveBack(out *message, m *model.Message) {
+// restoreKept puts what the server wants back into the message.
+func (t *turns) restoreKept(out *message, m *model.Message) {
 	var k kept
-	if !wire.Kept(t.Provider, m, &k) {
+	if !wire.DecodeKept(t.Provider, m, &k) {
 		return
 	}
 	out.Reasoning, out.Details, out.Extra = k.Reasoning, k.Details, k.Extra
@@ -345,10 +345,10 @@ func (r *reader) Whole(body []byte) error {
 		return err
 	}
 	if isSet(c.Error) {
-		return r.Failed(body)
+		return r.ReportedError(body)
 	}
 	r.whole = true
-	return r.add(&c)
+	return r.addMessage(&c)
 }
 
 // Event reads a chunk.
@@ -361,9 +361,9 @@ func (r *reader) Event(name string, data []byte) (wire.Progress, error) {
 	switch {
 	case err != nil:
 	case isSet(c.Error), c.Object == "error", name == "error":
-		err = r.Failed(data)
+		err = r.ReportedError(data)
 	default:
-		err = r.add(&c)
+		err = r.addMessage(&c)
 	}
 	if err == nil && r.finish != "" {
 		return wire.MayEnd, nil
@@ -371,7 +371,7 @@ func (r *reader) Event(name string, data []byte) (wire.Progress, error) {
 	return 0, err
 }
 
-func (r *reader) add(c *completion) error {
+func (r *reader) addMessage(c *completion) error {
 	if u := c.Usage; u != nil {
 		r.usage = model.Usage{
 			InputTokens: int(u.PromptTokens), OutputTokens: int(u.CompletionTokens),
@@ -396,13 +396,13 @@ func (r *reader) add(c *completion) error {
 }
 
 func (r *reader) addPiece(p *piece) error {
-	text, thought, err := r.content(p.Content)
+	text, thought, err := r.readContent(p.Content)
 	if err != nil {
-		return r.Bad("holds a content that is neither text nor a list of parts: %v", err)
+		return r.BadAnswerError("holds a content that is neither text nor a list of parts: %v", err)
 	}
-	r.Thought(cmp.Or(p.Reasoning, p.Thought, thought))
+	r.PassThought(cmp.Or(p.Reasoning, p.Thought, thought))
 	r.text.WriteString(text)
-	r.Text(text)
+	r.PassText(text)
 	r.refusal.WriteString(p.Refusal)
 	r.kept.Reasoning += p.Reasoning
 	r.kept.Details = append(r.kept.Details, p.ReasoningDetails...)
@@ -415,8 +415,8 @@ func (r *reader) addPiece(p *piece) error {
 	return nil
 }
 
-// content returns the text of a content and what the model thought, which it keeps.
-func (r *reader) content(raw json.RawMessage) (text, thought string, err error) {
+// readContent returns the text of a content and what the model thought, which it keeps.
+func (r *reader) readContent(raw json.RawMessage) (text, thought string, err error) {
 	if len(raw) == 0 || json.Unmarshal(raw, &text) == nil {
 		return text, "", nil
 	}
@@ -429,7 +429,7 @@ func (r *reader) content(raw json.RawMessage) (text, thought string, err error) 
 		case "text":
 			text += p.Text
 		case "thinking":
-			r.kept.think(p.Thinking)
+			r.kept.addThought(p.Thinking)
 			for _, piece := range p.Thinking {
 				thought += piece.Text
 			}
@@ -438,8 +438,8 @@ func (r *reader) content(raw json.RawMessage) (text, thought string, err error) 
 	return text, thought, nil
 }
 
-// think joins the pieces of a thought, which come one by one in a stream.
-func (k *kept) think(pieces []part) {
+// addThought joins the pieces of a thought, which come one by one in a stream.
+func (k *kept) addThought(pieces []part) {
 	if len(k.Parts) == 0 {
 		k.Parts = []part{{Type: "thinking"}}
 	}
@@ -461,7 +461,7 @@ func (r *reader) addCall(p *callPiece) {
 			call = c
 		}
 	}
-	if call == nil || r.whole || p.begins(call) {
+	if call == nil || r.whole || p.beginsCall(call) {
 		call = &toolCall{index: len(r.calls)}
 		if p.Index != nil {
 			call.index = int(*p.Index)
@@ -475,11 +475,11 @@ func (r *reader) addCall(p *callPiece) {
 	call.args.WriteString(string(p.Function.Arguments))
 }
 
-// begins reports whether a piece is the first of another call than the one at its
+// beginsCall reports whether a piece is the first of another call than the one at its
 // index. Ids tell, where there are some. Some servers repeat the name with each piece,
 // and some give all calls the index 0: a repeated name begins a call once the
 // arguments before it are complete.
-func (p *callPiece) begins(call *toolCall) bool {
+func (p *callPiece) beginsCall(call *toolCall) bool {
 	switch {
 	case p.ID != "" && call.id != "":
 		return p.ID != call.id
@@ -492,7 +492,7 @@ func (p *callPiece) begins(call *toolCall) bool {
 // Response returns the whole answer.
 func (r *reader) Response() (*model.Response, error) {
 	if !r.chosen {
-		return nil, r.Bad("holds no choices")
+		return nil, r.BadAnswerError("holds no choices")
 	}
 	out := &model.Response{Content: r.text.String(), Usage: r.usage}
 	out.Usage.Unreported = r.usage.InputTokens == 0 && r.usage.OutputTokens == 0
@@ -501,7 +501,7 @@ func (r *reader) Response() (*model.Response, error) {
 		if c.id == "" {
 			c.id = fmt.Sprintf("call_%d_%d", len(r.Req.Messages), i+1)
 		}
-		out.ToolCalls = append(out.ToolCalls, wire.NewCall(c.id, r.Names.Graph(c.name), c.args.String()))
+		out.ToolCalls = append(out.ToolCalls, wire.NewToolCall(c.id, r.Names.Graph(c.name), c.args.String()))
 		if c.extra != nil {
 			if r.kept.Calls == nil {
 				r.kept.Calls = map[string]json.RawMessage{}
@@ -510,7 +510,7 @@ func (r *reader) Response() (*model.Response, error) {
 		}
 	}
 	if !reflect.ValueOf(r.kept).IsZero() {
-		out.Thinking = wire.Keep(r.Provider, &r.kept)
+		out.Thinking = wire.EncodeKept(r.Provider, &r.kept)
 	}
 	isCut := slices.Contains([]string{"length", "max_tokens", "model_length"}, r.finish) // the last is Mistral's
 	return r.WithStop(out, r.refusal.String(), r.finish == "content_filter", isCut)

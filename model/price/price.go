@@ -63,9 +63,9 @@ func Of(model string) Prices {
 	return out
 }
 
-// Declared returns prices that a graph gives with the keys input, cached_input (by
+// NewPrices returns prices that a graph gives with the keys input, cached_input (by
 // default input) and output.
-func Declared(given map[string]any) Prices {
+func NewPrices(given map[string]any) Prices {
 	var rates Rates
 	_ = keys.Decode(given, &rates) // the parser has checked them
 	if given["cached_input"] == nil {
@@ -75,8 +75,8 @@ func Declared(given map[string]any) Prices {
 	return Prices{[]Rates{rates}}
 }
 
-// at returns the rates for an input of a length.
-func (p Prices) at(inputTokens int) (Rates, bool) {
+// ratesFor returns the rates for an input of a length.
+func (p Prices) ratesFor(inputTokens int) (Rates, bool) {
 	for _, r := range p.tiers {
 		if r.UpTo == 0 || inputTokens <= r.UpTo {
 			return r, true
@@ -85,16 +85,16 @@ func (p Prices) at(inputTokens int) (Rates, bool) {
 	return Rates{}, false
 }
 
-// First returns the rates for short inputs; zero if they are unknown.
-func (p Prices) First() Rates {
-	r, _ := p.at(0)
+// BaseRates returns the rates for short inputs; zero if they are unknown.
+func (p Prices) BaseRates() Rates {
+	r, _ := p.ratesFor(0)
 	return r
 }
 
 // Cost returns the price of a call in US dollars. It is unknown for inputs longer than
 // the rates hold for, and without reported tokens.
 func (p Prices) Cost(usage model.Usage) (usd float64, known bool) {
-	r, ok := p.at(usage.InputTokens)
+	r, ok := p.ratesFor(usage.InputTokens)
 	if !ok || usage.Unreported {
 		return 0, false
 	}
@@ -103,10 +103,10 @@ func (p Prices) Cost(usage model.Usage) (usd float64, known bool) {
 		float64(usage.CacheWriteTokens)*r.CacheWrite + float64(usage.OutputTokens)*r.Output) / 1e6, true
 }
 
-// Worst returns the highest price of a call in US dollars, if its answer has at most
+// MaxCost returns the highest price of a call in US dollars, if its answer has at most
 // maxTokens; 0 means the model's default. It expects nothing from a cache.
-func (p Prices) Worst(inputTokens, maxTokens int) (usd float64, known bool) {
-	r, ok := p.at(inputTokens)
+func (p Prices) MaxCost(inputTokens, maxTokens int) (usd float64, known bool) {
+	r, ok := p.ratesFor(inputTokens)
 	if !ok {
 		return 0, false
 	}
@@ -116,10 +116,10 @@ func (p Prices) Worst(inputTokens, maxTokens int) (usd float64, known bool) {
 	return (float64(inputTokens)*max(r.Input, r.CacheWrite) + float64(maxTokens)*r.Output) / 1e6, true
 }
 
-// Most returns the highest price, in US dollars, of calls with a sum of tokens, however
+// MaxTotalCost returns the highest price, in US dollars, of calls with a sum of tokens, however
 // divided. An answer to a long prompt costs more than one to a short prompt, so the
 // dearest call has the shortest of the long prompts.
-func (p Prices) Most(tokens int) (usd float64, known bool) {
+func (p Prices) MaxTotalCost(tokens int) (usd float64, known bool) {
 	least := 0 // the shortest input of a tier
 	for _, r := range p.tiers {
 		if tokens < least {
@@ -164,9 +164,9 @@ var Table = sync.OnceValue(func() []Row {
 	return out
 })
 
-// Tokens estimates the tokens of a text as a quarter of its bytes, rounded up. That
+// EstimateTokens estimates the tokens of a text as a quarter of its bytes, rounded up. That
 // fits English, and roughly scripts whose letters have several bytes.
-func Tokens(text string) int { return (len(text) + 3) / 4 }
+func EstimateTokens(text string) int { return (len(text) + 3) / 4 }
 
 const (
 	perMessage = 4 // tokens of role and boundaries
@@ -176,42 +176,42 @@ const (
 	perPartByte = 25
 )
 
-// RequestTokens estimates the input tokens of a request.
-func RequestTokens(req *model.Request) int {
-	total := perMessage + jsonTokens(req.Schema)
+// EstimateRequestTokens estimates the input tokens of a request.
+func EstimateRequestTokens(req *model.Request) int {
+	total := perMessage + estimateJSON(req.Schema)
 	if req.System != "" {
-		total += Tokens(req.System) + perMessage
+		total += EstimateTokens(req.System) + perMessage
 	}
 	for i := range req.Messages {
 		m := &req.Messages[i]
-		total += perMessage + Tokens(string(m.Thinking))
+		total += perMessage + EstimateTokens(string(m.Thinking))
 		if len(m.Parts) == 0 {
-			total += Tokens(m.Content)
+			total += EstimateTokens(m.Content)
 		}
 		for j := range m.Parts {
-			total += partTokens(&m.Parts[j])
+			total += estimatePart(&m.Parts[j])
 		}
 		for _, call := range m.ToolCalls {
-			total += perMessage + Tokens(call.Name) + Tokens(call.Malformed) + jsonTokens(call.Args)
+			total += perMessage + EstimateTokens(call.Name) + EstimateTokens(call.Malformed) + estimateJSON(call.Args)
 		}
 	}
 	for i := range req.Tools {
-		total += perMessage + Tokens(req.Tools[i].Name) + Tokens(req.Tools[i].Description) + jsonTokens(req.Tools[i].Parameters)
+		total += perMessage + EstimateTokens(req.Tools[i].Name) + EstimateTokens(req.Tools[i].Description) + estimateJSON(req.Tools[i].Parameters)
 	}
 	return total
 }
 
-func partTokens(p *model.Part) int {
+func estimatePart(p *model.Part) int {
 	switch p.Kind {
 	case model.TextPart:
-		return Tokens(p.Text)
+		return EstimateTokens(p.Text)
 	case model.ImagePart:
 		return perPart
 	}
 	return max(perPart, p.Size()/perPartByte)
 }
 
-func jsonTokens(v map[string]any) int {
+func estimateJSON(v map[string]any) int {
 	if len(v) == 0 {
 		return 0
 	}
@@ -219,10 +219,10 @@ func jsonTokens(v map[string]any) int {
 	return (len(text) + 3) / 4
 }
 
-// Estimated returns the usage of a call whose server reported an impossible one.
-func Estimated(inputTokens int, answer *model.Response) model.Usage {
+// EstimateUsage returns the usage of a call whose server reported an impossible one.
+func EstimateUsage(inputTokens int, answer *model.Response) model.Usage {
 	said := model.Request{Messages: []model.Message{{
 		Content: answer.Content, ToolCalls: answer.ToolCalls, Thinking: answer.Thinking,
 	}}}
-	return model.Usage{InputTokens: inputTokens, OutputTokens: RequestTokens(&said)}
+	return model.Usage{InputTokens: inputTokens, OutputTokens: EstimateRequestTokens(&said)}
 }

@@ -96,7 +96,7 @@ func TestWorst(t *testing.T) {
 		{"openai/gpt-5.4", 300_000, 10, -1},
 	} {
 		prices := Of(test.model)
-		usd, known := prices.Worst(test.input, test.output)
+		usd, known := prices.MaxCost(test.input, test.output)
 		if known != (test.want >= 0) || known && math.Abs(usd-test.want) > 1e-12 {
 			t.Errorf("%s: got %v, %v, want %v", test.model, usd, known, test.want)
 		}
@@ -108,13 +108,13 @@ func TestMost(t *testing.T) {
 	for _, model := range []string{"openai/gpt-6-luna", "openai/gpt-6.1-sol", "openai/gpt-4.1", "anthropic/claude-haiku-5-5", "anthropic/claude-opus-4-6"} {
 		prices := Of(model)
 		for _, tokens := range []int{1, 1000, 100_000, 100_001, 272_000, 272_001, 300_000, 1_000_000} {
-			most, known := prices.Most(tokens)
+			most, known := prices.MaxTotalCost(tokens)
 			attained := false
 			for _, input := range []int{0, 1, tokens / 2, 100_000, 100_001, 272_000, 272_001, tokens} {
 				if input > tokens {
 					continue
 				}
-				usd, ok := prices.Worst(input, max(tokens-input, 1))
+				usd, ok := prices.MaxCost(input, max(tokens-input, 1))
 				if !ok || !known || tokens > input && usd > most+1e-12 {
 					t.Errorf("%s: %d tokens, %d of them asked, cost %v, more than %v", model, tokens, input, usd, most)
 				}
@@ -126,16 +126,16 @@ func TestMost(t *testing.T) {
 		}
 	}
 	unknown := Of("openai/gpt-5.4")
-	if _, known := unknown.Most(272_001); known {
+	if _, known := unknown.MaxTotalCost(272_001); known {
 		t.Error("the price of a long prompt is known")
 	}
-	if usd, known := unknown.Most(272_000); !known || math.Abs(usd-272_000*15e-6) > 1e-12 {
+	if usd, known := unknown.MaxTotalCost(272_000); !known || math.Abs(usd-272_000*15e-6) > 1e-12 {
 		t.Errorf("got %v, %v", usd, known)
 	}
 }
 
 func TestRequestTokens(t *testing.T) {
-	if Tokens("") != 0 || Tokens("abcd") != 1 || Tokens("abcde") != 2 || Tokens("漢字") != 2 {
+	if EstimateTokens("") != 0 || EstimateTokens("abcd") != 1 || EstimateTokens("abcde") != 2 || EstimateTokens("漢字") != 2 {
 		t.Error("texts are counted wrongly")
 	}
 	req := &model.Request{
@@ -145,7 +145,7 @@ func TestRequestTokens(t *testing.T) {
 		Schema:   map[string]any{"type": "object"},
 	}
 	// end, system, message, call with {"a":1}, tool, schema of 17 bytes
-	if got := RequestTokens(req); got != 4+6+5+(4+1+2)+5+5 {
+	if got := EstimateRequestTokens(req); got != 4+6+5+(4+1+2)+5+5 {
 		t.Errorf("got %d", got)
 	}
 }
@@ -161,7 +161,7 @@ func TestDeclared(t *testing.T) {
 		{map[string]any{"input": 2, "cached_input": 0.5, "output": 10}, 11.25},
 		{map[string]any{"input": 0, "output": 0}, 0},
 	} {
-		prices := Declared(test.given)
+		prices := NewPrices(test.given)
 		if usd, known := prices.Cost(usage); !known || usd != test.want {
 			t.Errorf("%v: %v, %v", test.given, usd, known)
 		}

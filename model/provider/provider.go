@@ -76,11 +76,11 @@ type declared struct {
 func Open(ref string, o Options) (model.Client, error) {
 	name, id, ok := Split(ref)
 	if !ok {
-		return nil, wire.Invalid("invalid model %q; models are named provider/name, such as openai/gpt-6-luna", ref)
+		return nil, wire.InvalidRequest("invalid model %q; models are named provider/name, such as openai/gpt-6-luna", ref)
 	}
-	p, err := o.find(name)
+	p, err := o.findProvider(name)
 	if err == nil {
-		p.Key, err = o.keyOf(p)
+		p.Key, err = o.findKey(p)
 	}
 	if err != nil {
 		return nil, err
@@ -92,29 +92,29 @@ func Open(ref string, o Options) (model.Client, error) {
 		config.Headers[header] = fmt.Sprint(value)
 	}
 	var client *wire.Client
-	switch p.protocol() {
+	switch p.chooseProtocol() {
 	case "chat":
 		client, err = wire.New(&openai.Protocol, config)
 	case "responses":
 		client, err = wire.New(&responses.Protocol, config)
 	case "anthropic":
-		known := price.Of("anthropic/" + id).First()
+		known := price.Of("anthropic/" + id).BaseRates()
 		config.MaxTokens, config.MostTokens = known.DefaultOutput, known.MaxOutput
 		client, err = anthropic.New(config)
 	case "scripted":
 		return o.openScript(id)
 	default:
-		return nil, wire.Invalid("provider %q has the type %q; allowed are anthropic, openai and scripted", name, p.Kind)
+		return nil, wire.InvalidRequest("provider %q has the type %q; allowed are anthropic, openai and scripted", name, p.Kind)
 	}
 	if err != nil {
-		return nil, wire.Invalid("%v", err)
+		return nil, wire.InvalidRequest("%v", err)
 	}
 	return client, nil
 }
 
-// protocol returns the protocol of the server. OpenAI speaks both of its protocols, and
+// chooseProtocol returns the protocol of the server. OpenAI speaks both of its protocols, and
 // its models prefer the newer one; other servers speak the older one.
-func (p declared) protocol() string {
+func (p declared) chooseProtocol() string {
 	switch {
 	case p.Kind != "openai":
 		return p.Kind
@@ -128,19 +128,19 @@ func (p declared) protocol() string {
 	return "chat"
 }
 
-// Key returns the key for a model; "" for none.
-func Key(ref string, o Options) string {
+// FindKey returns the key for a model; "" for none.
+func FindKey(ref string, o Options) string {
 	name, _, _ := Split(ref)
-	p, err := o.find(name)
+	p, err := o.findProvider(name)
 	if err != nil {
 		return ""
 	}
-	key, _ := o.keyOf(p)
+	key, _ := o.findKey(p)
 	return key
 }
 
-// find returns a provider that is declared or known.
-func (o Options) find(name string) (declared, error) {
+// findProvider returns a provider that is declared or known.
+func (o Options) findProvider(name string) (declared, error) {
 	p := declared{name: name}
 	given, ok := o.Declared[name].(map[string]any)
 	if !ok {
@@ -152,19 +152,19 @@ func (o Options) find(name string) (declared, error) {
 		slices.Sort(known)
 		known = slices.Compact(known)
 		if near := suggest.Closest(name, known); near != "" {
-			return p, wire.Invalid("there is no provider %q; did you mean %q?", name, near)
+			return p, wire.InvalidRequest("there is no provider %q; did you mean %q?", name, near)
 		}
-		return p, wire.Invalid("there is no provider %q; there are %s", name, strings.Join(known, ", "))
+		return p, wire.InvalidRequest("there is no provider %q; there are %s", name, strings.Join(known, ", "))
 	}
 	if err := keys.Decode(given, &p); err != nil {
-		return p, wire.Invalid("provider %q: %v", name, err)
+		return p, wire.InvalidRequest("provider %q: %v", name, err)
 	}
 	return p, nil
 }
 
-// keyOf returns the key of a provider. A key of the environment goes to its own
+// findKey returns the key of a provider. A key of the environment goes to its own
 // provider only, so an address of the graph's gets none.
-func (o Options) keyOf(p declared) (string, error) {
+func (o Options) findKey(p declared) (string, error) {
 	variable := types[p.Kind]
 	if p.Key != "" || p.BaseURL != "" || variable == "" {
 		return p.Key, nil
@@ -178,7 +178,7 @@ func (o Options) keyOf(p declared) (string, error) {
 		return "", &model.Error{Kind: "auth", Message: fmt.Sprintf("provider %q has no key; set the environment variable %s, or declare providers.%s.api_key", p.name, variable, p.name)}
 	}
 	if refusal := redact.Refusal(key); refusal != "" {
-		return "", wire.Invalid("the key of provider %q: environment variable %s %s", p.name, variable, refusal)
+		return "", wire.InvalidRequest("the key of provider %q: environment variable %s %s", p.name, variable, refusal)
 	}
 	return key, nil
 }
@@ -191,13 +191,13 @@ func (o Options) openScript(path string) (model.Client, error) {
 	src, err := bounded.ReadFile(full, bounded.Text)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, wire.Invalid("there is no script %q; scripted/PATH is relative to the graph file", path)
+		return nil, wire.InvalidRequest("there is no script %q; scripted/PATH is relative to the graph file", path)
 	case err != nil:
-		return nil, wire.Invalid("the script %q can't be read: %v", path, err)
+		return nil, wire.InvalidRequest("the script %q can't be read: %v", path, err)
 	}
 	script, err := scripted.Parse(path, src)
 	if err != nil {
-		return nil, wire.Invalid("%v", err)
+		return nil, wire.InvalidRequest("%v", err)
 	}
 	return script.NewClient(o.Sleep), nil
 }

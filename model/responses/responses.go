@@ -20,8 +20,8 @@ import (
 // Protocol is the wire format; the base URL goes up to /responses.
 var Protocol = wire.Protocol{
 	Path: "/responses", BaseURL: "https://api.openai.com/v1", Provider: "openai", Header: openai.Header,
-	Takes:  wire.Takes{Images: wire.Photos(), ImageURLs: true, Files: []string{"*"}, FileURLs: true, MostImage: 20e6, MostAll: 50e6},
-	Fields: fields, Conversation: input,
+	Takes:  wire.Takes{Images: wire.PhotoTypes(), ImageURLs: true, Files: []string{"*"}, FileURLs: true, MostImage: 20e6, MostAll: 50e6},
+	Fields: setFields, Conversation: setInput,
 	Reader: func(c *wire.Call) wire.Reader { return &reader{Call: c} },
 }
 
@@ -29,12 +29,12 @@ var Protocol = wire.Protocol{
 // encrypted reasoning.
 var thoughtless = lazyregexp.New(`^(.*/)?(ft:)?(gpt-(3|4)|chatgpt-|gpt-[5-9][.\d]*-chat)`)
 
-// fields sets the fields of a request. The server stores nothing: the whole
+// setFields sets the fields of a request. The server stores nothing: the whole
 // conversation is sent each time.
-func fields(c *wire.Call, body map[string]any) error {
+func setFields(c *wire.Call, body map[string]any) error {
 	req := c.Req
 	if len(req.Stop) > 0 {
-		return wire.Invalid("the Responses protocol has no stop sequences; take stop away, or let the provider have api: chat")
+		return wire.InvalidRequest("the Responses protocol has no stop sequences; take stop away, or let the provider have api: chat")
 	}
 	wire.SetDefault(body, "store", false)
 	if !thoughtless().MatchString(c.Model) {
@@ -46,7 +46,7 @@ func fields(c *wire.Call, body map[string]any) error {
 	if req.MaxTokens > 0 {
 		body["max_output_tokens"] = req.MaxTokens
 	}
-	level, given, err := c.Effort()
+	level, given, err := c.ReasoningLevel()
 	switch {
 	case err != nil:
 		return err
@@ -74,7 +74,7 @@ func fields(c *wire.Call, body map[string]any) error {
 	return nil
 }
 
-func input(c *wire.Call, body map[string]any) error {
+func setInput(c *wire.Call, body map[string]any) error {
 	items := make([]any, 0, len(c.Messages))
 	for i := range c.Messages {
 		items = appendItems(items, c, &c.Messages[i])
@@ -85,13 +85,13 @@ func input(c *wire.Call, body map[string]any) error {
 
 func appendItems(out []any, c *wire.Call, m *model.Message) []any {
 	if m.Role == model.ToolResult {
-		return append(out, map[string]any{"type": "function_call_output", "call_id": m.ToolCallID, "output": contentOf(m)})
+		return append(out, map[string]any{"type": "function_call_output", "call_id": m.ToolCallID, "output": newContent(m)})
 	}
 	if items := keptItems(c.Provider, m); items != nil {
 		return append(out, items...)
 	}
 	if m.Content != "" || len(m.ToolCalls) == 0 {
-		out = append(out, map[string]any{"type": "message", "role": string(m.Role), "content": contentOf(m)})
+		out = append(out, map[string]any{"type": "message", "role": string(m.Role), "content": newContent(m)})
 	}
 	for _, call := range m.ToolCalls {
 		out = append(out, map[string]any{"type": "function_call", "call_id": call.ID, "name": c.Names.Wire(call.Name), "arguments": wire.EncodeArgs(call)})
@@ -104,7 +104,7 @@ func appendItems(out []any, c *wire.Call, m *model.Message) []any {
 // left out: the server, which stores nothing, can't know it by its id.
 func keptItems(provider string, m *model.Message) []any {
 	var raw []json.RawMessage
-	if !wire.Kept(provider, m, &raw) {
+	if !wire.DecodeKept(provider, m, &raw) {
 		return nil
 	}
 	var was reader
@@ -114,20 +114,20 @@ func keptItems(provider string, m *model.Message) []any {
 		if json.Unmarshal(text, &it) != nil {
 			return nil
 		}
-		was.add(&it)
+		was.addItem(&it)
 		if it.Type != "reasoning" || it.Encrypted != "" {
 			out = append(out, text)
 		}
 	}
 	sameCall := func(was item, call model.ToolCall) bool { return was.CallID == call.ID }
-	if was.content() != m.Content || !slices.EqualFunc(was.calls, m.ToolCalls, sameCall) {
+	if was.chooseText() != m.Content || !slices.EqualFunc(was.calls, m.ToolCalls, sameCall) {
 		return nil
 	}
 	return out
 }
 
-// contentOf returns a string for a message of text only, else a list of parts.
-func contentOf(m *model.Message) any {
+// newContent returns a string for a message of text only, else a list of parts.
+func newContent(m *model.Message) any {
 	if len(m.Parts) == 0 {
 		return m.Content
 	}
@@ -220,7 +220,7 @@ func (r *reader) Whole(body []byte) error { return r.Decode(body, &r.result) }
 // Event reads an event. Items count when they are done; until then they may be partial.
 func (r *reader) Event(_ string, data []byte) (wire.Progress, error) {
 	if string(data) == "[DONE]" {
-		return 0, r.Cut()
+		return 0, r.CutError()
 	}
 	var e event
 	if err := r.DecodeEvent(data, &e); err != nil {
@@ -232,29 +232,29 @@ func (r *reader) Event(_ string, data []byte) (wire.Progress, error) {
 	}
 	switch e.Type {
 	case "error":
-		return 0, r.Failed(data)
+		return 0, r.ReportedError(data)
 	case "response.output_text.delta":
 		r.streamed.WriteString(delta)
-		r.Text(delta)
+		r.PassText(delta)
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
-		r.Thought(delta)
+		r.PassThought(delta)
 	case "response.reasoning_summary_part.added":
 		if r.thought {
-			r.Thought("\n\n")
+			r.PassThought("\n\n")
 		}
 		r.thought = true
 	case "response.output_item.done":
 		r.done = append(r.done, finished{e.Index, e.Item})
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
-		r.end(&e.Response)
+		r.endStream(&e.Response)
 		return wire.Ended, nil
 	}
 	return 0, nil
 }
 
-// end reads the event that ends a stream. Several servers leave the items out of it,
+// endStream reads the event that ends a stream. Several servers leave the items out of it,
 // and some never say that one is done.
-func (r *reader) end(last *result) {
+func (r *reader) endStream(last *result) {
 	r.result = *last
 	if len(r.done) > 0 {
 		slices.SortStableFunc(r.done, func(a, b finished) int { return a.index - b.index })
@@ -272,27 +272,27 @@ func (r *reader) end(last *result) {
 func (r *reader) Response() (*model.Response, error) {
 	res := &r.result
 	if res.Status == "failed" || len(res.Error) > 0 && string(res.Error) != "null" {
-		return nil, r.Failed(fmt.Appendf(nil, `{"error":%s}`, res.Error))
+		return nil, r.ReportedError(fmt.Appendf(nil, `{"error":%s}`, res.Error))
 	}
 	for _, raw := range res.Output {
 		var it item
 		err := json.Unmarshal(raw, &it)
 		if it.Type == "" || err != nil && (it.Type == "message" || it.Type == "function_call") {
-			return nil, r.Bad("holds an item that can't be read: %.80s", raw)
+			return nil, r.BadAnswerError("holds an item that can't be read: %.80s", raw)
 		}
-		r.add(&it)
+		r.addItem(&it)
 	}
 	u := &res.Usage
-	out := &model.Response{Content: r.content(), Usage: model.Usage{
+	out := &model.Response{Content: r.chooseText(), Usage: model.Usage{
 		InputTokens: int(u.Input), CachedTokens: int(u.InputDetails.Cached), CacheWriteTokens: int(u.InputDetails.CacheWrite),
 		OutputTokens: int(u.Output), ReasoningTokens: int(u.OutputDetails.Reasoning), Unreported: u.Input == 0 && u.Output == 0,
 	}}
 	for i := range r.calls {
 		c := &r.calls[i]
-		out.ToolCalls = append(out.ToolCalls, wire.NewCall(c.CallID, r.Names.Graph(c.Name), string(c.Arguments)))
+		out.ToolCalls = append(out.ToolCalls, wire.NewToolCall(c.CallID, r.Names.Graph(c.Name), string(c.Arguments)))
 	}
 	if r.opaque {
-		out.Thinking = wire.Keep(r.Provider, res.Output)
+		out.Thinking = wire.EncodeKept(r.Provider, res.Output)
 	}
 	isCut := res.Status == "incomplete" || res.Status == "cancelled"
 	out, err := r.WithStop(out, r.refusal.String(), res.Incomplete.Reason == "content_filter", isCut)
@@ -300,16 +300,16 @@ func (r *reader) Response() (*model.Response, error) {
 		return nil, err
 	}
 	if out.Stop == model.StopEnd && len(res.Output) == 0 && out.Content == "" {
-		return nil, r.Bad("holds no output")
+		return nil, r.BadAnswerError("holds no output")
 	}
 	if r.streamed.Len() == 0 && out.Stop != model.StopRefusal {
-		r.Text(out.Content)
+		r.PassText(out.Content)
 	}
 	return out, nil
 }
 
-// add reads a whole item. A cut call is none.
-func (r *reader) add(it *item) {
+// addItem reads a whole item. A cut call is none.
+func (r *reader) addItem(it *item) {
 	switch it.Type {
 	case "message":
 		final := it.Phase == "final_answer"
@@ -331,8 +331,8 @@ func (r *reader) add(it *item) {
 	}
 }
 
-// content returns the final answer, without the model's comments on its way there.
-func (r *reader) content() string {
+// chooseText returns the final answer, without the model's comments on its way there.
+func (r *reader) chooseText() string {
 	if r.isFinal {
 		return r.final.String()
 	}

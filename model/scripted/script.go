@@ -109,22 +109,22 @@ func Keys() []spec.Key {
 
 // newEntry reads an entry; findings cover values of a wrong shape.
 func newEntry(file *spec.File, v *spec.Value) entry {
-	e := entry{content: contentOf(v.Get("content")), calls: v.Get("tool_calls")}
+	e := entry{content: formatContent(v.Get("content")), calls: v.Get("tool_calls")}
 	values, _ := v.Data().(map[string]any)
 	_ = keys.Decode(values, &e)
 	if e.Error != nil {
 		kind, _ := e.Error["kind"].(string)
 		e.failure = &model.Error{
-			Kind: kind, RetryAfter: duration(e.Error["retry_after"]),
+			Kind: kind, RetryAfter: parseDuration(e.Error["retry_after"]),
 			Message: fmt.Sprintf("%s, line %d: the script answers with a failure of kind %s", file.Name, file.Position(v.Span.From).Line, kind),
 		}
 	}
 	return e
 }
 
-// response returns the answer of an entry. Ids of tool calls are the same in each run
+// newResponse returns the answer of an entry. Ids of tool calls are the same in each run
 // and differ within a conversation.
-func (e *entry) response(c model.Caller) *model.Response {
+func (e *entry) newResponse(c model.Caller) *model.Response {
 	tokens := func(key string) int {
 		n, _ := e.Usage[key].(int)
 		return n
@@ -149,8 +149,8 @@ func (e *entry) response(c model.Caller) *model.Response {
 	return out
 }
 
-// contentOf returns the text of an answer: maps and lists as JSON, scalars as written.
-func contentOf(v *spec.Value) string {
+// formatContent returns the text of an answer: maps and lists as JSON, scalars as written.
+func formatContent(v *spec.Value) string {
 	switch {
 	case v == nil:
 		return ""
@@ -160,8 +160,8 @@ func contentOf(v *spec.Value) string {
 	return eval.Text(v.Data())
 }
 
-// duration reads a duration, or a number of seconds.
-func duration(v any) time.Duration {
+// parseDuration reads a duration, or a number of seconds.
+func parseDuration(v any) time.Duration {
 	text := eval.Text(v)
 	d, err := time.ParseDuration(text)
 	if err != nil {
@@ -192,11 +192,11 @@ func (s *Script) NewClient(sleep func(context.Context, time.Duration) error) *Cl
 // The text streams by words. An entry is used up even if the wait is cancelled. Without
 // an entry the error has kind llm.
 func (c *Client) Chat(ctx context.Context, req *model.Request, onText func(chunk string)) (*model.Response, error) {
-	e := c.take(req.Caller)
+	e := c.takeEntry(req.Caller)
 	if e == nil {
 		return nil, c.script.missingEntry(req.Caller)
 	}
-	if delay := duration(e.Delay); delay > 0 {
+	if delay := parseDuration(e.Delay); delay > 0 {
 		if err := c.sleep(ctx, delay); err != nil {
 			return nil, err
 		}
@@ -208,30 +208,30 @@ func (c *Client) Chat(ctx context.Context, req *model.Request, onText func(chunk
 		failure := *e.failure
 		return nil, &failure
 	}
-	answer := e.response(req.Caller)
+	answer := e.newResponse(req.Caller)
 	model.StreamWords(answer.Content, onText)
 	return answer, nil
 }
 
 // Skip uses up the entry of a call that was answered before the run was resumed. Skip
 // each earlier call in the order of the journal.
-func (c *Client) Skip(caller model.Caller) { c.take(caller) }
+func (c *Client) Skip(caller model.Caller) { c.takeEntry(caller) }
 
-// take uses up the entry for a call; nil if there is none.
-func (c *Client) take(caller model.Caller) *entry {
+// takeEntry uses up the entry for a call; nil if there is none.
+func (c *Client) takeEntry(caller model.Caller) *entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	unused := c.unused(caller)
+	unused := c.listUnused(caller)
 	if len(unused) == 0 {
 		return nil
 	}
 	i := unused[0]
 	// Elements run at once and ask in any order, yet the first gets the first answer.
-	if n := elementOf(caller.Place); n >= 0 && !strings.HasSuffix(c.script.entries[i].Node, "]") {
+	if n := parseElement(caller.Place); n >= 0 && !strings.HasSuffix(c.script.entries[i].Node, "]") {
 		all := caller
 		all.Place = ""
 		if _, known := c.shares[all]; !known {
-			c.shares[all] = c.unused(all)
+			c.shares[all] = c.listUnused(all)
 		}
 		if share := c.shares[all]; n < len(share) && !c.used[share[n]] {
 			i = share[n]
@@ -241,7 +241,7 @@ func (c *Client) take(caller model.Caller) *entry {
 	return &c.script.entries[i]
 }
 
-func (c *Client) unused(caller model.Caller) (out []int) {
+func (c *Client) listUnused(caller model.Caller) (out []int) {
 	for i := range c.used {
 		if !c.used[i] && c.script.entries[i].matches(caller) {
 			out = append(out, i)
@@ -250,8 +250,8 @@ func (c *Client) unused(caller model.Caller) (out []int) {
 	return out
 }
 
-// elementOf returns the element at the end of a place, from 0; -1 if there is none.
-func elementOf(place string) int {
+// parseElement returns the element at the end of a place, from 0; -1 if there is none.
+func parseElement(place string) int {
 	inner, closed := strings.CutSuffix(place, "]")
 	n, err := strconv.Atoi(inner[strings.LastIndexByte(inner, '[')+1:])
 	if !closed || err != nil {
@@ -265,11 +265,11 @@ func elementOf(place string) int {
 // and may name an element: a[2].
 func (e *entry) matches(c model.Caller) bool {
 	return e.Role == cmp.Or(c.Role, "chat") &&
-		(e.Node == "" || endsPath(c.Node, e.Node) || endsPath(c.Place, e.Node)) &&
+		(e.Node == "" || hasPathSuffix(c.Node, e.Node) || hasPathSuffix(c.Place, e.Node)) &&
 		(e.Visit == 0 || e.Visit == c.Visit) && (e.Turn == 0 || e.Turn == c.Turn)
 }
 
-func endsPath(path, name string) bool { return path == name || strings.HasSuffix(path, "/"+name) }
+func hasPathSuffix(path, name string) bool { return path == name || strings.HasSuffix(path, "/"+name) }
 
 // missingEntry returns the failure of a call without an entry.
 func (s *Script) missingEntry(c model.Caller) *model.Error {

@@ -96,15 +96,15 @@ type Call struct {
 	onText  func(chunk string)
 }
 
-// Text passes a piece of the answer on.
-func (c *Call) Text(chunk string) {
+// PassText passes a piece of the answer on.
+func (c *Call) PassText(chunk string) {
 	if c.onText != nil && chunk != "" {
 		c.onText(chunk)
 	}
 }
 
-// Thought passes a piece of the model's thinking on.
-func (c *Call) Thought(chunk string) {
+// PassThought passes a piece of the model's thinking on.
+func (c *Call) PassThought(chunk string) {
 	if c.Req.OnThinking != nil && chunk != "" {
 		c.Req.OnThinking(chunk)
 	}
@@ -123,7 +123,7 @@ type Client struct {
 // New checks a configuration. It makes no connection.
 func New(p *Protocol, c Config) (*Client, error) {
 	c.BaseURL, c.Provider = cmp.Or(c.BaseURL, p.BaseURL), cmp.Or(c.Provider, p.Provider)
-	address, err := Join(c.BaseURL, p.Path)
+	address, err := JoinURL(c.BaseURL, p.Path)
 	if err != nil {
 		return nil, fmt.Errorf("provider %s: %w", c.Provider, err)
 	}
@@ -136,17 +136,17 @@ func New(p *Protocol, c Config) (*Client, error) {
 		header.Set(name, value)
 	}
 	header.Set("Content-Type", "application/json")
-	return &Client{c, p, c.Provider + "/" + c.Model, address, header, secretsOf(c.Key, c.Headers)}, nil
+	return &Client{c, p, c.Provider + "/" + c.Model, address, header, listSecrets(c.Key, c.Headers)}, nil
 }
 
 // Chat makes one call. With onText it asks for a stream, and also reads the answer of
 // a server that does not stream.
 func (c *Client) Chat(ctx context.Context, req *model.Request, onText func(chunk string)) (*model.Response, error) {
-	messages := model.Paired(req.Messages)
+	messages := model.PairResults(req.Messages)
 	call := &Call{Config: &c.config, Req: req, Messages: messages, Names: NewNames(req.Tools, messages), Streams: onText != nil, onText: onText}
-	body, err := c.body(call)
+	body, err := c.buildBody(call)
 	if err != nil {
-		return nil, unsent(err)
+		return nil, markUnsent(err)
 	}
 	if call.Answer, err = c.post(ctx, body); err != nil {
 		return nil, err
@@ -167,9 +167,9 @@ func (c *Client) Chat(ctx context.Context, req *model.Request, onText func(chunk
 	return r.Response()
 }
 
-// body returns the request as JSON data. Parameters replace what the fields of the
+// buildBody returns the request as JSON data. Parameters replace what the fields of the
 // request say, and null removes a key.
-func (c *Client) body(call *Call) (map[string]any, error) {
+func (c *Client) buildBody(call *Call) (map[string]any, error) {
 	body := map[string]any{}
 	maps.Copy(body, c.config.Params)
 	if call.Req.Temperature != nil {
@@ -198,7 +198,7 @@ func (c *Call) readEvents(r Reader) error {
 		case errors.Is(err, io.EOF) && progress == MayEnd:
 			return nil
 		case errors.Is(err, io.EOF):
-			return c.Cut()
+			return c.CutError()
 		case err != nil:
 			return err
 		}
@@ -209,13 +209,13 @@ func (c *Call) readEvents(r Reader) error {
 	return nil
 }
 
-// Invalid returns the failure of a request that a protocol can't express.
-func Invalid(format string, args ...any) *model.Error {
+// InvalidRequest returns the failure of a request that a protocol can't express.
+func InvalidRequest(format string, args ...any) *model.Error {
 	return &model.Error{Kind: "invalid_input", Class: "invalid_request", Message: fmt.Sprintf(format, args...)}
 }
 
-// unsent marks the failure of a request that was not sent.
-func unsent(err error) error {
+// markUnsent marks the failure of a request that was not sent.
+func markUnsent(err error) error {
 	var failed *model.Error
 	if errors.As(err, &failed) {
 		own := *failed
@@ -254,8 +254,8 @@ const MaxAnswer = 32 << 20
 // maxErrorBody bounds what is read of an error answer.
 const maxErrorBody = 64 << 10
 
-// Join appends a path to a base URL.
-func Join(base, path string) (string, error) {
+// JoinURL appends a path to a base URL.
+func JoinURL(base, path string) (string, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return "", fmt.Errorf("invalid base URL %q; it looks like https://host/path", base)
@@ -281,7 +281,7 @@ type Answer struct {
 func (c *Client) post(ctx context.Context, body map[string]any) (*Answer, error) {
 	text, err := eval.AppendJSON(nil, body)
 	if err != nil {
-		return nil, unsent(Invalid("%s: the request can't be written as JSON: %v", c.name, err))
+		return nil, markUnsent(InvalidRequest("%s: the request can't be written as JSON: %v", c.name, err))
 	}
 	inner, cancel := ctx, context.CancelFunc(func() {})
 	if c.config.Timeout > 0 {
@@ -290,7 +290,7 @@ func (c *Client) post(ctx context.Context, body map[string]any) (*Answer, error)
 	req, err := http.NewRequestWithContext(inner, http.MethodPost, c.url, bytes.NewReader(append(text, '\n')))
 	if err != nil {
 		cancel()
-		return nil, unsent(Invalid("%s: %s", c.name, c.clean(err.Error())))
+		return nil, markUnsent(InvalidRequest("%s: %s", c.name, c.maskSecrets(err.Error())))
 	}
 	req.Header = c.header.Clone()
 	var client http.Client
@@ -301,20 +301,20 @@ func (c *Client) post(ctx context.Context, body map[string]any) (*Answer, error)
 	resp, err := client.Do(req)
 	if err != nil {
 		cancel()
-		return nil, c.broken(ctx, err)
+		return nil, c.newConnectionError(ctx, err)
 	}
 	a := &Answer{client: c, ctx: ctx, cancel: cancel, body: resp.Body, left: MaxAnswer, header: resp.Header}
 	if resp.StatusCode/100 != 2 {
 		defer a.close()
-		return nil, c.refused(resp)
+		return nil, c.newRefusal(resp)
 	}
-	a.sniff()
+	a.detectStream()
 	return a, nil
 }
 
-// sniff detects a stream of events, which several servers send as text/plain. JSON
+// detectStream detects a stream of events, which several servers send as text/plain. JSON
 // never begins like a line of a stream.
-func (a *Answer) sniff() {
+func (a *Answer) detectStream() {
 	kind, _, _ := mime.ParseMediaType(a.header.Get("Content-Type"))
 	if a.streams = kind == "text/event-stream"; a.streams || kind == "application/json" {
 		return
@@ -330,8 +330,8 @@ func (a *Answer) sniff() {
 	}{in, a.body}
 }
 
-// broken returns the error of a request that got no whole answer.
-func (c *Client) broken(ctx context.Context, err error) error {
+// newConnectionError returns the error of a request that got no whole answer.
+func (c *Client) newConnectionError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -341,13 +341,13 @@ func (c *Client) broken(ctx context.Context, err error) error {
 	}
 	var slow interface{ Timeout() bool }
 	if errors.As(err, &slow) && slow.Timeout() || errors.Is(err, context.DeadlineExceeded) {
-		return &model.Error{Kind: "timeout", Message: c.clean(fmt.Sprintf("%s gave no whole answer in time: %v", c.name, err))}
+		return &model.Error{Kind: "timeout", Message: c.maskSecrets(fmt.Sprintf("%s gave no whole answer in time: %v", c.name, err))}
 	}
-	return &model.Error{Kind: "network", Message: c.clean(fmt.Sprintf("%s: the connection failed: %v", c.name, err))}
+	return &model.Error{Kind: "network", Message: c.maskSecrets(fmt.Sprintf("%s: the connection failed: %v", c.name, err))}
 }
 
-// clean masks secrets in a message; very short ones would mask too much.
-func (c *Client) clean(message string) string {
+// maskSecrets masks secrets in a message; very short ones would mask too much.
+func (c *Client) maskSecrets(message string) string {
 	for _, secret := range c.secrets {
 		if len(secret) >= 4 {
 			message = strings.ReplaceAll(message, secret, "***")
@@ -368,12 +368,12 @@ func (a *Answer) Read(p []byte) (int, error) {
 		if n, _ := a.body.Read(one[:]); n == 0 {
 			return 0, io.EOF
 		}
-		return 0, a.Bad("is longer than %d bytes", MaxAnswer)
+		return 0, a.BadAnswerError("is longer than %d bytes", MaxAnswer)
 	}
 	n, err := a.body.Read(p[:min(int64(len(p)), a.left)])
 	a.left -= int64(n)
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = a.client.broken(a.ctx, err)
+		err = a.client.newConnectionError(a.ctx, err)
 	}
 	return n, err
 }
@@ -381,7 +381,7 @@ func (a *Answer) Read(p []byte) (int, error) {
 // Decode reads an answer that came at once.
 func (a *Answer) Decode(text []byte, into any) error {
 	if err := json.Unmarshal(text, into); err != nil {
-		return a.Bad("is not the JSON that it should be: %v; it begins with %q", err, eval.Shorten(string(text), 80))
+		return a.BadAnswerError("is not the JSON that it should be: %v; it begins with %q", err, eval.Shorten(string(text), 80))
 	}
 	return nil
 }
@@ -389,33 +389,33 @@ func (a *Answer) Decode(text []byte, into any) error {
 // DecodeEvent reads the data of an event.
 func (a *Answer) DecodeEvent(data []byte, into any) error {
 	if err := json.Unmarshal(data, into); err != nil {
-		return a.Bad("streams an event that is not JSON: %v", err)
+		return a.BadAnswerError("streams an event that is not JSON: %v", err)
 	}
 	return nil
 }
 
-// Bad returns the failure of an unusable answer; the format continues "the answer".
-func (a *Answer) Bad(format string, args ...any) error {
-	return &model.Error{Kind: "llm", Class: "bad_answer", Message: a.client.clean(a.client.name + ": the answer " + fmt.Sprintf(format, args...))}
+// BadAnswerError returns the failure of an unusable answer; the format continues "the answer".
+func (a *Answer) BadAnswerError(format string, args ...any) error {
+	return &model.Error{Kind: "llm", Class: "bad_answer", Message: a.client.maskSecrets(a.client.name + ": the answer " + fmt.Sprintf(format, args...))}
 }
 
-// Cut returns the failure of a stream that ended before its answer did.
-func (a *Answer) Cut() error {
+// CutError returns the failure of a stream that ended before its answer did.
+func (a *Answer) CutError() error {
 	if a.ctx.Err() != nil {
 		return a.ctx.Err()
 	}
 	return &model.Error{Kind: "network", Message: a.client.name + ": the connection was closed in the middle of the answer"}
 }
 
-// Filtered returns the failure of an answer that the provider withheld.
-func (a *Answer) Filtered() error {
+// FilterError returns the failure of an answer that the provider withheld.
+func (a *Answer) FilterError() error {
 	return &model.Error{Kind: "llm", Class: "content_filter", Message: a.client.name + ": the provider withheld the answer by its content filter"}
 }
 
-// Failed returns the failure that a server reports in place of an answer.
-func (a *Answer) Failed(report []byte) error {
+// ReportedError returns the failure that a server reports in place of an answer.
+func (a *Answer) ReportedError(report []byte) error {
 	status, code, text := readReport(report)
-	return a.client.failure(status, code, text, a.header)
+	return a.client.newFailure(status, code, text, a.header)
 }
 
 // WithStop returns an answer with the reason why it ended: a refusal, a filter, a limit of
@@ -425,7 +425,7 @@ func (a *Answer) WithStop(out *model.Response, refusal string, isFiltered, isCut
 	case refusal != "":
 		out.Stop, out.Content = model.StopRefusal, cmp.Or(out.Content, refusal)
 	case isFiltered && out.Content == "":
-		return nil, a.Filtered()
+		return nil, a.FilterError()
 	case isFiltered:
 		out.Stop = model.StopFilter
 	case isCut:
@@ -438,9 +438,9 @@ func (a *Answer) WithStop(out *model.Response, refusal string, isFiltered, isCut
 	return out, nil
 }
 
-// secretsOf lists what messages must not hold: a key, and headers that authenticate,
+// listSecrets lists what messages must not hold: a key, and headers that authenticate,
 // with and without the word before it as in "Bearer abc".
-func secretsOf(key string, headers map[string]string) []string {
+func listSecrets(key string, headers map[string]string) []string {
 	out := []string{key}
 	for name, value := range headers {
 		isSecret := func(word string) bool { return strings.Contains(strings.ToLower(name), word) }

@@ -19,8 +19,8 @@ import (
 	"github.com/graphrun/graphrun/model"
 )
 
-// refused returns the failure of a response whose status is not 2xx.
-func (c *Client) refused(resp *http.Response) error {
+// newRefusal returns the failure of a response whose status is not 2xx.
+func (c *Client) newRefusal(resp *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	_, code, text := readReport(body)
 	if text == "" {
@@ -29,7 +29,7 @@ func (c *Client) refused(resp *http.Response) error {
 	if resp.StatusCode/100 == 3 {
 		text = fmt.Sprintf("it sends to %s; redirects are not followed, correct the base URL", resp.Header.Get("Location"))
 	}
-	out := c.failure(resp.StatusCode, code, text, resp.Header)
+	out := c.newFailure(resp.StatusCode, code, text, resp.Header)
 	if wait := retryDelay().FindSubmatch(body); wait != nil {
 		out.RetryAfter = max(out.RetryAfter, RetryAfter(http.Header{"Retry-After": {string(wait[1])}}, time.Now()))
 		if resp.StatusCode == http.StatusTooManyRequests { // Google calls a limit per minute a quota
@@ -71,8 +71,8 @@ func readReport(body []byte) (status int, code, text string) {
 	return status, cmp.Or(code, report.Type), cmp.Or(text, report.Message, detail)
 }
 
-// failure makes the error of a status, 0 for none, and a code of the provider.
-func (c *Client) failure(status int, code, text string, header http.Header) *model.Error {
+// newFailure makes the error of a status, 0 for none, and a code of the provider.
+func (c *Client) newFailure(status int, code, text string, header http.Header) *model.Error {
 	out := &model.Error{Status: status, RetryAfter: RetryAfter(header, time.Now())}
 	out.Kind, out.Class = classify(status, code, text)
 	// The provider knows better than its status whether to retry; its own SDKs obey
@@ -96,7 +96,7 @@ func (c *Client) failure(status int, code, text string, header http.Header) *mod
 	if out.Kind == "auth" && out.Class == "" {
 		subject += "; check the key of the provider"
 	}
-	out.Message = c.clean(subject)
+	out.Message = c.maskSecrets(subject)
 	return out
 }
 

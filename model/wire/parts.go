@@ -24,8 +24,8 @@ type Takes struct {
 	MostImage, MostAll int
 }
 
-// Photos returns the types of images that all providers take.
-func Photos() []string { return []string{"image/gif", "image/jpeg", "image/png", "image/webp"} }
+// PhotoTypes returns the types of images that all providers take.
+func PhotoTypes() []string { return []string{"image/gif", "image/jpeg", "image/png", "image/webp"} }
 
 // Check returns an *model.Error of kind invalid_input for the first part that the
 // protocol does not take.
@@ -37,19 +37,19 @@ func (t *Takes) Check(messages []model.Message) error {
 			if part.Kind == model.TextPart {
 				continue
 			}
-			if problem := t.problem(part); problem != "" {
-				return Invalid("the %s can't be sent to this model: %s", strings.Trim(part.String(), "[]"), problem)
+			if problem := t.checkPart(part); problem != "" {
+				return InvalidRequest("the %s can't be sent to this model: %s", strings.Trim(part.String(), "[]"), problem)
 			}
 			all += part.Size()
 		}
 	}
 	if t.MostAll > 0 && all > t.MostAll {
-		return Invalid("the parts of the conversation have %s; its provider takes %s in a request", megabytes(all), megabytes(t.MostAll))
+		return InvalidRequest("the parts of the conversation have %s; its provider takes %s in a request", formatMegabytes(all), formatMegabytes(t.MostAll))
 	}
 	return nil
 }
 
-func (t *Takes) problem(p *model.Part) string {
+func (t *Takes) checkPart(p *model.Part) string {
 	types, urls := t.Images, t.ImageURLs
 	switch p.Kind {
 	case model.FilePart:
@@ -68,12 +68,12 @@ func (t *Takes) problem(p *model.Part) string {
 	case types[0] != "*" && !slices.Contains(types, p.Type):
 		return fmt.Sprintf("it is %s; taken are %s", p.Type, strings.Join(types, ", "))
 	case p.Kind == model.ImagePart && t.MostImage > 0 && p.Size() > t.MostImage:
-		return fmt.Sprintf("it has %s; an image may have %s", megabytes(p.Size()), megabytes(t.MostImage))
+		return fmt.Sprintf("it has %s; an image may have %s", formatMegabytes(p.Size()), formatMegabytes(t.MostImage))
 	}
 	return ""
 }
 
-func megabytes(n int) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
+func formatMegabytes(n int) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
 // TextOf returns the text of a text part or of a file that is text.
 func TextOf(p *model.Part) (string, bool) {

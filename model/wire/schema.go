@@ -103,9 +103,9 @@ var efforts = []struct {
 	{lazyregexp.New(`^(gpt-6-astra|gpt-6\.[12]-sol)` + dated), "low", "max"},
 }
 
-// Effort returns how much the model should reason: a level, the provider's own options, or
+// ReasoningLevel returns how much the model should reason: a level, the provider's own options, or
 // neither.
-func (c *Call) Effort() (level string, options map[string]any, err error) {
+func (c *Call) ReasoningLevel() (level string, options map[string]any, err error) {
 	switch value := c.Req.Reasoning.(type) {
 	case nil:
 	case string:
@@ -113,7 +113,7 @@ func (c *Call) Effort() (level string, options map[string]any, err error) {
 	case map[string]any:
 		options = value
 	default:
-		err = Invalid("reasoning is %v; this provider takes a word such as low, medium or high", value)
+		err = InvalidRequest("reasoning is %v; this provider takes a word such as low, medium or high", value)
 	}
 	return level, options, err
 }
@@ -129,7 +129,7 @@ func nearestLevel(name, level string) (string, error) {
 		least, most := slices.Index(levels, e.least), slices.Index(levels, e.most)
 		switch {
 		case level == "none" && least > 0:
-			return "", AlwaysReasons(name, levels[least:most+1])
+			return "", AlwaysReasonsError(name, levels[least:most+1])
 		case level == "minimal" && e.least != "minimal":
 			return "low", nil // the least reasoning that there is
 		}
@@ -138,7 +138,7 @@ func nearestLevel(name, level string) (string, error) {
 	return level, nil
 }
 
-// AlwaysReasons returns the failure of reasoning: none for a model without it.
-func AlwaysReasons(name string, has []string) *model.Error {
-	return Invalid("reasoning is none; %s always reasons: it takes %s", name, strings.Join(has, ", "))
+// AlwaysReasonsError returns the failure of reasoning: none for a model without it.
+func AlwaysReasonsError(name string, has []string) *model.Error {
+	return InvalidRequest("reasoning is none; %s always reasons: it takes %s", name, strings.Join(has, ", "))
 }

@@ -34,9 +34,9 @@ func (t *Text) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// NewCall returns a tool call with arguments given as JSON text; no text is an empty
+// NewToolCall returns a tool call with arguments given as JSON text; no text is an empty
 // object. Text that is not an object is kept as malformed.
-func NewCall(id, name, args string) model.ToolCall {
+func NewToolCall(id, name, args string) model.ToolCall {
 	call := model.ToolCall{ID: id, Name: name}
 	if text := strings.TrimSpace(args); text == "" || text == "null" {
 		call.Args = map[string]any{}
@@ -67,9 +67,9 @@ type kept struct {
 	Provider string `json:"provider"`
 }
 
-// Keep returns data that a provider wants back, for model.Response.Thinking; nil if it
+// EncodeKept returns data that a provider wants back, for model.Response.Thinking; nil if it
 // can't be written as JSON.
-func Keep(provider string, data any) json.RawMessage {
+func EncodeKept(provider string, data any) json.RawMessage {
 	text, err := json.Marshal(data)
 	if err != nil {
 		return nil
@@ -78,8 +78,8 @@ func Keep(provider string, data any) json.RawMessage {
 	return out
 }
 
-// Kept reads what Keep returned for the same provider; false if there is none.
-func Kept(provider string, m *model.Message, into any) bool {
+// DecodeKept reads what EncodeKept returned for the same provider; false if there is none.
+func DecodeKept(provider string, m *model.Message, into any) bool {
 	var k kept
 	if len(m.Thinking) == 0 || json.Unmarshal(m.Thinking, &k) != nil || k.Provider != provider {
 		return false
@@ -103,7 +103,7 @@ func NewNames(tools []model.Tool, messages []model.Message) *Names {
 	n := &Names{out: map[string]string{}, back: map[string]string{}}
 	for _, legal := range []bool{true, false} {
 		for _, t := range tools {
-			if (t.Name == legalName(t.Name)) == legal {
+			if (t.Name == makeLegalName(t.Name)) == legal {
 				n.Wire(t.Name)
 			}
 		}
@@ -121,7 +121,7 @@ func (n *Names) Wire(name string) string {
 	if known, ok := n.out[name]; ok {
 		return known
 	}
-	base := legalName(name)
+	base := makeLegalName(name)
 	wire := base
 	for i := 2; n.isTaken(wire); i++ {
 		suffix := "_" + strconv.Itoa(i)
@@ -154,7 +154,7 @@ func ReplaceIllegal(text string) string {
 	}, text)
 }
 
-func legalName(name string) string {
+func makeLegalName(name string) string {
 	if name == "" {
 		return "_"
 	}

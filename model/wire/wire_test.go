@@ -106,7 +106,7 @@ func TestArguments(t *testing.T) {
 		`{"a":`:                                 {Malformed: `{"a":`},
 	} {
 		want.ID, want.Name = "i", "n"
-		if diff := cmp.Diff(want, NewCall("i", "n", text)); diff != "" {
+		if diff := cmp.Diff(want, NewToolCall("i", "n", text)); diff != "" {
 			t.Errorf("%s: %s", text, diff)
 		}
 	}
@@ -151,7 +151,7 @@ func TestJoin(t *testing.T) {
 		"file:///etc/passwd":  "",
 		"http://[::1]:80/%zz": "",
 	} {
-		if got, err := Join(base, "/p"); got != want || (err == nil) != (want != "") {
+		if got, err := JoinURL(base, "/p"); got != want || (err == nil) != (want != "") {
 			t.Errorf("%s: got %s, %v", base, got, err)
 		}
 	}
@@ -160,7 +160,7 @@ func TestJoin(t *testing.T) {
 // What is kept is the same, byte for byte, when it comes out of a journal, which
 // sorts keys and reads numbers: a call is known again by it.
 func TestKeptThroughAJournal(t *testing.T) {
-	before := Keep("p", json.RawMessage(`{"z":1.0,"a":"<b>","n":12345678901234567890}`))
+	before := EncodeKept("p", json.RawMessage(`{"z":1.0,"a":"<b>","n":12345678901234567890}`))
 	var v any
 	if err := json.Unmarshal(before, &v); err != nil {
 		t.Fatal(err)
@@ -170,7 +170,7 @@ func TestKeptThroughAJournal(t *testing.T) {
 		t.Errorf("%s became %s, %v", before, after, err)
 	}
 	var back json.RawMessage
-	if !Kept("p", &model.Message{Thinking: after}, &back) || !strings.Contains(string(back), `"z":1.0`) || !strings.Contains(string(back), "12345678901234567890") {
+	if !DecodeKept("p", &model.Message{Thinking: after}, &back) || !strings.Contains(string(back), `"z":1.0`) || !strings.Contains(string(back), "12345678901234567890") {
 		t.Errorf("read %s", back)
 	}
 }

@@ -58,8 +58,8 @@ func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (out 
 	if err := j.saveRecording(); err != nil {
 		return out, err
 	}
-	if j.tape.Playing() {
-		result.Used = j.tape.Played()
+	if j.tape.IsPlaying() {
+		result.Used = j.tape.ListPlayed()
 	}
 	if ctx.Err() != nil && !hasType[*temporal.CanceledError](context.Cause(ctx)) && result.Failure != nil {
 		return out, errors.New("the worker stopped, or the cluster took it for gone") // the task runs elsewhere
@@ -255,7 +255,7 @@ func (j *job) Hide(secret string) {
 
 // Sleep waits, unless a recording is played.
 func (j *job) Sleep(ctx context.Context, wait time.Duration) error {
-	if j.tape.Playing() {
+	if j.tape.IsPlaying() {
 		return ctx.Err()
 	}
 	return sleep(ctx, wait)

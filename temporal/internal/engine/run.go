@@ -43,7 +43,7 @@ func (s *Store) Begin(ctx context.Context, r *runner.Runner, flow *runner.Flow, 
 		return result, err
 	}
 	copyRest := func() error { return nil }
-	if tape != nil && !tape.Playing() {
+	if tape != nil && !tape.IsPlaying() {
 		recorder := &recorder{Sink: opts.Sink, store: s, runID: start.Record.ID, tape: tape}
 		opts.Sink, copyRest = recorder, recorder.copyNew
 	}

@@ -64,7 +64,7 @@ func (w *Worker) openTape(in *taskInput) (*cassette.Cassette, error) {
 	if err != nil {
 		return nil, err
 	}
-	return recorded.Rewound(t.Used[in.executionKey()]), nil
+	return recorded.CopyRewound(t.Used[in.executionKey()]), nil
 }
 
 // insertTape puts the tape of a task into its handlers; without one, they are the worker's.
@@ -83,7 +83,7 @@ func (j *job) insertTape(t *tape) (err error) {
 
 // saveRecording stores what was recorded since the last call.
 func (j *job) saveRecording() error {
-	if j.tape == nil || j.tape.Playing() {
+	if j.tape == nil || j.tape.IsPlaying() {
 		return nil
 	}
 	text, err := j.tape.Take()
@@ -99,7 +99,7 @@ func (s *Store) newTape(c *cassette.Cassette) (*tape, error) {
 	switch {
 	case c == nil:
 		return nil, nil
-	case !c.Playing():
+	case !c.IsPlaying():
 		return &tape{}, nil
 	}
 	text, err := c.Encode()
