@@ -44,6 +44,9 @@ func loadAny(file *File, what string) (*Value, Diagnostics) {
 	if d, bad := checkText(file); bad {
 		return nil, Diagnostics{d}
 	}
+	if root, diags := loadPieces(file); root != nil {
+		return root, diags
+	}
 	docs, read, err := readYAML(file.Src)
 	if err != nil {
 		return nil, Diagnostics{locate(file, read, err)}

@@ -18,8 +18,10 @@ import (
 type converter struct {
 	reporter
 	source  *scalar
-	columns []int // offsets of the characters of a line
-	line    int   // that line
+	rest    map[*yaml.Node][]Span // the pieces that continue a list or map
+	above   int                   // the lines before the piece that is read
+	columns []int                 // offsets of the characters of a line
+	line    int                   // that line
 
 	depth    int
 	anchored int          // the anchors around the node
@@ -35,6 +37,7 @@ func newConverter(file *File) *converter {
 // offset converts a line and column of the library, in characters, to an offset.
 func (c *converter) offset(line, column int) int {
 	src := c.file.Src
+	line += c.above
 	switch {
 	case line < 1 || line > len(c.file.lines):
 		return len(src)
@@ -147,10 +150,14 @@ func (c *converter) skipProperties(n *yaml.Node, at int) int {
 
 func (c *converter) readList(n *yaml.Node, at int, v *Value) {
 	end := at
-	v.Kind, v.Items = List, make([]Value, len(n.Content))
-	for i, item := range n.Content {
-		c.convert(item, &v.Items[i])
-		end = max(end, c.endOf(item, &v.Items[i]))
+	v.Kind, v.Items = List, make([]Value, 0, len(n.Content)*(1+len(c.rest[n])))
+	for part := n; part != nil; part = c.nextPart(n) {
+		for _, child := range part.Content {
+			v.Items = append(v.Items, Value{})
+			item := &v.Items[len(v.Items)-1]
+			c.convert(child, item)
+			end = max(end, c.endOf(child, item))
+		}
 	}
 	v.Span = Span{at, c.findClose(n, at, end)}
 	c.checkTag(n, v, "!!seq")
@@ -192,12 +199,51 @@ func (c *converter) checkTag(n *yaml.Node, v *Value, want string) {
 	c.report("syntax", v.Span, "the tag %q is not supported here; allowed are !!bool, !!float, !!int, !!map, !!null, !!seq, !!str where they fit", n.Tag)
 }
 
-// readMap reads a map.
+// mapReader collects the entries of a map.
+type mapReader struct {
+	fields []Field
+	places map[string]int // the indices of fields, if they are many
+	merge  int            // the index of <<, or -1
+	end    int            // of the last entry
+}
+
+// find returns the entry of that name, or nil.
+func (m *mapReader) find(name string) *Field {
+	const few = 16
+	if len(m.fields) <= few {
+		return findField(m.fields, name)
+	}
+	if m.places == nil {
+		m.places = make(map[string]int, cap(m.fields))
+	}
+	for i := len(m.places); i < len(m.fields); i++ {
+		m.places[m.fields[i].Key.Value] = i
+	}
+	if i, found := m.places[name]; found {
+		return &m.fields[i]
+	}
+	return nil
+}
+
 func (c *converter) readMap(n *yaml.Node, at int, v *Value) {
-	end := at
-	entries := make([]Field, 0, len(n.Content)/2)
-	merge := -1 // the index of <<
-	first := make(map[string]Span, len(n.Content)/2)
+	m := mapReader{end: at, merge: -1, fields: make([]Field, 0, len(n.Content)/2*(1+len(c.rest[n])))}
+	for part := n; part != nil; part = c.nextPart(n) {
+		c.readEntries(part, &m)
+	}
+	entries := m.fields
+	if n.Style&yaml.FlowStyle != 0 && slices.ContainsFunc(entries, func(f Field) bool { return f.Value.isAbsent() }) {
+		entries = c.repairFlow(entries)
+	}
+	if m.merge >= 0 {
+		entries = c.merge(n, entries, m.merge)
+	}
+	v.Kind, v.Fields = Map, entries
+	v.Span = Span{at, c.findClose(n, at, m.end)}
+	c.checkTag(n, v, "!!map")
+}
+
+// readEntries adds the entries of a part of a map.
+func (c *converter) readEntries(n *yaml.Node, m *mapReader) {
 	var k Value
 	var f Field
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -205,10 +251,10 @@ func (c *converter) readMap(n *yaml.Node, at int, v *Value) {
 		key, child := n.Content[i], n.Content[i+1]
 		c.convert(key, &k)
 		c.convert(child, &f.Value)
-		end = max(end, c.endOf(child, &f.Value))
+		m.end = max(m.end, c.endOf(child, &f.Value))
 		f.Key = k.Text
 		isMerge := key.Kind == yaml.ScalarNode && key.Tag == "!!merge"
-		seen, repeated := first[k.Text.Value]
+		seen := m.find(k.Text.Value)
 		switch {
 		case !k.IsScalar():
 			c.report("syntax", k.Span, "a map key must be a scalar; found %s", describe(&k))
@@ -216,29 +262,19 @@ func (c *converter) readMap(n *yaml.Node, at int, v *Value) {
 		case k.isAbsent():
 			c.report("syntax", k.Span, "a map key is empty; write \"\" for a key without letters")
 			continue
-		case repeated:
+		case seen != nil:
 			note := ""
 			if isMerge {
 				note = "; merge several maps by one: <<: [*a, *b]"
 			}
 			c.report("duplicate-key", k.Span, "the key %q stands twice in this map%s", k.Text.Value, note)
-			c.relate(seen, "first here")
+			c.relate(seen.Key.Span, "first here")
 			continue
 		case isMerge:
-			merge = len(entries)
+			m.merge = len(m.fields)
 		}
-		first[k.Text.Value] = k.Span
-		entries = append(entries, f)
+		m.fields = append(m.fields, f)
 	}
-	if n.Style&yaml.FlowStyle != 0 && slices.ContainsFunc(entries, func(f Field) bool { return f.Value.isAbsent() }) {
-		entries = c.repairFlow(entries)
-	}
-	if merge >= 0 {
-		entries = c.merge(n, entries, merge)
-	}
-	v.Kind, v.Fields = Map, entries
-	v.Span = Span{at, c.findClose(n, at, end)}
-	c.checkTag(n, v, "!!map")
 }
 
 // merge replaces the merge key of a map, at an index, by the entries of the merged maps. An
