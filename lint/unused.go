@@ -51,7 +51,8 @@ func Filter(file *spec.File, found spec.Diagnostics) spec.Diagnostics {
 		span spec.Span
 	}
 	seen := map[position]bool{} // the parser and the compiler of expressions may both report a type
-	found = slices.DeleteFunc(found.NameOdd(), func(d spec.Diagnostic) bool {
+	found.Locate()
+	found = slices.DeleteFunc(found, func(d spec.Diagnostic) bool {
 		at := position{d.File, d.Span}
 		again := seen[at]
 		seen[at] = again || d.Rule == "type-mismatch"

@@ -15,9 +15,6 @@ import (
 // nearest returns the allowed name that a wrong one most likely means, or "". It knows the words
 // of other tools, misspellings, and parts of a single name.
 func nearest(word string, allowed []string) string {
-	if seen := strings.Trim(strings.Map(dropUnseen, word), " "); seen != word && slices.Contains(allowed, seen) {
-		return seen
-	}
 	if name := synonym(strings.ToLower(word), allowed); name != "" {
 		return name
 	}

@@ -331,7 +331,7 @@ func (c *converter) repairFlow(entries []Field) (out []Field) {
 			continue
 		}
 		name, value, glued := strings.Cut(f.Key.Value, ":")
-		if value = strings.TrimFunc(value, isOdd); glued && isPlainWords(value) && value[0] != '/' && isIdentifier(name) {
+		if glued && isPlainWords(value) && value[0] != '/' && isIdentifier(name) {
 			span := f.Key.Span
 			c.report("syntax", span, "a colon needs a space behind it: %s: %s", name, value)
 			c.suggest(name + ": " + value)

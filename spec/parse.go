@@ -7,7 +7,7 @@
 //	load       YAML or JSON into values, and what may go wrong there
 //	table      the table of keys: the language, its reference page, its JSON Schema
 //	decode     values into a Graph, checked against the table
-//	hints      what people who know other tools write; odd characters
+//	hints      what people who know other tools write
 //	graph      the Graph, and graphs within it
 //	check      the rules over a whole graph
 //	format     the canonical form of a file
