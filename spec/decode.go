@@ -70,12 +70,18 @@ func (p place) owner() Text {
 // readField checks the value of a key and assigns it to its fields in into, a pointer to a
 // struct or nil.
 func (d *decoder) readField(k *Key, f *Field, into any) {
-	before := len(d.diags)
-	d.checkValue(k, &f.Value, place{f.Key, false}, openField(k.Name, &f.Value, into))
+	before, fields := len(d.diags), pointers(into, k.Name)
+	var parts any
+	if len(fields) > 0 {
+		parts = openField(fields[0], &f.Value)
+	}
+	d.checkValue(k, &f.Value, place{f.Key, false}, parts)
 	if k.Name == "policies" {
 		d.nameRule(before)
 	}
-	assign(k, f, into)
+	for _, to := range fields {
+		assign(&f.Value, to, k.Role == RoleNode || k.Role == RoleState)
+	}
 }
 
 // checkValue reports mistakes in the value of a key. Parts of a list or map are assigned to into.
@@ -102,7 +108,7 @@ func (d *decoder) checkValue(k *Key, v *Value, at place, into any) {
 	case TypeObject:
 		d.readObject(k.Keys, k.Choices, v, at.owner(), into)
 	case TypeSchema:
-		d.checkSchema(k, v, at)
+		d.checkSchema(k, v, at, into)
 	case TypeNode:
 		n, _ := into.(*Node)
 		d.readNode(n, v, at.key)

@@ -37,14 +37,10 @@ func pointers(into any, name string) (out []any) {
 	return out
 }
 
-// openField makes room for the value of a key that has keys or entries of its own. It returns the
-// pointer that takes them, or nil.
-func openField(name string, v *Value, into any) any {
-	fields := pointers(into, name)
-	if len(fields) == 0 {
-		return nil
-	}
-	switch p := fields[0].(type) {
+// openField makes room for a value in a field. It returns the pointer that takes the keys or
+// entries of the value.
+func openField(field any, v *Value) any {
+	switch p := field.(type) {
 	case *Limits:
 		p.Span, p.MaxStepsSpan, p.written = v.Span, v.Span, v.Fields
 	case *Parallel:
@@ -69,7 +65,7 @@ func openField(name string, v *Value, into any) any {
 			return addRetry(p, v)
 		}
 	}
-	return fields[0]
+	return field
 }
 
 func addRetry(list *[]Retry, v *Value) *Retry {
@@ -128,15 +124,8 @@ func (d *decoder) addEntry(into any, f *Field) any {
 	return nil
 }
 
-// assign reads an entry into the fields for its key. Where names stand, only a string is
-// a text.
-func assign(k *Key, f *Field, into any) {
-	for _, to := range pointers(into, k.Name) {
-		assignTo(&f.Value, to, k.Role == RoleNode || k.Role == RoleState)
-	}
-}
-
-func assignTo(v *Value, to any, names bool) {
+// assign sets a field to a value. With names, only a string is a text.
+func assign(v *Value, to any, names bool) {
 	switch p := to.(type) {
 	case *Text:
 		if !names || v.Kind == String {
@@ -190,12 +179,6 @@ func assignTo(v *Value, to any, names bool) {
 			(*p).Keys = textsOf(key, true)
 		} else if key != nil {
 			(*p).Key = textOf(key)
-		}
-	case **Join:
-		if wait := v.Get("wait"); wait != nil && wait.Kind == Int {
-			(*p).Wait, (*p).Count = "N", intOf(wait)
-		} else if wait != nil {
-			(*p).Wait = textOf(wait).Value
 		}
 	}
 }

@@ -159,11 +159,9 @@ func (d *decoder) finishStateKey(k *StateKey, f *Field) {
 		f := &f.Value.Fields[i]
 		own := FindKey(stateKeywords, f.Key.Value)
 		switch {
-		case isExtension(f.Key.Value):
+		case isExtension(f.Key.Value), own != nil && f.Key.Value != "schema" && (f.Key.Value != "required" || f.Value.Kind == Bool):
 		case f.Key.Value == "schema" && f.Value.Kind == Map:
 			maps.Copy(k.Schema, f.Value.Data().(map[string]any))
-		case own != nil && (f.Key.Value != "required" || f.Value.Kind == Bool):
-			assign(own, f, k)
 		case outside && (own == nil || f.Value.Kind == List):
 			d.report("invalid-value", f.Key.At(0, len(f.Key.Value)), "%q stands beside \"schema\"; put it there", f.Key.Value)
 		default:

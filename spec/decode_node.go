@@ -43,20 +43,19 @@ func (d *decoder) readNode(n *Node, v *Value, id Text) {
 	kind := d.kindOf(v, id)
 	for i := range v.Fields {
 		f := &v.Fields[i]
-		common := FindKey(nodeKeys, f.Key.Value)
-		switch {
-		case f.Key.Value == "kind" || isExtension(f.Key.Value):
+		k := FindKey(nodeKeys, f.Key.Value)
+		if f.Key.Value == "kind" || isExtension(f.Key.Value) {
 			continue
-		case common != nil:
-			d.readField(common, f, n)
-			continue
-		case kind == nil:
-		case FindKey(kind.Keys, f.Key.Value) != nil:
-			d.readField(FindKey(kind.Keys, f.Key.Value), f, n)
-		default:
-			d.reportUnknownOfNode(n, v, f, kind)
 		}
-		if FindKey(nodeKeys, f.Key.Value) == nil { // still, after a repair
+		if k == nil && kind != nil {
+			if k = FindKey(kind.Keys, f.Key.Value); k == nil {
+				k = d.repairKeyOfNode(n, v, f, kind)
+			}
+		}
+		if k != nil {
+			d.readField(k, f, n)
+		}
+		if FindKey(nodeKeys, f.Key.Value) == nil {
 			n.Fields = append(n.Fields, *f)
 		}
 	}
@@ -65,6 +64,9 @@ func (d *decoder) readNode(n *Node, v *Value, id Text) {
 	n.unsure = findKind(d.kinds, n.Kind.Value) == nil
 	if ends := v.Get("ends"); ends != nil {
 		n.unsure = n.unsure || ends.IsScalar() || len(n.Ends) < max(len(ends.Fields), len(ends.Items))
+	}
+	if n.Join != nil && n.Join.Count > 0 {
+		n.Join.Wait = "N"
 	}
 	d.reportRepeats(n.Writes.Keys)
 	d.checkRetries(n.Retry)
@@ -80,8 +82,12 @@ func (d *decoder) readNode(n *Node, v *Value, id Text) {
 // kindOf finds the kind that a node names and reports a missing or unknown one.
 func (d *decoder) kindOf(v *Value, id Text) (kind *Kind) {
 	named := v.Get("kind")
-	if named == nil {
-		named = d.repairKind(v)
+	for i := range v.Fields {
+		f := &v.Fields[i]
+		if named == nil && FindKey(nodeKeys, f.Key.Value) == nil && nearest(f.Key.Value, []string{"kind"}) != "" {
+			d.repairKey(v, f, []Key{{Name: "kind"}}, nil)
+			named = &f.Value
+		}
 	}
 	if named != nil && named.Kind == String {
 		if kind = findKind(d.kinds, named.Text.Value); kind != nil {
@@ -104,26 +110,12 @@ func (d *decoder) kindOf(v *Value, id Text) (kind *Kind) {
 	return nil
 }
 
-// repairKind finds and reports a misspelt "kind" in a node without one.
-func (d *decoder) repairKind(v *Value) *Value {
-	for i := range v.Fields {
-		f := &v.Fields[i]
-		if FindKey(nodeKeys, f.Key.Value) == nil && nearest(f.Key.Value, []string{"kind"}) != "" {
-			d.report("unknown-key", f.Key.At(0, len(f.Key.Value)), "unknown key %q", f.Key.Value)
-			d.suggest("kind")
-			f.Key = Text{Value: "kind", Span: f.Key.Span}
-			return &f.Value
-		}
-	}
-	return nil
-}
-
-// reportUnknownOfNode reports an unknown key of a node, and the kinds that have it.
-func (d *decoder) reportUnknownOfNode(n *Node, v *Value, f *Field, kind *Kind) {
+// repairKeyOfNode is repairKey for a key of a node. It also names the kinds that have the key.
+func (d *decoder) repairKeyOfNode(n *Node, v *Value, f *Field, kind *Kind) *Key {
 	key := f.Key
 	if advice := adviseKey(f, n.ID.Value); advice != "" {
 		d.report("unknown-key", key.At(0, len(key.Value)), "unknown key %q in a node; %s", key.Value, advice)
-		return
+		return nil
 	}
 	var owners []string
 	for _, other := range d.kinds {
@@ -133,10 +125,10 @@ func (d *decoder) reportUnknownOfNode(n *Node, v *Value, f *Field, kind *Kind) {
 	}
 	keys := slices.Concat([]Key{{Name: "kind"}}, kind.Keys, nodeKeys)
 	if len(owners) == 0 || suggest.Closest(key.Value, keyNames(keys)) != "" {
-		d.reportUnknown(v, f, keys, n)
-		return
+		return d.repairKey(v, f, keys, n)
 	}
 	d.report("unknown-key", key.At(0, len(key.Value)), "unknown key %q in a node of the kind %s; it belongs to the kind %s", key.Value, kind.Name, oneOf(owners))
+	return nil
 }
 
 // reportRepeats reports names that a node's list of writes repeats.

@@ -30,10 +30,12 @@ func (d *decoder) checkKeys(keys []Key, choices []Choice, v *Value, owner Text, 
 func (d *decoder) readKeys(keys []Key, v *Value, into any) {
 	for i := range v.Fields {
 		f := &v.Fields[i]
-		if k := FindKey(keys, f.Key.Value); k != nil {
+		k := FindKey(keys, f.Key.Value)
+		if k == nil && !isExtension(f.Key.Value) {
+			k = d.repairKey(v, f, keys, into)
+		}
+		if k != nil {
 			d.readField(k, f, into)
-		} else if !isExtension(f.Key.Value) {
-			d.reportUnknown(v, f, keys, into)
 		}
 	}
 }
@@ -58,8 +60,9 @@ func keyNames(keys []Key) []string {
 	return names
 }
 
-// reportUnknown reports a key that is not allowed in a map.
-func (d *decoder) reportUnknown(v *Value, f *Field, keys []Key, into any) {
+// repairKey reports a key that is not allowed in a map. It renames a misspelt key, whose absence
+// would be reported otherwise, and returns the key that it means, or nil.
+func (d *decoder) repairKey(v *Value, f *Field, keys []Key, into any) *Key {
 	key, names := f.Key, keyNames(keys)
 	near := nearest(key.Value, names)
 	allowed := "; allowed are " + strings.Join(names, ", ")
@@ -78,23 +81,15 @@ func (d *decoder) reportUnknown(v *Value, f *Field, keys []Key, into any) {
 	}
 	d.report("unknown-key", key.At(0, len(key.Value)), "unknown key %s%s", quoteShort(key.Value), allowed)
 	d.suggest(near)
-	d.repair(v, f, near, keys, into)
-}
-
-// repair reads a wrong key as the one that it most likely means, unless that is there too.
-// Otherwise its absence would be reported.
-func (d *decoder) repair(v *Value, f *Field, near string, keys []Key, into any) {
 	k := FindKey(keys, near)
 	if k == nil || v.Get(near) != nil {
-		return
+		return nil
 	}
 	f.Key = Text{Value: near, Span: f.Key.Span}
-	if fits(k, &f.Value) {
-		d.readField(k, f, into)
-		return
+	if !fits(k, &f.Value) {
+		return nil
 	}
-	openField(k.Name, &f.Value, into)
-	assign(k, f, into)
+	return k
 }
 
 // reportMissing reports a missing part of a map, at the map's name.
@@ -137,7 +132,7 @@ func (d *decoder) checkChoice(c Choice, v *Value, owner Text) {
 }
 
 // checkSchema checks a JSON Schema. Its top may also have the keywords in k.Keys.
-func (d *decoder) checkSchema(k *Key, v *Value, at place) {
+func (d *decoder) checkSchema(k *Key, v *Value, at place, into any) {
 	if v.Kind == Bool {
 		if len(k.Keys) > 0 {
 			d.report("invalid-value", v.Span, "%s must be a map with the keywords of a JSON Schema; found %s", at, describe(v))
@@ -148,5 +143,5 @@ func (d *decoder) checkSchema(k *Key, v *Value, at place) {
 	if len(k.Keys) > 0 {
 		keys = stateSchemaKeywords
 	}
-	d.readKeys(keys, v, nil)
+	d.readKeys(keys, v, into)
 }

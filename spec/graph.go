@@ -369,8 +369,8 @@ type End struct {
 
 // Join makes a node a barrier. Wait is "all", "any" or "N", and Count the N.
 type Join struct {
-	Wait  string
-	Count int
+	Wait  string `key:"wait"`
+	Count int    `key:"wait"`
 	// OnBypass is drop (default), continue or fail. It belongs to "all" and "N".
 	OnBypass Text `key:"on_bypass"`
 	Span     Span

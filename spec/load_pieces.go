@@ -5,8 +5,9 @@ package spec
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
+
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 
 	"gopkg.in/yaml.v3"
 )
@@ -55,7 +56,7 @@ func splitPieces(src []byte, part Span, prefix string, least int) (pieces []Span
 func isLetter(c byte) bool { return 'a' <= c|' ' && c|' ' <= 'z' }
 
 // blockHead matches a key and the beginning of its list or map on the next line.
-var blockHead = regexp.MustCompile(`^[\w-]+:[ \t]*(?:#.*)?\r?\n( *-| +)`)
+var blockHead = lazyregexp.New(`^[\w-]+:[ \t]*(?:#.*)?\r?\n( *-| +)`)
 
 // readPiece returns the list or map that a piece of the file holds, or nil. Of a large entry, it
 // reads the first piece.
@@ -63,7 +64,7 @@ func (c *converter) readPiece(piece Span, kind yaml.Kind, column int) *yaml.Node
 	src := c.file.Src
 	c.above = c.file.Position(piece.From).Line - 1
 	var rest []Span
-	if head := blockHead.FindSubmatchIndex(src[piece.From:piece.To]); head != nil && column == 1 {
+	if head := blockHead().FindSubmatchIndex(src[piece.From:piece.To]); head != nil && column == 1 {
 		inner := splitPieces(src, Span{piece.From + head[2], piece.To}, string(src[piece.From+head[2]:piece.From+head[3]]), pieceSize)
 		piece.To, rest = inner[0].To, inner[1:]
 	}
