@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -242,8 +241,7 @@ func (d *decoder) checkScalar(k *Key, v *Value, at place) {
 		length, err := time.ParseDuration(v.Text.Value)
 		ok = err == nil && length >= 0 && (!k.Positive || length > 0)
 		if k.Role == RoleExpr && err != nil { // a number of seconds, or an expression
-			_, notWhole := strconv.Atoi(v.Text.Value)
-			ok = v.Kind != String && number(v) >= 0 || v.Kind == String && (notWhole == nil || durationOfUnit(v.Text.Value) == "")
+			ok = v.Kind == String || number(v) >= 0
 		}
 	}
 	if !ok {

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/internal/suggest"
 )
 
@@ -192,7 +191,9 @@ func (d *decoder) reshape(k *Key, v *Value) string {
 			return word
 		}
 	case TypeDuration:
-		return durationOfUnit(word)
+		if v.Kind == Int && number(v) > 0 {
+			return word + "s"
+		}
 	case TypeOneOf:
 		for i := range k.Forms {
 			if out := d.reshape(&k.Forms[i], v); out != "" {
@@ -206,29 +207,4 @@ func (d *decoder) reshape(k *Key, v *Value) string {
 // isPlainWords reports whether each word of a text can stand in a list without quotes.
 func isPlainWords(text string) bool {
 	return text != "" && strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 -./_") == ""
-}
-
-// units are the units of other tools, without a final s; a number alone means seconds.
-var units = map[string]string{
-	"": "s", "sec": "s", "second": "s", "m": "m", "min": "m", "minute": "m", "h": "h", "hr": "h", "hour": "h",
-	"ms": "ms", "msec": "ms", "milli": "ms", "millisecond": "ms", "d": "h", "day": "h",
-}
-
-var unitText = lazyregexp.New(`^([0-9]+) *(ms|[a-z]*?)s?$`)
-
-// durationOfUnit returns the duration for a number with a unit of another tool, or "".
-func durationOfUnit(text string) string {
-	parts := unitText().FindStringSubmatch(text)
-	if parts == nil {
-		return ""
-	}
-	n, err := strconv.ParseUint(parts[1], 10, 31)
-	unit := units[parts[2]]
-	if err != nil || n == 0 || unit == "" {
-		return ""
-	}
-	if parts[2] == "d" || parts[2] == "day" {
-		n *= 24
-	}
-	return strconv.FormatUint(n, 10) + unit
 }

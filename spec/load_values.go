@@ -230,14 +230,10 @@ func (c *converter) readMap(n *yaml.Node, at int, v *Value) {
 	for part := n; part != nil; part = c.nextPart(n) {
 		c.readEntries(part, &m)
 	}
-	entries := m.fields
-	if n.Style&yaml.FlowStyle != 0 && slices.ContainsFunc(entries, func(f Field) bool { return f.Value.isAbsent() }) {
-		entries = c.repairFlow(entries)
-	}
+	v.Kind, v.Fields = Map, m.fields
 	if m.merge >= 0 {
-		entries = c.merge(n, entries, m.merge)
+		v.Fields = c.merge(n, &m)
 	}
-	v.Kind, v.Fields = Map, entries
 	v.Span = Span{at, c.findClose(n, at, m.end)}
 	c.checkTag(n, v, "!!map")
 }
@@ -246,7 +242,7 @@ func (c *converter) readMap(n *yaml.Node, at int, v *Value) {
 func (c *converter) readEntries(n *yaml.Node, m *mapReader) {
 	var k Value
 	var f Field
-	for i := 0; i+1 < len(n.Content); i += 2 {
+	for i := 0; i+1 < len(n.Content) && !c.refused; i += 2 {
 		k, f = Value{}, Field{}
 		key, child := n.Content[i], n.Content[i+1]
 		c.convert(key, &k)
@@ -272,31 +268,30 @@ func (c *converter) readEntries(n *yaml.Node, m *mapReader) {
 			continue
 		case isMerge:
 			m.merge = len(m.fields)
+		case n.Style&yaml.FlowStyle != 0 && f.Value.isAbsent() && key.Style == 0 && strings.ContainsAny(key.Value, ":)]"):
+			c.report("syntax", k.Span, "%s has no value: a colon needs a space behind it, and a text with a comma needs quotes", quoteShort(key.Value))
+			continue
 		}
 		m.fields = append(m.fields, f)
 	}
 }
 
-// merge replaces the merge key of a map, at an index, by the entries of the merged maps. An
-// entry of the map itself takes the place of a merged one before it.
-func (c *converter) merge(n *yaml.Node, entries []Field, at int) (out []Field) {
+// merge returns the entries of a map with those of the merged maps in the place of the merge key.
+// An entry of the map itself takes the place of a merged one before it.
+func (c *converter) merge(n *yaml.Node, m *mapReader) (out []Field) {
 	var merged []Field
-	for _, from := range entries[at].Value.OneOrAll() {
+	for _, from := range m.fields[m.merge].Value.OneOrAll() {
 		if from.Kind != Map {
 			c.report("syntax", from.Span, "a merge key takes a map or a list of maps; found %s", describe(&from))
 		}
 		c.countRepeated(n, len(from.Fields))
 		merged = append(merged, from.Fields...)
 	}
-	before, after := entries[:at], entries[at+1:]
-	own, taken := map[string]Field{}, map[string]bool{}
-	for _, f := range after {
-		own[f.Key.Value] = f
-	}
-	for _, f := range slices.Concat(before, merged, after) {
+	taken := map[string]bool{}
+	for _, f := range slices.Concat(m.fields[:m.merge], merged, m.fields[m.merge+1:]) {
 		if name := f.Key.Value; !taken[name] {
-			if mine, found := own[name]; found {
-				f = mine
+			if own := m.find(name); own != nil {
+				f = *own
 			}
 			taken[name] = true
 			out = append(out, f)
@@ -307,52 +302,6 @@ func (c *converter) merge(n *yaml.Node, entries []Field, at int) (out []Field) {
 
 // isAbsent reports whether nothing stands where the value would.
 func (v *Value) isAbsent() bool { return v.Kind == Null && v.Text.Value == "" }
-
-// repairFlow reports and repairs entries of a map in brackets without a space behind the
-// colon, as in {kind:pass}, and texts that a comma ends, as in {delay: min(delay * 2, 5)}.
-func (c *converter) repairFlow(entries []Field) (out []Field) {
-	for _, f := range entries {
-		if !f.Value.isAbsent() || !c.isPlain(f.Key.Span) {
-			out = append(out, f)
-			continue
-		}
-		if n := len(out) - 1; n >= 0 && out[n].Value.Kind == String && c.isPlain(out[n].Value.Span) && lacksBracket(out[n].Value.Text.Value) {
-			v := &out[n].Value
-			v.Span.To = f.Key.Span.To
-			v.Text.Value = string(c.file.Src[v.Span.From:v.Span.To])
-			if !lacksBracket(v.Text.Value) {
-				quoted := `"` + v.Text.Value + `"`
-				if strings.ContainsAny(v.Text.Value, `"\`) {
-					quoted = "'" + strings.ReplaceAll(v.Text.Value, "'", "''") + "'"
-				}
-				c.report("syntax", v.Span, "a comma ends a text between { and }; put the text in quotes: %s", quoted)
-				c.suggest(quoted)
-			}
-			continue
-		}
-		name, value, glued := strings.Cut(f.Key.Value, ":")
-		if glued && isPlainWords(value) && value[0] != '/' && isIdentifier(name) {
-			span := f.Key.Span
-			c.report("syntax", span, "a colon needs a space behind it: %s: %s", name, value)
-			c.suggest(name + ": " + value)
-			f.Key = Text{Value: name, Span: Span{span.From, span.From + len(name)}}
-			f.Value = Value{Kind: String, Text: Text{Value: value, Span: Span{max(span.From+len(name)+1, span.To-len(value)), span.To}}}
-		}
-		out = append(out, f)
-	}
-	return out
-}
-
-// isPlain reports whether a scalar has letters, but no quotes.
-func (c *converter) isPlain(at Span) bool {
-	return at.To > at.From && strings.IndexByte(`"'|>`, c.file.Src[at.From]) < 0
-}
-
-// lacksBracket reports whether a text has more opening than closing brackets.
-func lacksBracket(text string) bool {
-	count := func(s string) int { return strings.Count(text, s) }
-	return count("(")+count("[") > count(")")+count("]")
-}
 
 // isTemplate reports a template without quotes, {{ name }}, which YAML takes for a map in a
 // map, and reads it as a text.
