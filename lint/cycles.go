@@ -7,7 +7,6 @@ package lint
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -311,7 +310,7 @@ func (r *cycles) isFixed(t *eval.Tree, a cycleArc) bool {
 			fixed = false
 		case eval.TreePath:
 			key := r.f.graph.Key(p.Path[0])
-			fixed = fixed && key != nil && !slices.ContainsFunc(r.f.writersBeside(a.from, key.Name.Value), r.isBeside(a))
+			fixed = fixed && key != nil && !slices.ContainsFunc(r.f.writersOf()[key.Name.Value], r.isBeside(a))
 		}
 	})
 	return fixed
@@ -325,33 +324,6 @@ func (r *cycles) isBeside(a cycleArc) func(n *spec.Node) bool {
 	}
 }
 
-// loopKey is a strongly connected component and a state key that its nodes write.
-type loopKey struct {
-	component int
-	name      string
-}
-
-// findLooped groups the writers of state keys by component.
-func (f *facts) findLooped() map[loopKey][]*spec.Node {
-	out := map[loopKey][]*spec.Node{}
-	for name, nodes := range f.writersOf() { //lint:ignore mapiter each by itself
-		for _, n := range nodes {
-			at := loopKey{f.flow().SCC[n.Index], name}
-			out[at] = append(out[at], n)
-		}
-	}
-	return out
-}
-
-// writersBeside returns the nodes that may write a key on the cycles of a node, and in a graph
-// with branches all others, too.
-func (f *facts) writersBeside(v int, name string) []*spec.Node {
-	if f.flow().FansOut {
-		return f.writersOf()[name]
-	}
-	return f.looped()[loopKey{f.flow().SCC[v], name}]
-}
-
 // readsCounter reports whether a program reads a state key that programs may count with.
 func (r *cycles) readsCounter(p *eval.Program, a cycleArc) bool {
 	return p != nil && slices.ContainsFunc(p.Reads(), func(read eval.Read) bool { return r.mayCount(read.Path[0], a) })
@@ -362,7 +334,7 @@ func (r *cycles) readsCounter(p *eval.Program, a cycleArc) bool {
 func (r *cycles) mayCount(name string, a cycleArc) bool {
 	f := r.f
 	key, declared := f.keyOf[name]
-	return r.trust && declared && slices.ContainsFunc(f.writersBeside(a.from, name), func(n *spec.Node) bool {
+	return r.trust && declared && slices.ContainsFunc(f.writersOf()[name], func(n *spec.Node) bool {
 		return f.sharesCycle(a.from, n.Index) && f.counts(n, key)
 	})
 }
@@ -440,21 +412,22 @@ func (r *cycles) visitProgress(name string, succeeded bool, a cycleArc) *progres
 	if n == nil || r.of[n.Index] != r.of[a.from] {
 		return nil
 	}
-	most, stop := r.limit(n.Index), math.Inf(1)
-	if most > 0 {
-		stop = float64(most)
+	p := &progress{up: true, stop: math.Inf(1)}
+	if most := r.limit(n.Index); most > 0 {
+		p.stop = float64(most)
 	}
-	return &progress{true, stop, func(a cycleArc) bool {
-		return a.from == n.Index && (most > 0 || r.isCounted(a)) && (!succeeded || r.kind(a) != controlflow.OnFailure)
-	}}
+	p.made = func(a cycleArc) bool { return a.from == n.Index && (!succeeded || r.kind(a) != controlflow.OnFailure) }
+	return p
 }
 
 // keyProgress returns the progress of a number in the state, or of the length of a list. It is
 // nil for an unknown one.
 func (r *cycles) keyProgress(key int, length bool, a cycleArc) *progress {
 	state := r.f.graph.State[key]
-	direction, by, stops := 0, []int{}, map[float64]bool{}
-	for _, n := range r.f.writersBeside(a.from, state.Name.Value) {
+	var by []int // the nodes that surely change it
+	var direction int
+	var stops []float64
+	for _, n := range r.f.writersOf()[state.Name.Value] {
 		if !r.f.flow().Reached[n.Index] || !r.isBeside(a)(n) {
 			continue
 		}
@@ -462,18 +435,17 @@ func (r *cycles) keyProgress(key int, length bool, a cycleArc) *progress {
 		if !known || direction*c.direction < 0 || state.Once {
 			return nil
 		}
-		if direction += c.direction; c.direction != 0 && !c.maybe {
+		if c.direction == 0 {
+			continue
+		} else if !c.maybe {
 			by = append(by, n.Index)
 		}
-		if c.direction != 0 {
-			stops[c.stop] = true
-		}
+		direction, stops = direction+c.direction, append(stops, c.stop)
 	}
-	if len(by) == 0 || len(stops) > 1 {
+	if len(by) == 0 || slices.Min(stops) != slices.Max(stops) {
 		return nil
 	}
-	stop := slices.Collect(maps.Keys(stops))[0]
-	return &progress{direction > 0, stop, func(a cycleArc) bool {
+	return &progress{direction > 0, stops[0], func(a cycleArc) bool {
 		return slices.Contains(by, a.from) && r.isCounted(a) && r.kind(a) != controlflow.OnFailure
 	}}
 }
@@ -490,15 +462,9 @@ func moves(direction int) change { return change{direction: direction, stop: mat
 
 // boundWrite returns what a node writes to a key, or nil.
 func (f *facts) boundWrite(v int, name string) *bind.Value {
-	b := &f.bound.Nodes[v]
-	for i := range b.Set {
-		if b.Set[i].Name == name && f.graph.Nodes[v].Kind.Value == "set" {
-			return &b.Set[i].Value
-		}
-	}
-	for i := range b.Writes {
-		if b.Writes[i].Name == name {
-			return &b.Writes[i].Value
+	for _, fields := range [][]bind.Field{f.bound.Nodes[v].Set, f.bound.Nodes[v].Writes} {
+		if i := slices.IndexFunc(fields, func(b bind.Field) bool { return b.Name == name }); i >= 0 {
+			return &fields[i].Value
 		}
 	}
 	return nil
@@ -553,13 +519,7 @@ func number(t *eval.Tree) (float64, bool) {
 		n, ok := number(t.Args[0])
 		return -n, ok
 	}
-	switch n := t.Value.(type) {
-	case int:
-		return float64(n), true
-	case float64:
-		return n, true
-	}
-	return 0, false
+	return eval.Number(t.Value)
 }
 
 // isFilled reports whether an expression is a list with elements.
@@ -601,20 +561,14 @@ var shorter = lazyregexp.New(`^\s*(?:state\.)?(\w+)\s*\[\s*(?:[1-9]\d*\s*:\s*|:\
 // resize returns how an assignment changes the length of a list.
 func resize(name string, p *eval.Program, t *eval.Tree) (c change, known bool) {
 	isOwn := func(part *eval.Tree) bool { return isKey(name, part) }
-	if p != nil {
-		if m := shorter().FindStringSubmatch(p.Source()); m != nil && m[1] == name && (m[2] == "" || m[2] == name) {
-			return change{direction: -1, stop: 0}, true
-		}
-	}
-	if t.Op != eval.TreePath && t.Name != "+" && t.Name != "concat" {
-		return change{}, false
-	}
-	if t.Op == eval.TreePath {
-		return change{}, isOwn(t)
+	if p == nil || isOwn(t) {
+		return change{}, p != nil
+	} else if m := shorter().FindStringSubmatch(p.Source()); m != nil && m[1] == name && (m[2] == "" || m[2] == name) {
+		return change{direction: -1, stop: 0}, true
 	}
 	c = moves(1)
 	c.maybe = !slices.ContainsFunc(t.Args, isFilled)
-	return c, slices.ContainsFunc(t.Args, isOwn)
+	return c, (t.Name == "+" || t.Name == "concat") && slices.ContainsFunc(t.Args, isOwn)
 }
 
 // counts reports whether a program may count with a state key. The new value of a number
@@ -693,20 +647,17 @@ func (f *facts) loopList() []Loop {
 	}
 	for _, c := range f.freeCycles() {
 		l := &out[loopOf[w.SCC[c.path[0]]]-1]
-		switch {
-		case !c.isEndless:
+		if !c.isEndless {
 			l.Undecided = append(l.Undecided, "what its nodes write and its conditions ask")
-		case l.Endless == nil:
-			for _, u := range c.path {
-				l.Endless = append(l.Endless, f.Name(u))
-			}
+		} else if l.Endless == nil {
+			l.Endless = collect(c.path, f.Name)
 		}
 	}
 	for i := range out {
-		if most := f.graph.Limits.MaxVisits; most > 0 {
-			out[i].BoundedBy = append(out[i].BoundedBy, fmt.Sprintf("limits.max_visits %d", most))
-		}
 		l := &out[i]
+		if most := f.graph.Limits.MaxVisits; most > 0 {
+			l.BoundedBy = append(l.BoundedBy, fmt.Sprintf("limits.max_visits %d", most))
+		}
 		if other := distinct(l.Undecided, l.BoundedBy...); len(other) > 0 || len(l.Undecided) == 0 {
 			l.BoundedBy, l.Undecided = distinct(l.BoundedBy), other
 		} else { // the same condition surely bounds some arcs, and not others

@@ -45,7 +45,6 @@ type facts struct {
 	access     func() []dataflow.Access
 	writersOf  func() map[string][]*spec.Node // nodes that may write each declared key
 	asked      func() map[string]bool
-	looped     func() map[loopKey][]*spec.Node
 	subgraphs  func() *subgraph.Loader
 	taints     func() *taint.Analysis
 	flow       func() *controlflow.Graph
@@ -74,7 +73,6 @@ func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
 	f.access = sync.OnceValue(func() []dataflow.Access { return dataflow.Accesses(g, f.bound) })
 	f.writersOf = sync.OnceValue(f.findWriters)
 	f.asked = sync.OnceValue(f.findAsked)
-	f.looped = sync.OnceValue(f.findLooped)
 	f.subgraphs = sync.OnceValue(func() *subgraph.Loader { return subgraph.New(g, opts.Kinds, opts.Load, Filter) })
 	f.taints = sync.OnceValue(func() *taint.Analysis {
 		if !f.shaped {
