@@ -122,24 +122,32 @@ func (f *facts) findDead() map[int]bool {
 				dead[e] = v.Never || v.Shadowed
 			}
 		}
-		n := d.site.node
-		if d.site.failed || !d.result.Exhaustive || n.OnMaxVisits == "skip" { // what is skipped has no conditions
-			continue
-		}
-		for _, g := range f.flow().Groups[n.Index] {
-			if g.Kind == controlflow.ByDefault || g.Kind == controlflow.ByDecision {
-				for _, e := range g.Edges {
-					dead[e] = true
-				}
+		if d.result.Exhaustive {
+			for _, e := range d.unconditional() {
+				dead[e] = true
 			}
 		}
 	}
 	return dead
 }
 
+// unconditional lists the edges that fire after a success when no condition holds, unless a
+// visit limit may skip the conditions.
+func (d *judgement) unconditional() (edges []int) {
+	if d.site.failed || d.site.node.OnMaxVisits == "skip" {
+		return nil
+	}
+	for _, g := range d.site.f.flow().Groups[d.site.node.Index] {
+		if g.Kind == controlflow.ByDefault || g.Kind == controlflow.ByDecision {
+			edges = append(edges, g.Edges...)
+		}
+	}
+	return edges
+}
+
 // claims returns the outcomes of conditions that read only known names.
-func (f *facts) claims(v, group, to int, known func(name string) bool) (out []solve.Claim) {
-	for _, o := range f.outcomes(v, group, to) {
+func (f *facts) claims(a arc, known func(name string) bool) (out []solve.Claim) {
+	for _, o := range f.outcomes(a) {
 		if !slices.ContainsFunc(o.program.Reads(), func(r eval.Read) bool { return !known(r.Path[0]) }) {
 			out = append(out, solve.Claim{Tree: o.program.Tree(), Holds: o.holds})
 		}
@@ -213,9 +221,12 @@ func checkShadowedEdges(f *facts) {
 				found.Related = append(found.Related, f.related(d.span(by), "this edge is tried before"))
 			}
 		}
-		// A skipped visit tries the edges without a condition only.
-		if always >= 0 && !d.site.failed && d.site.node.OnMaxVisits != "skip" {
-			f.reportShadowedDefaults(&d, always)
+		for _, i := range d.unconditional() {
+			// An edge for every outcome still fires after a failure.
+			if e := f.graph.Edges[i]; always >= 0 && e.Condition != "always" && e.Decl >= 0 {
+				found := f.report(e.To.Span, "this edge never fires: the condition of an earlier one is always true")
+				found.Related = append(found.Related, f.related(d.span(always), "this is always true"))
+			}
 		}
 	}
 }
@@ -249,22 +260,6 @@ func (f *facts) reportUndecidable() {
 		}
 		found := f.report(e.To.Span, "this edge never fires: a model decides between others; mark it with fallback: true if it is for decisions that fail")
 		found.Related = append(found.Related, f.related(candidate.To.Span, "this is a candidate of the decision"))
-	}
-}
-
-// reportShadowedDefaults reports the edges without a condition behind one that always holds.
-func (f *facts) reportShadowedDefaults(d *judgement, always int) {
-	for _, g := range f.flow().Groups[d.site.node.Index] {
-		if g.Kind != controlflow.ByDefault && g.Kind != controlflow.ByDecision {
-			continue
-		}
-		for _, i := range g.Edges {
-			// An edge for every outcome still fires after a failure.
-			if e := f.graph.Edges[i]; e.Condition != "always" && e.Decl >= 0 {
-				found := f.report(e.To.Span, "this edge never fires: the condition of an earlier one is always true")
-				found.Related = append(found.Related, f.related(d.span(always), "this is always true"))
-			}
-		}
 	}
 }
 
@@ -402,12 +397,9 @@ func (f *facts) reportNoSuccess() {
 // reportNoSkip reports nodes that only conditions lead on from and that a visit limit may
 // skip.
 func (f *facts) reportNoSkip() {
-	for v, groups := range f.flow().Groups {
-		n := f.graph.Nodes[v]
-		if n.OnMaxVisits != "skip" || n.MaxVisits == 0 || !f.flow().Cyclic[v] || choosesNext(n) ||
-			slices.ContainsFunc(groups, func(g controlflow.Group) bool { return g.Kind == controlflow.ByDefault }) {
-			continue
+	for v, n := range f.graph.Nodes {
+		if n.OnMaxVisits == "skip" && n.MaxVisits > 0 && f.flow().Cyclic[v] && !choosesNext(n) && !f.flow().Has(v, controlflow.ByDefault) {
+			f.report(n.ID.Span, "no edge of %q fires when a visit beyond max_visits is skipped: only edges without a condition are tried then", n.ID.Value)
 		}
-		f.report(n.ID.Span, "no edge of %q fires when a visit beyond max_visits is skipped: only edges without a condition are tried then", n.ID.Value)
 	}
 }

@@ -100,17 +100,14 @@ func (f *facts) repeats(cycle []int) bool {
 	}).Found
 }
 
-// cycleArc leads from a node to another node of a common cycle, by one of its groups.
-type cycleArc struct{ from, to, group int }
-
 // cycles holds the arcs of cycles that nothing bounds.
 type cycles struct {
 	f       *facts
 	ignored int  // the node whose visits no limit counts, or -1
 	trust   bool // that counters of programs end
-	arcs    []cycleArc
+	arcs    []arc
 	of      []int              // component of each vertex among the arcs
-	out     map[int][]cycleArc // arcs inside of components, by their beginnings
+	out     map[int][]arc // arcs inside of components, by their beginnings
 	why     map[int][]string   // by node: what bounds its arcs, in words
 }
 
@@ -119,25 +116,21 @@ type cycles struct {
 // until no other is found, because an inner cycle may reset what ends it.
 func (f *facts) openCycles(ignored int, trust bool) *cycles {
 	r := &cycles{f: f, ignored: ignored, trust: trust, why: map[int][]string{}}
-	for v, groups := range f.flow().Groups {
-		for i := range groups {
-			for _, t := range groups[i].Targets {
-				if f.flow().Cyclic[v] && f.sharesCycle(v, t) && !f.isDead(&groups[i]) {
-					r.arcs = append(r.arcs, cycleArc{v, t, i})
-				}
-			}
+	for a := range f.arcs() {
+		if f.flow().Cyclic[a.from] && f.sharesCycle(a.from, a.to) {
+			r.arcs = append(r.arcs, a)
 		}
 	}
 	for before := -1; before != len(r.arcs); {
 		before = len(r.arcs)
 		r.of, _ = r.left().SCC()
-		r.out = map[int][]cycleArc{}
+		r.out = map[int][]arc{}
 		for _, a := range r.arcs {
 			if r.of[a.from] == r.of[a.to] {
 				r.out[a.from] = append(r.out[a.from], a)
 			}
 		}
-		var open []cycleArc
+		var open []arc
 		for _, a := range r.arcs {
 			why, bounded := r.bound(a)
 			if why != "" {
@@ -153,16 +146,10 @@ func (f *facts) openCycles(ignored int, trust bool) *cycles {
 }
 
 // left returns the arcs that are not bounded.
-func (r *cycles) left() *graphalg.Digraph {
-	from, to := make([]int, len(r.arcs)), make([]int, len(r.arcs))
-	for i, a := range r.arcs {
-		from[i], to[i] = a.from, a.to
-	}
-	return graphalg.New(len(r.f.graph.Nodes)+2, from, to)
-}
+func (r *cycles) left() *graphalg.Digraph { return r.f.digraph(r.arcs) }
 
 // bound reports whether a run can follow an arc only so often, and why, in words or "".
-func (r *cycles) bound(a cycleArc) (why string, bounded bool) {
+func (r *cycles) bound(a arc) (why string, bounded bool) {
 	n, f := r.f.graph.Nodes[a.from], r.f
 	switch {
 	case r.of[a.from] != r.of[a.to]:
@@ -179,7 +166,7 @@ func (r *cycles) bound(a cycleArc) (why string, bounded bool) {
 	case r.kind(a) == controlflow.ByGoto && n.Goto.IsSet() && r.readsCounter(f.bound.Nodes[a.from].Goto, a):
 		return "goto of " + n.ID.Value + ": " + strings.TrimSpace(n.Goto.Value), true
 	}
-	for _, o := range f.outcomes(a.from, a.group, a.to) {
+	for _, o := range f.outcomes(a) {
 		if r.ends(o.program.Tree(), o.holds, a, r.readsCounter(o.program, a)) {
 			return strings.TrimSpace(o.program.Source()), true
 		}
@@ -196,10 +183,10 @@ func (r *cycles) limit(v int) int {
 }
 
 // kind returns the kind of the group of an arc.
-func (r *cycles) kind(a cycleArc) controlflow.Kind { return r.f.flow().Groups[a.from][a.group].Kind }
+func (r *cycles) kind(a arc) controlflow.Kind { return r.f.flow().Groups[a.from][a.group].Kind }
 
 // isCounted reports whether limits count the visit before an arc: it is not refused or skipped.
-func (r *cycles) isCounted(a cycleArc) bool {
+func (r *cycles) isCounted(a arc) bool {
 	return r.limit(a.from) == 0 || r.kind(a) != uncounted(r.f.graph.Nodes[a.from])
 }
 
@@ -217,10 +204,10 @@ type held struct {
 	holds   bool
 }
 
-// outcomes returns how the conditions came out if a group of a node leads to a vertex.
-func (f *facts) outcomes(v, group, to int) (out []held) {
-	groups, n := f.flow().Groups[v], f.graph.Nodes[v]
-	g := &groups[group]
+// outcomes returns how the conditions came out if an arc is taken.
+func (f *facts) outcomes(a arc) (out []held) {
+	groups, n := f.flow().Groups[a.from], f.graph.Nodes[a.from]
+	g := &groups[a.group]
 	isSkip := g.Kind == controlflow.ByDefault && uncounted(n) == g.Kind && n.VisitLimit(f.graph) > 0
 	if g.Kind == controlflow.ByGoto || isSkip {
 		return nil
@@ -229,17 +216,17 @@ func (f *facts) outcomes(v, group, to int) (out []held) {
 	if g.Kind == controlflow.OnFailure {
 		tried = g.Kind
 	}
-	for i := range groups[:group+1] {
-		if groups[i].Kind != tried || i < group && groups[i].Subset && g.Subset {
+	for i := range groups[:a.group+1] {
+		if groups[i].Kind != tried || i < a.group && groups[i].Subset && g.Subset {
 			continue
 		}
 		var own []held
 		for _, e := range groups[i].Edges {
-			if when := f.bound.Edges[e].When; when != nil && (i < group || f.To[e] == to || !g.Subset) {
-				own = append(own, held{when, i == group})
+			if when := f.bound.Edges[e].When; when != nil && (i < a.group || f.To[e] == a.to || !g.Subset) {
+				own = append(own, held{when, i == a.group})
 			}
 		}
-		if i == group && len(own) > 1 && g.Subset {
+		if i == a.group && len(own) > 1 && g.Subset {
 			own = nil // either of them may have led there
 		}
 		out = append(out, own...)
@@ -249,7 +236,7 @@ func (f *facts) outcomes(v, group, to int) (out []held) {
 
 // ends reports whether a condition has an outcome at an arc only finitely often. Trusted says
 // that it reads a counter of programs: parts that can't be analysed are trusted to end, too.
-func (r *cycles) ends(t *eval.Tree, holds bool, a cycleArc, trusted bool) bool {
+func (r *cycles) ends(t *eval.Tree, holds bool, a arc, trusted bool) bool {
 	switch {
 	case t.Op == eval.TreeUnary && t.Name == "not":
 		return r.ends(t.Args[0], !holds, a, trusted)
@@ -289,7 +276,7 @@ var (
 )
 
 // avoids reports whether an arc lies on a cycle without progress.
-func (r *cycles) avoids(a cycleArc, p *progress) bool {
+func (r *cycles) avoids(a arc, p *progress) bool {
 	next := func(v int) (out []int) {
 		for _, b := range r.out[v] {
 			if !p.made(b) {
@@ -302,7 +289,7 @@ func (r *cycles) avoids(a cycleArc, p *progress) bool {
 }
 
 // isFixed reports whether a value stays the same on the cycles of an arc.
-func (r *cycles) isFixed(t *eval.Tree, a cycleArc) bool {
+func (r *cycles) isFixed(t *eval.Tree, a arc) bool {
 	fixed := true
 	t.Each(func(p *eval.Tree) {
 		switch p.Op {
@@ -318,20 +305,20 @@ func (r *cycles) isFixed(t *eval.Tree, a cycleArc) bool {
 
 // isBeside returns a predicate: may a node run on the cycles of an arc, or in a branch
 // beside them?
-func (r *cycles) isBeside(a cycleArc) func(n *spec.Node) bool {
+func (r *cycles) isBeside(a arc) func(n *spec.Node) bool {
 	return func(n *spec.Node) bool {
 		return r.of[n.Index] == r.of[a.from] || r.f.inParallel(n.Index, a.from)
 	}
 }
 
 // readsCounter reports whether a program reads a state key that programs may count with.
-func (r *cycles) readsCounter(p *eval.Program, a cycleArc) bool {
+func (r *cycles) readsCounter(p *eval.Program, a arc) bool {
 	return p != nil && slices.ContainsFunc(p.Reads(), func(read eval.Read) bool { return r.mayCount(read.Path[0], a) })
 }
 
 // mayCount reports whether a state key is trusted to count on the cycles of an arc: a program
 // writes it there.
-func (r *cycles) mayCount(name string, a cycleArc) bool {
+func (r *cycles) mayCount(name string, a arc) bool {
 	f := r.f
 	key, declared := f.keyOf[name]
 	return r.trust && declared && slices.ContainsFunc(f.writersOf()[name], func(n *spec.Node) bool {
@@ -371,7 +358,7 @@ func (f *facts) sharesCycle(v, t int) bool {
 type progress struct {
 	up   bool
 	stop float64               // the last value; infinite without one
-	made func(a cycleArc) bool // has it changed on this arc?
+	made func(a arc) bool // has it changed on this arc?
 }
 
 // passes reports whether the number goes on until its comparison with a limit has changed.
@@ -388,7 +375,7 @@ func (p *progress) passes(op string, limit *eval.Tree) bool {
 }
 
 // progressOf returns the progress of one side of a comparison, or nil.
-func (r *cycles) progressOf(t *eval.Tree, a cycleArc) *progress {
+func (r *cycles) progressOf(t *eval.Tree, a arc) *progress {
 	length := t.Op == eval.TreeCall && t.Name == "len" && len(t.Args) == 1
 	if length {
 		t = t.Args[0]
@@ -399,7 +386,7 @@ func (r *cycles) progressOf(t *eval.Tree, a cycleArc) *progress {
 	case !length && len(path) == 3 && path[0] == "nodes" && path[2] == "visits":
 		return r.visitProgress(path[1], false, a)
 	case !length && len(path) == 1 && path[0] == "step":
-		return &progress{true, math.Inf(1), func(a cycleArc) bool { return r.isCounted(a) || r.f.graph.Nodes[a.from].OnMaxVisits == "skip" }}
+		return &progress{true, math.Inf(1), func(a arc) bool { return r.isCounted(a) || r.f.graph.Nodes[a.from].OnMaxVisits == "skip" }}
 	case len(path) == 1 && r.f.graph.Key(path[0]) != nil:
 		return r.keyProgress(r.f.keyOf[path[0]], length, a)
 	}
@@ -407,7 +394,7 @@ func (r *cycles) progressOf(t *eval.Tree, a cycleArc) *progress {
 }
 
 // visitProgress counts the visits of a node of the same cycles, or those that succeeded.
-func (r *cycles) visitProgress(name string, succeeded bool, a cycleArc) *progress {
+func (r *cycles) visitProgress(name string, succeeded bool, a arc) *progress {
 	n := r.f.graph.Node(name)
 	if n == nil || r.of[n.Index] != r.of[a.from] {
 		return nil
@@ -416,13 +403,13 @@ func (r *cycles) visitProgress(name string, succeeded bool, a cycleArc) *progres
 	if most := r.limit(n.Index); most > 0 {
 		p.stop = float64(most)
 	}
-	p.made = func(a cycleArc) bool { return a.from == n.Index && (!succeeded || r.kind(a) != controlflow.OnFailure) }
+	p.made = func(a arc) bool { return a.from == n.Index && (!succeeded || r.kind(a) != controlflow.OnFailure) }
 	return p
 }
 
 // keyProgress returns the progress of a number in the state, or of the length of a list. It is
 // nil for an unknown one.
-func (r *cycles) keyProgress(key int, length bool, a cycleArc) *progress {
+func (r *cycles) keyProgress(key int, length bool, a arc) *progress {
 	state := r.f.graph.State[key]
 	var by []int // the nodes that surely change it
 	var direction int
@@ -445,7 +432,7 @@ func (r *cycles) keyProgress(key int, length bool, a cycleArc) *progress {
 	if len(by) == 0 || slices.Min(stops) != slices.Max(stops) {
 		return nil
 	}
-	return &progress{direction > 0, stops[0], func(a cycleArc) bool {
+	return &progress{direction > 0, stops[0], func(a arc) bool {
 		return slices.Contains(by, a.from) && r.isCounted(a) && r.kind(a) != controlflow.OnFailure
 	}}
 }

@@ -3,6 +3,7 @@
 package lint
 
 import (
+	"iter"
 	"slices"
 	"sync"
 
@@ -105,7 +106,7 @@ func (f *facts) findWriters() map[string][]*spec.Node {
 	for v, a := range f.access() {
 		for i := range a.Writes {
 			name, n := a.Writes[i].Name.Value, f.graph.Nodes[v]
-			if have := out[name]; len(have) == 0 || have[len(have)-1] != n {
+			if have := out[name]; !slices.Contains(have[max(0, len(have)-1):], n) {
 				out[name] = append(have, n)
 			}
 		}
@@ -124,11 +125,9 @@ func (f *facts) childOf(n *spec.Node) *spec.Graph {
 	return nil
 }
 
-// always lists the writes of each success of a node.
-func (f *facts) always(v int) []dataflow.Write { return f.access()[v].Always }
-
+// alwaysWrites reports whether each success of a node writes a key.
 func (f *facts) alwaysWrites(n *spec.Node, key int) bool {
-	return slices.ContainsFunc(f.always(n.Index), func(w dataflow.Write) bool { return w.Key == key })
+	return slices.ContainsFunc(f.access()[n.Index].Always, func(w dataflow.Write) bool { return w.Key == key })
 }
 
 // inParallel reports whether two nodes may be at work at the same time.
@@ -150,9 +149,7 @@ func choosesNext(n *spec.Node) bool { return n.HasEnds || n.Goto.IsSet() }
 
 // hasOtherWay reports whether a node can be left although no condition holds.
 func (f *facts) hasOtherWay(n *spec.Node) bool {
-	return choosesNext(n) || slices.ContainsFunc(f.flow().Groups[n.Index], func(g controlflow.Group) bool {
-		return g.Kind == controlflow.ByDefault || g.Kind == controlflow.ByDecision
-	})
+	return choosesNext(n) || f.flow().Has(n.Index, controlflow.ByDefault) || f.flow().Has(n.Index, controlflow.ByDecision)
 }
 
 // canFail reports whether the call or the question of a node may fail.
@@ -184,8 +181,7 @@ func (f *facts) skipsUnmade(v int) bool {
 	if n.OnMaxVisits != "skip" || !canFail(n) && !f.mayErr(v) || !f.flow().Cyclic[v] && !f.flow().FansOut {
 		return false
 	}
-	return controlflow.Tolerates(f.graph) ||
-		slices.ContainsFunc(f.flow().Groups[v], func(g controlflow.Group) bool { return g.Kind == controlflow.OnFailure })
+	return controlflow.Tolerates(f.graph) || f.flow().Has(v, controlflow.OnFailure)
 }
 
 // isDead reports whether a group is proven never to fire.
@@ -196,17 +192,40 @@ func (f *facts) isDead(g *controlflow.Group) bool {
 	return !slices.ContainsFunc(g.Edges, func(e int) bool { return !f.dead()[e] })
 }
 
-// ways returns the arcs of groups that may fire and that a filter admits.
-func (f *facts) ways(filter func(v, group, to int) bool) *graphalg.Digraph {
-	var from, to []int
-	for v, groups := range f.flow().Groups {
-		for i := range groups {
-			for _, t := range groups[i].Targets {
-				if !f.isDead(&groups[i]) && (filter == nil || filter(v, i, t)) {
-					from, to = append(from, v), append(to, t)
+// arc leads from a node to a vertex, by one of its groups.
+type arc struct{ from, to, group int }
+
+// arcs iterates over the arcs of groups that may fire.
+func (f *facts) arcs() iter.Seq[arc] {
+	return func(yield func(arc) bool) {
+		for v, groups := range f.flow().Groups {
+			for i := range groups {
+				for _, t := range groups[i].Targets {
+					if !f.isDead(&groups[i]) && !yield(arc{v, t, i}) {
+						return
+					}
 				}
 			}
 		}
+	}
+}
+
+// ways returns the arcs of groups that may fire and that a filter admits.
+func (f *facts) ways(filter func(a arc) bool) *graphalg.Digraph {
+	var arcs []arc
+	for a := range f.arcs() {
+		if filter == nil || filter(a) {
+			arcs = append(arcs, a)
+		}
+	}
+	return f.digraph(arcs)
+}
+
+// digraph returns the graph of some arcs.
+func (f *facts) digraph(arcs []arc) *graphalg.Digraph {
+	from, to := make([]int, len(arcs)), make([]int, len(arcs))
+	for i, a := range arcs {
+		from[i], to[i] = a.from, a.to
 	}
 	return graphalg.New(len(f.graph.Nodes)+2, from, to)
 }
@@ -214,10 +233,9 @@ func (f *facts) ways(filter func(v, group, to int) bool) *graphalg.Digraph {
 // successors lists the vertices that a success of a node may lead to.
 func (f *facts) successors(v int) []int {
 	var out []int
-	groups := f.flow().Groups[v]
-	for i := range groups {
-		if groups[i].Kind != controlflow.OnFailure && !f.isDead(&groups[i]) {
-			out = append(out, groups[i].Targets...)
+	for _, g := range f.flow().Groups[v] {
+		if g.Kind != controlflow.OnFailure && !f.isDead(&g) {
+			out = append(out, g.Targets...)
 		}
 	}
 	return out

@@ -212,11 +212,11 @@ func (f *facts) prove(p *policy) string {
 // waysWith returns the arcs whose conditions can hold together with a claim, as far as they
 // read only known names. The claim is about the moment after the node, or about any moment.
 func (f *facts) waysWith(claim solve.Claim, after bool, known func(name string) bool) *graphalg.Digraph {
-	return f.ways(func(v, group, to int) bool {
-		claims := f.claims(v, group, to, known)
+	return f.ways(func(a arc) bool {
+		claims := f.claims(a, known)
 		var n *spec.Node
 		if after {
-			n = f.graph.Nodes[v]
+			n = f.graph.Nodes[a.from]
 		}
 		return len(claims) == 0 || f.arePossible(n, append(claims, claim))
 	})

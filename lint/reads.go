@@ -98,7 +98,7 @@ func (f *facts) findMade() *made {
 	m.Analysis = f.assigned().Of(len(m.things))
 	for v, n := range f.graph.Nodes {
 		if !f.skipsUnmade(v) {
-			for _, w := range f.always(v) {
+			for _, w := range f.access()[v].Always {
 				if i, asked := m.number[thing{w.Key, -1}]; asked {
 					m.Makes(v, i)
 				}
@@ -129,24 +129,20 @@ func (m *made) of(u *dataflow.Use) *assignment.Analysis {
 
 // learn notes what conditions show to have a value: where `comment != None` held, it has.
 func (m *made) learn() {
-	for v, groups := range m.f.flow().Groups {
-		for i := range groups {
-			for _, t := range groups[i].Targets {
-				for _, o := range m.f.outcomes(v, i, t) {
-					for _, number := range m.spokenOf(o.program) {
-						null := m.nullWithout(number)
-						if !m.f.solver.Possible([]solve.Claim{{Tree: o.program.Tree(), Holds: o.holds}}, func(path []string, _ eval.Type) solve.Domain {
-							for i := range path {
-								isOptional := i == len(path)-1 || strings.Contains(o.program.Source(), "?.") // then a member of null is null
-								if isOptional && null[strings.Join(path[:i+1], ".")] {
-									return solve.Domain{Values: []any{nil}}
-								}
-							}
-							return solve.Domain{Null: true}
-						}) {
-							m.Shows(v, t, i, number)
+	for a := range m.f.arcs() {
+		for _, o := range m.f.outcomes(a) {
+			for _, number := range m.spokenOf(o.program) {
+				null := m.nullWithout(number)
+				if !m.f.solver.Possible([]solve.Claim{{Tree: o.program.Tree(), Holds: o.holds}}, func(path []string, _ eval.Type) solve.Domain {
+					for i := range path {
+						isOptional := i == len(path)-1 || strings.Contains(o.program.Source(), "?.") // then a member of null is null
+						if isOptional && null[strings.Join(path[:i+1], ".")] {
+							return solve.Domain{Values: []any{nil}}
 						}
 					}
+					return solve.Domain{Null: true}
+				}) {
+					m.Shows(a.from, a.to, a.group, number)
 				}
 			}
 		}
@@ -163,7 +159,7 @@ func (m *made) spokenOf(p *eval.Program) []int {
 			out = append(out, i)
 		}
 		if n := m.f.outputOf(read); n != nil {
-			for _, w := range m.f.always(n.Index) {
+			for _, w := range m.f.access()[n.Index].Always {
 				if i, asked := m.number[thing{w.Key, -1}]; asked {
 					out = append(out, i)
 				}
@@ -363,17 +359,17 @@ func (m *made) writtenAt(number int) *spec.Span {
 func (f *facts) agrees(path []int) bool {
 	var claims []solve.Claim
 	for i, v := range path[:len(path)-1] {
-		fires := -1
+		var fires []arc
 		for k := range f.flow().Groups[v] {
 			if g := &f.flow().Groups[v][k]; slices.Contains(g.Targets, path[i+1]) && !f.isDead(g) {
-				if fires >= 0 {
-					return true // one of several groups may lead there
-				}
-				fires = k
+				fires = append(fires, arc{v, path[i+1], k})
 			}
 		}
-		if fires >= 0 {
-			claims = append(claims, f.claims(v, fires, path[i+1], func(name string) bool { return f.graph.Key(name) != nil && len(f.writersOf()[name]) == 0 })...)
+		if len(fires) > 1 {
+			return true // one of several groups may lead there
+		}
+		for _, a := range fires {
+			claims = append(claims, f.claims(a, func(name string) bool { return f.graph.Key(name) != nil && len(f.writersOf()[name]) == 0 })...)
 		}
 	}
 	return f.arePossible(nil, claims)

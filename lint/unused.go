@@ -130,7 +130,7 @@ func (f *facts) checkReplacedLists() {
 			continue
 		}
 		reads := func(v int) bool { return readers[key.Name.Value][v] || v < f.End && f.access()[v].SeesAll }
-		unread := f.ways(func(v, _, to int) bool { return !reads(v) && !reads(to) })
+		unread := f.ways(func(a arc) bool { return !reads(a.from) && !reads(a.to) })
 		for _, n := range writers {
 			for _, later := range writers {
 				if n != later && graphalg.Path(unread.Next, n.Index, later.Index) != nil || n == later && cycleThrough(unread, n.Index) != nil {
