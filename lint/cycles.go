@@ -106,9 +106,9 @@ type cycles struct {
 	ignored int  // the node whose visits no limit counts, or -1
 	trust   bool // that counters of programs end
 	arcs    []arc
-	of      []int              // component of each vertex among the arcs
-	out     map[int][]arc // arcs inside of components, by their beginnings
-	why     map[int][]string   // by node: what bounds its arcs, in words
+	of      []int            // component of each vertex among the arcs
+	out     map[int][]arc    // arcs inside of components, by their beginnings
+	why     map[int][]string // by node: what bounds its arcs, in words
 }
 
 // openCycles returns the cycles that nothing bounds. It ignores max_visits of one node,
@@ -357,7 +357,7 @@ func (f *facts) sharesCycle(v, t int) bool {
 // progress is a number that moves in one direction on the cycles of an arc.
 type progress struct {
 	up   bool
-	stop float64               // the last value; infinite without one
+	stop float64          // the last value; infinite without one
 	made func(a arc) bool // has it changed on this arc?
 }
 

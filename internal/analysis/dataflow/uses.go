@@ -166,11 +166,8 @@ func (w *useWalk) graph(g *spec.Graph, b *bind.Graph, leaves []int) {
 	}
 	if b.Group != nil {
 		w.at = Use{Node: -1, Edge: -1, Moment: Before, Field: "group"}
-		from := len(w.All)
-		w.program("group", &g.Concurrency.Group, b.Group)
-		for i := range w.All[from:] {
-			w.All[from+i].Optional = true // a run without a value is in no group
-		}
+		text := &g.Concurrency.Group
+		w.add(Use{Text: text, To: len(text.Value), Program: b.Group, Optional: true}) // a run without a value is in no group
 	}
 	if g.Output != nil {
 		w.at = Use{Node: -1, Edge: -1, Moment: AtEnd, Field: "output"}
@@ -184,7 +181,11 @@ func (w *useWalk) node(n *spec.Node, b *bind.Node) {
 		field := &n.Fields[i]
 		w.at.Field = field.Key.Value
 		if n.Kind.Value == "set" && field.Key.Value == "set" {
-			w.assignments(field.Value.Fields, b.Set)
+			for i := range b.Set {
+				w.at.Order = i
+				w.value(&field.Value.Fields[i].Value, &b.Set[i].Value)
+			}
+			w.at.Order = 0
 			continue
 		}
 		for j := range b.Config {
@@ -202,14 +203,6 @@ func (w *useWalk) node(n *spec.Node, b *bind.Node) {
 	w.program("goto", &n.Goto, b.Goto)
 }
 
-func (w *useWalk) assignments(fields []spec.Field, bound []bind.Field) {
-	for i := range bound {
-		w.at.Order = i
-		w.value(&fields[i].Value, &bound[i].Value)
-	}
-	w.at.Order = 0
-}
-
 func (w *useWalk) named(field string, exprs []spec.NamedExpr, bound []bind.Field) {
 	for i := range bound {
 		w.program(field, &exprs[i].Expr, bound[i].Value.Program())
@@ -218,16 +211,15 @@ func (w *useWalk) named(field string, exprs []spec.NamedExpr, bound []bind.Field
 
 // program adds a whole scalar that is an expression, unless it did not compile.
 func (w *useWalk) program(field string, text *spec.Text, p *eval.Program) {
-	if p == nil {
-		return
+	if p != nil {
+		w.at.Field = field
+		w.add(Use{Text: text, To: len(text.Value), Program: p})
 	}
-	w.at.Field = field
-	w.add(text, 0, len(text.Value), p, false, false)
 }
 
-func (w *useWalk) add(text *spec.Text, from, to int, p *eval.Program, optional, inText bool) {
-	u := w.at
-	u.Text, u.From, u.To, u.Program, u.Optional, u.InText = text, from, to, p, optional, inText
+// add adds an expression with what it has in common with others.
+func (w *useWalk) add(u Use) {
+	u.Node, u.Edge, u.Field, u.Order, u.Moment = w.at.Node, w.at.Edge, w.at.Field, w.at.Order, w.at.Moment
 	w.All = append(w.All, u)
 }
 
@@ -237,13 +229,13 @@ func (w *useWalk) value(v *spec.Value, b *bind.Value) {
 		return
 	}
 	if p := b.Program(); p != nil {
-		w.add(&v.Text, 0, len(v.Text.Value), p, false, false)
+		w.add(Use{Text: &v.Text, To: len(v.Text.Value), Program: p})
 		return
 	}
 	if t := b.Template(); t != nil {
 		for _, part := range t.Parts() {
 			if part.Program != nil {
-				w.add(&v.Text, part.From, part.To, part.Program, part.Optional, true)
+				w.add(Use{Text: &v.Text, From: part.From, To: part.To, Program: part.Program, Optional: part.Optional, InText: true})
 			}
 		}
 		return

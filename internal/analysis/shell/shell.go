@@ -29,92 +29,80 @@ var wrappers = []string{"doas", "env", "nice", "nohup", "sudo", "time", "timeout
 
 // Code lists the positions of the arguments that run as code: the script in [sh, -c, script],
 // also behind other programs that run a command, and what ssh hands to a remote shell.
-func Code(command *spec.Value) []spec.Span {
+func Code(command *spec.Value) (out []spec.Span) {
 	if command == nil {
 		return nil
 	}
-	args := command.Items
-	for i := range args {
-		code := codeOf(args[i:])
-		if code == nil && (i == 0 || slices.Contains(wrappers, baseName(args[0]))) {
-			code = codeOfTool(args[i:])
+	for i := range command.Items {
+		args := command.Items[i:]
+		code := findScript(args)
+		if code == nil && (i == 0 || slices.Contains(wrappers, baseName(command.Items[0]))) {
+			code = findToolScript(args)
 		}
-		if code != nil {
-			return code
+		for _, arg := range code {
+			out = append(out, arg.Text.Span)
+		}
+		if out != nil {
+			return out
 		}
 	}
 	return nil
 }
 
-// codeOfTool returns the code that a tool at the beginning of arguments runs.
-func codeOfTool(args []spec.Value) []spec.Span {
+// findToolScript returns the code that a tool at the beginning of arguments runs.
+func findToolScript(args []spec.Value) []spec.Value {
 	rest := args[1:]
 	switch baseName(args[0]) {
-	case "ssh": // what stands behind the host
-		host := skipFlags(rest, "BbcDEeFIiJLlmOopQRSWw")
-		return spansOf(rest[min(host+1, len(rest)):])
+	case "ssh": // all behind the host
+		host := indexAfterFlags(rest, "BbcDEeFIiJLlmOopQRSWw")
+		return rest[min(host+1, len(rest)):]
 	case "su", "runuser", "flock", "script":
-		if i := slices.IndexFunc(rest, isFlagC); i >= 0 {
-			return spansOf(rest[i+1 : min(i+2, len(rest))])
+		isCommand := func(arg spec.Value) bool { return arg.Text.Value == "-c" || arg.Text.Value == "--command" }
+		if i := slices.IndexFunc(rest, isCommand); i >= 0 {
+			return rest[i+1 : min(i+2, len(rest))]
 		}
 	case "watch", "parallel":
-		return spansOf(rest)
+		return rest
 	case "awk", "gawk", "mawk", "nawk": // the first argument behind the flags, unless a file holds the program
-		first := skipFlags(rest, "Fv")
-		if slices.ContainsFunc(rest[:first], isFileFlag) {
-			return nil
+		first := indexAfterFlags(rest, "Fv")
+		isFile := func(arg spec.Value) bool {
+			return strings.HasPrefix(arg.Text.Value, "-f") || strings.HasPrefix(arg.Text.Value, "--file")
 		}
-		return spansOf(rest[first:min(first+1, len(rest))])
+		if !slices.ContainsFunc(rest[:first], isFile) {
+			return rest[first:min(first+1, len(rest))]
+		}
 	case "deno":
 		if len(rest) > 0 && rest[0].Text.Value == "eval" {
-			return spansOf(rest[1:])
+			return rest[1:]
 		}
 	}
 	return nil
 }
 
-// codeOf returns the code that an interpreter at the beginning of arguments runs.
-func codeOf(args []spec.Value) []spec.Span {
+// findScript returns the code that an interpreter at the beginning of arguments runs.
+func findScript(args []spec.Value) []spec.Value {
 	for _, in := range interpreters {
 		if !slices.Contains(in.programs, baseName(args[0])) {
 			continue
 		}
-		for i := 1; i+1 < len(args); i++ {
+		for i := 1; i+1 < len(args) && strings.HasPrefix(args[i].Text.Value, "-"); i++ {
 			flag := args[i].Text.Value
-			if !strings.HasPrefix(flag, "-") {
-				return nil
-			}
 			isShort := !strings.HasPrefix(flag, "--") && strings.ContainsAny(flag[len(flag)-1:], in.letters)
 			if isShort || slices.Contains(codeFlags, flag) {
-				return spansOf(args[i+1 : i+2])
+				return args[i+1 : i+2]
 			}
 		}
 	}
 	return nil
 }
 
-func isFlagC(arg spec.Value) bool { return arg.Text.Value == "-c" || arg.Text.Value == "--command" }
-
-func isFileFlag(arg spec.Value) bool {
-	return strings.HasPrefix(arg.Text.Value, "-f") || strings.HasPrefix(arg.Text.Value, "--file")
-}
-
-func spansOf(args []spec.Value) []spec.Span {
-	var out []spec.Span
-	for _, a := range args {
-		out = append(out, a.Text.Span)
-	}
-	return out
-}
-
-// skipFlags returns the index behind the flags of a program. Some letters take a value.
-func skipFlags(args []spec.Value, valued string) int {
+// indexAfterFlags returns the index behind the flags of a program. Some letters take a value.
+func indexAfterFlags(args []spec.Value, valued string) int {
 	i := 0
-	for i < len(args) && strings.HasPrefix(args[i].Text.Value, "-") {
+	for ; i < len(args) && strings.HasPrefix(args[i].Text.Value, "-"); i++ {
 		if flag := args[i].Text.Value; len(flag) == 2 && strings.Contains(valued, flag[1:]) {
 			i++
 		}
-		i++
 	}
 	return min(i, len(args))
 }

@@ -26,29 +26,20 @@ func Apply(file *spec.File, found spec.Diagnostics, rules Rules) spec.Diagnostic
 	if len(list) == 0 {
 		return found
 	}
-	byLine := map[int][]*ignore{}
+	byRule := map[string][]*ignore{}
 	for i := range list {
-		for _, line := range list[i].lines {
-			byLine[line] = append(byLine[line], &list[i])
-		}
+		byRule[list[i].rule] = append(byRule[list[i].rule], &list[i])
 	}
 	kept := make(spec.Diagnostics, 0, len(found))
 	for _, d := range found {
-		silenced := false
 		at, span := d.File, d.Span
 		if host, named := at.Host(); host != nil {
 			at, span = host, named // the text can hold no comment
 		}
-		if at == file {
-			for _, c := range byLine[file.Position(span.From).Line] {
-				if c.rule == d.Rule {
-					silenced, c.used = true, true
-				}
-			}
-			for i := range list {
-				if list[i].file && list[i].rule == d.Rule {
-					silenced, list[i].used = true, true
-				}
+		silenced := false
+		for _, c := range byRule[d.Rule] {
+			if at == file && (c.file || slices.Contains(c.lines, file.Position(span.From).Line)) {
+				silenced, c.used = true, true
 			}
 		}
 		if !silenced {
@@ -64,12 +55,8 @@ func reportUnused(file *spec.File, list []ignore, rules Rules) spec.Diagnostics 
 	names, optional := rules.Names(), rules.Optional()
 	for i := range list {
 		c := &list[i]
-		if c.used || c.rule == "unused-ignore" || slices.Contains(optional, c.rule) {
-			continue
-		}
-		if slices.ContainsFunc(list, func(o ignore) bool {
-			return o.rule == "unused-ignore" && slices.Contains(o.lines, c.lines[0])
-		}) {
+		isExcused := func(o ignore) bool { return o.rule == "unused-ignore" && slices.Contains(o.lines, c.lines[0]) }
+		if c.used || c.rule == "unused-ignore" || slices.Contains(optional, c.rule) || slices.ContainsFunc(list, isExcused) {
 			continue
 		}
 		d := spec.Diagnostic{
@@ -105,55 +92,46 @@ func readIgnores(src []byte, names func() []string) []ignore {
 		return nil
 	}
 	var out []ignore
-	number, start := 0, 0
-	waiting := 0 // how many at the end of out apply to the next line of content
-	for line := range strings.Lines(string(src)) {
-		number++
-		at := commentStart(line)
-		alone := at >= 0 && strings.TrimSpace(line[:at]) == ""
-		if !alone {
-			for i := range waiting {
-				c := &out[len(out)-1-i]
-				c.lines = append(c.lines, number)
-			}
-			waiting = 0
-		}
-		if at >= 0 {
-			before := len(out)
-			out = readIgnore(out, line, at, number, start, names)
-			if alone {
-				waiting += len(out) - before
+	lines, start := strings.SplitAfter(string(src), "\n"), 0
+	for i, line := range lines {
+		if at := commentStart(line); at >= 0 {
+			for _, c := range readIgnore(line, at, names) {
+				c.span.From, c.span.To = c.span.From+start, c.span.To+start
+				c.lines = coveredLines(lines, i)
+				out = append(out, c)
 			}
 		}
 		start += len(line)
 	}
-	withBlocks(out, strings.Split(string(src), "\n"))
 	return out
 }
 
-// withBlocks extends comments on a line that opens a block text to the whole text, which can
-// hold no comment.
-func withBlocks(list []ignore, lines []string) {
-	for i := range list {
-		for _, at := range list[i].lines {
-			line := lines[at-1]
-			if comment := commentStart(line); comment >= 0 {
-				line = line[:comment]
-			}
-			if !opensBlock(line) {
-				continue
-			}
-			depth := indentOf(line)
-			for next := at + 1; next <= len(lines) && (strings.TrimSpace(lines[next-1]) == "" || indentOf(lines[next-1]) > depth); next++ {
-				list[i].lines = append(list[i].lines, next)
-			}
+// coveredLines returns the lines that the comment on a line is about: its own and, if it stands
+// alone, the next one that is no comment. A line that opens a block text stands for all of it,
+// since the text can hold no comment.
+func coveredLines(lines []string, i int) []int {
+	out := []int{i + 1}
+	for i+1 < len(lines) && strings.HasPrefix(strings.TrimLeft(lines[i], " \t"), "#") {
+		i++
+	}
+	if i+1 > out[0] {
+		out = append(out, i+1)
+	}
+	line := lines[i]
+	if comment := commentStart(line); comment >= 0 {
+		line = line[:comment]
+	}
+	if opensBlock(line) {
+		for next := i + 1; next < len(lines) && (strings.TrimSpace(lines[next]) == "" || indentOf(lines[next]) > indentOf(line)); next++ {
+			out = append(out, next+1)
 		}
 	}
+	return out
 }
 
 // opensBlock reports whether a line ends in | or >, perhaps with indicators behind it.
 func opensBlock(line string) bool {
-	line = strings.TrimRight(strings.TrimRight(line, " \t\r"), "+-123456789")
+	line = strings.TrimRight(strings.TrimRight(line, " \t\r\n"), "+-123456789")
 	before, ok := strings.CutSuffix(line, "|")
 	if !ok {
 		before, ok = strings.CutSuffix(line, ">")
@@ -166,27 +144,24 @@ func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, "
 // ruleName matches a name in a list of rules, perhaps with a reason behind it.
 var ruleName = lazyregexp.New(`^[ \t]*([a-z-]+)([ \t\r\n][^,]*)?(?:,|$)`)
 
-// readIgnore adds the rules that the comment of a line names. A reason may hold commas: behind
-// one of them another rule follows only if a rule has that name.
-func readIgnore(out []ignore, line string, at, number, start int, names func() []string) []ignore {
+// readIgnore returns the rules that the comment at an offset of a line names. A reason may hold
+// commas: behind one of them another rule follows only if a rule has that name.
+func readIgnore(line string, at int, names func() []string) (out []ignore) {
 	mark := ignoreMark().FindString(line[at+1:])
 	if mark == "" {
-		return out
+		return nil
 	}
 	i := at + 1 + len(mark)
 	name := ruleName().FindStringSubmatchIndex(line[i:])
 	if name == nil {
 		if word, _, _ := strings.Cut(strings.TrimSpace(line[i:]), " "); strings.ContainsAny(word, "'\"") {
-			return out // it is text
+			return nil // it is text
 		}
-		to := at + len(strings.TrimRight(line[at:], " \t\r\n"))
-		return append(out, ignore{span: spec.Span{From: start + at, To: start + to}, lines: []int{number}})
+		return []ignore{{span: spec.Span{From: at, To: at + len(strings.TrimRight(line[at:], " \t\r\n"))}}}
 	}
 	for reasoned := false; name != nil && (!reasoned || namesRule(line[i:], names)); name = ruleName().FindStringSubmatchIndex(line[i:]) {
 		from, to := i+name[2], i+name[3]
-		out = append(out, ignore{
-			rule: line[from:to], span: spec.Span{From: start + from, To: start + to}, lines: []int{number}, file: strings.Contains(mark, "-file"),
-		})
+		out = append(out, ignore{rule: line[from:to], span: spec.Span{From: from, To: to}, file: strings.Contains(mark, "-file")})
 		reasoned = name[4] >= 0 && strings.TrimSpace(line[i+name[4]:i+name[5]]) != ""
 		i += name[1]
 	}

@@ -56,21 +56,16 @@ type Analysis struct {
 	access []dataflow.Access
 	flow   *controlflow.Graph // nil for a graph that is not well formed
 
-	keyOf   map[string]int // declared state keys by name
-	keys    []Origin       // filled on first use
-	outputs map[int]Origin // by node, filled on demand
-	into    [][]int        // edges by target, see HandedBy
+	keys    map[string]Origin // by name, filled on first use
+	outputs map[int]Origin    // by node, filled on demand
+	into    [][]int           // edges by target, see HandedBy
 	chosen  []bool
 }
 
 // New prepares the analysis of a graph. Without control flow, all input of nodes counts as the
 // world's.
 func New(g *spec.Graph, bound *bind.Graph, access []dataflow.Access, flow *controlflow.Graph) *Analysis {
-	a := &Analysis{graph: g, bound: bound, access: access, flow: flow, keyOf: make(map[string]int, len(g.State)), outputs: map[int]Origin{}}
-	for i, key := range g.State {
-		a.keyOf[key.Name.Value] = i
-	}
-	return a
+	return &Analysis{graph: g, bound: bound, access: access, flow: flow, outputs: map[int]Origin{}}
 }
 
 // Of returns the least trusted origin of what a use reads. Numbers, booleans and values of an
@@ -89,9 +84,8 @@ func (a *Analysis) Of(u *dataflow.Use) Origin {
 // Fixed reports whether a use reads only plain words of a closed set, and no other text.
 func (a *Analysis) Fixed(u *dataflow.Use) bool {
 	for _, r := range u.Program.Reads() {
-		key, ok := a.keyOf[r.Path[0]]
 		switch {
-		case ok && a.isSafe(key, r):
+		case a.isSafe(r):
 		case r.Path[0] == "node", r.Path[0] == "step", r.Path[0] == "visit", r.Path[0] == "visits", r.Path[0] == "index":
 		case r.Path[0] == "run" && len(r.Path) > 1 && r.Path[1] != "input":
 		default:
@@ -101,9 +95,17 @@ func (a *Analysis) Fixed(u *dataflow.Use) bool {
 	return true
 }
 
-// isSafe reports whether what a read takes of a key is harmless in any text.
-func (a *Analysis) isSafe(key int, r eval.Read) bool {
-	return isClosedSet(a.graph.State[key].Schema) || Harmless(fieldType(a.graph.State[key], r))
+// isSafe reports whether a read takes of a state key what is harmless in any text.
+func (a *Analysis) isSafe(r eval.Read) bool {
+	key := a.graph.Key(r.Path[0])
+	if key == nil || isClosedSet(key.Schema) {
+		return key != nil
+	}
+	t := eval.FromSchema(key.Schema)
+	for _, name := range r.Path[1:] {
+		t, _, _ = t.Field(name)
+	}
+	return Harmless(t)
 }
 
 // Sanitized reports whether the value of a program reveals no text that it reads: it is a
@@ -123,11 +125,10 @@ func Harmless(t eval.Type) bool {
 }
 
 func (a *Analysis) originOfRead(node int, r eval.Read) Origin {
-	if key, ok := a.keyOf[r.Path[0]]; ok {
-		if a.isSafe(key, r) {
-			return FromFlow
-		}
-		return a.originOfKeys()[key]
+	if a.isSafe(r) {
+		return FromFlow
+	} else if a.graph.Key(r.Path[0]) != nil {
+		return a.originOfKeys()[r.Path[0]]
 	}
 	switch r.Path[0] {
 	case "output":
@@ -161,15 +162,6 @@ func (a *Analysis) originOfRead(node int, r eval.Read) Origin {
 	return FromFlow
 }
 
-// fieldType returns the type of what a read takes of a key.
-func fieldType(key *spec.StateKey, r eval.Read) eval.Type {
-	t := eval.FromSchema(key.Schema)
-	for _, name := range r.Path[1:] {
-		t, _, _ = t.Field(name)
-	}
-	return t
-}
-
 // isClosedSet reports whether the enum or the pattern of a schema admits only plain characters. A
 // format is only a note.
 func isClosedSet(schema map[string]any) bool {
@@ -196,14 +188,14 @@ func isPlain(r rune) bool {
 
 // originOfKeys returns who may have written each state key: a fixed point, since what a write
 // reads may come from keys again.
-func (a *Analysis) originOfKeys() []Origin {
+func (a *Analysis) originOfKeys() map[string]Origin {
 	if a.keys != nil {
 		return a.keys
 	}
-	a.keys = make([]Origin, len(a.graph.State))
-	for i, key := range a.graph.State {
+	a.keys = make(map[string]Origin, len(a.graph.State))
+	for _, key := range a.graph.State {
 		if key.Required || key.Default == nil {
-			a.keys[i] = FromInput
+			a.keys[key.Name.Value] = FromInput
 		}
 	}
 	for changed := true; changed; {
@@ -211,20 +203,17 @@ func (a *Analysis) originOfKeys() []Origin {
 		clear(a.outputs)
 		for v, done := range a.access {
 			for _, w := range done.Writes {
-				if from := a.originOfWrite(v, w); from > a.keys[w.Key] {
-					a.keys[w.Key], changed = from, true
+				from := originOfKind(a.graph.Nodes[v].Kind.Value)
+				if w.Value != nil {
+					from = a.originOfProgram(v, w.Value)
+				}
+				if from > a.keys[w.Name.Value] {
+					a.keys[w.Name.Value], changed = from, true
 				}
 			}
 		}
 	}
 	return a.keys
-}
-
-func (a *Analysis) originOfWrite(v int, w dataflow.Write) Origin {
-	if w.Value == nil {
-		return originOfKind(a.graph.Nodes[v].Kind.Value)
-	}
-	return a.originOfProgram(v, w.Value)
 }
 
 // originOfProgram returns the least trusted origin of what a program of a node reads.
