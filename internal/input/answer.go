@@ -3,7 +3,6 @@
 package input
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,8 +23,7 @@ func Answer(text string, s *schema.Schema, document any) (any, error) {
 	}
 	value, err := decode(text)
 	if err == nil {
-		value = s.Normalise(value)
-		if problem = s.Check(value); problem == nil {
+		if value, problem = s.Accept(value); problem == nil {
 			return value, nil
 		}
 	}
@@ -36,11 +34,11 @@ func Answer(text string, s *schema.Schema, document any) (any, error) {
 		}
 		return nil, problem
 	}
-	i, err := choose(text, choices)
+	choice, err := choose(text, choices)
 	if err != nil {
 		return nil, err
 	}
-	return s.Normalise(choices[i].Value), nil
+	return s.Normalise(choice.Value), nil
 }
 
 // decode parses a text as YAML, or as JSON that is not YAML, such as JSON with tabs.
@@ -68,11 +66,7 @@ func Choices(document any) []Choice {
 	out := make([]Choice, 0, len(list))
 	for _, v := range list {
 		name, ok := v.(string)
-		if !ok {
-			text, err := json.Marshal(v)
-			if err != nil {
-				continue
-			}
+		if text, err := eval.AppendJSON(nil, v); !ok && err == nil {
 			name = string(text)
 		}
 		out = append(out, Choice{name, v})
@@ -83,22 +77,20 @@ func Choices(document any) []Choice {
 	return out
 }
 
-// choose returns the index of the choice that a text stands for: its name in any case, its
-// number unless a choice has that name, or a unique prefix.
-func choose(text string, choices []Choice) (int, error) {
+// choose returns the choice that a text stands for: its name in any case, its number unless a
+// choice has that name, or a unique prefix.
+func choose(text string, choices []Choice) (Choice, error) {
 	text = strings.TrimSpace(text)
-	var same, begins []int
-	var names, beginning []string
-	for i, c := range choices {
-		names = append(names, strconv.Quote(c.Name))
-		if c.Name == text {
-			return i, nil
-		}
-		if strings.EqualFold(c.Name, text) {
-			same = append(same, i)
+	var same, longer []Choice
+	for _, c := range choices {
+		switch {
+		case c.Name == text:
+			return c, nil
+		case strings.EqualFold(c.Name, text):
+			same = append(same, c)
 		}
 		if text != "" && len(c.Name) >= len(text) && strings.EqualFold(c.Name[:len(text)], text) {
-			begins, beginning = append(begins, i), append(beginning, names[i])
+			longer = append(longer, c)
 		}
 	}
 	n, err := strconv.Atoi(text)
@@ -106,13 +98,21 @@ func choose(text string, choices []Choice) (int, error) {
 	case len(same) == 1:
 		return same[0], nil
 	case err == nil && n >= 1 && n <= len(choices):
-		return n - 1, nil
-	case len(begins) == 1:
-		return begins[0], nil
-	case len(begins) > 1:
-		return 0, fmt.Errorf("%q may be %s", text, strings.Join(beginning, " or "))
+		return choices[n-1], nil
+	case len(longer) == 1:
+		return longer[0], nil
+	case len(longer) > 1:
+		return Choice{}, fmt.Errorf("%q may be %s", text, quoteNames(longer, " or "))
 	}
-	return 0, fmt.Errorf("%q is not one of %s", text, strings.Join(names, ", "))
+	return Choice{}, fmt.Errorf("%q is not one of %s", text, quoteNames(choices, ", "))
+}
+
+func quoteNames(choices []Choice, separator string) string {
+	names := make([]string, len(choices))
+	for i, c := range choices {
+		names[i] = strconv.Quote(c.Name)
+	}
+	return strings.Join(names, separator)
 }
 
 // ChoiceNames returns the names of Choices.

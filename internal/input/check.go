@@ -30,7 +30,7 @@ func Check(g *spec.Graph, input, has map[string]any) (values map[string]any, wro
 		key := g.Key(name)
 		if key == nil {
 			if g.StrictState {
-				problems[name] = unknownKey(g, name)
+				problems[name] = describeUnknownKey(g, name)
 			}
 			out[name] = value
 			continue
@@ -40,13 +40,13 @@ func Check(g *spec.Graph, input, has map[string]any) (values map[string]any, wro
 			problems[name] = "its schema is broken: " + err.Error()
 			continue
 		}
-		value = compiled.Normalise(value)
-		if err := compiled.Check(value); err != nil && key.Secret {
-			problems[name] = "the value, which is secret and not shown, does not fit; its schema is " + compiled.String()
-		} else if err != nil {
-			problems[name] = err.Error() + "; its schema is " + compiled.String()
+		if out[name], err = compiled.Accept(value); err != nil {
+			problem := err.Error()
+			if key.Secret {
+				problem = "the value, which is secret and not shown, does not fit"
+			}
+			problems[name] = problem + "; its schema is " + compiled.String()
 		}
-		out[name] = value
 	}
 	for _, key := range g.State {
 		name := key.Name.Value
@@ -73,19 +73,17 @@ func SchemaText(doc map[string]any) string {
 	return compiled.String()
 }
 
-func unknownKey(g *spec.Graph, name string) string {
+func describeUnknownKey(g *spec.Graph, name string) string {
 	names := make([]string, len(g.State))
 	for i, key := range g.State {
 		names[i] = key.Name.Value
 	}
 	slices.Sort(names)
-	text := "no such state key"
-	if near := suggest.Closest(name, names); near != "" {
-		text += fmt.Sprintf("; did you mean %q?", near)
-	} else if len(names) > 0 {
-		text += "; declared: " + strings.Join(names, ", ")
+	hint := suggest.DidYouMean(name, names)
+	if hint == "" && len(names) > 0 {
+		hint = "; declared: " + strings.Join(names, ", ")
 	}
-	return text
+	return "no such state key" + hint
 }
 
 // CheckSecret refuses values of secret keys and provider keys that are too short to mask.

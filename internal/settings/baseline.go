@@ -83,7 +83,7 @@ func (b *Baseline) Drop(found spec.Diagnostics) spec.Diagnostics {
 func (b *Baseline) Unused(names []string) int {
 	n := 0
 	for _, name := range names {
-		file := RelativeTo(b.folder, name)
+		file := relativeTo(b.folder, name)
 		for key, left := range b.left {
 			if key.File == file {
 				n += max(0, left)
@@ -94,7 +94,7 @@ func (b *Baseline) Unused(names []string) int {
 }
 
 func keyOf(folder string, d *spec.Diagnostic) knownFinding {
-	return knownFinding{RelativeTo(folder, d.File.Name), d.Rule, report.Fingerprint(d)}
+	return knownFinding{relativeTo(folder, d.File.Name), d.Rule, report.Fingerprint(d)}
 }
 
 // WriteBaseline writes findings as a baseline.

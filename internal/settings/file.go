@@ -101,15 +101,9 @@ func Read(from, configDir string, known func() []string) (*File, error) {
 // find returns the path and text of the settings file, or "". It skips graphs of that name.
 func find(from, configDir string) (string, []byte, error) {
 	var folders []string
-	if dir, err := filepath.Abs(from); err == nil {
-		for {
-			folders = append(folders, dir)
-			parent := filepath.Dir(dir)
-			if parent == dir {
-				break
-			}
-			dir = parent
-		}
+	dir, err := filepath.Abs(from)
+	for last := ""; err == nil && dir != last; last, dir = dir, filepath.Dir(dir) {
+		folders = append(folders, dir)
 	}
 	if configDir != "" {
 		folders = append(folders, filepath.Join(configDir, "graphrun"))
@@ -117,16 +111,12 @@ func find(from, configDir string) (string, []byte, error) {
 	for i, dir := range folders {
 		path := filepath.Join(dir, Name)
 		src, err := bounded.ReadFile(path, bounded.Text)
-		if errors.Is(err, fs.ErrNotExist) {
+		switch {
+		case errors.Is(err, fs.ErrNotExist), err == nil && spec.IsGraph(src):
 			continue
-		}
-		if err != nil {
+		case err != nil:
 			return "", nil, fmt.Errorf("settings: %w", err)
-		}
-		if spec.IsGraph(src) {
-			continue
-		}
-		if i == 0 {
+		case i == 0:
 			path = filepath.Join(from, Name)
 		}
 		return path, src, nil
@@ -137,11 +127,11 @@ func find(from, configDir string) (string, []byte, error) {
 func (s *File) readSection(f *spec.Field) {
 	switch f.Key.Value {
 	case "rules":
-		s.Rules.everywhere = severitiesOf(&f.Value)
+		s.Rules.severities = slices.Insert(s.Rules.severities, 0, pathSeverities{"", readSeverities(&f.Value)})
 	case "paths":
 		for i := range f.Value.Fields {
 			own := &f.Value.Fields[i]
-			s.Rules.byPath = append(s.Rules.byPath, pathSeverities{s.pattern(own.Key), severitiesOf(&own.Value)})
+			s.Rules.severities = append(s.Rules.severities, pathSeverities{s.pattern(own.Key), readSeverities(&own.Value)})
 		}
 	case "exclude":
 		for i := range f.Value.Items {
@@ -196,8 +186,8 @@ func (s *File) readNotify(f *spec.Field) {
 
 var severityWords = map[string]spec.Severity{"info": spec.Info, "warning": spec.Warning, "error": spec.Error}
 
-// severitiesOf reads a map of rules to severities.
-func severitiesOf(v *spec.Value) severities {
+// readSeverities reads a map of rules to severities.
+func readSeverities(v *spec.Value) severities {
 	out := severities{}
 	for i := range v.Fields {
 		out[v.Fields[i].Key.Value] = severityWords[v.Fields[i].Value.Text.Value]

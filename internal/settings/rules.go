@@ -26,50 +26,35 @@ import (
 // severities maps rules to spec.Error, spec.Warning, spec.Info, or 0 for off.
 type severities map[string]spec.Severity
 
-// Rules are the severities of a settings file. Entries of byPath override earlier ones and
-// everywhere.
+// Rules are the severities of a settings file. Later entries override earlier ones.
 type Rules struct {
 	Folder     string // of the settings file
-	everywhere severities
-	byPath     []pathSeverities
+	severities []pathSeverities
 	Exclude    Excludes
 }
 
+// pathSeverities holds the severities for the files that a pattern matches; "" matches all.
 type pathSeverities struct {
 	pattern    string
 	severities severities
 }
 
-// severityIn returns the severity of a rule in a file. own is its default.
-func (r *Rules) severityIn(file, rule string, own spec.Severity) spec.Severity {
-	if s, ok := r.everywhere[rule]; ok {
-		own = s
-	}
-	if len(r.byPath) == 0 {
-		return own
-	}
-	name := RelativeTo(r.Folder, file)
-	for _, p := range r.byPath {
-		if s, has := p.severities[rule]; has && matchPath(p.pattern, name) {
-			own = s
+// severityIn returns the severity of a rule in a file. severity is its default.
+func (r *Rules) severityIn(file, rule string, severity spec.Severity) spec.Severity {
+	for _, p := range r.severities {
+		if s, has := p.severities[rule]; has && (p.pattern == "" || matchPath(p.pattern, relativeTo(r.Folder, file))) {
+			severity = s
 		}
 	}
-	return own
+	return severity
 }
 
 // Optional reports whether flags or settings turn on a rule that is off by default.
 func (r *Rules) Optional(flags map[string]bool) bool {
-	for _, name := range lint.OptionalRules() {
-		off, said := flags[name]
-		on := said && !off || r.everywhere[name] != 0
-		for _, p := range r.byPath {
-			on = on || p.severities[name] != 0
-		}
-		if on {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(lint.OptionalRules(), func(name string) bool {
+		off, isNamed := flags[name]
+		return isNamed && !off || slices.ContainsFunc(r.severities, func(p pathSeverities) bool { return p.severities[name] != 0 })
+	})
 }
 
 // Apply sets the severities of findings and drops findings of rules that are off. Flags override
@@ -78,23 +63,23 @@ func (r *Rules) Apply(found spec.Diagnostics, flags map[string]bool) spec.Diagno
 	var out spec.Diagnostics
 	optional := lint.OptionalRules()
 	for _, d := range found {
-		own := d.Severity
-		off, said := flags[d.Rule]
-		usual := own
+		usual := d.Severity
 		if slices.Contains(optional, d.Rule) {
 			usual = 0
 		}
-		d.Severity = r.severityIn(d.File.Name, d.Rule, usual)
+		severity := r.severityIn(d.File.Name, d.Rule, usual)
+		off, isNamed := flags[d.Rule]
 		switch {
-		case said && off:
+		case isNamed && off:
 			continue
-		case said && d.Severity == 0:
-			d.Severity = own
-		case said && d.Severity == spec.Info: // explicitly requested
-			d.Severity = spec.Warning
-		case d.Severity == 0:
+		case isNamed && severity == 0:
+			severity = d.Severity
+		case isNamed && severity == spec.Info: // explicitly requested
+			severity = spec.Warning
+		case severity == 0:
 			continue
 		}
+		d.Severity = severity
 		out = append(out, d)
 	}
 	return out
@@ -118,20 +103,17 @@ func matchPath(pattern, name string) bool {
 	return false
 }
 
-const stdin = "<stdin>" // the name of the standard input
-
-// RelativeTo returns a file's path relative to a folder, with slashes. The name of stdin stays.
-func RelativeTo(folder, name string) string {
-	full, err := filepath.Abs(name)
-	from, fromErr := filepath.Abs(folder)
-	if name == stdin || err != nil || fromErr != nil {
-		return filepath.ToSlash(name)
+// relativeTo returns a file's path relative to a folder, with slashes. The name <stdin> stays.
+func relativeTo(folder, name string) string {
+	if name == "<stdin>" {
+		return name
 	}
-	rel, err := filepath.Rel(from, full)
-	if err != nil {
-		rel = full
+	full, _ := filepath.Abs(name) // fails if there is no working directory
+	from, _ := filepath.Abs(folder)
+	if rel, err := filepath.Rel(from, full); err == nil {
+		return filepath.ToSlash(rel)
 	}
-	return filepath.ToSlash(rel)
+	return filepath.ToSlash(full)
 }
 
 // Excludes are the patterns of files that searches skip. Files named directly are not skipped.
@@ -142,16 +124,8 @@ type Excludes struct {
 
 // excludes reports whether a pattern matches a file or folder.
 func (e *Excludes) excludes(name string) bool {
-	if len(e.patterns) == 0 {
-		return false
-	}
-	relative := RelativeTo(e.folder, name)
-	for _, pattern := range e.patterns {
-		if matchPath(pattern, relative) {
-			return true
-		}
-	}
-	return false
+	relative := relativeTo(e.folder, name)
+	return slices.ContainsFunc(e.patterns, func(pattern string) bool { return matchPath(pattern, relative) })
 }
 
 // ignored holds the .gitignore rules of a folder and, in a repository, of its enclosing
@@ -176,7 +150,7 @@ func ignoredBelow(folder string) *ignored {
 		}
 	}
 	around := g.root
-	for _, name := range strings.Split(RelativeTo(g.root, full), "/") {
+	for _, name := range strings.Split(relativeTo(g.root, full), "/") {
 		if around != full {
 			g.readFolder(around)
 			around = filepath.Join(around, name)
@@ -193,7 +167,7 @@ func (g *ignored) readFolder(folder string) {
 	if g == nil {
 		return
 	}
-	within := RelativeTo(g.root, folder)
+	within := relativeTo(g.root, folder)
 	if within == "." {
 		within = ""
 	}
@@ -202,7 +176,7 @@ func (g *ignored) readFolder(folder string) {
 
 // ignores reports whether git ignores a file or folder.
 func (g *ignored) ignores(name string, isFolder bool) bool {
-	return g != nil && g.matcher.MatchPath(RelativeTo(g.root, name), isFolder)
+	return g != nil && g.matcher.MatchPath(relativeTo(g.root, name), isFolder)
 }
 
 // Find returns path if it is a file, or else the wanted files below it without those that
