@@ -26,7 +26,7 @@ func arithmetic(op string, most float64, ints func(x, y int) int, numbers func(f
 		x, xInt := a.(int)
 		y, yInt := b.(int)
 		if !xInt || !yInt {
-			f, g := floats(op, a, b)
+			f, g := toFloats(op, a, b)
 			return checkFloat(numbers(f, g))
 		}
 		if math.Abs(numbers(float64(x), float64(y))) > most {
@@ -38,7 +38,7 @@ func arithmetic(op string, most float64, ints func(x, y int) int, numbers func(f
 
 // divide always yields a float64.
 func divide(_ *frame, a, b any) any {
-	f, g := floats("/", a, b)
+	f, g := toFloats("/", a, b)
 	if g == 0 {
 		panic(errZeroDivision)
 	}
@@ -54,9 +54,9 @@ func modulo(_ *frame, a, b any) any {
 	return x % y
 }
 
-// power is an int for ints whose result is one, else a float64.
-func power(_ *frame, a, b any) any {
-	f, g := floats("**", a, b)
+// raise returns an int for ints whose power is one, else a float64.
+func raise(_ *frame, a, b any) any {
+	f, g := toFloats("**", a, b)
 	out := math.Pow(f, g)
 	base, xInt := a.(int)
 	y, yInt := b.(int)
@@ -93,11 +93,11 @@ func checkFloat(f float64) any {
 	return f
 }
 
-func floats(op string, a, b any) (float64, float64) {
+func toFloats(op string, a, b any) (float64, float64) {
 	f, ok := Number(a)
 	g, ok2 := Number(b)
 	if !ok || !ok2 {
-		panic(wrongOperands(op, a, b))
+		panic(operandError(op, a, b))
 	}
 	return f, g
 }
@@ -127,6 +127,6 @@ func wholeNumber(op string, v any) int {
 	panic(fmt.Errorf("%s needs whole numbers, found %s", op, kindOf(v)))
 }
 
-func wrongOperands(op string, a, b any) error {
+func operandError(op string, a, b any) error {
 	return fmt.Errorf("cannot use %s on %s and %s", op, kindOf(a), kindOf(b))
 }

@@ -4,50 +4,50 @@ package eval
 
 import "github.com/expr-lang/expr/ast"
 
-// call checks name(args…); from and to mark the name.
-func (c *checker) call(name string, args []ast.Node, from, to int) *Tree {
-	end := c.src.closing(to)
+// checkCall checks name(args…); from and to mark the name.
+func (c *checker) checkCall(name string, args []ast.Node, from, to int) *Tree {
+	end := c.src.closingEnd(to)
 	if p, ok := predicates[name]; ok {
-		return c.predicateCall(p, name, args, from, to, end)
+		return c.checkPredicate(p, name, args, from, to, end)
 	}
 	f, ok := functions[name]
 	if !ok {
-		return c.unknownFunction(name, from, to)
+		return c.rejectFunction(name, from, to)
 	}
 	if len(args) < f.min || len(args) > f.max {
 		panic(errorAt(RuleType, from, end, "%s takes %s, found %d", name, f.arity(), len(args)))
 	}
 	if name == "get" {
-		return c.get(args, from, end)
+		return c.checkGet(args, from, end)
 	}
 	t := &Tree{Op: TreeCall, Name: name, from: from, to: end}
 	values := make([]evaluator, len(args))
 	for i, a := range args {
-		v := c.value(a)
+		v := c.checkValue(a)
 		t.Args, values[i] = append(t.Args, v), v.eval
 		if want := f.param(i); want != nil {
-			v.require(name+" needs "+oneOf(want)+" here", want...)
+			v.require(name+" needs "+describeKinds(want)+" here", want...)
 		}
 	}
 	if len(t.Args) > 0 {
-		t.from = c.start(from, t.Args[0])
+		t.from = c.callStart(from, t.Args[0])
 	}
-	t.operands, t.Type, t.eval = t.Args, f.result(typesOf(t.Args)...), t.apply(f.checked(name), values...)
+	t.operands, t.Type, t.eval = t.Args, f.result(typesOf(t.Args)...), t.apply(f.withKindCheck(name), values...)
 	c.cost += costCall
 	return t
 }
 
-// start is where a call begins, whose name is at from: list | first() starts at its list.
-func (c *checker) start(from int, first *Tree) int {
+// callStart returns where a call begins, whose name is at from: list | first() starts at its list.
+func (c *checker) callStart(from int, first *Tree) int {
 	if first.from < from {
-		from, _ = c.src.outer(first.from, first.to)
+		from, _ = c.src.withParentheses(first.from, first.to)
 	}
 	return from
 }
 
-// get reads a member that may be missing: get(x, key).
-func (c *checker) get(args []ast.Node, from, to int) *Tree {
-	base, key := c.expr(args[0]), c.value(args[1])
+// checkGet reads a member that may be missing: get(x, key).
+func (c *checker) checkGet(args []ast.Node, from, to int) *Tree {
+	base, key := c.checkExpr(args[0]), c.checkValue(args[1])
 	name, _ := key.Value.(string)
 	typ, _, _ := base.Type.Field(name)
 	if base.Type.kind == kindList {
@@ -60,17 +60,17 @@ func (c *checker) get(args []ast.Node, from, to int) *Tree {
 	return t
 }
 
-// predicateCall checks name(list, predicate, extra). The parser made sure of
+// checkPredicate checks name(list, predicate, extra). The parser made sure of
 // the number of arguments.
-func (c *checker) predicateCall(p predicate, name string, args []ast.Node, from, to, end int) *Tree {
+func (c *checker) checkPredicate(p predicate, name string, args []ast.Node, from, to, end int) *Tree {
 	if len(args) == 0 {
 		panic(errorAt(RuleType, from, end, "%s needs a list", name))
 	}
 	if len(c.around) >= maxPredicates {
 		panic(errorAt(RuleSyntax, from, to, "predicates are nested deeper than %d levels", maxPredicates))
 	}
-	list := c.value(args[0])
-	t := &Tree{from: c.start(from, list), to: end, operands: []*Tree{list}}
+	list := c.checkValue(args[0])
+	t := &Tree{from: c.callStart(from, list), to: end, operands: []*Tree{list}}
 	list.require(name+" needs a list", kindList)
 	if len(args) == 1 {
 		t.Op, t.Name, t.Args = TreeCall, name, []*Tree{list}
@@ -79,23 +79,23 @@ func (c *checker) predicateCall(p predicate, name string, args []ast.Node, from,
 	var body, extra evaluator
 	if len(args) > 1 {
 		before := c.cost
-		t.Over, t.Body = list, c.body(list, args[1], name)
+		t.Over, t.Body = list, c.checkBody(list, args[1], name)
 		price, element, body = c.cost-before+1, t.Body.Type, t.Body.eval
 	}
 	switch {
 	case p.isTest && t.Body == nil:
-		body = t.requireBoolean((*frame).current)
+		body = t.requireBoolean((*frame).currentElement)
 	case p.isTest && t.Body.Type.IsAny():
-		body = c.condition(t.Body, t.Body)
+		body = c.requireCondition(t.Body, t.Body)
 	case p.isTest:
-		body = c.condition(t.Body, t)
+		body = c.requireCondition(t.Body, t)
 	case name == "groupBy" && t.Body != nil:
 		body = t.Body.apply(groupKey, body)
 	}
 	if len(args) > 2 {
-		extra = c.value(args[2]).eval
+		extra = c.checkValue(args[2]).eval
 	}
-	if t.Type = p.result(list.Type, element); name == "sum" && !t.may(kindFloat, kindNull) {
+	if t.Type = p.result(list.Type, element); name == "sum" && !t.canBe(kindFloat, kindNull) {
 		panic(errorAt(RuleType, t.from, t.to, "sum adds numbers, these are %s", t.Type.WithArticle()))
 	}
 	c.cost += costCall
@@ -109,13 +109,13 @@ func (c *checker) predicateCall(p predicate, name string, args []ast.Node, from,
 	return t
 }
 
-// body checks the expression that is evaluated for each element.
-func (c *checker) body(list *Tree, n ast.Node, name string) *Tree {
+// checkBody checks the expression that is evaluated for each element.
+func (c *checker) checkBody(list *Tree, n ast.Node, name string) *Tree {
 	in := surroundings{element: list.Type.Elem(), acc: name == "reduce"}
 	if list.ref != nil {
 		in.ref = list.ref.unnamed().element()
 	}
 	c.around = append(c.around, in)
 	defer func() { c.around = c.around[:len(c.around)-1] }()
-	return c.value(n)
+	return c.checkValue(n)
 }

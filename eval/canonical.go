@@ -34,7 +34,7 @@ var (
 // form are errors.
 func Canonical(v any) (any, error) {
 	var c canonizer
-	if v, _ = c.value(v, 0); c.err != nil {
+	if v, _ = c.convert(v, 0); c.err != nil {
 		return nil, c.err
 	}
 	return v, nil
@@ -43,7 +43,7 @@ func Canonical(v any) (any, error) {
 // treeSize returns roughly the size of canonical data in bytes when written out.
 func treeSize(v any, limit int) (int, error) {
 	c := canonizer{limit: limit}
-	c.value(v, 0)
+	c.convert(v, 0)
 	return c.size, c.err
 }
 
@@ -72,15 +72,15 @@ type canonizer struct {
 // bytesPerNode is the size of a value without its text.
 const bytesPerNode = 16
 
-// value returns the canonical form, and whether it differs from v. An unchanged value is
+// convert returns the canonical form, and whether it differs from v. An unchanged value is
 // v itself, so that nothing is copied or boxed anew.
-func (c *canonizer) value(v any, depth int) (out any, changed bool) {
+func (c *canonizer) convert(v any, depth int) (out any, changed bool) {
 	c.size += bytesPerNode
 	if s, ok := v.(string); ok {
 		c.size += len(s)
 	}
 	if c.limit > 0 && c.size > c.limit {
-		return c.fail(errResultSize)
+		return c.setError(errResultSize)
 	}
 	switch x := v.(type) {
 	case nil, bool, string, Open:
@@ -90,20 +90,20 @@ func (c *canonizer) value(v any, depth int) (out any, changed bool) {
 		case x <= maxInt && x >= -maxInt:
 			return v, false
 		case c.limit > 0:
-			return c.fail(errTooBig)
+			return c.setError(errTooBig)
 		}
 		return float64(x), true
 	case float64:
 		switch {
 		case math.IsNaN(x) || math.IsInf(x, 0):
-			return c.fail(errNotFinite)
+			return c.setError(errNotFinite)
 		case x == math.Trunc(x) && math.Abs(x) <= maxWhole:
 			return int(x), true
 		}
 		return v, false
 	}
 	if depth >= maxDepth {
-		return c.fail(errTooDeep)
+		return c.setError(errTooDeep)
 	}
 	var plain any
 	var err error
@@ -112,36 +112,36 @@ func (c *canonizer) value(v any, depth int) (out any, changed bool) {
 		if x == nil {
 			return []any{}, true
 		}
-		return c.parts(v, depth)
+		return c.convertParts(v, depth)
 	case map[string]any:
 		if x == nil {
 			return map[string]any{}, true
 		}
-		return c.parts(v, depth)
+		return c.convertParts(v, depth)
 	case json.Number:
 		plain, err = parseNumber(x)
 	default:
-		plain, err = throughJSON(v)
+		plain, err = convertByJSON(v)
 	}
 	if err != nil {
-		return c.fail(err)
+		return c.setError(err)
 	}
-	plain, _ = c.value(plain, depth)
+	plain, _ = c.convert(plain, depth)
 	return plain, true
 }
 
-func (c *canonizer) fail(err error) (any, bool) {
+func (c *canonizer) setError(err error) (any, bool) {
 	c.err = err
 	return nil, false
 }
 
-func (c *canonizer) parts(v any, depth int) (any, bool) {
+func (c *canonizer) convertParts(v any, depth int) (any, bool) {
 	return MapParts(v, func(_ int, name string, part any) (any, bool) {
 		if c.err != nil {
 			return nil, false
 		}
 		c.size += len(name)
-		return c.value(part, depth+1)
+		return c.convert(part, depth+1)
 	})
 }
 
@@ -191,8 +191,8 @@ func parseNumber(n json.Number) (any, error) {
 	return f, nil
 }
 
-// throughJSON converts other Go values by their JSON form.
-func throughJSON(v any) (any, error) {
+// convertByJSON converts other Go values by their JSON form.
+func convertByJSON(v any) (any, error) {
 	switch r := reflect.ValueOf(v); {
 	case r.Kind() == reflect.Slice && r.IsNil():
 		return []any{}, nil

@@ -36,20 +36,20 @@ type checker struct {
 	lets   partID // of all locals, as text
 }
 
-// place returns the byte span of a node's token.
-func (c *checker) place(n ast.Node) (from, to int) {
+// tokenSpan returns the byte span of a node's token.
+func (c *checker) tokenSpan(n ast.Node) (from, to int) {
 	loc := n.Location()
-	return c.src.bytes(loc.From), c.src.bytes(loc.To)
+	return c.src.byteOffset(loc.From), c.src.byteOffset(loc.To)
 }
 
-// value checks a part and records what it reads.
-func (c *checker) value(n ast.Node) *Tree {
-	t := c.expr(n)
-	c.use(t)
+// checkValue checks a part and records what it reads.
+func (c *checker) checkValue(n ast.Node) *Tree {
+	t := c.checkExpr(n)
+	c.recordRead(t)
 	return t
 }
 
-func (c *checker) use(t *Tree) {
+func (c *checker) recordRead(t *Tree) {
 	if t.ref != nil {
 		c.reads = append(c.reads, t.ref.read())
 		if keys := t.ref.path(); keys != nil {
@@ -58,17 +58,17 @@ func (c *checker) use(t *Tree) {
 	}
 }
 
-// expr checks a part without recording its own path.
-func (c *checker) expr(n ast.Node) *Tree {
-	from, to := c.place(n)
+// checkExpr checks a part without recording its own path.
+func (c *checker) checkExpr(n ast.Node) *Tree {
+	from, to := c.tokenSpan(n)
 	if c.nest++; c.nest > maxNesting {
-		panic(tooDeep(from, to))
+		panic(tooDeepError(from, to))
 	}
 	if c.parts++; c.parts > 2*maxNodes { // the parser repeats parts of a < b < c and a ?: b
 		panic(syntaxAt(0, len(c.src.text), "expression has more than %d parts", maxNodes))
 	}
 	c.cost++
-	t := c.part(n, from, to)
+	t := c.checkPart(n, from, to)
 	c.nest--
 	if t.size == 0 {
 		t.measure()
@@ -82,7 +82,7 @@ func (c *checker) expr(n ast.Node) *Tree {
 	return t
 }
 
-func (c *checker) part(n ast.Node, from, to int) *Tree {
+func (c *checker) checkPart(n ast.Node, from, to int) *Tree {
 	switch n := n.(type) {
 	case *ast.NilNode:
 		return constantPart(nil, from, to)
@@ -98,45 +98,45 @@ func (c *checker) part(n ast.Node, from, to int) *Tree {
 		}
 		return constantPart(n.Value, from, to)
 	case *ast.IdentifierNode:
-		return c.identifier(n.Value, from, to)
+		return c.resolveIdentifier(n.Value, from, to)
 	case *ast.PointerNode:
-		return c.pointer(n, from, to)
+		return c.checkPointer(n, from, to)
 	case *ast.MemberNode:
-		return c.member(n, from, to)
+		return c.checkMember(n, from, to)
 	case *ast.ChainNode:
-		return chain(c.expr(n.Node))
+		return endChain(c.checkExpr(n.Node))
 	case *ast.SliceNode:
-		return c.slice(n, from)
+		return c.checkSlice(n, from)
 	case *ast.UnaryNode:
-		return c.unary(n, from)
+		return c.checkUnary(n, from)
 	case *ast.BinaryNode:
-		return c.binary(n, from, to)
+		return c.checkBinary(n, from, to)
 	case *ast.ConditionalNode:
-		return c.conditional(n)
+		return c.checkConditional(n)
 	case *ast.BuiltinNode:
-		return c.call(n.Name, n.Arguments, from, to)
+		return c.checkCall(n.Name, n.Arguments, from, to)
 	case *ast.CallNode:
 		if id, ok := n.Callee.(*ast.IdentifierNode); ok {
-			return c.call(id.Value, n.Arguments, from, to)
+			return c.checkCall(id.Value, n.Arguments, from, to)
 		}
 		return c.rejectMethodCall(n, from, to)
 	case *ast.VariableDeclaratorNode:
-		return c.let(n, from, to)
+		return c.checkLet(n, from, to)
 	case *ast.ArrayNode:
-		return c.array(n, from)
+		return c.checkArray(n, from)
 	case *ast.MapNode:
-		return c.object(n, from)
+		return c.checkObject(n, from)
 	case *ast.SequenceNode:
 		panic(errorAt(RuleSyntax, from, to, "one expression is allowed, found several separated by semicolons"))
 	case *ast.BytesNode:
 		panic(errorAt(RuleSyntax, from, to, "byte strings are no JSON values; write a string"))
 	case *ast.PredicateNode:
-		return c.value(n.Node)
+		return c.checkValue(n.Node)
 	}
 	panic(errorAt(RuleSyntax, from, to, "this form is not part of the language"))
 }
 
-func (c *checker) pointer(n *ast.PointerNode, from, to int) *Tree {
+func (c *checker) checkPointer(n *ast.PointerNode, from, to int) *Tree {
 	if n.Name != "" {
 		to = from + 1 + len(n.Name)
 	}
@@ -147,7 +147,7 @@ func (c *checker) pointer(n *ast.PointerNode, from, to int) *Tree {
 	t := &Tree{Op: TreePath, Path: []string{"#" + n.Name}, from: from, to: to}
 	switch {
 	case n.Name == "":
-		t.Type, t.ref, t.eval = in.element, in.ref, (*frame).current
+		t.Type, t.ref, t.eval = in.element, in.ref, (*frame).currentElement
 	case n.Name == "index":
 		t.Type = Int()
 		t.eval = func(f *frame) any { return f.loops[len(f.loops)-1].index }
@@ -161,17 +161,17 @@ func (c *checker) pointer(n *ast.PointerNode, from, to int) *Tree {
 	return t
 }
 
-// let binds a name for the rest of the expression.
-func (c *checker) let(n *ast.VariableDeclaratorNode, from, to int) *Tree {
+// checkLet binds a name for the rest of the expression.
+func (c *checker) checkLet(n *ast.VariableDeclaratorNode, from, to int) *Tree {
 	if c.isTaken(n.Name) {
 		panic(errorAt(RuleSyntax, from, to, "let can't rename %q, which has a meaning already; choose another name", n.Name))
 	}
-	v, outer := c.expr(n.Value), c.lets
+	v, outer := c.checkExpr(n.Value), c.lets
 	c.locals = append(c.locals, local{n.Name, v})
 	c.lets += partID("let " + n.Name + " = " + n.Value.String() + "; ")
-	body := *c.expr(n.Expr)
+	body := *c.checkExpr(n.Expr)
 	c.locals, c.lets = c.locals[:len(c.locals)-1], outer
-	_, body.to = c.src.outer(body.from, body.to)
+	_, body.to = c.src.withParentheses(body.from, body.to)
 	rest := body.eval
 	body.eval = func(f *frame) any {
 		f.locals = append(f.locals, v.eval(f))
@@ -190,12 +190,12 @@ func (c *checker) isTaken(name string) bool {
 	return isName || isConstant || isLocal || c.scope.isRoot(name) || name == "$env"
 }
 
-func (c *checker) array(n *ast.ArrayNode, from int) *Tree {
-	t := &Tree{Op: TreeList, Name: "[]", from: from, to: c.src.closing(from)}
+func (c *checker) checkArray(n *ast.ArrayNode, from int) *Tree {
+	t := &Tree{Op: TreeList, Name: "[]", from: from, to: c.src.closingEnd(from)}
 	for _, e := range n.Nodes {
-		t.Args = append(t.Args, c.value(e))
+		t.Args = append(t.Args, c.checkValue(e))
 	}
-	t.Type = List(joined(t.Args, func(a *Tree) Type { return a.Type }))
+	t.Type = List(joinTypes(t.Args, func(a *Tree) Type { return a.Type }))
 	c.cost += costList
 	args := t.Args // measure may drop those of the tree
 	t.eval = func(f *frame) any {
@@ -208,13 +208,13 @@ func (c *checker) array(n *ast.ArrayNode, from int) *Tree {
 	return t
 }
 
-func (c *checker) object(n *ast.MapNode, from int) *Tree {
-	t := &Tree{Op: TreeOther, from: from, to: c.src.closing(from), Members: map[string]*Tree{}}
+func (c *checker) checkObject(n *ast.MapNode, from int) *Tree {
+	t := &Tree{Op: TreeOther, from: from, to: c.src.closingEnd(from), Members: map[string]*Tree{}}
 	pairs := make([][2]evaluator, len(n.Pairs))
 	fields, open := make(map[string]Type, len(n.Pairs)), false
 	for i, p := range n.Pairs {
 		pair := p.(*ast.PairNode)
-		key, v := c.value(pair.Key), c.value(pair.Value)
+		key, v := c.checkValue(pair.Key), c.checkValue(pair.Value)
 		if k, ok := pair.Key.(*ast.StringNode); ok {
 			if _, twice := fields[k.Value]; twice {
 				panic(errorAt(RuleSyntax, key.from, key.to, "key %q stands twice in one object", k.Value))
@@ -243,10 +243,10 @@ func (c *checker) object(n *ast.MapNode, from int) *Tree {
 	return t
 }
 
-func (c *checker) conditional(n *ast.ConditionalNode) *Tree {
-	cond := c.value(n.Cond)
-	holds := c.condition(cond, cond)
-	yes, no := c.value(n.Exp1), c.value(n.Exp2)
+func (c *checker) checkConditional(n *ast.ConditionalNode) *Tree {
+	cond := c.checkValue(n.Cond)
+	holds := c.requireCondition(cond, cond)
+	yes, no := c.checkValue(n.Exp1), c.checkValue(n.Exp2)
 	t := &Tree{Op: TreeChoice, Name: "?:", Args: []*Tree{cond, yes, no}, Type: Either(yes.Type, no.Type)}
 	t.from, t.to = c.span(t.Args...)
 	t.eval = func(f *frame) any {
@@ -258,9 +258,9 @@ func (c *checker) conditional(n *ast.ConditionalNode) *Tree {
 	return t
 }
 
-// condition makes the evaluator of a part that must be boolean. An evaluation that finds
+// requireCondition makes the evaluator of a part that must be boolean. An evaluation that finds
 // another value fails at the part blamed.
-func (c *checker) condition(t, blamed *Tree) evaluator {
+func (c *checker) requireCondition(t, blamed *Tree) evaluator {
 	t.require("expected a boolean", kindBool)
 	return blamed.requireBoolean(t.eval)
 }
@@ -268,7 +268,7 @@ func (c *checker) condition(t, blamed *Tree) evaluator {
 // span returns the bytes of the operands with the parentheses around them.
 func (c *checker) span(operands ...*Tree) (from, to int) {
 	for i, o := range operands {
-		f, t := c.src.outer(o.from, o.to)
+		f, t := c.src.withParentheses(o.from, o.to)
 		if i == 0 {
 			from, to = f, t
 		}

@@ -110,12 +110,12 @@ func isEqual(f *frame, a, b any) any { return f.equal(a, b, 0) }
 
 func notEqual(f *frame, a, b any) any { return !f.equal(a, b, 0) }
 
-// comparison returns <, <=, > or >=.
-func comparison(op string, holds func(n int) bool) operator {
-	return operator{(*checker).ordering, func(f *frame, a, b any) any {
+// compareBy returns <, <=, > or >=.
+func compareBy(op string, holds func(n int) bool) operator {
+	return operator{(*checker).checkOrdering, func(f *frame, a, b any) any {
 		n, ok := f.order(a, b)
 		if !ok {
-			panic(wrongOperands(op, a, b))
+			panic(operandError(op, a, b))
 		}
 		return holds(n)
 	}}

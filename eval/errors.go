@@ -32,8 +32,8 @@ func syntaxAt(from, to int, format string, args ...any) *Error {
 	return errorAt(RuleSyntax, from, to, format, args...)
 }
 
-// suggest sets the suggestion of an error.
-func (e *Error) suggest(text string) *Error {
+// withSuggestion sets the suggestion of an error.
+func (e *Error) withSuggestion(text string) *Error {
 	e.Suggestion = text
 	return e
 }

@@ -26,12 +26,12 @@ type Reason struct {
 // Explain evaluates a program part by part. show writes the value at a path of names and
 // indexes.
 func (v *VM) Explain(p *Program, env map[string]any, show func(path []any, v any) string) Reason {
-	return v.reason(p, p.tree, env, show)
+	return v.explainPart(p, p.tree, env, show)
 }
 
-func (v *VM) reason(p *Program, t *Tree, env map[string]any, show func(path []any, v any) string) Reason {
-	op, parts := t.joint()
-	out := Reason{Source: p.text(t), Op: op, Values: p.substituted(t, env, show), Evaluated: true}
+func (v *VM) explainPart(p *Program, t *Tree, env map[string]any, show func(path []any, v any) string) Reason {
+	op, parts := t.splitJoint()
+	out := Reason{Source: p.sourceText(t), Op: op, Values: p.substituteValues(t, env, show), Evaluated: true}
 	if op == "" {
 		if result, err := v.runTree(p, t, env); err == nil {
 			out.Result, _ = p.canonicalResult(t, result)
@@ -41,11 +41,11 @@ func (v *VM) reason(p *Program, t *Tree, env map[string]any, show func(path []an
 	decided := false
 	for _, part := range parts {
 		if decided {
-			op, _ := part.joint()
-			out.Parts = append(out.Parts, Reason{Source: p.text(part), Op: op})
+			op, _ := part.splitJoint()
+			out.Parts = append(out.Parts, Reason{Source: p.sourceText(part), Op: op})
 			continue
 		}
-		reason := v.reason(p, part, env, show)
+		reason := v.explainPart(p, part, env, show)
 		out.Parts, out.Result = append(out.Parts, reason), reason.Result
 		result, isBool := reason.Result.(bool)
 		decided = !isBool || result == (op == "or")
@@ -56,15 +56,15 @@ func (v *VM) reason(p *Program, t *Tree, env map[string]any, show func(path []an
 	return out
 }
 
-// joint returns and, or or not and what it joins: a and b and c has three parts.
+// splitJoint returns and, or or not and what it joins: a and b and c has three parts.
 // It returns "" for any other part, and for x not in y.
-func (t *Tree) joint() (op string, parts []*Tree) {
+func (t *Tree) splitJoint() (op string, parts []*Tree) {
 	isJoint := t.Op == TreeUnary && t.Name == "not" || t.Op == TreeBinary && (t.Name == "and" || t.Name == "or")
 	if !isJoint || t.isLet || slices.ContainsFunc(t.Args, func(a *Tree) bool { return a.from <= t.from && a.to >= t.to }) {
 		return "", nil
 	}
 	for _, a := range t.Args {
-		if op, inner := a.joint(); op == t.Name && op != "not" {
+		if op, inner := a.splitJoint(); op == t.Name && op != "not" {
 			parts = append(parts, inner...)
 		} else {
 			parts = append(parts, a)
@@ -73,7 +73,7 @@ func (t *Tree) joint() (op string, parts []*Tree) {
 	return t.Name, parts
 }
 
-func (p *Program) text(t *Tree) string { return strings.TrimSpace(p.src[t.from:t.to]) }
+func (p *Program) sourceText(t *Tree) string { return strings.TrimSpace(p.src[t.from:t.to]) }
 
 // place is the span of a path of constant names and indexes.
 type place struct {
@@ -81,8 +81,8 @@ type place struct {
 	keys     []any
 }
 
-// substituted writes a part of the source with values instead of names.
-func (p *Program) substituted(t *Tree, env map[string]any, show func(path []any, v any) string) string {
+// substituteValues writes a part of the source with values instead of names.
+func (p *Program) substituteValues(t *Tree, env map[string]any, show func(path []any, v any) string) string {
 	var b strings.Builder
 	at := t.from
 	for _, r := range p.places {

@@ -48,8 +48,8 @@ func (f *frame) spendText(bytes int) { f.spend(bytes/bytesBuilt + 1) }
 // spendRead charges for bytes that are compared, searched or hashed.
 func (f *frame) spendRead(bytes int) { f.spend(bytes / bytesRead) }
 
-// rounds enters each element of a list, from the end if backward.
-func (f *frame) rounds(list []any, backward bool) iter.Seq[int] {
+// eachRound enters each element of a list, from the end if backward.
+func (f *frame) eachRound(list []any, backward bool) iter.Seq[int] {
 	return func(yield func(i int) bool) {
 		f.loops = append(f.loops, round{})
 		at := len(f.loops) - 1
@@ -66,8 +66,8 @@ func (f *frame) rounds(list []any, backward bool) iter.Seq[int] {
 	}
 }
 
-// current returns the element of the innermost predicate.
-func (f *frame) current() any { return f.loops[len(f.loops)-1].element }
+// currentElement returns the element of the innermost predicate.
+func (f *frame) currentElement() any { return f.loops[len(f.loops)-1].element }
 
 // apply makes an evaluator that calls an operation of a part.
 func (t *Tree) apply(run operation, args ...evaluator) evaluator {
@@ -83,7 +83,7 @@ func (t *Tree) apply(run operation, args ...evaluator) evaluator {
 	}
 }
 
-// combine is apply for two operands.
+// combine makes an evaluator that calls an operator of a part.
 func (t *Tree) combine(run binaryOperation, a, b evaluator) evaluator {
 	return func(f *frame) any {
 		x, y := a(f), b(f)

@@ -37,34 +37,34 @@ var (
 
 var functions = map[string]function{
 	"abs":         {1, 1, [][]kind{number}, absType, absValue},
-	"ceil":        {1, 1, [][]kind{number}, returns(Int()), rounding(math.Ceil)},
-	"concat":      {1, many, [][]kind{aList}, joinAll, concatValues},
-	"first":       {1, 1, [][]kind{maybeList}, elementOf, endOf(func(n int) int { return 0 })},
+	"ceil":        {1, 1, [][]kind{number}, returns(Int()), roundBy(math.Ceil)},
+	"concat":      {1, many, [][]kind{aList}, concatType, concatValues},
+	"first":       {1, 1, [][]kind{maybeList}, elementType, readElement(func(n int) int { return 0 })},
 	"flatten":     {1, 1, [][]kind{aList}, returns(List(Any())), flattenValues},
 	"float":       {1, 1, [][]kind{readable}, returns(Float()), toFloat},
-	"floor":       {1, 1, [][]kind{number}, returns(Int()), rounding(math.Floor)},
+	"floor":       {1, 1, [][]kind{number}, returns(Int()), roundBy(math.Floor)},
 	"fromBase64":  {1, 1, [][]kind{text}, returns(String()), fromBase64},
 	"fromJSON":    {1, 1, [][]kind{text}, returns(Any()), fromJSON},
 	"fromPairs":   {1, 1, [][]kind{aList}, returns(Object(nil, true)), fromPairs},
 	"get":         {2, 2, nil, returns(Any()), getValue},
-	"hasPrefix":   {2, 2, [][]kind{maybeText}, returns(Bool()), onBoth(testAffix("hasPrefix", strings.HasPrefix))},
-	"hasSuffix":   {2, 2, [][]kind{maybeText}, returns(Bool()), onBoth(testAffix("hasSuffix", strings.HasSuffix))},
+	"hasPrefix":   {2, 2, [][]kind{maybeText}, returns(Bool()), fromOperator(testAffix("hasPrefix", strings.HasPrefix))},
+	"hasSuffix":   {2, 2, [][]kind{maybeText}, returns(Bool()), fromOperator(testAffix("hasSuffix", strings.HasSuffix))},
 	"indexOf":     {2, 2, [][]kind{text}, returns(Int()), indexText(strings.Index)},
 	"int":         {1, 1, [][]kind{readable}, returns(Int()), toInt},
 	"join":        {1, 2, [][]kind{aList, text}, returns(String()), joinText},
 	"keys":        {1, 1, [][]kind{object}, returns(List(String())), listMembers(func(k string, _ any) any { return k })},
-	"last":        {1, 1, [][]kind{maybeList}, elementOf, endOf(func(n int) int { return n - 1 })},
+	"last":        {1, 1, [][]kind{maybeList}, elementType, readElement(func(n int) int { return n - 1 })},
 	"lastIndexOf": {2, 2, [][]kind{text}, returns(Int()), indexText(strings.LastIndex)},
 	"len":         {1, 1, [][]kind{countable}, returns(Int()), lenValue},
-	"lower":       {1, 1, [][]kind{text}, returns(String()), casing(strings.ToLower)},
-	"max":         {1, many, [][]kind{numbers}, returns(Float()), extreme("max", 1)},
+	"lower":       {1, 1, [][]kind{text}, returns(String()), changeCase(strings.ToLower)},
+	"max":         {1, many, [][]kind{numbers}, returns(Float()), findExtreme("max", 1)},
 	"mean":        {1, many, [][]kind{numbers}, returns(Float()), mean},
 	"median":      {1, many, [][]kind{numbers}, returns(Float()), median},
-	"min":         {1, many, [][]kind{numbers}, returns(Float()), extreme("min", -1)},
+	"min":         {1, many, [][]kind{numbers}, returns(Float()), findExtreme("min", -1)},
 	"repeat":      {2, 2, [][]kind{text, number}, returns(String()), repeatText},
 	"replace":     {3, 4, [][]kind{text, text, text, number}, returns(String()), replaceText},
 	"reverse":     {1, 1, [][]kind{aList}, sameType, reverseValues},
-	"round":       {1, 1, [][]kind{number}, returns(Int()), rounding(math.Round)},
+	"round":       {1, 1, [][]kind{number}, returns(Int()), roundBy(math.Round)},
 	"sort":        {1, 2, [][]kind{aList, text}, sameType, sortValues},
 	"split":       {2, 3, [][]kind{text, text, number}, returns(List(String())), splitText},
 	"string":      {1, 1, nil, returns(String()), toText},
@@ -73,17 +73,17 @@ var functions = map[string]function{
 	"toJSON":      {1, 1, nil, returns(String()), toJSON},
 	"toPairs":     {1, 1, [][]kind{object}, returns(List(List(Any()))), listMembers(func(k string, v any) any { return []any{k, v} })},
 	"trim":        {1, 2, [][]kind{text}, returns(String()), trimText},
-	"trimPrefix":  {1, 2, [][]kind{text}, returns(String()), trimming(strings.TrimPrefix)},
-	"trimSuffix":  {1, 2, [][]kind{text}, returns(String()), trimming(strings.TrimSuffix)},
+	"trimPrefix":  {1, 2, [][]kind{text}, returns(String()), trimBy(strings.TrimPrefix)},
+	"trimSuffix":  {1, 2, [][]kind{text}, returns(String()), trimBy(strings.TrimSuffix)},
 	"type":        {1, 1, nil, returns(String()), func(_ *frame, a []any) any { return kindOf(a[0]).String() }},
 	"uniq":        {1, 1, [][]kind{aList}, sameType, uniqValues},
-	"upper":       {1, 1, [][]kind{text}, returns(String()), casing(strings.ToUpper)},
+	"upper":       {1, 1, [][]kind{text}, returns(String()), changeCase(strings.ToUpper)},
 	"urlencode":   {1, 1, [][]kind{scalar}, returns(String()), urlEncode},
 	"values":      {1, 1, [][]kind{object}, returns(List(Any())), listMembers(func(_ string, v any) any { return v })},
 }
 
-// onBoth makes a function of two arguments from an operator.
-func onBoth(run binaryOperation) operation {
+// fromOperator makes a function of two arguments from an operator.
+func fromOperator(run binaryOperation) operation {
 	return func(f *frame, a []any) any { return run(f, a[0], a[1]) }
 }
 
@@ -92,14 +92,14 @@ type resultType = func(args ...Type) Type
 
 func returns(t Type) resultType { return func(...Type) Type { return t } }
 
-func elementOf(args ...Type) Type { return args[0].Elem() }
+func elementType(args ...Type) Type { return args[0].Elem() }
 
 func sameType(args ...Type) Type { return args[0] }
 
 func absType(args ...Type) Type { return numberType(args[0], args[0]) }
 
-func joinAll(args ...Type) Type {
-	if out := joined(args, func(t Type) Type { return t }); out.kind == kindList {
+func concatType(args ...Type) Type {
+	if out := joinTypes(args, func(t Type) Type { return t }); out.kind == kindList {
 		return out
 	}
 	return List(Any())
@@ -112,12 +112,12 @@ func (fn *function) param(i int) []kind {
 	return fn.params[min(i, len(fn.params)-1)]
 }
 
-// checked returns the operation of a function, which fails on values of other kinds.
-func (fn function) checked(name string) operation {
+// withKindCheck returns the operation of a function, which fails on values of other kinds.
+func (fn function) withKindCheck(name string) operation {
 	return func(f *frame, args []any) any {
 		for i, arg := range args {
 			if want := fn.param(i); want != nil && !kindOf(arg).isOneOf(want) {
-				panic(fmt.Errorf("%s needs %s, found %s", name, oneOf(want), kindOf(arg)))
+				panic(fmt.Errorf("%s needs %s, found %s", name, describeKinds(want), kindOf(arg)))
 			}
 		}
 		return fn.run(f, args)
@@ -134,8 +134,8 @@ func (fn *function) arity() string {
 	return fmt.Sprintf("%d to %d arguments", fn.min, fn.max)
 }
 
-// oneOf names kinds in a sentence. Null goes without saying.
-func oneOf(kinds []kind) string {
+// describeKinds names kinds in a sentence. Null goes without saying.
+func describeKinds(kinds []kind) string {
 	var names []string
 	for _, k := range kinds {
 		if k != kindNull {
@@ -145,14 +145,14 @@ func oneOf(kinds []kind) string {
 	return suggest.Or(names)
 }
 
-// callable lists what can be called, the plain functions first.
-func callable() []string {
+// listCallables lists what can be called, the plain functions first.
+func listCallables() []string {
 	return append(slices.Sorted(maps.Keys(functions)), slices.Sorted(maps.Keys(predicates))...)
 }
 
 // Functions lists every function an expression may call, sorted.
 func Functions() []string {
-	names := callable()
+	names := listCallables()
 	slices.Sort(names)
 	return names
 }
@@ -164,9 +164,9 @@ func absValue(_ *frame, a []any) any {
 	return math.Abs(a[0].(float64))
 }
 
-// rounding returns ceil, floor or round (half away from zero). The result is
+// roundBy returns ceil, floor or round (half away from zero). The result is
 // an integer where one can hold it.
-func rounding(round func(float64) float64) operation {
+func roundBy(round func(float64) float64) operation {
 	return func(_ *frame, a []any) any {
 		n, isFloat := a[0].(float64)
 		if !isFloat {
@@ -179,8 +179,8 @@ func rounding(round func(float64) float64) operation {
 	}
 }
 
-// flatNumbers returns the arguments as numbers, with lists opened one level.
-func flatNumbers(f *frame, name string, args []any) []any {
+// flattenNumbers returns the arguments as numbers, with lists opened one level.
+func flattenNumbers(f *frame, name string, args []any) []any {
 	var out []any
 	for _, a := range args {
 		if l, ok := a.([]any); ok {
@@ -198,11 +198,11 @@ func flatNumbers(f *frame, name string, args []any) []any {
 	return out
 }
 
-// extreme returns max (1) or min (-1); of no numbers it is null.
-func extreme(name string, sign int) operation {
+// findExtreme returns max (1) or min (-1); of no numbers it is null.
+func findExtreme(name string, sign int) operation {
 	return func(f *frame, a []any) any {
 		var best any
-		for _, v := range flatNumbers(f, name, a) {
+		for _, v := range flattenNumbers(f, name, a) {
 			if n, ok := f.order(v, best); !ok || n*sign > 0 {
 				best = v
 			}
@@ -213,7 +213,7 @@ func extreme(name string, sign int) operation {
 
 // mean of no numbers is null.
 func mean(f *frame, a []any) any {
-	values, sum := flatNumbers(f, "mean", a), 0.0
+	values, sum := flattenNumbers(f, "mean", a), 0.0
 	if len(values) == 0 {
 		return nil
 	}
@@ -226,7 +226,7 @@ func mean(f *frame, a []any) any {
 
 // median of no numbers is null.
 func median(f *frame, a []any) any {
-	values := flatNumbers(f, "median", a)
+	values := flattenNumbers(f, "median", a)
 	n := len(values)
 	if n == 0 {
 		return nil

@@ -41,8 +41,8 @@ func getValue(f *frame, a []any) any {
 	return getMember(a[0], a[1])
 }
 
-// endOf returns first or last, which are null for no list and an empty one.
-func endOf(index func(n int) int) operation {
+// readElement returns first or last, which are null for no list and an empty one.
+func readElement(index func(n int) int) operation {
 	return func(_ *frame, a []any) any {
 		l, _ := a[0].([]any)
 		return getMember(l, index(len(l)))
@@ -178,13 +178,13 @@ func sortValues(f *frame, a []any) any {
 	if len(a) == 2 {
 		way = a[1]
 	}
-	return sorted(f, "sort", a[0].([]any), a[0].([]any), way)
+	return sortByKeys(f, "sort", a[0].([]any), a[0].([]any), way)
 }
 
-// sorted sorts a list by keys, "asc" or "desc".
-func sorted(f *frame, name string, l, keys []any, way any) []any {
+// sortByKeys sorts a list by keys, "asc" or "desc".
+func sortByKeys(f *frame, name string, l, keys []any, way any) []any {
 	if way != "asc" && way != "desc" {
-		panic(fmt.Errorf(`%s goes "asc" or "desc", found %s`, name, shortQuote(Text(way))))
+		panic(fmt.Errorf(`%s goes "asc" or "desc", found %s`, name, quoteShort(Text(way))))
 	}
 	type entry struct{ key, value any }
 	entries := make([]entry, len(l))

@@ -25,7 +25,7 @@ func toInt(_ *frame, a []any) any {
 	case string:
 		n, err := strconv.Atoi(strings.TrimSpace(v))
 		if err != nil || n > maxInt || n < -maxInt {
-			panic(fmt.Errorf("int cannot read %s", shortQuote(v)))
+			panic(fmt.Errorf("int cannot read %s", quoteShort(v)))
 		}
 		return n
 	}
@@ -40,12 +40,12 @@ func toFloat(_ *frame, a []any) any {
 	}
 	n, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
-		panic(fmt.Errorf("float cannot read %s", shortQuote(s)))
+		panic(fmt.Errorf("float cannot read %s", quoteShort(s)))
 	}
 	return n
 }
 
-func shortQuote(s string) string { return strconv.Quote(Shorten(s, 40)) }
+func quoteShort(s string) string { return strconv.Quote(Shorten(s, 40)) }
 
 func toText(f *frame, a []any) any {
 	switch a[0].(type) {
@@ -67,15 +67,15 @@ func urlEncode(f *frame, a []any) any {
 
 func trimText(f *frame, a []any) any {
 	if len(a) == 2 {
-		return trimming(strings.Trim)(f, a)
+		return trimBy(strings.Trim)(f, a)
 	}
 	s := a[0].(string)
 	f.spendRead(len(s))
 	return strings.TrimSpace(s)
 }
 
-// trimming returns a function that cuts a text, by default spaces, off a string.
-func trimming(trim func(s, cut string) string) operation {
+// trimBy returns a function that cuts a text, by default spaces, off a string.
+func trimBy(trim func(s, cut string) string) operation {
 	return func(f *frame, a []any) any {
 		s, cut := a[0].(string), " "
 		if len(a) == 2 {
@@ -87,7 +87,7 @@ func trimming(trim func(s, cut string) string) operation {
 	}
 }
 
-func casing(change func(string) string) operation {
+func changeCase(change func(string) string) operation {
 	return func(f *frame, a []any) any {
 		s := a[0].(string)
 		f.spend(len(s) / 2)
@@ -95,8 +95,8 @@ func casing(change func(string) string) operation {
 	}
 }
 
-// atMost returns the limit in argument i, or -1.
-func atMost(name string, a []any, i int) int {
+// readLimit returns the limit in argument i, or -1.
+func readLimit(name string, a []any, i int) int {
 	if i < len(a) {
 		return wholeNumber(name, a[i])
 	}
@@ -104,7 +104,7 @@ func atMost(name string, a []any, i int) int {
 }
 
 func splitText(f *frame, a []any) any {
-	s, by, n := a[0].(string), a[1].(string), atMost("split", a, 2)
+	s, by, n := a[0].(string), a[1].(string), readLimit("split", a, 2)
 	count := strings.Count(s, by) + 1
 	if n >= 0 {
 		count = min(count, n)
@@ -120,7 +120,7 @@ func splitText(f *frame, a []any) any {
 }
 
 func replaceText(f *frame, a []any) any {
-	s, old, with, n := a[0].(string), a[1].(string), a[2].(string), atMost("replace", a, 3)
+	s, old, with, n := a[0].(string), a[1].(string), a[2].(string), readLimit("replace", a, 3)
 	count := strings.Count(s, old)
 	if n >= 0 {
 		count = min(count, n)
@@ -235,7 +235,7 @@ func fromJSON(f *frame, a []any) any {
 	f.spend(len(s) * 2)
 	out, err := ParseJSON([]byte(s))
 	if err != nil {
-		panic(fmt.Errorf("fromJSON cannot read %s", shortQuote(s)))
+		panic(fmt.Errorf("fromJSON cannot read %s", quoteShort(s)))
 	}
 	return out
 }
@@ -251,7 +251,7 @@ func fromBase64(f *frame, a []any) any {
 	f.spendText(len(s))
 	data, err := base64.StdEncoding.DecodeString(s)
 	if err != nil || !utf8.Valid(data) {
-		panic(fmt.Errorf("fromBase64 cannot read %s as text", shortQuote(s)))
+		panic(fmt.Errorf("fromBase64 cannot read %s as text", quoteShort(s)))
 	}
 	return string(data)
 }

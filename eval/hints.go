@@ -41,7 +41,7 @@ const (
 
 // findFunction returns the function that a name of any language means, or a sentence.
 func findFunction(name string) (function, hint string) {
-	if slices.Contains(callable(), name) {
+	if slices.Contains(listCallables(), name) {
 		return name, ""
 	}
 	known := foreignFunctions[strings.ToLower(strings.ReplaceAll(name, "_", ""))]
@@ -51,15 +51,15 @@ func findFunction(name string) (function, hint string) {
 	return known, ""
 }
 
-func (c *checker) unknownFunction(name string, from, to int) *Tree {
+func (c *checker) rejectFunction(name string, from, to int) *Tree {
 	function, hint := findFunction(name)
 	if hint != "" {
 		panic(errorAt(RuleName, from, to, "unknown function %q; %s", name, hint))
 	}
 	if function == "" {
-		function = suggest.Closest(name, callable())
+		function = suggest.Closest(name, listCallables())
 	}
-	panic(errorAt(RuleName, from, to, "unknown function %q", name).suggest(function))
+	panic(errorAt(RuleName, from, to, "unknown function %q", name).withSuggestion(function))
 }
 
 // rejectMethodCall reports a call of a method and says how to write it.
@@ -73,18 +73,18 @@ func (c *checker) rejectMethodCall(call *ast.CallNode, from, to int) *Tree {
 	if name == nil {
 		panic(errorAt(RuleName, from, to, message))
 	}
-	base := c.expr(member.Node)
+	base := c.checkExpr(member.Node)
 	function, hint := findFunction(name.Value)
 	if function == "" {
 		panic(errorAt(RuleName, from, to, "%s; %s", message, cmp.Or(hint, "functions are called as upper(x)")))
 	}
-	end := c.src.closing(to)
+	end := c.src.closingEnd(to)
 	args := strings.TrimSpace(c.src.text[base.from:base.to])
 	if more := strings.Trim(c.src.text[to:end], "() "); more != "" {
 		args += ", " + more
 	}
 	write := function + "(" + args + ")"
-	panic(errorAt(RuleName, base.from, max(end, to), "%s; write %s", message, write).suggest(write))
+	panic(errorAt(RuleName, base.from, max(end, to), "%s; write %s", message, write).withSuggestion(write))
 }
 
 // checkLength reports text.length.
@@ -92,7 +92,7 @@ func (c *checker) checkLength(base, key *Tree, name string) {
 	isLength := name == "count" || name == "len" || foreignFunctions[name] == "len"
 	if isLength && (base.Type.kind == kindString || base.Type.kind == kindList) {
 		call := "len(" + strings.TrimSpace(c.src.text[base.from:base.to]) + ")"
-		panic(errorAt(RuleType, base.from, key.to, "%s has no member %q: it is %s; write %s", c.quote(base), name, base.Type.WithArticle(), call).suggest(call))
+		panic(errorAt(RuleType, base.from, key.to, "%s has no member %q: it is %s; write %s", c.quote(base), name, base.Type.WithArticle(), call).withSuggestion(call))
 	}
 }
 
@@ -122,7 +122,7 @@ func findIdiom(src string, at int) *Error {
 			function, _ := findFunction(name)
 			call = cmp.Or(function, name) + "(" + call + ")"
 		}
-		return syntaxAt(0, len(src), "there are no filters; a function is called, so write %s", call).suggest(call)
+		return syntaxAt(0, len(src), "there are no filters; a function is called, so write %s", call).withSuggestion(call)
 	}
 	for _, m := range idiomMark().FindAllStringIndex(src, -1) {
 		mark := src[m[0]:m[1]]
@@ -132,7 +132,7 @@ func findIdiom(src string, at int) *Error {
 		}
 		isHere := m[0] <= at && strings.TrimSpace(src[min(m[1], at):at]) == ""
 		if write := idioms[key]; write != "" && isHere {
-			return syntaxAt(m[0], m[1], "%q is not an operator here; write %s", mark, write).suggest(write)
+			return syntaxAt(m[0], m[1], "%q is not an operator here; write %s", mark, write).withSuggestion(write)
 		}
 	}
 	return nil

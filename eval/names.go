@@ -16,8 +16,8 @@ import (
 // constants are the Python and JSON spellings of constants.
 var constants = map[string]any{"True": true, "true": true, "False": false, "false": false, "None": nil, "null": nil, "nil": nil}
 
-// identifier resolves a bare name: let, declared name, alias, constant.
-func (c *checker) identifier(name string, from, to int) *Tree {
+// resolveIdentifier resolves a bare name: let, declared name, alias, constant.
+func (c *checker) resolveIdentifier(name string, from, to int) *Tree {
 	for i := len(c.locals) - 1; i >= 0; i-- {
 		if l := c.locals[i]; l.name == name {
 			t := *l.value
@@ -30,11 +30,11 @@ func (c *checker) identifier(name string, from, to int) *Tree {
 	if name == "$env" {
 		panic(errorAt(RuleName, from, to, `$env is only readable by a constant name, as in $env["my-key"]`))
 	}
-	if t := c.global(name, from, to); t != nil {
+	if t := c.resolveGlobal(name, from, to); t != nil {
 		return t
 	}
 	if path := c.scope.opts.Alias[name]; len(path) > 0 {
-		return c.aliased(path, from, to)
+		return c.resolveAlias(path, from, to)
 	}
 	if v, ok := constants[name]; ok {
 		return constantPart(v, from, to)
@@ -46,15 +46,15 @@ func (c *checker) identifier(name string, from, to int) *Tree {
 		panic(errorAt(RuleName, from, to, "%q is only readable by a constant key, as in %s.key", name, name))
 	}
 	if c.scope.opts.Open {
-		return c.read(name, Any(), from, to)
+		return c.readName(name, Any(), from, to)
 	}
 	c.checkHyphens(from, to)
 	known := c.scope.known()
-	panic(errorAt(RuleName, from, to, "unknown name %q%s", name, list("known", known)).suggest(suggest.Closest(name, known)))
+	panic(errorAt(RuleName, from, to, "unknown name %q%s", name, listKnown("known", known)).withSuggestion(suggest.Closest(name, known)))
 }
 
-// global resolves a name that the scope declares, or returns nil.
-func (c *checker) global(name string, from, to int) *Tree {
+// resolveGlobal resolves a name that the scope declares, or returns nil.
+func (c *checker) resolveGlobal(name string, from, to int) *Tree {
 	t, ok := c.scope.lookup(name)
 	if !ok {
 		return nil
@@ -62,24 +62,24 @@ func (c *checker) global(name string, from, to int) *Tree {
 	if reason, no := c.scope.opts.Refuse[name]; no {
 		panic(errorAt(RuleName, from, to, "%s", reason))
 	}
-	return c.read(name, t, from, to)
+	return c.readName(name, t, from, to)
 }
 
-func (c *checker) read(name string, typ Type, from, to int) *Tree {
+func (c *checker) readName(name string, typ Type, from, to int) *Tree {
 	t := &Tree{Op: TreePath, Path: []string{name}, Type: typ, from: from, to: to}
 	t.ref = &ref{keys: []any{name}}
 	t.eval = func(f *frame) any { return f.names[name] }
 	return t
 }
 
-func (c *checker) aliased(path []string, from, to int) *Tree {
-	t := c.global(path[0], from, to)
+func (c *checker) resolveAlias(path []string, from, to int) *Tree {
+	t := c.resolveGlobal(path[0], from, to)
 	if t == nil {
-		t = c.read(path[0], Any(), from, to)
+		t = c.readName(path[0], Any(), from, to)
 	}
 	for _, key := range path[1:] {
 		member, _, _ := t.Type.Field(key)
-		t = c.fetch(t, constantPart(key, from, to), member, false, to)
+		t = c.buildMember(t, constantPart(key, from, to), member, false, to)
 		t.from, t.to = from, to
 	}
 	return t
@@ -113,7 +113,7 @@ func (c *checker) checkHyphens(from, to int) {
 		}
 	}
 	if fix != "" && strings.Contains(word, "-") {
-		panic(errorAt(RuleName, from, to, "%q is a subtraction; write %s for the name with a hyphen", word, fix).suggest(fix))
+		panic(errorAt(RuleName, from, to, "%q is a subtraction; write %s for the name with a hyphen", word, fix).withSuggestion(fix))
 	}
 }
 
@@ -121,62 +121,62 @@ func isWordByte(b byte) bool {
 	return b == '_' || b == '-' || b == '.' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9'
 }
 
-// member resolves base.name and base[key].
-func (c *checker) member(n *ast.MemberNode, from, to int) *Tree {
+// checkMember resolves base.name and base[key].
+func (c *checker) checkMember(n *ast.MemberNode, from, to int) *Tree {
 	name, isName := n.Property.(*ast.StringNode)
 	bracket := !isName
 	if isName {
-		f, t := c.place(n.Property)
+		f, t := c.tokenSpan(n.Property)
 		bracket = f != from || t != to
 	}
 	if id, ok := n.Node.(*ast.IdentifierNode); ok && isName {
-		idFrom, _ := c.place(id)
+		idFrom, _ := c.tokenSpan(id)
 		if bracket {
-			to = c.src.closing(from)
+			to = c.src.closingEnd(from)
 		}
-		if t := c.rooted(id.Value, name.Value, idFrom, from, to); t != nil {
+		if t := c.resolveRooted(id.Value, name.Value, idFrom, from, to); t != nil {
 			return t
 		}
 	}
 	c.nest--
-	base := c.expr(n.Node)
+	base := c.checkExpr(n.Node)
 	c.nest++
 	if bracket {
-		to = c.src.closing(from)
+		to = c.src.closingEnd(from)
 	}
-	key := c.value(n.Property)
+	key := c.checkValue(n.Property)
 	if !bracket {
 		key.from, key.to = from, to
 	}
-	return c.fetch(base, key, c.memberType(base, key), n.Optional, to)
+	return c.buildMember(base, key, c.memberType(base, key), n.Optional, to)
 }
 
-// rooted resolves state.x and $env["x"] to the name x. It returns nil for other members.
-func (c *checker) rooted(root, name string, from, keyFrom, to int) *Tree {
+// resolveRooted resolves state.x and $env["x"] to the name x. It returns nil for other members.
+func (c *checker) resolveRooted(root, name string, from, keyFrom, to int) *Tree {
 	isLocal := func(l local) bool { return l.name == name } // no local has the name of a root
 	_, isName := c.scope.lookup(root)
 	switch {
 	case root != "$env" && !c.scope.isRoot(root), root == "$env" && slices.ContainsFunc(c.locals, isLocal):
 		return nil
 	case root == "$env" || c.scope.underRoot(root, name):
-		if t := c.global(name, from, to); t != nil {
+		if t := c.resolveGlobal(name, from, to); t != nil {
 			return t
 		}
 	case isName:
 		return nil
 	}
 	if c.scope.opts.Open {
-		return c.read(name, Any(), from, to)
+		return c.readName(name, Any(), from, to)
 	}
 	c.checkHyphens(keyFrom, to)
-	panic(c.unknownMember(name, root, c.scope.declared(), keyFrom, to))
+	panic(c.unknownMemberError(name, root, c.scope.declared(), keyFrom, to))
 }
 
-func (c *checker) unknownMember(name, of string, known []string, from, to int) *Error {
+func (c *checker) unknownMemberError(name, of string, known []string, from, to int) *Error {
 	if i := strings.Index(c.src.text[from:to], name); i > 0 && name != "" { // the x of ["x"]
 		from, to = from+i, from+i+len(name)
 	}
-	return errorAt(RuleName, from, to, "unknown name %q in %s%s", name, of, list("known", known)).suggest(suggest.Closest(name, known))
+	return errorAt(RuleName, from, to, "unknown name %q in %s%s", name, of, listKnown("known", known)).withSuggestion(suggest.Closest(name, known))
 }
 
 // memberType is the type of base[key].
@@ -189,7 +189,7 @@ func (c *checker) memberType(base, key *Tree) Type {
 	case kindAny:
 		return Any()
 	case kindList:
-		if !isName && key.may(kindFloat) {
+		if !isName && key.canBe(kindFloat) {
 			return base.Type.Elem()
 		}
 		panic(errorAt(RuleType, key.from, key.to, "elements of a list are read by an integer, this is %s", key.Type.WithArticle()))
@@ -198,7 +198,7 @@ func (c *checker) memberType(base, key *Tree) Type {
 		t, _, ok := base.Type.Field(name)
 		if isName && !ok {
 			c.checkHyphens(key.from, key.to)
-			panic(c.unknownMember(name, c.quote(base), base.Type.Fields(), key.from, key.to))
+			panic(c.unknownMemberError(name, c.quote(base), base.Type.Fields(), key.from, key.to))
 		}
 		return t
 	}
@@ -218,9 +218,9 @@ func (c *checker) quote(o *Tree) string {
 	return fmt.Sprintf("%q", text)
 }
 
-// fetch builds base[key], which ends at end, and follows the path.
-func (c *checker) fetch(base, key *Tree, typ Type, optional bool, end int) *Tree {
-	from, to := c.src.outer(base.from, base.to)
+// buildMember builds base[key], which ends at end, and follows the path.
+func (c *checker) buildMember(base, key *Tree, typ Type, optional bool, end int) *Tree {
+	from, to := c.src.withParentheses(base.from, base.to)
 	t := &Tree{Type: typ, from: from, to: max(to, key.to, end), ref: base.ref.member(base, key), operands: []*Tree{base, key}}
 	if base.Op == TreePath && key.Op == TreeConst {
 		switch k := key.Value.(type) {
@@ -232,15 +232,15 @@ func (c *checker) fetch(base, key *Tree, typ Type, optional bool, end int) *Tree
 			}
 		}
 	}
-	if base.Type.kind != kindList && key.Op != TreeConst && key.may(kindString) {
+	if base.Type.kind != kindList && key.Op != TreeConst && key.canBe(kindString) {
 		c.cost += costCall // hashing a computed key takes as long as the key
 	}
 	t.eval = t.follow(base.eval, key.eval, optional)
 	return t
 }
 
-// chain ends a path such as a?.b.c: it is null when the base of any ?. is null.
-func chain(path *Tree) *Tree {
+// endChain ends a path such as a?.b.c: it is null when the base of any ?. is null.
+func endChain(path *Tree) *Tree {
 	t := *path
 	t.eval = func(f *frame) any {
 		if out := path.eval(f); out != (skipped{}) {
@@ -251,29 +251,29 @@ func chain(path *Tree) *Tree {
 	return &t
 }
 
-// slice checks base[from:to].
-func (c *checker) slice(n *ast.SliceNode, from int) *Tree {
-	base := c.value(n.Node)
+// checkSlice checks base[from:to].
+func (c *checker) checkSlice(n *ast.SliceNode, from int) *Tree {
+	base := c.checkValue(n.Node)
 	base.require("only lists and strings have slices", kindList, kindString)
-	to := c.src.closing(from)
+	to := c.src.closingEnd(from)
 	t := &Tree{Type: base.Type, operands: []*Tree{base}, from: from, to: to}
 	args := []evaluator{base.eval}
 	for _, end := range []ast.Node{n.From, n.To} {
 		v := constantPart(nil, from, to)
 		if end != nil {
-			v = c.value(end)
+			v = c.checkValue(end)
 			v.require("ends of a slice must be integers", kindFloat)
 		}
 		args = append(args, v.eval)
 	}
-	t.from, _ = c.src.outer(base.from, base.to)
+	t.from, _ = c.src.withParentheses(base.from, base.to)
 	t.eval = t.apply(sliceValue, args...)
 	c.cost += costCall
 	return t
 }
 
-// list names the known names, if they are few.
-func list(what string, known []string) string {
+// listKnown names the known names, if they are few.
+func listKnown(what string, known []string) string {
 	const most = 12
 	if len(known) == 0 || len(known) > most {
 		return ""

@@ -17,27 +17,27 @@ type operator struct {
 }
 
 var operators = map[string]operator{
-	"==":         {(*checker).equality, isEqual},
-	"!=":         {(*checker).equality, notEqual},
-	"<":          comparison("<", func(n int) bool { return n < 0 }),
-	"<=":         comparison("<=", func(n int) bool { return n <= 0 }),
-	">":          comparison(">", func(n int) bool { return n > 0 }),
-	">=":         comparison(">=", func(n int) bool { return n >= 0 }),
-	"and":        {(*checker).logic, nil},
-	"or":         {(*checker).logic, nil},
-	"??":         {(*checker).fallback, nil},
-	"+":          {(*checker).addition, add},
-	"-":          {(*checker).arithmetic, subtract},
-	"*":          {(*checker).arithmetic, multiply},
-	"/":          {(*checker).arithmetic, divide},
-	"%":          {(*checker).arithmetic, modulo},
-	"**":         {(*checker).arithmetic, power},
-	"..":         {(*checker).arithmetic, makeRange},
-	"in":         {(*checker).membership, isMember},
-	"contains":   {(*checker).textual, containsValue},
-	"startsWith": {(*checker).textual, testAffix("startsWith", strings.HasPrefix)},
-	"endsWith":   {(*checker).textual, testAffix("endsWith", strings.HasSuffix)},
-	"matches":    {(*checker).textual, matchValue},
+	"==":         {(*checker).checkEquality, isEqual},
+	"!=":         {(*checker).checkEquality, notEqual},
+	"<":          compareBy("<", func(n int) bool { return n < 0 }),
+	"<=":         compareBy("<=", func(n int) bool { return n <= 0 }),
+	">":          compareBy(">", func(n int) bool { return n > 0 }),
+	">=":         compareBy(">=", func(n int) bool { return n >= 0 }),
+	"and":        {(*checker).checkLogic, nil},
+	"or":         {(*checker).checkLogic, nil},
+	"??":         {(*checker).checkFallback, nil},
+	"+":          {(*checker).checkAddition, add},
+	"-":          {(*checker).checkArithmetic, subtract},
+	"*":          {(*checker).checkArithmetic, multiply},
+	"/":          {(*checker).checkArithmetic, divide},
+	"%":          {(*checker).checkArithmetic, modulo},
+	"**":         {(*checker).checkArithmetic, raise},
+	"..":         {(*checker).checkArithmetic, makeRange},
+	"in":         {(*checker).checkMembership, isMember},
+	"contains":   {(*checker).checkTextual, containsValue},
+	"startsWith": {(*checker).checkTextual, testAffix("startsWith", strings.HasPrefix)},
+	"endsWith":   {(*checker).checkTextual, testAffix("endsWith", strings.HasSuffix)},
+	"matches":    {(*checker).checkTextual, matchValue},
 }
 
 // signs holds the unary operators on numbers as operations on zero and the number.
@@ -46,17 +46,17 @@ var signs = map[string]binaryOperation{"+": addNumbers, "-": negate}
 // spellings maps other spellings of operators to their names.
 var spellings = map[string]string{"&&": "and", "||": "or", "!": "not", "^": "**"}
 
-func (c *checker) unary(n *ast.UnaryNode, from int) *Tree {
-	o := c.value(n.Node)
+func (c *checker) checkUnary(n *ast.UnaryNode, from int) *Tree {
+	o := c.checkValue(n.Node)
 	t := &Tree{Op: TreeUnary, Name: cmp.Or(spellings[n.Operator], n.Operator), Args: []*Tree{o}, Type: o.Type, operands: []*Tree{o}}
 	t.from, t.to = o.from, o.to // of x not in y, where the sign comes later
 	if from < o.from {
 		t.from = from
-		_, t.to = c.src.outer(o.from, o.to)
+		_, t.to = c.src.withParentheses(o.from, o.to)
 	}
 	if t.Name == "not" {
 		t.Type = Bool()
-		holds := c.condition(o, t)
+		holds := c.requireCondition(o, t)
 		t.eval = func(f *frame) any { return holds(f) != true }
 		return t
 	}
@@ -68,12 +68,12 @@ func (c *checker) unary(n *ast.UnaryNode, from int) *Tree {
 	return t
 }
 
-func (c *checker) binary(n *ast.BinaryNode, opFrom, opTo int) *Tree {
+func (c *checker) checkBinary(n *ast.BinaryNode, opFrom, opTo int) *Tree {
 	// A chain a and b and c leans to the left. It does not count as nesting.
 	c.nest--
-	l := c.value(n.Left)
+	l := c.checkValue(n.Left)
 	c.nest++
-	r := c.value(n.Right)
+	r := c.checkValue(n.Right)
 	t := &Tree{Op: TreeBinary, Name: cmp.Or(spellings[n.Operator], n.Operator), Args: []*Tree{l, r}, Type: Bool(), operands: []*Tree{l, r}}
 	t.from, t.to = c.span(l, r)
 	op, ok := operators[t.Name]
@@ -87,7 +87,7 @@ func (c *checker) binary(n *ast.BinaryNode, opFrom, opTo int) *Tree {
 	return t
 }
 
-func (c *checker) equality(t, l, r *Tree) {
+func (c *checker) checkEquality(t, l, r *Tree) {
 	if !comparable(l.Type, r.Type) {
 		panic(errorAt(RuleType, t.from, t.to, "%s is %s and %s is %s: they are never equal",
 			c.quote(l), l.Type.WithArticle(), c.quote(r), r.Type.WithArticle()))
@@ -100,20 +100,20 @@ func comparable(a, b Type) bool {
 		a.isNumber() && b.isNumber() || a.kind == b.kind
 }
 
-func (c *checker) ordering(t, l, r *Tree) { numbersOrTexts(t, l, r, "%s compares", "") }
+func (c *checker) checkOrdering(t, l, r *Tree) { requireNumbersOrTexts(t, l, r, "%s compares", "") }
 
-// numbersOrTexts reports whether two operands may be numbers, and panics if they can be
+// requireNumbersOrTexts reports whether two operands may be numbers, and panics if they can be
 // neither two numbers nor two strings.
-func numbersOrTexts(t, l, r *Tree, verb, hint string) (numbers bool) {
-	numbers = l.may(kindFloat) && r.may(kindFloat)
-	if texts := l.may(kindString) && r.may(kindString); !numbers && !texts {
+func requireNumbersOrTexts(t, l, r *Tree, verb, hint string) (numbers bool) {
+	numbers = l.canBe(kindFloat) && r.canBe(kindFloat)
+	if texts := l.canBe(kindString) && r.canBe(kindString); !numbers && !texts {
 		panic(errorAt(RuleType, t.from, t.to, verb+" two numbers or two strings, these are %s and %s%s", t.Name, l.Type.WithArticle(), r.Type.WithArticle(), hint))
 	}
 	return numbers
 }
 
-func (c *checker) logic(t, l, r *Tree) {
-	left, right, decides := c.condition(l, t), c.condition(r, r), t.Name == "or"
+func (c *checker) checkLogic(t, l, r *Tree) {
+	left, right, decides := c.requireCondition(l, t), c.requireCondition(r, r), t.Name == "or"
 	if !r.Type.IsAny() { // null stays null
 		right = r.eval
 	}
@@ -125,7 +125,7 @@ func (c *checker) logic(t, l, r *Tree) {
 	}
 }
 
-func (c *checker) fallback(t, l, r *Tree) {
+func (c *checker) checkFallback(t, l, r *Tree) {
 	t.Type = Either(l.Type, r.Type)
 	t.eval = func(f *frame) any {
 		if out := l.eval(f); out != nil {
@@ -135,7 +135,7 @@ func (c *checker) fallback(t, l, r *Tree) {
 	}
 }
 
-func (c *checker) arithmetic(t, l, r *Tree) {
+func (c *checker) checkArithmetic(t, l, r *Tree) {
 	for _, o := range t.Args {
 		o.require(t.Name+" needs numbers", kindFloat)
 	}
@@ -156,7 +156,7 @@ func (c *checker) arithmetic(t, l, r *Tree) {
 	}
 }
 
-func (c *checker) addition(t, l, r *Tree) {
+func (c *checker) checkAddition(t, l, r *Tree) {
 	hint := ""
 	switch {
 	case l.Type.kind == kindString || r.Type.kind == kindString:
@@ -164,7 +164,7 @@ func (c *checker) addition(t, l, r *Tree) {
 	case l.Type.kind == kindList || r.Type.kind == kindList:
 		hint = "; write concat(a, b) to join lists"
 	}
-	numbers := numbersOrTexts(t, l, r, "%s adds", hint)
+	numbers := requireNumbersOrTexts(t, l, r, "%s adds", hint)
 	switch {
 	case l.Type.isNumber() || r.Type.isNumber():
 		t.Type = numberType(l.Type, r.Type)
@@ -182,7 +182,7 @@ func numberType(l, r Type) Type {
 	return Float()
 }
 
-func (c *checker) membership(t, l, r *Tree) {
+func (c *checker) checkMembership(t, l, r *Tree) {
 	r.require("in looks into a list, an object or a string", kindList, kindObject, kindString, kindNull)
 	switch r.Type.kind {
 	case kindObject, kindString:
@@ -194,9 +194,9 @@ func (c *checker) membership(t, l, r *Tree) {
 	}
 }
 
-// textual operators accept null on the left: it contains nothing.
-func (c *checker) textual(t, l, r *Tree) {
-	if t.Name != "contains" || !l.may(kindList) {
+// checkTextual accepts null on the left: it contains nothing.
+func (c *checker) checkTextual(t, l, r *Tree) {
+	if t.Name != "contains" || !l.canBe(kindList) {
 		l.require(t.Name+" needs a string", kindString, kindNull)
 	}
 	if t.Name != "contains" || l.Type.kind == kindString {

@@ -31,7 +31,7 @@ func parse(s *source) (tree ast.Node, err *Error) {
 		}
 		return out.Node, nil
 	case s.broken >= 0:
-		return nil, notClosed(s.text, s.broken)
+		return nil, notClosedError(s.text, s.broken)
 	}
 	return nil, syntaxError(s, perr)
 }
@@ -42,15 +42,15 @@ func syntaxError(s *source, err error) *Error {
 	if !errors.As(err, &fe) {
 		return syntaxAt(0, len(s.text), "malformed expression")
 	}
-	from := s.bytes(fe.From)
-	to := max(s.bytes(fe.To), from)
+	from := s.byteOffset(fe.From)
+	to := max(s.byteOffset(fe.To), from)
 	token := s.text[from:to]
 	if err := findIdiom(s.text, from); err != nil {
 		return err
 	}
 	switch {
 	case fe.Message == "unexpected token EOF":
-		if at := s.unclosed(); at >= 0 {
+		if at := s.findUnclosed(); at >= 0 {
 			return syntaxAt(at, at+1, "%q is not closed", s.text[at:at+1])
 		}
 		return syntaxAt(len(s.text), len(s.text), "unexpected end of the expression")

@@ -18,14 +18,14 @@ var predicates = map[string]predicate{
 	"all":           {true, returns(Bool()), func(l loop) any { return l.search(false, false) < 0 }},
 	"any":           {true, returns(Bool()), func(l loop) any { return l.search(true, false) >= 0 }},
 	"none":          {true, returns(Bool()), func(l loop) any { return l.search(true, false) < 0 }},
-	"one":           {true, returns(Bool()), func(l loop) any { return len(l.matching()) == 1 }},
-	"count":         {true, returns(Int()), func(l loop) any { return len(l.matching()) }},
+	"one":           {true, returns(Bool()), func(l loop) any { return len(l.filter()) == 1 }},
+	"count":         {true, returns(Int()), func(l loop) any { return len(l.filter()) }},
 	"findIndex":     {true, returns(Int()), func(l loop) any { return indexOrNull(l.search(true, false)) }},
 	"findLastIndex": {true, returns(Int()), func(l loop) any { return indexOrNull(l.search(true, true)) }},
-	"find":          {true, elementOf, func(l loop) any { return getMember(l.list, indexOrNull(l.search(true, false))) }},
-	"findLast":      {true, elementOf, func(l loop) any { return getMember(l.list, indexOrNull(l.search(true, true))) }},
-	"filter":        {true, func(args ...Type) Type { return List(args[0].Elem()) }, func(l loop) any { return l.matching() }},
-	"map":           {false, func(args ...Type) Type { return List(args[1]) }, func(l loop) any { return l.values() }},
+	"find":          {true, elementType, func(l loop) any { return getMember(l.list, indexOrNull(l.search(true, false))) }},
+	"findLast":      {true, elementType, func(l loop) any { return getMember(l.list, indexOrNull(l.search(true, true))) }},
+	"filter":        {true, func(args ...Type) Type { return List(args[0].Elem()) }, func(l loop) any { return l.filter() }},
+	"map":           {false, func(args ...Type) Type { return List(args[1]) }, func(l loop) any { return l.evalBodies() }},
 	"sum":           {false, func(args ...Type) Type { return args[1] }, loop.sum},
 	"reduce":        {false, returns(Any()), loop.reduce},
 	"groupBy":       {false, returns(Object(nil, true)), loop.group},
@@ -44,7 +44,7 @@ type loop struct {
 // search returns the index of the first or last element whose body is want, or -1.
 func (l loop) search(want, backward bool) int {
 	found := -1
-	for i := range l.rounds(l.list, backward) {
+	for i := range l.eachRound(l.list, backward) {
 		if l.body(l.frame) == want {
 			found = i
 			break
@@ -60,10 +60,10 @@ func indexOrNull(i int) any {
 	return i
 }
 
-// matching returns the elements whose body is true.
-func (l loop) matching() []any {
+// filter returns the elements whose body is true.
+func (l loop) filter() []any {
 	found := []any{}
-	for i := range l.rounds(l.list, false) {
+	for i := range l.eachRound(l.list, false) {
 		if l.body(l.frame) == true {
 			found = append(found, l.list[i])
 		}
@@ -71,10 +71,10 @@ func (l loop) matching() []any {
 	return found
 }
 
-// values returns the body of each element.
-func (l loop) values() []any {
+// evalBodies returns the body of each element.
+func (l loop) evalBodies() []any {
 	out := make([]any, len(l.list))
-	for i := range l.rounds(l.list, false) {
+	for i := range l.eachRound(l.list, false) {
 		out[i] = l.body(l.frame)
 	}
 	l.part = l.call
@@ -85,7 +85,7 @@ func (l loop) values() []any {
 func (l loop) sum() any {
 	values := l.list
 	if l.body != nil {
-		values = l.values()
+		values = l.evalBodies()
 	}
 	l.spend(len(values))
 	var total any = 0
@@ -110,7 +110,7 @@ func (l loop) reduce() any {
 	default:
 		acc, begin = l.list[0], 1
 	}
-	for i := range l.rounds(l.list, false) {
+	for i := range l.eachRound(l.list, false) {
 		if i >= begin {
 			l.loops[len(l.loops)-1].acc = acc
 			acc = l.body(l.frame)
@@ -122,10 +122,10 @@ func (l loop) reduce() any {
 // group makes an object of lists. Its keys are the bodies.
 func (l loop) group() any {
 	out, first := map[string]any{}, map[string]any{}
-	for i, k := range l.values() {
+	for i, k := range l.evalBodies() {
 		name := Text(k)
 		if other, again := first[name]; again && other != k {
-			panic(fmt.Errorf("groupBy has two different keys that both read %s", shortQuote(name)))
+			panic(fmt.Errorf("groupBy has two different keys that both read %s", quoteShort(name)))
 		}
 		first[name] = k
 		group, _ := out[name].([]any)
@@ -148,10 +148,10 @@ func groupKey(f *frame, args []any) any {
 
 // sort sorts the list by the bodies.
 func (l loop) sort() any {
-	keys := l.values()
+	keys := l.evalBodies()
 	var way any = "asc"
 	if l.extra != nil {
 		way, l.part = l.extra(l.frame), l.call
 	}
-	return sorted(l.frame, "sortBy", l.list, keys, way)
+	return sortByKeys(l.frame, "sortBy", l.list, keys, way)
 }

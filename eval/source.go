@@ -38,9 +38,9 @@ func (s *source) scan(text string) *Error {
 			end, closed := skipOpaque(text, i)
 			switch {
 			case !closed && s.broken >= 0 && text[i] != '/': // that string probably lacks its end
-				return notClosed(text, s.broken)
+				return notClosedError(text, s.broken)
 			case !closed:
-				return notClosed(text, i)
+				return notClosedError(text, i)
 			}
 			if text[i] != '/' && text[i] != '`' && strings.Contains(text[i:end], "\n") {
 				if s.broken < 0 {
@@ -51,7 +51,7 @@ func (s *source) scan(text string) *Error {
 			i = end - 1
 		case '(', '[', '{':
 			if len(open) >= maxNesting {
-				return tooDeep(i, i+1)
+				return tooDeepError(i, i+1)
 			}
 			open = append(open, len(s.pairs))
 			s.pairs = append(s.pairs, pair{i, len(text)})
@@ -75,15 +75,15 @@ func (showBreaks) Visit(n *ast.Node) {
 	}
 }
 
-// notClosed reports a string or comment without an end.
-func notClosed(text string, at int) *Error {
+// notClosedError reports a string or comment without an end.
+func notClosedError(text string, at int) *Error {
 	if text[at] == '/' {
 		return syntaxAt(at, at+2, "comment is not closed")
 	}
 	return syntaxAt(at, at+1, "string is not closed")
 }
 
-func tooDeep(from, to int) *Error {
+func tooDeepError(from, to int) *Error {
 	return syntaxAt(from, to, "expression is nested deeper than %d levels", maxNesting)
 }
 
@@ -133,8 +133,8 @@ func skipComment(text string, i int) (end int, closed bool) {
 	return i + 1, true
 }
 
-// bytes turns an offset in runes, as the parser counts, into bytes.
-func (s *source) bytes(runes int) int {
+// byteOffset turns an offset in runes, as the parser counts, into bytes.
+func (s *source) byteOffset(runes int) int {
 	for i := range s.text {
 		if runes <= 0 {
 			return i
@@ -144,9 +144,9 @@ func (s *source) bytes(runes int) int {
 	return len(s.text)
 }
 
-// closing returns the end of the bracket pair that opens at or right after
+// closingEnd returns the end of the bracket pair that opens at or right after
 // from (white space and comments aside), or from when there is none.
-func (s *source) closing(from int) int {
+func (s *source) closingEnd(from int) int {
 	at := s.skipSpace(from)
 	for _, p := range s.pairs {
 		if p.open == at {
@@ -156,8 +156,8 @@ func (s *source) closing(from int) int {
 	return from
 }
 
-// unclosed returns the innermost bracket without an end, or -1.
-func (s *source) unclosed() int {
+// findUnclosed returns the innermost bracket without an end, or -1.
+func (s *source) findUnclosed() int {
 	for _, p := range slices.Backward(s.pairs) {
 		if p.end == len(s.text) {
 			return p.open
@@ -185,15 +185,15 @@ func (s *source) skipSpace(at int) int {
 	return at
 }
 
-// outer adds the parentheses around an operand to its span.
-func (s *source) outer(from, to int) (int, int) {
+// withParentheses adds the parentheses around an operand to its span.
+func (s *source) withParentheses(from, to int) (int, int) {
 	for {
 		left := strings.TrimRightFunc(s.text[:from], unicode.IsSpace)
 		if !strings.HasSuffix(left, "(") {
 			return from, to
 		}
 		at := s.skipSpace(to)
-		if at >= len(s.text) || s.text[at] != ')' || s.closing(len(left)-1) != at+1 {
+		if at >= len(s.text) || s.text[at] != ')' || s.closingEnd(len(left)-1) != at+1 {
 			return from, to
 		}
 		from, to = len(left)-1, at+1

@@ -70,7 +70,7 @@ func closeBraces(src string, open int) (int, *Error) {
 		case '\'', '"', '`':
 			end, closed := skipOpaque(src, i)
 			if !closed {
-				return 0, notClosed(src, i)
+				return 0, notClosedError(src, i)
 			}
 			i = end
 			continue
@@ -140,7 +140,7 @@ func (t *Template) Parts() []Part { return t.parts }
 // Type returns the static type of the rendered value: a string, unless the template is
 // exactly one expression.
 func (t *Template) Type() Type {
-	switch p := t.single(); {
+	switch p := t.soleExpression(); {
 	case p == nil:
 		return String()
 	case p.Optional:
@@ -150,8 +150,8 @@ func (t *Template) Type() Type {
 	}
 }
 
-// single returns the part of a template that is exactly one expression, or nil.
-func (t *Template) single() *Part {
+// soleExpression returns the part of a template that is exactly one expression, or nil.
+func (t *Template) soleExpression() *Part {
 	if len(t.parts) == 1 && t.parts[0].Program != nil {
 		return &t.parts[0]
 	}
@@ -164,7 +164,7 @@ func (t *Template) single() *Part {
 func (v *VM) Render(t *Template, env map[string]any) (any, error) { return v.render(t, env, false) }
 
 func (v *VM) render(t *Template, env map[string]any, parts bool) (any, error) {
-	if p := t.single(); p != nil {
+	if p := t.soleExpression(); p != nil {
 		return v.evalPart(p, env, true)
 	}
 	if len(t.parts) == 1 {

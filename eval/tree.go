@@ -142,13 +142,13 @@ func typesOf(trees []*Tree) (out []Type) {
 	return out
 }
 
-// may reports whether the value can be of one of the kinds.
-func (t *Tree) may(kinds ...kind) bool { return t.Type.kind == kindAny || t.Type.kind.isOneOf(kinds) }
+// canBe reports whether the value can be of one of the kinds.
+func (t *Tree) canBe(kinds ...kind) bool { return t.Type.kind == kindAny || t.Type.kind.isOneOf(kinds) }
 
 // require panics with an error unless the value can be of one of the kinds. The message
 // begins with rule, "upper needs a string".
 func (t *Tree) require(rule string, kinds ...kind) {
-	if !t.may(kinds...) {
+	if !t.canBe(kinds...) {
 		panic(errorAt(RuleType, t.from, t.to, "%s, this is %s", rule, t.Type.WithArticle()))
 	}
 }

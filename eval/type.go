@@ -115,13 +115,13 @@ func fromSchema(schema map[string]any, depth int) Type {
 	case string:
 		return fromTypeName(t, schema, depth)
 	case []any:
-		return joined(t, func(name any) Type {
+		return joinTypes(t, func(name any) Type {
 			text, _ := name.(string)
 			return fromTypeName(text, schema, depth)
 		})
 	case nil:
 		if values, ok := schema["enum"].([]any); ok {
-			return joined(values, typeOf)
+			return joinTypes(values, typeOf)
 		}
 		if value, ok := schema["const"]; ok {
 			return typeOf(value)
@@ -157,7 +157,7 @@ func objectFromSchema(schema map[string]any, depth int) Type {
 func typeOf(v any) Type {
 	switch v := v.(type) {
 	case []any:
-		return List(joined(v, typeOf))
+		return List(joinTypes(v, typeOf))
 	case map[string]any:
 		fields := make(map[string]Type, len(v))
 		for k, e := range v {
@@ -168,8 +168,8 @@ func typeOf(v any) Type {
 	return Type{kind: kindOf(v)}
 }
 
-// joined returns the narrowest type that holds the values of all; any for none.
-func joined[T any](list []T, typeOf func(T) Type) Type {
+// joinTypes returns the narrowest type that holds the values of all; any for none.
+func joinTypes[T any](list []T, typeOf func(T) Type) Type {
 	var out Type
 	for i, e := range list {
 		if t := typeOf(e); i == 0 {

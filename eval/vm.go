@@ -38,8 +38,8 @@ func (s *Scope) Compile(src string, want Want) (p *Program, err *Error) {
 	if err != nil {
 		return nil, err
 	}
-	t := c.value(syntax)
-	if want == Condition && !t.may(kindBool) {
+	t := c.checkValue(syntax)
+	if want == Condition && !t.canBe(kindBool) {
 		return nil, errorAt(RuleNotBoolean, t.from, t.to, "condition must be boolean, this is %s", t.Type.WithArticle())
 	}
 	sortPlaces(c.places)
@@ -121,7 +121,7 @@ func (p *Program) canonicalResult(t *Tree, out any) (any, error) {
 		}
 	}
 	c := canonizer{limit: maxResultSize}
-	out, _ = c.value(out, 0)
+	out, _ = c.convert(out, 0)
 	if c.err != nil {
 		return nil, errorAt("", 0, len(p.src), "%v", c.err)
 	}
