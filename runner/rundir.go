@@ -87,7 +87,7 @@ func endLeft(kept store.Store, runID string) error {
 	if dir == "" {
 		return nil
 	}
-	if err := process.EndLeft(dir); err != nil {
+	if err := process.KillLeftovers(dir); err != nil {
 		return fmt.Errorf("run %q: %w", runID, err)
 	}
 	return nil

@@ -87,7 +87,7 @@ func Check(g *spec.Graph, kinds []spec.Kind, child func(n *spec.Node) (eval.Type
 func (b *binder) bindGraph(kinds []spec.Kind) (*Graph, spec.Diagnostics) {
 	g := b.graph
 	out := &Graph{Nodes: make([]Node, len(g.Nodes)), Edges: b.edges, Keys: make([]Key, len(g.State))}
-	roles := keyTables(kinds)
+	roles := groupKeysByKind(kinds)
 	for i, node := range g.Nodes {
 		out.Nodes[i] = b.bindNode(node, roles[node.Kind.Value])
 	}
@@ -113,8 +113,8 @@ func (b *binder) bindGraph(kinds []spec.Kind) (*Graph, spec.Diagnostics) {
 	return out, b.found
 }
 
-// keyTables maps each kind to its keys.
-func keyTables(kinds []spec.Kind) map[string][]spec.Key {
+// groupKeysByKind maps each kind to its keys.
+func groupKeysByKind(kinds []spec.Kind) map[string][]spec.Key {
 	out := map[string][]spec.Key{}
 	for _, kind := range kinds {
 		out[kind.Name] = kind.Keys
@@ -162,7 +162,7 @@ func (b *binder) bindStateKey(decl *spec.StateKey) Key {
 	return out
 }
 
-func (b *binder) add(rule string, span spec.Span, message string) {
+func (b *binder) addFinding(rule string, span spec.Span, message string) {
 	b.found = append(b.found, spec.Diagnostic{
 		File: b.graph.File, Rule: rule, Severity: spec.Error, Span: span, Message: message,
 	})
@@ -192,14 +192,14 @@ func (b *binder) bindNode(node *spec.Node, keys []spec.Key) Node {
 			continue
 		}
 		value := b.bindKey(configView(node, key.Name), &field.Value, key)
-		b.checkWanted(field.Value.Text, value.program, key.Name, wantedTypes(key.Name)...)
+		b.checkWanted(field.Value.Text, value.program, key.Name, typesOfKey(key.Name)...)
 		out.Config = append(out.Config, Field{Name: key.Name, Value: value})
 	}
 	out.Before = b.bindNamed(before, node.Before)
 	out.Writes = b.bindNamed(after, node.Writes.Exprs)
 	b.checkWrites(node, out.Writes)
 	b.checkOutput(node)
-	out.TextOnly = b.takesOnlyText(node)
+	out.TextOnly = b.acceptsOnlyText(node)
 	out.Emit = b.bindNamed(said, node.Emit)
 	if node.Goto.IsSet() {
 		out.Goto = b.compileValue(said, node.Goto)
@@ -278,7 +278,7 @@ func (b *binder) bindKey(at view, v *spec.Value, key *spec.Key) Value {
 				fields = append(fields, Field{sub.Name, b.bindKey(at, &v.Fields[i].Value, sub)})
 			}
 		}
-		return mapOf(fields)
+		return newMap(fields)
 	case key.Elem != nil && key.Elem.Role != spec.RolePlain:
 		return b.bindValue(at, v, key.Elem.Role)
 	case key.Type == spec.TypeMap && key.Elem.Type == spec.TypeObject && v.Kind == spec.Map:
@@ -286,7 +286,7 @@ func (b *binder) bindKey(at view, v *spec.Value, key *spec.Key) Value {
 		for i := range v.Fields {
 			fields[i] = Field{v.Fields[i].Key.Value, b.bindKey(at, &v.Fields[i].Value, key.Elem)}
 		}
-		return mapOf(fields)
+		return newMap(fields)
 	}
 	return Value{constant: v.Data()}
 }
@@ -309,9 +309,9 @@ func (b *binder) bindValue(at view, v *spec.Value, role spec.Role) Value {
 		for i := range v.Items {
 			items[i] = b.bindValue(at, &v.Items[i], role)
 		}
-		return listOf(items)
+		return newList(items)
 	case spec.Map:
-		return mapOf(b.bindFields(at, v, role))
+		return newMap(b.bindFields(at, v, role))
 	case spec.String:
 		return b.bindText(at, v.Text, role)
 	}
@@ -351,7 +351,7 @@ func (b *binder) bindText(at view, text spec.Text, role spec.Role) Value {
 		at.template = true
 		template, errs := b.scopeOf(at, text.Value).Template(text.Value)
 		for _, err := range errs {
-			b.report(text, err)
+			b.reportError(text, err)
 		}
 		return Value{template: template, content: role == spec.RoleContent}
 	}
@@ -369,7 +369,7 @@ func (b *binder) compile(at view, text spec.Text, want eval.Want) *eval.Program 
 	}
 	program, err := key.scope.Compile(text.Value, want)
 	if err != nil {
-		b.report(text, err)
+		b.reportError(text, err)
 		return nil
 	}
 	b.programs[key] = program
@@ -391,8 +391,8 @@ func (b *binder) compileValue(at view, text spec.Text) *eval.Program {
 	return program
 }
 
-// report adds an error of an expression or a template.
-func (b *binder) report(text spec.Text, err *eval.Error) {
+// reportError adds an error of an expression or a template.
+func (b *binder) reportError(text spec.Text, err *eval.Error) {
 	rule, span, message := err.Rule, text.At(err.From, err.To), err.Message
 	if rule == "expr-unknown-name" && text.Value[err.From:err.To] == "secrets" {
 		rule = "secret-leak"
@@ -404,6 +404,6 @@ func (b *binder) report(text spec.Text, err *eval.Error) {
 	if rest := src[min(text.Span.To, len(src)):]; rule == "expr-syntax" && bytes.HasPrefix(bytes.TrimLeft(rest, " "), []byte("#")) && rest[0] == ' ' {
 		message += "; # behind a space begins a comment in YAML: put the expression in quotes"
 	}
-	b.add(rule, span, message)
+	b.addFinding(rule, span, message)
 	b.found[len(b.found)-1].Suggestion = err.Suggestion
 }

@@ -42,7 +42,7 @@ func (b *binder) checkFit(name string, value *Value, span spec.Span) {
 		return
 	}
 	if name := missingMember(doc, tree); name != "" {
-		b.add("type-mismatch", span, "the value has no "+strconv.Quote(name)+", which state key "+strconv.Quote(key.Name.Value)+" requires there")
+		b.addFinding("type-mismatch", span, "the value has no "+strconv.Quote(name)+", which state key "+strconv.Quote(key.Name.Value)+" requires there")
 	}
 }
 
@@ -82,7 +82,7 @@ func (b *binder) reportMisfit(key *spec.StateKey, constant any, span spec.Span) 
 	compiled, _ := schema.Compile(key.Schema) // an error is reported by key
 	_, err := compiled.Accept(constant)
 	if err != nil {
-		b.add("type-mismatch", span, "state key "+strconv.Quote(key.Name.Value)+": "+err.Error())
+		b.addFinding("type-mismatch", span, "state key "+strconv.Quote(key.Name.Value)+": "+err.Error())
 	}
 	return err != nil
 }
@@ -101,7 +101,7 @@ func (b *binder) checkType(key *spec.StateKey, have eval.Type, span spec.Span, w
 		} else {
 			ok = element.Accepts(have)
 		}
-		want = "collects " + plural(element)
+		want = "collects " + pluralName(element)
 	case "sum":
 		ok, want = eval.Float().Accepts(have), "adds numbers"
 	case "merge":
@@ -116,11 +116,11 @@ func (b *binder) checkType(key *spec.StateKey, have eval.Type, span spec.Span, w
 		whole, _, _ = whole.Field(name)
 		want = verb + whole.WithArticle() + " there"
 	}
-	b.add("type-mismatch", span, what+" is "+have.WithArticle()+", but state key "+strconv.Quote(key.Name.Value)+" "+want)
+	b.addFinding("type-mismatch", span, what+" is "+have.WithArticle()+", but state key "+strconv.Quote(key.Name.Value)+" "+want)
 }
 
-// plural names several values of a type: strings, numbers, lists.
-func plural(t eval.Type) string {
+// pluralName names several values of a type: strings, numbers, lists.
+func pluralName(t eval.Type) string {
 	if t.IsAny() {
 		return "values"
 	}
@@ -153,7 +153,7 @@ func (b *binder) checkReducer(key *spec.StateKey) {
 		return
 	}
 	if !have.Accepts(want) {
-		b.add("type-mismatch", key.Reducer.Span, "the reducer "+key.Reducer.Value+" yields "+want.WithArticle()+
+		b.addFinding("type-mismatch", key.Reducer.Span, "the reducer "+key.Reducer.Value+" yields "+want.WithArticle()+
 			", but state key "+strconv.Quote(key.Name.Value)+" holds "+have.WithArticle())
 	}
 }
@@ -168,7 +168,7 @@ func (b *binder) checkOutput(node *spec.Node) {
 	if len(keys) == 0 {
 		return
 	}
-	have := b.scopes.yields.of(node)
+	have := b.scopes.yields.outputType(node)
 	if have.IsAny() {
 		return
 	}
@@ -185,16 +185,16 @@ func (b *binder) checkOutput(node *spec.Node) {
 		case have.IsObject() && allowed:
 			properties, _ := node.Output["properties"].(map[string]any)
 			if _, said := node.Output["additionalProperties"]; len(properties) > 0 && !said && (len(keys) > 1 || !key.Reducer.IsSet() && !b.keyType(key).Accepts(have)) {
-				b.add("type-mismatch", text.Span, "the output schema of "+strconv.Quote(node.ID.Value)+" has no member "+strconv.Quote(text.Value)+
+				b.addFinding("type-mismatch", text.Span, "the output schema of "+strconv.Quote(node.ID.Value)+" has no member "+strconv.Quote(text.Value)+
 					"; declare it there, or say additionalProperties: true")
 			}
 		case len(keys) == 1:
 			b.checkType(key, have, text.Span, "the output")
 			b.checkValues(node, key, nil, text.Span)
 		case have.IsObject():
-			b.add("type-mismatch", text.Span, "the output of "+strconv.Quote(node.ID.Value)+" has no member "+strconv.Quote(text.Value))
+			b.addFinding("type-mismatch", text.Span, "the output of "+strconv.Quote(node.ID.Value)+" has no member "+strconv.Quote(text.Value))
 		default:
-			b.add("type-mismatch", text.Span, "the output is "+have.WithArticle()+", which has no member "+strconv.Quote(text.Value)+
+			b.addFinding("type-mismatch", text.Span, "the output is "+have.WithArticle()+", which has no member "+strconv.Quote(text.Value)+
 				"; a list of several keys needs an object")
 			return
 		}
@@ -246,8 +246,8 @@ func (b *binder) checkWrites(node *spec.Node, writes []Field) {
 	}
 }
 
-// wantedTypes returns the types that the expression of a kind's key may have. None means any.
-func wantedTypes(key string) []eval.Type {
+// typesOfKey returns the types that the expression of a kind's key may have. None means any.
+func typesOfKey(key string) []eval.Type {
 	switch key {
 	case "messages", "choices":
 		return []eval.Type{eval.List(eval.Any())}
@@ -266,5 +266,5 @@ func (b *binder) checkWanted(text spec.Text, p *eval.Program, key string, types 
 	}
 	from := len(text.Value) - len(strings.TrimLeft(text.Value, " \t\r\n"))
 	to := len(strings.TrimRight(text.Value, " \t\r\n"))
-	b.add("expr-type", text.At(from, to), key+" needs "+types[0].WithArticle()+", this is "+p.Type().WithArticle())
+	b.addFinding("expr-type", text.At(from, to), key+" needs "+types[0].WithArticle()+", this is "+p.Type().WithArticle())
 }

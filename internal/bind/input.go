@@ -102,7 +102,7 @@ func (b *binder) inputOf(i int) eval.Type {
 	case edge.Condition == "on_failure":
 		return eval.FailureType()
 	default:
-		return b.scopes.yields.of(source)
+		return b.scopes.yields.outputType(source)
 	}
 	return eval.Any()
 }

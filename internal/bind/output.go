@@ -25,19 +25,19 @@ func newYields(g *spec.Graph, child func(n *spec.Node) (eval.Type, bool)) yields
 // Yields returns the type of a node's output, or any. child is as for Check.
 func Yields(n *spec.Node, g *spec.Graph, child func(n *spec.Node) (eval.Type, bool)) eval.Type {
 	y := newYields(g, child)
-	return y.of(n)
+	return y.outputType(n)
 }
 
-// of returns the type of a node's output, or any.
-func (y *yields) of(n *spec.Node) eval.Type {
+// outputType returns the type of a node's output, or any.
+func (y *yields) outputType(n *spec.Node) eval.Type {
 	if n.Each.IsSet() {
-		return eval.List(y.one(n))
+		return eval.List(y.executionType(n))
 	}
-	return y.one(n)
+	return y.executionType(n)
 }
 
-// one returns the type of the output of one execution, for one element of `each`.
-func (y *yields) one(n *spec.Node) eval.Type {
+// executionType returns the type of the output of one execution, for one element of `each`.
+func (y *yields) executionType(n *spec.Node) eval.Type {
 	switch kind := n.Kind.Value; {
 	case declaresOutput(n):
 		return eval.FromSchema(n.Output)
@@ -45,7 +45,7 @@ func (y *yields) one(n *spec.Node) eval.Type {
 		return eval.Any()
 	case kind == "llm" && n.Field("tools") != nil:
 		return toolCalls
-	case kind == "agent" && mayEndWithTool(n):
+	case kind == "agent" && hasFinishTool(n):
 		return eval.Any() // the arguments or the result of the tool
 	case kind == "llm", kind == "agent":
 		return eval.String()
@@ -76,8 +76,8 @@ func declaresOutput(n *spec.Node) bool {
 	return n.Output != nil && (n.Kind.Value != "llm" || n.Field("tools") == nil)
 }
 
-// mayEndWithTool reports whether an agent's loop may end with a tool.
-func mayEndWithTool(n *spec.Node) bool {
+// hasFinishTool reports whether an agent's loop may end with a tool.
+func hasFinishTool(n *spec.Node) bool {
 	pattern := n.Field("loop").Get("pattern")
 	return n.Field("loop").Get("finish_tool") != nil || pattern != nil && pattern.Text.Value == "finish_tool"
 }

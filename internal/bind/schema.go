@@ -30,7 +30,7 @@ func (b *binder) compileSchema(doc map[string]any, source *spec.Value, what stri
 			}
 			at = next
 		}
-		b.add("invalid-value", at.Span, what+": "+err.Error())
+		b.addFinding("invalid-value", at.Span, what+": "+err.Error())
 	}
 	return nil
 }

@@ -57,14 +57,14 @@ func (s *scopes) addByNode(names map[string]eval.Type) {
 	failure := eval.FailureType()
 	for name, member := range map[string]func(n *spec.Node) eval.Type{
 		"visits":  func(*spec.Node) eval.Type { return eval.Int() },
-		"history": func(n *spec.Node) eval.Type { return eval.List(s.yields.of(n)) },
+		"history": func(n *spec.Node) eval.Type { return eval.List(s.yields.outputType(n)) },
 		"nodes": func(n *spec.Node) eval.Type {
 			return eval.Object(map[string]eval.Type{
-				"output": s.yields.of(n), "visits": eval.Int(), "outcome": eval.String(), "error": failure, "partial": eval.Any(), "reason": eval.Any(),
+				"output": s.yields.outputType(n), "visits": eval.Int(), "outcome": eval.String(), "error": failure, "partial": eval.Any(), "reason": eval.Any(),
 			}, false)
 		},
 		"branches": func(n *spec.Node) eval.Type {
-			return eval.Object(map[string]eval.Type{"output": s.yields.of(n), "error": failure}, false)
+			return eval.Object(map[string]eval.Type{"output": s.yields.outputType(n), "error": failure}, false)
 		},
 	} {
 		names[name] = eval.LazyObject(func() map[string]eval.Type {
@@ -92,8 +92,8 @@ func addContext(names map[string]eval.Type) {
 	}, false)
 }
 
-// at returns the scope of a place, whatever the node.
-func (s *scopes) at(where place) *eval.Scope {
+// scopeAt returns the scope of a place, whatever the node.
+func (s *scopes) scopeAt(where place) *eval.Scope {
 	if s.byPlace[where] == nil {
 		s.byPlace[where] = s.newScope(where)
 	}
@@ -101,7 +101,7 @@ func (s *scopes) at(where place) *eval.Scope {
 }
 
 func (s *scopes) newScope(where place) *eval.Scope {
-	opts := s.options()
+	opts := s.scopeOptions()
 	if where == withSecrets {
 		delete(opts.Refuse, "secrets")
 	}
@@ -121,13 +121,13 @@ func (s *scopes) newScope(where place) *eval.Scope {
 	return scope.With(map[string]eval.Type{"error": s.after["error"]}, nil) // of the node that led here
 }
 
-// afterNode returns the scope of a text after a node, in which `output` has the type of the
+// scopeAfter returns the scope of a text after a node, in which `output` has the type of the
 // node's output. Members of a declared output can be read by their bare names.
-func (s *scopes) afterNode(node *spec.Node, text string) *eval.Scope {
-	if !declaresOutput(node) && (!strings.Contains(text, "output") || s.yields.of(node).IsAny()) {
-		return s.at(afterRun) // the same for many nodes, so that equal texts share a program
+func (s *scopes) scopeAfter(node *spec.Node, text string) *eval.Scope {
+	if !declaresOutput(node) && (!strings.Contains(text, "output") || s.yields.outputType(node).IsAny()) {
+		return s.scopeAt(afterRun) // the same for many nodes, so that equal texts share a program
 	}
-	output := s.yields.of(node)
+	output := s.yields.outputType(node)
 	var alias map[string][]string
 	if properties, ok := node.Output["properties"].(map[string]any); ok && !node.Each.IsSet() {
 		alias = make(map[string][]string, len(properties))
@@ -137,10 +137,10 @@ func (s *scopes) afterNode(node *spec.Node, text string) *eval.Scope {
 			}
 		}
 	}
-	return s.at(afterRun).With(map[string]eval.Type{"output": output}, alias)
+	return s.scopeAt(afterRun).With(map[string]eval.Type{"output": output}, alias)
 }
 
-func (s *scopes) options() eval.ScopeOptions {
+func (s *scopes) scopeOptions() eval.ScopeOptions {
 	return eval.ScopeOptions{
 		Roots: []string{"state"},
 		Open:  !s.graph.StrictState,

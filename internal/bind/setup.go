@@ -12,7 +12,7 @@ import (
 func (b *binder) bindSetup(name string, entries []spec.Field) []Field {
 	out := make([]Field, len(entries))
 	for i := range entries {
-		at := view{fixed: b.scopes.ofRun()}
+		at := view{fixed: b.scopes.runScope()}
 		out[i] = Field{entries[i].Key.Value, b.bindKey(at, &entries[i].Value, spec.FindKey(spec.TopKeys(), name).Elem)}
 	}
 	return out
@@ -26,7 +26,7 @@ func (b *binder) bindNotices(entries []spec.Value) []Field {
 	}, false)
 	scope := eval.NewScope(map[string]eval.Type{
 		"run": run, "question": eval.Object(nil, true), "error": eval.FailureType(), "output": eval.Any(), "goal": eval.String(),
-	}, eval.ScopeOptions{Refuse: b.scopes.options().Refuse})
+	}, eval.ScopeOptions{Refuse: b.scopes.scopeOptions().Refuse})
 	out := make([]Field, len(entries))
 	for i := range entries {
 		out[i] = Field{"notice", b.bindKey(view{fixed: scope}, &entries[i], spec.FindKey(spec.TopKeys(), "notify").Elem)}
@@ -77,8 +77,8 @@ func (b *binder) checkToolRetries(tools []spec.Field) {
 	}
 }
 
-// ofRun returns the scope of expressions that are evaluated once a run.
-func (s *scopes) ofRun() *eval.Scope {
+// runScope returns the scope of expressions that are evaluated once a run.
+func (s *scopes) runScope() *eval.Scope {
 	names := map[string]eval.Type{"secrets": s.secrets, "goal": s.common["goal"], "run": eval.Object(map[string]eval.Type{
 		"id": eval.String(), "started_at": eval.String(), "input": eval.Object(nil, true), "dir": eval.String(),
 	}, false)}

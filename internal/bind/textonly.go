@@ -10,10 +10,10 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// takesOnlyText reports whether only text fits the output of an exec node: by the schema of its
+// acceptsOnlyText reports whether only text fits the output of an exec node: by the schema of its
 // output, by the schema of the single key that takes it whole, or by the expressions of its
 // writes.
-func (b *binder) takesOnlyText(node *spec.Node) bool {
+func (b *binder) acceptsOnlyText(node *spec.Node) bool {
 	var takes func(output eval.Type) bool
 	switch keys := node.Writes.Keys; {
 	case node.Kind.Value != "exec":
@@ -21,7 +21,7 @@ func (b *binder) takesOnlyText(node *spec.Node) bool {
 	case node.Output != nil:
 		takes = eval.FromSchema(node.Output).Accepts
 	case len(node.Writes.Exprs) > 0:
-		takes = func(output eval.Type) bool { return b.writesAccept(node, output) }
+		takes = func(output eval.Type) bool { return b.acceptsOutput(node, output) }
 	case len(keys) == 1 && b.graph.Key(keys[0].Value) != nil:
 		whole := b.keyType(b.graph.Key(keys[0].Value))
 		if node.Each.IsSet() { // the key takes the list of the elements' outputs
@@ -38,12 +38,12 @@ func (b *binder) takesOnlyText(node *spec.Node) bool {
 	return takes(eval.String()) && !slices.ContainsFunc(otherData, takes)
 }
 
-// writesAccept reports whether the types of a node's writes allow an output of a type.
-func (b *binder) writesAccept(node *spec.Node, output eval.Type) bool {
+// acceptsOutput reports whether the types of a node's writes allow an output of a type.
+func (b *binder) acceptsOutput(node *spec.Node, output eval.Type) bool {
 	if node.Each.IsSet() {
 		output = eval.List(output)
 	}
-	scope := b.scopes.at(afterRun).With(map[string]eval.Type{"output": output}, nil)
+	scope := b.scopes.scopeAt(afterRun).With(map[string]eval.Type{"output": output}, nil)
 	for _, e := range node.Writes.Exprs {
 		program, err := scope.Compile(e.Expr.Value, eval.Value)
 		if err != nil {

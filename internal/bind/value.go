@@ -25,8 +25,8 @@ type Field struct {
 	Value Value
 }
 
-// listOf returns a list of values, which is a constant if all of them are.
-func listOf(items []Value) Value {
+// newList returns a list of values, which is a constant if all of them are.
+func newList(items []Value) Value {
 	data := make([]any, len(items))
 	for i := range items {
 		if !items[i].IsConst() {
@@ -37,8 +37,8 @@ func listOf(items []Value) Value {
 	return Value{constant: data}
 }
 
-// mapOf returns a map of values, which is a constant if all of them are.
-func mapOf(fields []Field) Value {
+// newMap returns a map of values, which is a constant if all of them are.
+func newMap(fields []Field) Value {
 	data := make(map[string]any, len(fields))
 	for i := range fields {
 		if !fields[i].Value.IsConst() {
@@ -66,13 +66,13 @@ func (v *Value) Constants() []any {
 	if constant, ok := v.program.Const(); ok {
 		return []any{constant}
 	}
-	return constantsOf(v.program.Tree())
+	return listConstants(v.program.Tree())
 }
 
-func constantsOf(t *eval.Tree) []any {
+func listConstants(t *eval.Tree) []any {
 	switch {
 	case t.Op == eval.TreeChoice && len(t.Args) == 3:
-		return append(constantsOf(t.Args[1]), constantsOf(t.Args[2])...)
+		return append(listConstants(t.Args[1]), listConstants(t.Args[2])...)
 	case t.Op == eval.TreeConst:
 		return []any{t.Value}
 	}
@@ -137,7 +137,7 @@ func evalFields(fields []Field, vm *eval.VM, env map[string]any, lenient bool) (
 	for i := range fields {
 		value, err := fields[i].Value.eval(vm, env, lenient)
 		if err != nil {
-			return nil, inField(fields[i].Name, err)
+			return nil, wrapFieldError(fields[i].Name, err)
 		}
 		out[fields[i].Name] = value
 	}
@@ -154,8 +154,8 @@ func (e *fieldError) Error() string { return e.path + ": " + e.err.Error() }
 
 func (e *fieldError) Unwrap() error { return e.err }
 
-// inField adds the name of a field to an error in it.
-func inField(name string, err error) error {
+// wrapFieldError adds the name of a field to an error in it.
+func wrapFieldError(name string, err error) error {
 	var inner *fieldError
 	if errors.As(err, &inner) {
 		return &fieldError{name + "." + inner.path, inner.err}

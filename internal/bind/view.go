@@ -28,13 +28,13 @@ func (b *binder) scopeOf(at view, text string) *eval.Scope {
 	case at.fixed != nil:
 		return at.fixed
 	case at.node == nil:
-		return b.scopes.at(at.where)
+		return b.scopes.scopeAt(at.where)
 	}
-	scope := b.scopes.at(at.where)
+	scope := b.scopes.scopeAt(at.where)
 	if at.where == afterRun {
-		scope = b.scopes.afterNode(at.node, text)
+		scope = b.scopes.scopeAfter(at.node, text)
 	}
-	if strings.Contains(text, "branches") && !b.joins(at.node) {
+	if strings.Contains(text, "branches") && !b.mayJoin(at.node) {
 		scope = scope.Refusing(map[string]string{
 			"branches": "branches are known at a join only, and " + strconv.Quote(at.node.ID.Value) + " has no join",
 		})
@@ -58,8 +58,8 @@ func (b *binder) scopeOf(at view, text string) *eval.Scope {
 	return scope.With(names, nil)
 }
 
-// joins reports whether branches may join at a node.
-func (b *binder) joins(node *spec.Node) bool {
+// mayJoin reports whether branches may join at a node.
+func (b *binder) mayJoin(node *spec.Node) bool {
 	if node.Join != nil {
 		return true
 	}
@@ -85,7 +85,7 @@ func (b *binder) limitScope(base *eval.Scope, at view) *eval.Scope {
 		if readable[name] {
 			keys[name] = t
 		} else {
-			refuse[name] = strconv.Quote(name) + " is none of the reads of " + strconv.Quote(at.node.ID.Value) + " (" + b.readsOf(at.node) + ")"
+			refuse[name] = strconv.Quote(name) + " is none of the reads of " + strconv.Quote(at.node.ID.Value) + " (" + b.listReads(at.node) + ")"
 		}
 	}
 	names := map[string]eval.Type{"state": eval.Object(keys, false)}
@@ -97,8 +97,8 @@ func (b *binder) limitScope(base *eval.Scope, at view) *eval.Scope {
 	return base.Closed().Refusing(refuse).With(names, nil)
 }
 
-// readsOf lists the state keys that a node reads.
-func (b *binder) readsOf(node *spec.Node) string {
+// listReads lists the state keys that a node reads.
+func (b *binder) listReads(node *spec.Node) string {
 	if len(node.Reads) == 0 {
 		return "it reads no state"
 	}

@@ -151,15 +151,15 @@ func Typed(text string, schema map[string]any) any {
 		return v
 	}
 	for _, t := range []string{"null", "boolean", "integer", "number", "array", "object"} {
-		if v, ok := convert(text, t); ok && slices.Contains(types, t) {
+		if v, ok := convertText(text, t); ok && slices.Contains(types, t) {
 			return v
 		}
 	}
 	return text
 }
 
-// convert parses text as one type.
-func convert(text, t string) (any, bool) {
+// convertText parses text as one type.
+func convertText(text, t string) (any, bool) {
 	switch t {
 	case "null":
 		return nil, text == "null"

@@ -53,7 +53,7 @@ func readSecret(s *spec.Secret) (value, problem string) {
 		}
 		value, source = strings.TrimRight(string(text), "\r\n"), "what file "+s.File.Value+" holds"
 	default:
-		text, err := secretFrom(s.Command)
+		text, err := runSecretCommand(s.Command)
 		if err != nil {
 			return "", err.Error()
 		}
@@ -71,18 +71,18 @@ const secretTime = 30 * time.Second
 // outputs caches the output of each command.
 var outputs sync.Map // functions func() (string, error) by command
 
-// secretFrom runs a command once per process and returns its output without the last
+// runSecretCommand runs a command once per process and returns its output without the last
 // line break.
-func secretFrom(command []spec.Text) (string, error) {
+func runSecretCommand(command []spec.Text) (string, error) {
 	args := make([]string, len(command))
 	for i := range command {
 		args[i] = command[i].Value
 	}
-	once, _ := outputs.LoadOrStore(strings.Join(args, "\x00"), sync.OnceValues(func() (string, error) { return run(args) }))
+	once, _ := outputs.LoadOrStore(strings.Join(args, "\x00"), sync.OnceValues(func() (string, error) { return runCommand(args) }))
 	return once.(func() (string, error))()
 }
 
-func run(args []string) (string, error) {
+func runCommand(args []string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), secretTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)

@@ -28,7 +28,7 @@ const plainBytes = 256 << 10
 func Write(w io.Writer, title string, data []byte) error {
 	kind, body := "application/json", bytes.ReplaceAll(data, []byte("<"), []byte(`\u003c`))
 	if len(data) > plainBytes {
-		kind, body = "application/gzip", compressed(data)
+		kind, body = "application/gzip", compress(data)
 	}
 	policy := fmt.Sprintf(`<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src '%s'; style-src '%s'; img-src data:; base-uri 'none'; form-action 'none'">
 `, digest(script), digest(style))
@@ -90,7 +90,7 @@ func digest(text string) string {
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-func compressed(data []byte) []byte {
+func compress(data []byte) []byte {
 	var out bytes.Buffer
 	to64 := base64.NewEncoder(base64.StdEncoding, &out)
 	zip, _ := gzip.NewWriterLevel(to64, gzip.BestCompression) // the level is one that there is

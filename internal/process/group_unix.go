@@ -29,17 +29,17 @@ type group struct{}
 
 func (*group) adopt(*exec.Cmd) {}
 
-// ask sends SIGTERM to the group.
-func (*group) ask(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+// terminate sends SIGTERM to the group.
+func (*group) terminate(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 
 // kill sends SIGKILL to the group.
 func (*group) kill(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 
-func (*group) forget() {}
+func (*group) release() {}
 
-// alive reports whether the group has running members. Zombies don't count on Linux: nobody
+// isAlive reports whether the group has running members. Zombies don't count on Linux: nobody
 // may reap orphans in a container.
-func (*group) alive(cmd *exec.Cmd) bool {
+func (*group) isAlive(cmd *exec.Cmd) bool {
 	err := syscall.Kill(-cmd.Process.Pid, 0)
 	if err != nil && !errors.Is(err, syscall.EPERM) {
 		return false

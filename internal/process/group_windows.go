@@ -30,14 +30,14 @@ func (g *group) adopt(cmd *exec.Cmd) {
 	if err != nil {
 		return
 	}
-	if limit(job, windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE) != nil || assign(job, cmd.Process.Pid) != nil {
+	if setLimits(job, windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE) != nil || assignJob(job, cmd.Process.Pid) != nil {
 		_ = windows.CloseHandle(job)
 		return
 	}
 	g.job = job
 }
 
-func assign(job windows.Handle, pid int) error {
+func assignJob(job windows.Handle, pid int) error {
 	program, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(pid))
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func assign(job windows.Handle, pid int) error {
 	return windows.AssignProcessToJobObject(job, program)
 }
 
-func limit(job windows.Handle, flags uint32) error {
+func setLimits(job windows.Handle, flags uint32) error {
 	info := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{
 		BasicLimitInformation: windows.JOBOBJECT_BASIC_LIMIT_INFORMATION{LimitFlags: flags},
 	}
@@ -55,8 +55,8 @@ func limit(job windows.Handle, flags uint32) error {
 	return err
 }
 
-// ask asks the program to end, or ends it if it has no console.
-func (g *group) ask(cmd *exec.Cmd) {
+// terminate asks the program to end, or ends it if it has no console.
+func (g *group) terminate(cmd *exec.Cmd) {
 	if windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(cmd.Process.Pid)) != nil {
 		g.kill(cmd)
 	}
@@ -71,8 +71,8 @@ func (g *group) kill(cmd *exec.Cmd) {
 	_ = cmd.Process.Kill()
 }
 
-// alive reports whether the job has processes.
-func (g *group) alive(*exec.Cmd) bool {
+// isAlive reports whether the job has processes.
+func (g *group) isAlive(*exec.Cmd) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var info struct {
@@ -83,12 +83,12 @@ func (g *group) alive(*exec.Cmd) bool {
 		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)), nil) == nil && info.Active > 0
 }
 
-// forget lets the remaining processes continue.
-func (g *group) forget() {
+// release lets the remaining processes continue.
+func (g *group) release() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.job != 0 {
-		_ = limit(g.job, 0)
+		_ = setLimits(g.job, 0)
 		_ = windows.CloseHandle(g.job)
 		g.job = 0
 	}
@@ -100,6 +100,6 @@ func ExitStatus(state *os.ProcessState) (code int, signal string) { return state
 // newWatchdog returns nil: jobs need none.
 func newWatchdog() *watchdog { return nil }
 
-func (w *watchdog) tell(string, int) {}
+func (w *watchdog) notify(string, int) {}
 
 func (w *watchdog) close() {}

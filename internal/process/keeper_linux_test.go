@@ -43,7 +43,7 @@ func TestWatchdogEndsWhatIsLeft(t *testing.T) {
 	m.Close()
 }
 
-func TestEndLeft(t *testing.T) {
+func TestKillLeftovers(t *testing.T) {
 	place := filepath.Join(t.TempDir(), "tasks")
 	_, m, cmd := sleeper(t, place, "echo ready; exec sleep 100")
 	if m.Dir() == "" || filepath.Dir(m.Dir()) != place {
@@ -51,7 +51,7 @@ func TestEndLeft(t *testing.T) {
 	}
 	waited := make(chan error, 1)
 	go func() { waited <- cmd.Wait() }()
-	if err := EndLeft(place); err != nil {
+	if err := KillLeftovers(place); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-waited; err == nil || !strings.Contains(err.Error(), "killed") {
@@ -60,7 +60,7 @@ func TestEndLeft(t *testing.T) {
 	if _, err := os.Stat(place); !os.IsNotExist(err) {
 		t.Errorf("the folder is still there: %v", err)
 	}
-	if err := EndLeft(place); err != nil {
+	if err := KillLeftovers(place); err != nil {
 		t.Errorf("nothing is left: %v", err)
 	}
 }

@@ -18,9 +18,9 @@ import (
 // patience bounds how long killed processes may take to disappear.
 const patience = 5 * time.Second
 
-// EndLeft ends the programs with marks in the folder of a dead keeper, waits until they are gone,
+// KillLeftovers ends the programs with marks in the folder of a dead keeper, waits until they are gone,
 // and removes the folder. No keeper may use it. The error names processes that can't be ended.
-func EndLeft(place string) error {
+func KillLeftovers(place string) error {
 	entries, err := os.ReadDir(place)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

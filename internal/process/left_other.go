@@ -8,5 +8,5 @@ import "os"
 
 func killMarked(...string) []int { return nil }
 
-// EndLeft removes the folder of a dead keeper.
-func EndLeft(place string) error { return os.RemoveAll(place) }
+// KillLeftovers removes the folder of a dead keeper.
+func KillLeftovers(place string) error { return os.RemoveAll(place) }

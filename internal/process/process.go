@@ -124,7 +124,7 @@ func (e *Environment) ForProgram(dir string, runDir func() (string, error)) ([]s
 const markVariable = taskPrefix + "MARK"
 
 // Keeper starts the programs of a run. If this process dies, a watchdog ends their groups.
-// Before a resume, EndLeft finds remaining processes by their marks and ends them. It is safe
+// Before a resume, KillLeftovers finds remaining processes by their marks and ends them. It is safe
 // for concurrent use.
 type Keeper struct {
 	mu       sync.Mutex
@@ -188,7 +188,7 @@ func (m *Mark) Start(cmd *exec.Cmd) error {
 		return err
 	}
 	m.leader = cmd.Process.Pid
-	m.keeper.tell("+", m.leader) // at once, since this process may be killed
+	m.keeper.notifyWatchdog("+", m.leader) // at once, since this process may be killed
 	m.group.adopt(cmd)
 	return nil
 }
@@ -202,7 +202,7 @@ func (m *Mark) Stop(cmd *exec.Cmd, ended <-chan struct{}, grace time.Duration, k
 		return false
 	default:
 	}
-	m.group.ask(cmd)
+	m.group.terminate(cmd)
 	patience := time.NewTimer(grace)
 	defer patience.Stop()
 	select {
@@ -221,7 +221,7 @@ func (m *Mark) Stop(cmd *exec.Cmd, ended <-chan struct{}, grace time.Duration, k
 func (m *Mark) awaitGroup(cmd *exec.Cmd, patience <-chan time.Time, kill <-chan struct{}) {
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
-	for m.group.alive(cmd) {
+	for m.group.isAlive(cmd) {
 		select {
 		case <-look.C:
 		case <-patience:
@@ -242,20 +242,20 @@ func (m *Mark) Kill(cmd *exec.Cmd) {
 
 // Close forgets a program that has ended. Its remaining children continue.
 func (m *Mark) Close() {
-	m.group.forget()
+	m.group.release()
 	if m.leader != 0 {
-		m.keeper.tell("-", m.leader)
+		m.keeper.notifyWatchdog("-", m.leader)
 	}
 	if m.dir != "" {
 		_ = os.RemoveAll(m.dir)
 	}
 }
 
-// tell reports the start ("+") or end ("-") of a group to the watchdog.
-func (k *Keeper) tell(op string, group int) {
+// notifyWatchdog reports the start ("+") or end ("-") of a group to the watchdog.
+func (k *Keeper) notifyWatchdog(op string, group int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.watchdog.tell(op, group)
+	k.watchdog.notify(op, group)
 }
 
 // watchdog is a small process that ends groups when its stdin closes, which means that this

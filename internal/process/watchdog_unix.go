@@ -42,7 +42,7 @@ func newWatchdog() *watchdog {
 	return &watchdog{cmd, stdin}
 }
 
-func (w *watchdog) tell(op string, group int) {
+func (w *watchdog) notify(op string, group int) {
 	if w != nil {
 		_, _ = fmt.Fprintf(w.stdin, "%s %d\n", op, group)
 	}

@@ -51,12 +51,12 @@ const leastLine = 16
 // Forms returns the forms of a text, each once: plain, quoted once or twice, in HTML, in a URL
 // and in a URL inside a URL, in base64 and in hexadecimal; and its long lines.
 func Forms(text string) []string {
-	out := append(quoted(text), text, markup.Replace(text), strings.ReplaceAll(markup.Replace(text), "&quot;", "&#34;"))
+	out := append(quotedForms(text), text, markup.Replace(text), strings.ReplaceAll(markup.Replace(text), "&quot;", "&#34;"))
 	out = append(out, html.EscapeString(text))
-	for _, form := range quoted(text) {
-		out = append(out, quoted(form)...)
+	for _, form := range quotedForms(text) {
+		out = append(out, quotedForms(form)...)
 	}
-	for _, form := range percent(text) {
+	for _, form := range percentForms(text) {
 		out = append(out, form, url.QueryEscape(form))
 	}
 	out = append(out, base64Forms(text)...)
@@ -84,8 +84,8 @@ func hexForms(text string) (out []string) {
 	return out
 }
 
-// quoted returns the forms of a text inside quotes.
-func quoted(text string) []string {
+// quotedForms returns the forms of a text inside quotes.
+func quotedForms(text string) []string {
 	inner := func(quoted string) string { return quoted[1 : len(quoted)-1] }
 	out := []string{inner(strconv.Quote(text)), inner(strconv.QuoteToASCII(text))}
 	if asJSON, err := json.Marshal(text); err == nil {
@@ -99,9 +99,9 @@ func quoted(text string) []string {
 
 const alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
-// percent returns the forms of a text in a URL. Writers differ in the characters that they
+// percentForms returns the forms of a text in a URL. Writers differ in the characters that they
 // escape and in the case of digits.
-func percent(text string) []string {
+func percentForms(text string) []string {
 	whole := url.URL{Path: "/" + text}
 	out := []string{url.QueryEscape(text), url.PathEscape(text), whole.EscapedPath()[1:]}
 	for _, safe := range []string{"", alphanumeric + "-._~", alphanumeric + "-._~/", alphanumeric + "-._~!'()*"} {

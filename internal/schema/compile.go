@@ -29,9 +29,9 @@ type compiler struct {
 // A nil or empty document accepts everything. The error is an *Error.
 func Compile(doc map[string]any) (*Schema, error) {
 	c := &compiler{keywords: keywords, nodes: map[string]*node{}, anchors: map[string]*node{}}
-	root := c.schema(doc, nil)
+	root := c.compileNode(doc, nil)
 	if c.err == nil {
-		c.resolve(doc)
+		c.resolveReferences(doc)
 	}
 	if c.err != nil {
 		return nil, c.err
@@ -39,23 +39,23 @@ func Compile(doc map[string]any) (*Schema, error) {
 	return &Schema{doc: doc, root: []*node{root}}, nil
 }
 
-func (c *compiler) fail(at []string, format string, args ...any) {
+func (c *compiler) setError(at []string, format string, args ...any) {
 	if c.err == nil {
 		c.err = &Error{Path: at, Message: fmt.Sprintf(format, args...)}
 	}
 }
 
-// down returns a path with one more step, which shares no memory with its siblings.
-func down(at []string, step string) []string { return append(slices.Clip(at), step) }
+// appendStep returns a path with one more step, which shares no memory with its siblings.
+func appendStep(at []string, step string) []string { return append(slices.Clip(at), step) }
 
-// schema compiles the subschema at a path.
-func (c *compiler) schema(doc any, at []string) *node {
+// compileNode compiles the subschema at a path.
+func (c *compiler) compileNode(doc any, at []string) *node {
 	n := &node{doc: doc, minContains: 1, maxContains: math.MaxInt}
 	if c.err != nil {
 		return n
 	}
 	if len(at) > maxNesting {
-		c.fail(at[:4], "the schema is nested deeper than %d levels", maxNesting)
+		c.setError(at[:4], "the schema is nested deeper than %d levels", maxNesting)
 		return n
 	}
 	pointer := "" // RFC 6901
@@ -71,7 +71,7 @@ func (c *compiler) schema(doc any, at []string) *node {
 	case map[string]any:
 		c.readKeywords(n, doc, at)
 	default:
-		c.fail(at, "%s is not a schema; allowed: an object of keywords, true, false", show(doc))
+		c.setError(at, "%s is not a schema; allowed: an object of keywords, true, false", show(doc))
 	}
 	return n
 }
@@ -83,9 +83,9 @@ func (c *compiler) readKeywords(n *node, doc map[string]any, at []string) {
 	for _, name := range slices.Sorted(maps.Keys(doc)) {
 		if i := slices.IndexFunc(c.keywords, func(k keyword) bool { return k.name == name }); i >= 0 {
 			n.whole = n.whole || c.keywords[i].whole
-			checks[i] = c.keywords[i].read(c, n, doc[name], down(at, name))
+			checks[i] = c.keywords[i].read(c, n, doc[name], appendStep(at, name))
 		} else if !slices.Contains(annotations, name) && !strings.HasPrefix(name, "x-") {
-			c.fail(down(at, name), "unknown keyword %s%s", strconv.Quote(name), insteadOf[name])
+			c.setError(appendStep(at, name), "unknown keyword %s%s", strconv.Quote(name), insteadOf[name])
 		}
 	}
 	n.checks = slices.DeleteFunc(checks, func(check check) bool { return check == nil })
@@ -95,12 +95,12 @@ func (c *compiler) readKeywords(n *node, doc map[string]any, at []string) {
 func read[T any](c *compiler, value any, at []string, fault string) T {
 	t, ok := value.(T)
 	if !ok {
-		c.fail(at, "%s %s", show(value), fault)
+		c.setError(at, "%s %s", show(value), fault)
 	}
 	return t
 }
 
-func (c *compiler) count(value any, at []string) int {
+func (c *compiler) readCount(value any, at []string) int {
 	switch v := value.(type) {
 	case int:
 		if v >= 0 {
@@ -111,58 +111,58 @@ func (c *compiler) count(value any, at []string) int {
 			return int(v)
 		}
 	}
-	c.fail(at, "%s is not a whole number of 0 or above", show(value))
+	c.setError(at, "%s is not a whole number of 0 or above", show(value))
 	return 0
 }
 
-func (c *compiler) regexp(value any, at []string) *regexp.Regexp {
+func (c *compiler) compilePattern(value any, at []string) *regexp.Regexp {
 	re, err := regexp.Compile(read[string](c, value, at, "is not a regular expression"))
 	if err != nil {
-		c.fail(at, "%s is not a regular expression: %s", show(value), strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		c.setError(at, "%s is not a regular expression: %s", show(value), strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 	return re
 }
 
-// schemas compiles an object of subschemas.
-func (c *compiler) schemas(value any, at []string) map[string]*node {
+// compileMap compiles an object of subschemas.
+func (c *compiler) compileMap(value any, at []string) map[string]*node {
 	docs := read[map[string]any](c, value, at, "is not an object of schemas")
 	nodes := make(map[string]*node, len(docs))
 	for _, name := range slices.Sorted(maps.Keys(docs)) {
-		nodes[name] = c.schema(docs[name], down(at, name))
+		nodes[name] = c.compileNode(docs[name], appendStep(at, name))
 	}
 	return nodes
 }
 
-func (c *compiler) schemaList(value any, at []string) []*node {
+func (c *compiler) compileList(value any, at []string) []*node {
 	list, ok := value.([]any)
 	if !ok || len(list) == 0 {
-		c.fail(at, "%s is not a list with at least one schema", show(value))
+		c.setError(at, "%s is not a list with at least one schema", show(value))
 	}
 	nodes := make([]*node, len(list))
 	for i, doc := range list {
-		nodes[i] = c.schema(doc, down(at, strconv.Itoa(i)))
+		nodes[i] = c.compileNode(doc, appendStep(at, strconv.Itoa(i)))
 	}
 	return nodes
 }
 
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
-// resolve connects every $ref with its node.
-func (c *compiler) resolve(doc map[string]any) {
+// resolveReferences connects every $ref with its node.
+func (c *compiler) resolveReferences(doc map[string]any) {
 	id, _ := doc["$id"].(string)
 	for _, ref := range c.refs {
-		ref.target = c.target(strings.TrimPrefix(ref.text, id))
+		ref.target = c.findTarget(strings.TrimPrefix(ref.text, id))
 		switch {
 		case ref.target != nil:
 		case !strings.HasPrefix(ref.text, "#"):
-			c.fail(ref.at, "%s leads outside of the document; allowed: #, #/path, #anchor", show(ref.text))
+			c.setError(ref.at, "%s leads outside of the document; allowed: #, #/path, #anchor", show(ref.text))
 		default:
-			c.fail(ref.at, "%s leads to no schema of the document", show(ref.text))
+			c.setError(ref.at, "%s leads to no schema of the document", show(ref.text))
 		}
 	}
 }
 
-func (c *compiler) target(ref string) *node {
+func (c *compiler) findTarget(ref string) *node {
 	fragment, ok := strings.CutPrefix(ref, "#")
 	if !ok && ref != "" {
 		return nil

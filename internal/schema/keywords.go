@@ -45,8 +45,8 @@ var keywords = []keyword{
 	{"prefixItems", false, readPrefix},
 	{"items", false, readItems},
 	{"contains", true, readContains},
-	{"minContains", false, countItems(func(n *node) *int { return &n.minContains })},
-	{"maxContains", false, countItems(func(n *node) *int { return &n.maxContains })},
+	{"minContains", false, limitContains(func(n *node) *int { return &n.minContains })},
+	{"maxContains", false, limitContains(func(n *node) *int { return &n.maxContains })},
 	{"minProperties", false, limitSize(typeObject, -1, " has fewer than ", "property")},
 	{"maxProperties", false, limitSize(typeObject, 1, " has more than ", "property")},
 	{"required", false, readRequired},
@@ -88,13 +88,13 @@ var insteadOf = map[string]string{
 func failIf(wrong func(v any) bool, message string) check {
 	return func(_ *checker, v any) *Mismatch {
 		if wrong(v) {
-			return fault(show(v), message)
+			return newMismatch(show(v), message)
 		}
 		return nil
 	}
 }
 
-func fault(parts ...string) *Mismatch { return &Mismatch{Message: strings.Join(parts, "")} }
+func newMismatch(parts ...string) *Mismatch { return &Mismatch{Message: strings.Join(parts, "")} }
 
 // typeSet is a set of JSON types. The empty set allows every type.
 type typeSet uint8
@@ -149,7 +149,7 @@ func readTypes(c *compiler, n *node, value any, at []string) check {
 		names = []any{value}
 	}
 	if len(names) == 0 {
-		c.fail(at, "an empty list allows no value; name at least one type")
+		c.setError(at, "an empty list allows no value; name at least one type")
 	}
 	for _, name := range names {
 		i := 0
@@ -157,7 +157,7 @@ func readTypes(c *compiler, n *node, value any, at []string) check {
 			i++
 		}
 		if i == len(typeNames) {
-			c.fail(at, "%s is not a type; allowed: array, boolean, integer, null, number, object, string", show(name))
+			c.setError(at, "%s is not a type; allowed: array, boolean, integer, null, number, object, string", show(name))
 		}
 		n.types |= 1 << i
 	}
@@ -170,21 +170,21 @@ func readTypes(c *compiler, n *node, value any, at []string) check {
 }
 
 func readConst(_ *compiler, _ *node, value any, _ []string) check {
-	return failIf(func(v any) bool { return !equal(v, value) }, " is not "+show(value))
+	return failIf(func(v any) bool { return !isEqual(v, value) }, " is not "+show(value))
 }
 
 func readEnum(c *compiler, n *node, value any, at []string) check {
 	values, ok := value.([]any)
 	if !ok || len(values) == 0 {
-		c.fail(at, "%s is not a list with at least one value", show(value))
+		c.setError(at, "%s is not a list with at least one value", show(value))
 	}
 	return failIf(func(v any) bool {
-		return !slices.ContainsFunc(values, func(allowed any) bool { return equal(v, allowed) })
-	}, " is not one of "+showAll(values))
+		return !slices.ContainsFunc(values, func(allowed any) bool { return isEqual(v, allowed) })
+	}, " is not one of "+showList(values))
 }
 
-// equal compares plain data; 1 and 1.0 are one number.
-func equal(a, b any) bool {
+// isEqual compares plain data; 1 and 1.0 are one number.
+func isEqual(a, b any) bool {
 	if s, ok := a.(string); ok {
 		return s == b
 	}
@@ -197,7 +197,7 @@ func equal(a, b any) bool {
 func limitNumber(message string, refuses func(order int) bool) reader {
 	return func(c *compiler, _ *node, limit any, at []string) check {
 		if !isNumber(limit) {
-			c.fail(at, "%s is not a number", show(limit))
+			c.setError(at, "%s is not a number", show(limit))
 		}
 		return failIf(func(v any) bool { return isNumber(v) && refuses(compareNumbers(v, limit)) }, message+show(limit))
 	}
@@ -205,9 +205,9 @@ func limitNumber(message string, refuses func(order int) bool) reader {
 
 func readMultipleOf(c *compiler, _ *node, of any, at []string) check {
 	if !isNumber(of) {
-		c.fail(at, "%s is not a number", show(of))
+		c.setError(at, "%s is not a number", show(of))
 	} else if compareNumbers(of, 0) <= 0 {
-		c.fail(at, "%s is not above 0", show(of))
+		c.setError(at, "%s is not above 0", show(of))
 	}
 	return failIf(func(v any) bool { return isNumber(v) && !isMultiple(v, of) }, " is not a multiple of "+show(of))
 }
@@ -216,7 +216,7 @@ func readMultipleOf(c *compiler, _ *node, of any, at []string) check {
 // for a minimum.
 func limitSize(of typeSet, sign int, message, noun string) reader {
 	return func(c *compiler, _ *node, value any, at []string) check {
-		limit := c.count(value, at)
+		limit := c.readCount(value, at)
 		return failIf(func(v any) bool { return typesOf(v) == of && sign*sizeOf(v) > sign*limit }, message+eval.Count(limit, noun))
 	}
 }
@@ -234,7 +234,7 @@ func sizeOf(v any) int {
 }
 
 func readPattern(c *compiler, _ *node, value any, at []string) check {
-	pattern := c.regexp(value, at)
+	pattern := c.compilePattern(value, at)
 	return failIf(func(v any) bool {
 		text, ok := v.(string)
 		return ok && !pattern.MatchString(text)
@@ -252,7 +252,7 @@ func readUnique(c *compiler, n *node, value any, at []string) check {
 			plain, _ := eval.Canonical(item)
 			key, _ := eval.AppendJSON(nil, plain)
 			if i, ok := seen[string(key)]; ok {
-				return fault("items ", strconv.Itoa(i), " and ", strconv.Itoa(j), " are equal: ", show(list[i]))
+				return newMismatch("items ", strconv.Itoa(i), " and ", strconv.Itoa(j), " are equal: ", show(list[i]))
 			}
 			seen[string(key)] = j
 		}
@@ -261,15 +261,15 @@ func readUnique(c *compiler, n *node, value any, at []string) check {
 }
 
 func readPrefix(c *compiler, n *node, value any, at []string) check {
-	n.prefix = c.schemaList(value, at)
+	n.prefix = c.compileList(value, at)
 	return func(c *checker, v any) *Mismatch { return c.checkItems(n, v, 0, len(n.prefix)) }
 }
 
 func readItems(c *compiler, n *node, value any, at []string) check {
 	if _, isList := value.([]any); isList {
-		c.fail(at, "a list is not a schema; schemas by position are prefixItems")
+		c.setError(at, "a list is not a schema; schemas by position are prefixItems")
 	}
-	n.items = c.schema(value, at)
+	n.items = c.compileNode(value, at)
 	return func(c *checker, v any) *Mismatch { return c.checkItems(n, v, len(n.prefix), math.MaxInt) }
 }
 
@@ -281,14 +281,14 @@ func (c *checker) checkItems(n *node, v any, from, to int) *Mismatch {
 	}
 	for i := from; i < min(to, len(list)); i++ {
 		if m := c.check(n.item(i), list[i]); m != nil {
-			return m.under("[" + strconv.Itoa(i) + "]")
+			return m.addStep("[" + strconv.Itoa(i) + "]")
 		}
 	}
 	return nil
 }
 
 func readContains(c *compiler, n *node, value any, at []string) check {
-	sub := c.schema(value, at)
+	sub := c.compileNode(value, at)
 	return func(c *checker, v any) *Mismatch {
 		list, ok := v.([]any)
 		fits := 0
@@ -305,13 +305,13 @@ func readContains(c *compiler, n *node, value any, at []string) check {
 		} else if !ok || fits >= bound {
 			return nil
 		}
-		return fault(show(list), " holds ", strconv.Itoa(fits), of, eval.Count(bound, "item"), " that fit ", flow(sub.doc))
+		return newMismatch(show(list), " holds ", strconv.Itoa(fits), of, eval.Count(bound, "item"), " that fit ", formatFlow(sub.doc))
 	}
 }
 
-func countItems(field func(n *node) *int) reader {
+func limitContains(field func(n *node) *int) reader {
 	return func(c *compiler, n *node, value any, at []string) check {
-		*field(n) = c.count(value, at)
+		*field(n) = c.readCount(value, at)
 		return nil
 	}
 }
@@ -319,7 +319,7 @@ func countItems(field func(n *node) *int) reader {
 func readRequired(c *compiler, _ *node, value any, at []string) check {
 	var required []string
 	for i, name := range read[[]any](c, value, at, "is not a list of names") {
-		required = append(required, read[string](c, name, down(at, strconv.Itoa(i)), "is not a name"))
+		required = append(required, read[string](c, name, appendStep(at, strconv.Itoa(i)), "is not a name"))
 	}
 	return func(_ *checker, v any) *Mismatch {
 		object, ok := v.(map[string]any)
@@ -333,21 +333,21 @@ func readRequired(c *compiler, _ *node, value any, at []string) check {
 		case 0:
 			return nil
 		case 1:
-			return fault(missing[0], " is missing")
+			return newMismatch(missing[0], " is missing")
 		}
-		return fault(strings.Join(missing, ", "), " are missing")
+		return newMismatch(strings.Join(missing, ", "), " are missing")
 	}
 }
 
 func readProperties(c *compiler, n *node, value any, at []string) check {
-	n.properties = c.schemas(value, at)
+	n.properties = c.compileMap(value, at)
 	names := slices.Sorted(maps.Keys(n.properties))
 	return func(c *checker, v any) *Mismatch {
 		object, _ := v.(map[string]any)
 		for _, name := range names {
 			if value, ok := object[name]; ok {
 				if m := c.check(n.properties[name], value); m != nil {
-					return m.under(nameStep(name))
+					return m.addStep(nameStep(name))
 				}
 			}
 		}
@@ -356,35 +356,35 @@ func readProperties(c *compiler, n *node, value any, at []string) check {
 }
 
 func readPatterns(c *compiler, n *node, value any, at []string) check {
-	nodes := c.schemas(value, at)
+	nodes := c.compileMap(value, at)
 	for _, text := range slices.Sorted(maps.Keys(nodes)) {
-		n.patterns = append(n.patterns, patternRule{c.regexp(text, down(at, text)), nodes[text]})
+		n.patterns = append(n.patterns, patternRule{c.compilePattern(text, appendStep(at, text)), nodes[text]})
 	}
-	return eachMember(func(c *checker, name string, value any) *Mismatch {
-		return c.checkAll(n.matching(name), value).under(nameStep(name))
+	return checkMembers(func(c *checker, name string, value any) *Mismatch {
+		return c.checkAll(n.matchPatterns(name), value).addStep(nameStep(name))
 	})
 }
 
 func readAdditional(c *compiler, n *node, value any, at []string) check {
-	n.additional = c.schema(value, at)
-	return eachMember(func(c *checker, name string, value any) *Mismatch {
+	n.additional = c.compileNode(value, at)
+	return checkMembers(func(c *checker, name string, value any) *Mismatch {
 		switch {
-		case n.properties[name] != nil || n.matching(name) != nil:
+		case n.properties[name] != nil || n.matchPatterns(name) != nil:
 			return nil
 		case n.additional.doc != false:
-			return c.check(n.additional, value).under(nameStep(name))
+			return c.check(n.additional, value).addStep(nameStep(name))
 		}
 		allowed := ""
 		if len(n.properties) > 0 && len(n.properties) <= 4*maxShown {
 			allowed = "; allowed: " + strings.Join(slices.Sorted(maps.Keys(n.properties)), ", ")
 		}
-		return fault("unknown property ", strconv.Quote(name), allowed)
+		return newMismatch("unknown property ", strconv.Quote(name), allowed)
 	})
 }
 
 func readNames(c *compiler, _ *node, value any, at []string) check {
-	names := c.schema(value, at)
-	return eachMember(func(c *checker, name string, _ any) *Mismatch {
+	names := c.compileNode(value, at)
+	return checkMembers(func(c *checker, name string, _ any) *Mismatch {
 		m := c.check(names, name)
 		if m != nil {
 			m.Message = "the name " + m.Message
@@ -393,8 +393,8 @@ func readNames(c *compiler, _ *node, value any, at []string) check {
 	})
 }
 
-// eachMember returns a check of each member of an object, in the order of the names.
-func eachMember(f func(c *checker, name string, value any) *Mismatch) check {
+// checkMembers returns a check of each member of an object, in the order of the names.
+func checkMembers(f func(c *checker, name string, value any) *Mismatch) check {
 	return func(c *checker, v any) *Mismatch {
 		object, _ := v.(map[string]any)
 		for _, name := range slices.Sorted(maps.Keys(object)) {
@@ -413,29 +413,29 @@ func readRef(c *compiler, n *node, value any, at []string) check {
 }
 
 func readAllOf(c *compiler, n *node, value any, at []string) check {
-	n.allOf = c.schemaList(value, at)
+	n.allOf = c.compileList(value, at)
 	return func(c *checker, v any) *Mismatch { return c.checkAll(n.allOf, v) }
 }
 
 func readAnyOf(c *compiler, n *node, value any, at []string) check {
-	n.anyOf = c.schemaList(value, at)
+	n.anyOf = c.compileList(value, at)
 	return func(c *checker, v any) *Mismatch {
-		_, m := c.firstFit(n.anyOf, v)
+		_, m := c.findFit(n.anyOf, v)
 		return m
 	}
 }
 
 func readOneOf(c *compiler, n *node, value any, at []string) check {
-	n.oneOf = c.schemaList(value, at)
+	n.oneOf = c.compileList(value, at)
 	return func(c *checker, v any) *Mismatch {
-		first, m := c.firstFit(n.oneOf, v)
+		first, m := c.findFit(n.oneOf, v)
 		if m != nil {
 			return m
 		}
-		second, m := c.firstFit(n.oneOf[first+1:], v)
+		second, m := c.findFit(n.oneOf[first+1:], v)
 		switch {
 		case second >= 0:
-			return fault(show(v), " fits alternatives ", strconv.Itoa(first+1), " and ", strconv.Itoa(first+second+2), " of oneOf, where exactly one must fit")
+			return newMismatch(show(v), " fits alternatives ", strconv.Itoa(first+1), " and ", strconv.Itoa(first+second+2), " of oneOf, where exactly one must fit")
 		case m != nil && m.fatal:
 			return m
 		}
@@ -443,8 +443,8 @@ func readOneOf(c *compiler, n *node, value any, at []string) check {
 	}
 }
 
-// firstFit returns the index of the first alternative that accepts v, or why none does.
-func (c *checker) firstFit(alternatives []*node, v any) (int, *Mismatch) {
+// findFit returns the index of the first alternative that accepts v, or why none does.
+func (c *checker) findFit(alternatives []*node, v any) (int, *Mismatch) {
 	var types typeSet
 	var failed []*Mismatch
 	var texts []string
@@ -469,23 +469,23 @@ func (c *checker) firstFit(alternatives []*node, v any) (int, *Mismatch) {
 	case len(texts) > maxShown:
 		texts = append(texts[:maxShown], "…")
 	}
-	return -1, fault(show(v), " fits none of ", strconv.Itoa(len(failed)), " alternatives: ", strings.Join(texts, "; "))
+	return -1, newMismatch(show(v), " fits none of ", strconv.Itoa(len(failed)), " alternatives: ", strings.Join(texts, "; "))
 }
 
 func readNot(c *compiler, n *node, value any, at []string) check {
-	n.not = c.schema(value, at)
+	n.not = c.compileNode(value, at)
 	return func(c *checker, v any) *Mismatch {
 		if m := c.check(n.not, v); m != nil && !m.fatal {
 			return nil
 		} else if m != nil {
 			return m
 		}
-		return fault(show(v), " fits what is excluded: ", flow(n.not.doc))
+		return newMismatch(show(v), " fits what is excluded: ", formatFlow(n.not.doc))
 	}
 }
 
 func readIf(c *compiler, n *node, value any, at []string) check {
-	n.ifNode = c.schema(value, at)
+	n.ifNode = c.compileNode(value, at)
 	return func(c *checker, v any) *Mismatch {
 		branch := n.then
 		if m := c.check(n.ifNode, v); m != nil && m.fatal {
@@ -502,13 +502,13 @@ func readIf(c *compiler, n *node, value any, at []string) check {
 
 func readBranch(field func(n *node) **node) reader {
 	return func(c *compiler, n *node, value any, at []string) check {
-		*field(n) = c.schema(value, at)
+		*field(n) = c.compileNode(value, at)
 		return nil
 	}
 }
 
 func readDefinitions(c *compiler, _ *node, value any, at []string) check {
-	c.schemas(value, at)
+	c.compileMap(value, at)
 	return nil
 }
 
@@ -516,9 +516,9 @@ func readAnchor(c *compiler, n *node, value any, at []string) check {
 	name, ok := value.(string)
 	switch {
 	case !ok || name == "":
-		c.fail(at, "%s is not a name", show(value))
+		c.setError(at, "%s is not a name", show(value))
 	case c.anchors[name] != nil:
-		c.fail(at, "the anchor %s is there twice", strconv.Quote(name))
+		c.setError(at, "the anchor %s is there twice", strconv.Quote(name))
 	}
 	c.anchors[name] = n
 	return nil
@@ -527,7 +527,7 @@ func readAnchor(c *compiler, n *node, value any, at []string) check {
 // readID refuses an identity inside the document, which would change the meaning of references.
 func readID(c *compiler, _ *node, value any, at []string) check {
 	if read[string](c, value, at, "is not an address"); len(at) > 1 {
-		c.fail(at, "an identity inside a document is not supported; use $anchor")
+		c.setError(at, "an identity inside a document is not supported; use $anchor")
 	}
 	return nil
 }

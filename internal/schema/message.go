@@ -47,7 +47,7 @@ func show(v any) string {
 	return fmt.Sprintf("a Go value of type %T", v)
 }
 
-func showAll(values []any) string {
+func showList(values []any) string {
 	var parts []string
 	for i, v := range values {
 		if i == 2*maxShown {
@@ -108,10 +108,10 @@ func isPlainName(s string) bool {
 	return s != ""
 }
 
-// flow writes plain data as YAML in one line.
-func flow(doc any) string { return flowTo(doc, 0) }
+// formatFlow writes plain data as YAML in one line.
+func formatFlow(doc any) string { return formatFlowAt(doc, 0) }
 
-func flowTo(v any, depth int) string {
+func formatFlowAt(v any, depth int) string {
 	if depth > maxFlow {
 		return "…"
 	}
@@ -123,22 +123,22 @@ func flowTo(v any, depth int) string {
 			names = slices.Insert(slices.Delete(names, i, i+1), 0, "type")
 		}
 		for _, name := range names {
-			parts = append(parts, flowText(name)+": "+flowTo(v[name], depth+1))
+			parts = append(parts, formatFlowText(name)+": "+formatFlowAt(v[name], depth+1))
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
 	case []any:
 		for _, item := range v {
-			parts = append(parts, flowTo(item, depth+1))
+			parts = append(parts, formatFlowAt(item, depth+1))
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
 	case string:
-		return flowText(v)
+		return formatFlowText(v)
 	}
 	return show(v)
 }
 
-// flowText quotes a string unless YAML reads it as the same string without.
-func flowText(s string) string {
+// formatFlowText quotes a string unless YAML reads it as the same string without.
+func formatFlowText(s string) string {
 	switch strings.ToLower(s) {
 	case "true", "false", "null", "yes", "no", "on", "off", "y", "n":
 		return strconv.Quote(s)

@@ -18,16 +18,16 @@ const maxDescent = 10_000
 func (c *checker) normalise(nodes []*node, v any, depth int) (any, bool) {
 	switch t := v.(type) {
 	case int:
-		if wantsFloat(c.applicable(nodes, v)) {
+		if wantsFloat(c.findApplicable(nodes, v)) {
 			return float64(t), true
 		}
 	case float64:
-		if t == math.Trunc(t) && math.Abs(t) <= maxExact && !wantsFloat(c.applicable(nodes, v)) {
+		if t == math.Trunc(t) && math.Abs(t) <= maxExact && !wantsFloat(c.findApplicable(nodes, v)) {
 			return int(t), true
 		}
 	case []any, map[string]any:
 		if depth < maxDescent {
-			nodes = c.applicable(nodes, v)
+			nodes = c.findApplicable(nodes, v)
 			_, isList := v.([]any)
 			return eval.MapParts(v, func(index int, name string, part any) (any, bool) {
 				var of []*node
@@ -61,7 +61,7 @@ func wantsFloat(nodes []*node) bool {
 
 // member returns the schemas of a property.
 func (n *node) member(name string) []*node {
-	out := appendNode(n.matching(name), n.properties[name])
+	out := appendNode(n.matchPatterns(name), n.properties[name])
 	if out == nil {
 		out = appendNode(nil, n.additional)
 	}
@@ -75,9 +75,9 @@ func appendNode(nodes []*node, n *node) []*node {
 	return append(nodes, n)
 }
 
-// applicable widens nodes by the subschemas that apply in place: references, allOf, and the
+// findApplicable widens nodes by the subschemas that apply in place: references, allOf, and the
 // alternatives that accept v. The result has no repeats.
-func (c *checker) applicable(nodes []*node, v any) []*node {
+func (c *checker) findApplicable(nodes []*node, v any) []*node {
 	if !slices.ContainsFunc(nodes, func(n *node) bool { return n.whole }) {
 		return nodes
 	}

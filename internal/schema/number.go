@@ -42,10 +42,10 @@ func isMultiple(v, of any) bool {
 	if ok && ok2 {
 		return i%j == 0
 	}
-	return new(big.Rat).Quo(decimal(v), decimal(of)).IsInt()
+	return new(big.Rat).Quo(toRat(v), toRat(of)).IsInt()
 }
 
-func decimal(v any) *big.Rat {
+func toRat(v any) *big.Rat {
 	r := new(big.Rat)
 	if i, ok := v.(int); ok {
 		return r.SetInt64(int64(i))

@@ -29,7 +29,7 @@ type Error struct {
 }
 
 // Error puts the path before the message.
-func (e *Error) Error() string { return located(pathText(e.Path), e.Message) }
+func (e *Error) Error() string { return addPath(pathText(e.Path), e.Message) }
 
 // Mismatch describes why a schema rejects a value.
 type Mismatch struct {
@@ -42,17 +42,17 @@ type Mismatch struct {
 }
 
 // Error returns one line: the position, then the message.
-func (m *Mismatch) Error() string { return located(m.Path, m.Message) }
+func (m *Mismatch) Error() string { return addPath(m.Path, m.Message) }
 
-func located(path, message string) string {
+func addPath(path, message string) string {
 	if path == "" {
 		return message
 	}
 	return "at " + strconv.Quote(path) + ": " + message
 }
 
-// under adds a step to the front of the path, if there is a mismatch.
-func (m *Mismatch) under(step string) *Mismatch {
+// addStep adds a step to the front of the path, if there is a mismatch.
+func (m *Mismatch) addStep(step string) *Mismatch {
 	if m != nil && !m.fatal { // its path could be very long
 		m.Path = joinPath(step, m.Path)
 	}
@@ -108,7 +108,7 @@ func (s *Schema) String() string {
 	if s == nil {
 		return "{}"
 	}
-	return flow(s.doc)
+	return formatFlow(s.doc)
 }
 
 // node is one compiled subschema: its checks, and the parts that Normalise and other keywords
@@ -156,8 +156,8 @@ func (n *node) item(i int) *node {
 	return n.items
 }
 
-// matching returns the schemas of patternProperties for a name.
-func (n *node) matching(name string) (out []*node) {
+// matchPatterns returns the schemas of patternProperties for a name.
+func (n *node) matchPatterns(name string) (out []*node) {
 	for _, rule := range n.patterns {
 		if rule.pattern.MatchString(name) {
 			out = append(out, rule.node)
@@ -192,11 +192,11 @@ func (c *checker) check(n *node, v any) *Mismatch {
 		return nil
 	case float64:
 		if !isNumber(v) {
-			return fault(show(v), " is not a finite number")
+			return newMismatch(show(v), " is not a finite number")
 		}
 	case nil, bool, int, string, []any, map[string]any:
 	default:
-		return fault(show(v), " is not plain data")
+		return newMismatch(show(v), " is not plain data")
 	}
 	for _, check := range n.checks {
 		if m := check(c, v); m != nil {

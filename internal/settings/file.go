@@ -42,9 +42,9 @@ func (s *File) Place(name string) string { return s.places[name] }
 // NeverOff is the rule that can't be turned off: an unreadable file was not checked.
 const NeverOff = "syntax"
 
-// keysOf returns the keys of a settings file. known are the settings with a single value;
+// listKeys returns the keys of a settings file. known are the settings with a single value;
 // those that begin with "temporal-" may also stand under "temporal".
-func keysOf(known []string) []spec.Key {
+func listKeys(known []string) []spec.Key {
 	rules := spec.Key{Name: "rules", Type: spec.TypeObject}
 	for _, name := range lint.RuleNames() {
 		k := spec.Key{Name: name, Type: spec.TypeEnum, Enum: []string{"error", "info", "off", "warning"}}
@@ -85,7 +85,7 @@ func Read(from, configDir string, known func() []string) (*File, error) {
 	if !regexp.MustCompile(`(?m)^\s*[^#\s]`).Match(src) {
 		return s, nil // nothing but comments
 	}
-	root, found := spec.Read(path, src, "settings are a map of names to values", keysOf(known()))
+	root, found := spec.Read(path, src, "settings are a map of names to values", listKeys(known()))
 	s.found = found
 	if root != nil {
 		for i := range root.Fields {
@@ -131,11 +131,11 @@ func (s *File) readSection(f *spec.Field) {
 	case "paths":
 		for i := range f.Value.Fields {
 			own := &f.Value.Fields[i]
-			s.Rules.severities = append(s.Rules.severities, pathSeverities{s.pattern(own.Key), readSeverities(&own.Value)})
+			s.Rules.severities = append(s.Rules.severities, pathSeverities{s.checkPattern(own.Key), readSeverities(&own.Value)})
 		}
 	case "exclude":
 		for i := range f.Value.Items {
-			s.Rules.Exclude.patterns = append(s.Rules.Exclude.patterns, s.pattern(f.Value.Items[i].Text))
+			s.Rules.Exclude.patterns = append(s.Rules.Exclude.patterns, s.checkPattern(f.Value.Items[i].Text))
 		}
 	case "notify":
 		s.readNotify(f)
@@ -150,20 +150,20 @@ func (s *File) readSection(f *spec.Field) {
 		s.Triggers.Read(s.file, &f.Value)
 	case "temporal":
 		for i := range f.Value.Fields {
-			s.set("temporal-"+f.Value.Fields[i].Key.Value, &f.Value.Fields[i])
+			s.setValue("temporal-"+f.Value.Fields[i].Key.Value, &f.Value.Fields[i])
 		}
 	default:
-		s.set(f.Key.Value, f)
+		s.setValue(f.Key.Value, f)
 	}
 }
 
-func (s *File) set(name string, f *spec.Field) {
+func (s *File) setValue(name string, f *spec.Field) {
 	s.Values[name] = f.Value.Text.Value
 	s.places[name] = fmt.Sprintf("%s:%d", s.Path, s.file.Position(f.Key.Span.From).Line)
 }
 
-// pattern returns a path pattern and reports an invalid one.
-func (s *File) pattern(t spec.Text) string {
+// checkPattern returns a path pattern and reports an invalid one.
+func (s *File) checkPattern(t spec.Text) string {
 	pattern := strings.TrimPrefix(t.Value, "./")
 	if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
 		s.found = append(s.found, spec.Diagnostic{File: s.file, Rule: "invalid-value", Severity: spec.Error, Span: t.Span, Message: fmt.Sprintf("%q is not a path pattern", t.Value)})

@@ -135,8 +135,8 @@ type ignored struct {
 	matcher *gitignore.Matcher
 }
 
-// ignoredBelow reads the rules of enclosing folders. readFolder adds those of a folder below.
-func ignoredBelow(folder string) *ignored {
+// readIgnored reads the rules of enclosing folders. readFolder adds those of a folder below.
+func readIgnored(folder string) *ignored {
 	full, err := filepath.Abs(folder)
 	if err != nil {
 		return nil
@@ -190,7 +190,7 @@ func (e *Excludes) Find(path string, wanted func(name string) bool) (names, left
 	if !os.IsPathSeparator(root[len(root)-1]) {
 		root += string(filepath.Separator) // follows a link that is named directly
 	}
-	ignored := ignoredBelow(root)
+	ignored := readIgnored(root)
 	err = filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:

@@ -77,7 +77,7 @@ func (c *client) post(ctx context.Context, body any) error {
 // postScope posts a list of one scope. kind is Spans, Metrics or Logs.
 func (c *client) postScope(ctx context.Context, kind string, of *resource.Resource, scope instrumentation.Scope, name string, list []object) error {
 	return c.post(ctx, object{"resource" + kind: []object{{
-		"resource":     object{"attributes": attributes(of.Attributes())},
+		"resource":     object{"attributes": convertAttributes(of.Attributes())},
 		"scope" + kind: []object{{"scope": object{"name": scope.Name, "version": scope.Version}, name: list}},
 	}}})
 }
@@ -96,7 +96,7 @@ func (e *spanExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnl
 	for _, s := range spans {
 		out := object{
 			"traceId": s.SpanContext().TraceID().String(), "spanId": s.SpanContext().SpanID().String(), "name": s.Name(), "kind": int(s.SpanKind()),
-			"startTimeUnixNano": nano(s.StartTime()), "endTimeUnixNano": nano(s.EndTime()), "attributes": attributes(s.Attributes()),
+			"startTimeUnixNano": formatNanos(s.StartTime()), "endTimeUnixNano": formatNanos(s.EndTime()), "attributes": convertAttributes(s.Attributes()),
 		}
 		if s.Parent().IsValid() {
 			out["parentSpanId"] = s.Parent().SpanID().String()
@@ -139,11 +139,11 @@ func (e *metricExporter) Export(ctx context.Context, data *metricdata.ResourceMe
 			kind, points, monotonic := "sum", []object(nil), false
 			switch d := m.Data.(type) {
 			case metricdata.Sum[int64]:
-				points, monotonic = sums(d, func(n int64) object { return object{"asInt": strconv.FormatInt(n, 10)} }), d.IsMonotonic
+				points, monotonic = convertSums(d, func(n int64) object { return object{"asInt": strconv.FormatInt(n, 10)} }), d.IsMonotonic
 			case metricdata.Sum[float64]:
-				points, monotonic = sums(d, func(n float64) object { return object{"asDouble": n} }), d.IsMonotonic
+				points, monotonic = convertSums(d, func(n float64) object { return object{"asDouble": n} }), d.IsMonotonic
 			case metricdata.Histogram[float64]:
-				kind, points = "histogram", histograms(d)
+				kind, points = "histogram", convertHistograms(d)
 			}
 			series := object{"dataPoints": points, "aggregationTemporality": 2}
 			if kind == "sum" {
@@ -171,9 +171,9 @@ func (e *logExporter) Export(ctx context.Context, records []sdklog.Record) error
 			return true
 		})
 		list = append(list, object{
-			"timeUnixNano": nano(r.Timestamp()), "observedTimeUnixNano": nano(r.ObservedTimestamp()), "eventName": r.EventName(),
+			"timeUnixNano": formatNanos(r.Timestamp()), "observedTimeUnixNano": formatNanos(r.ObservedTimestamp()), "eventName": r.EventName(),
 			"severityNumber": int(r.Severity()), "severityText": r.Severity().String(), "body": object{"stringValue": r.Body().AsString()},
-			"attributes": attributes(about), "traceId": r.TraceID().String(), "spanId": r.SpanID().String(), "flags": 1,
+			"attributes": convertAttributes(about), "traceId": r.TraceID().String(), "spanId": r.SpanID().String(), "flags": 1,
 		})
 	}
 	if len(list) == 0 {
@@ -182,35 +182,35 @@ func (e *logExporter) Export(ctx context.Context, records []sdklog.Record) error
 	return e.postScope(ctx, "Logs", records[0].Resource(), records[0].InstrumentationScope(), "logRecords", list)
 }
 
-func sums[N int64 | float64](d metricdata.Sum[N], value func(N) object) (points []object) {
+func convertSums[N int64 | float64](d metricdata.Sum[N], value func(N) object) (points []object) {
 	for _, p := range d.DataPoints {
-		points = append(points, point(p.Attributes, p.StartTime, p.Time, value(p.Value)))
+		points = append(points, convertPoint(p.Attributes, p.StartTime, p.Time, value(p.Value)))
 	}
 	return points
 }
 
-func histograms(d metricdata.Histogram[float64]) (points []object) {
+func convertHistograms(d metricdata.Histogram[float64]) (points []object) {
 	for _, p := range d.DataPoints {
 		var counts []string
 		for _, n := range p.BucketCounts {
 			counts = append(counts, strconv.FormatUint(n, 10))
 		}
-		points = append(points, point(p.Attributes, p.StartTime, p.Time, object{
+		points = append(points, convertPoint(p.Attributes, p.StartTime, p.Time, object{
 			"count": strconv.FormatUint(p.Count, 10), "sum": p.Sum, "bucketCounts": counts, "explicitBounds": p.Bounds,
 		}))
 	}
 	return points
 }
 
-// point adds to a value what it is about and when it was measured.
-func point(about attribute.Set, start, end time.Time, value object) object {
-	value["attributes"], value["startTimeUnixNano"], value["timeUnixNano"] = attributes(about.ToSlice()), nano(start), nano(end)
+// convertPoint adds to a value what it is about and when it was measured.
+func convertPoint(about attribute.Set, start, end time.Time, value object) object {
+	value["attributes"], value["startTimeUnixNano"], value["timeUnixNano"] = convertAttributes(about.ToSlice()), formatNanos(start), formatNanos(end)
 	return value
 }
 
-func nano(t time.Time) string { return strconv.FormatInt(t.UnixNano(), 10) }
+func formatNanos(t time.Time) string { return strconv.FormatInt(t.UnixNano(), 10) }
 
-func attributes(list []attribute.KeyValue) []object {
+func convertAttributes(list []attribute.KeyValue) []object {
 	out := []object{}
 	for _, a := range list {
 		value := object{"stringValue": a.Value.String()}

@@ -50,22 +50,22 @@ func (t *Telemetry) Event(e *runner.Event) error {
 		t.open[e.RunID] = r
 		t.beginRun(r, e)
 	}
-	t.log(r, e) // before the span ends
+	t.emitLog(r, e) // before the span ends
 	switch e.Type {
 	case runner.NodeStarted:
 		t.beginStep(r, e)
 	case runner.NodeRetrying:
-		if s := r.steps[key(e)]; s != nil && s.attempt != nil {
-			fail(s.attempt, e.Error)
+		if s := r.steps[stepKey(e)]; s != nil && s.attempt != nil {
+			setSpanError(s.attempt, e.Error)
 			s.attempt.End(trace.WithTimestamp(e.Time))
 			s.attempt = nil
 		}
 	case runner.NodeCompleted, runner.NodeFailed:
 		t.endStep(r, e)
 	case runner.LLMUsage:
-		t.modelCall(r, e)
+		t.addModelCall(r, e)
 	case runner.ToolCalled:
-		t.toolCall(r, e)
+		t.addToolCall(r, e)
 	case runner.BranchesJoined:
 		r.joined[e.Node] = append([]string(nil), e.From...)
 	case runner.RunFinished, runner.RunPaused:
@@ -74,17 +74,17 @@ func (t *Telemetry) Event(e *runner.Event) error {
 	return nil
 }
 
-func key(e *runner.Event) string { return fmt.Sprint(place(e), "#", e.Visit, "@", e.Branch) }
+func stepKey(e *runner.Event) string { return fmt.Sprint(placeOf(e), "#", e.Visit, "@", e.Branch) }
 
-func place(e *runner.Event) string {
+func placeOf(e *runner.Event) string {
 	if e.Place != "" {
 		return e.Place
 	}
 	return e.Node
 }
 
-// start starts a span with an id, a parent and a start time in the trace of the run.
-func (t *Telemetry) start(r *run, id trace.SpanID, parent trace.SpanContext, name string, at time.Time, kind trace.SpanKind, links []trace.Link, about ...attribute.KeyValue) trace.Span {
+// startSpan starts a span with an id, a parent and a start time in the trace of the run.
+func (t *Telemetry) startSpan(r *run, id trace.SpanID, parent trace.SpanContext, name string, at time.Time, kind trace.SpanKind, links []trace.Link, about ...attribute.KeyValue) trace.Span {
 	ctx := context.WithValue(context.Background(), idKey{}, ids{t.traceID(r.id), id})
 	if parent.IsValid() {
 		ctx = trace.ContextWithSpanContext(ctx, parent)
@@ -99,11 +99,11 @@ func (t *Telemetry) beginRun(r *run, e *runner.Event) {
 	first := spanID(r.id, "run", "")
 	about := []attribute.KeyValue{attribute.String("graphrun.run.id", r.id)}
 	if e.Type == runner.RunStarted {
-		r.span = t.start(r, first, t.parent, "run "+e.Graph, e.Time, trace.SpanKindInternal, nil, append(about, attribute.String("graphrun.graph", e.Graph))...)
+		r.span = t.startSpan(r, first, t.parent, "run "+e.Graph, e.Time, trace.SpanKindInternal, nil, append(about, attribute.String("graphrun.graph", e.Graph))...)
 		return
 	}
 	parent := trace.NewSpanContext(trace.SpanContextConfig{TraceID: t.traceID(r.id), SpanID: first, TraceFlags: trace.FlagsSampled, Remote: true})
-	r.span = t.start(r, spanID(r.id, "resume", "", int(e.Seq)), parent, "resume", e.Time, trace.SpanKindInternal, nil, about...)
+	r.span = t.startSpan(r, spanID(r.id, "resume", "", int(e.Seq)), parent, "resume", e.Time, trace.SpanKindInternal, nil, about...)
 }
 
 func (t *Telemetry) endRun(r *run, e *runner.Event) {
@@ -117,7 +117,7 @@ func (t *Telemetry) endRun(r *run, e *runner.Event) {
 	if e.Result != nil {
 		status = string(e.Result.Status)
 		r.graph = e.Result.Graph
-		fail(r.span, e.Result.Error)
+		setSpanError(r.span, e.Result.Error)
 	}
 	r.span.SetAttributes(attribute.String("graphrun.status", status), attribute.String("graphrun.graph", r.graph))
 	r.span.End(trace.WithTimestamp(e.Time))
@@ -150,7 +150,7 @@ func (s *step) current() trace.SpanContext {
 }
 
 func (t *Telemetry) beginStep(r *run, e *runner.Event) {
-	if s := r.steps[key(e)]; s != nil { // another attempt
+	if s := r.steps[stepKey(e)]; s != nil { // another attempt
 		t.beginAttempt(r, s, max(e.Attempt, s.number+1), e.Time)
 		return
 	}
@@ -172,34 +172,34 @@ func (t *Telemetry) beginStepAs(r *run, e *runner.Event, what string) {
 	if e.Branch != "" {
 		about = append(about, attribute.String("graphrun.branch", e.Branch))
 	}
-	s := &step{what: strings.TrimSuffix(what, "step "), place: place(e), visit: e.Visit}
-	s.span = t.start(r, spanID(r.id, what+e.Branch, s.place, e.Visit), r.parentSpan(s.place), "step "+e.Node, e.Time, trace.SpanKindInternal, links, about...)
-	r.steps[key(e)] = s
+	s := &step{what: strings.TrimSuffix(what, "step "), place: placeOf(e), visit: e.Visit}
+	s.span = t.startSpan(r, spanID(r.id, what+e.Branch, s.place, e.Visit), r.parentSpan(s.place), "step "+e.Node, e.Time, trace.SpanKindInternal, links, about...)
+	r.steps[stepKey(e)] = s
 	t.beginAttempt(r, s, max(e.Attempt, 1), e.Time)
 }
 
 func (t *Telemetry) beginAttempt(r *run, s *step, number int, at time.Time) {
 	s.number = number
-	s.attempt = t.start(r, spanID(r.id, s.what+"attempt", s.place, s.visit, number), s.span.SpanContext(), "attempt", at, trace.SpanKindInternal, nil, attribute.Int("graphrun.attempt", number))
+	s.attempt = t.startSpan(r, spanID(r.id, s.what+"attempt", s.place, s.visit, number), s.span.SpanContext(), "attempt", at, trace.SpanKindInternal, nil, attribute.Int("graphrun.attempt", number))
 }
 
 func (t *Telemetry) endStep(r *run, e *runner.Event) {
-	s := r.steps[key(e)]
+	s := r.steps[stepKey(e)]
 	if s == nil { // it started in another process
 		began := *e
 		began.Time = e.Time.Add(-e.Duration)
 		t.beginStepAs(r, &began, "resumed step ")
-		s = r.steps[key(e)]
+		s = r.steps[stepKey(e)]
 	}
-	delete(r.steps, key(e))
+	delete(r.steps, stepKey(e))
 	if s.attempt == nil { // it failed between two attempts
 		t.beginAttempt(r, s, s.number+1, e.Time)
 	}
 	outcome := "success"
 	if e.Error != nil {
 		outcome = "failure"
-		fail(s.attempt, e.Error)
-		fail(s.span, e.Error)
+		setSpanError(s.attempt, e.Error)
+		setSpanError(s.span, e.Error)
 	}
 	s.span.SetAttributes(attribute.String("graphrun.outcome", outcome), attribute.Bool("graphrun.cached", e.Cached))
 	s.attempt.End(trace.WithTimestamp(e.Time))
@@ -212,14 +212,14 @@ func (t *Telemetry) endStep(r *run, e *runner.Event) {
 
 // attemptOf returns the attempt that an event belongs to.
 func (r *run) attemptOf(e *runner.Event) trace.SpanContext {
-	if s := r.steps[key(e)]; s != nil {
+	if s := r.steps[stepKey(e)]; s != nil {
 		return s.current()
 	}
-	return r.parentSpan(place(e))
+	return r.parentSpan(placeOf(e))
 }
 
-// modelCall adds the span of a model call by the GenAI conventions, without prompt and answer.
-func (t *Telemetry) modelCall(r *run, e *runner.Event) {
+// addModelCall adds the span of a model call by the GenAI conventions, without prompt and answer.
+func (t *Telemetry) addModelCall(r *run, e *runner.Event) {
 	u := e.Usage
 	if u == nil {
 		return
@@ -236,7 +236,7 @@ func (t *Telemetry) modelCall(r *run, e *runner.Event) {
 	if u.CostUSD != nil {
 		about = append(about, attribute.Float64("graphrun.cost_usd", *u.CostUSD))
 	}
-	span := t.start(r, spanID(r.id, "model", place(e), e.Visit, e.Attempt, u.Turn, int(e.Seq)), r.attemptOf(e), "chat "+model, e.Time.Add(-e.Duration), trace.SpanKindClient, nil, about...)
+	span := t.startSpan(r, spanID(r.id, "model", placeOf(e), e.Visit, e.Attempt, u.Turn, int(e.Seq)), r.attemptOf(e), "chat "+model, e.Time.Add(-e.Duration), trace.SpanKindClient, nil, about...)
 	span.End(trace.WithTimestamp(e.Time))
 	for kind, n := range map[string]int{"input": u.InputTokens, "output": u.OutputTokens} { //lint:ignore mapiter each counts by itself
 		t.tokens.Record(context.Background(), float64(n), metric.WithAttributes(append(about[:3:3], attribute.String("gen_ai.token.type", kind))...))
@@ -246,7 +246,7 @@ func (t *Telemetry) modelCall(r *run, e *runner.Event) {
 	}
 }
 
-func (t *Telemetry) toolCall(r *run, e *runner.Event) {
+func (t *Telemetry) addToolCall(r *run, e *runner.Event) {
 	if e.Said == nil {
 		return
 	}
@@ -257,7 +257,7 @@ func (t *Telemetry) toolCall(r *run, e *runner.Event) {
 	}
 	ms, _ := data["duration_ms"].(int)
 	began := e.Time.Add(-time.Duration(ms) * time.Millisecond)
-	span := t.start(r, spanID(r.id, "tool", place(e), e.Visit, e.Attempt, int(e.Seq)), r.attemptOf(e), "execute_tool "+e.Said.Name, began, trace.SpanKindInternal, nil, about...)
+	span := t.startSpan(r, spanID(r.id, "tool", placeOf(e), e.Visit, e.Attempt, int(e.Seq)), r.attemptOf(e), "execute_tool "+e.Said.Name, began, trace.SpanKindInternal, nil, about...)
 	if bad, _ := data["is_error"].(bool); bad {
 		span.SetStatus(codes.Error, "the tool failed")
 		span.SetAttributes(attribute.String("error.type", "tool"))
@@ -265,8 +265,8 @@ func (t *Telemetry) toolCall(r *run, e *runner.Event) {
 	span.End(trace.WithTimestamp(e.Time))
 }
 
-// fail marks a span as failed, with the masked message.
-func fail(span trace.Span, f *machine.Failure) {
+// setSpanError marks a span as failed, with the masked message.
+func setSpanError(span trace.Span, f *machine.Failure) {
 	if f == nil || span == nil {
 		return
 	}
@@ -274,8 +274,8 @@ func fail(span trace.Span, f *machine.Failure) {
 	span.SetAttributes(attribute.String("error.type", f.Kind))
 }
 
-// log sends a record for the start or end of a run, a question, a retry, a failure or a warning.
-func (t *Telemetry) log(r *run, e *runner.Event) {
+// emitLog sends a record for the start or end of a run, a question, a retry, a failure or a warning.
+func (t *Telemetry) emitLog(r *run, e *runner.Event) {
 	severity, body := log.SeverityInfo, ""
 	span := r.span.SpanContext()
 	switch e.Type {
@@ -284,7 +284,7 @@ func (t *Telemetry) log(r *run, e *runner.Event) {
 	case runner.RunResumed:
 		body = "run resumed"
 	case runner.RunPaused, runner.RunFinished:
-		severity, body = runEnd(e)
+		severity, body = describeRunEnd(e)
 	case runner.NodeRetrying, runner.NodeFailed:
 		severity, span = log.SeverityError, r.attemptOf(e)
 		body = "node failed"
@@ -322,8 +322,8 @@ func (t *Telemetry) log(r *run, e *runner.Event) {
 	t.logger.Emit(trace.ContextWithSpanContext(context.Background(), span), record)
 }
 
-// runEnd returns the record of a run that paused or ended.
-func runEnd(e *runner.Event) (log.Severity, string) {
+// describeRunEnd returns the record of a run that paused or ended.
+func describeRunEnd(e *runner.Event) (log.Severity, string) {
 	if e.Result == nil {
 		return log.SeverityInfo, "run paused"
 	}

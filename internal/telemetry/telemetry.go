@@ -86,7 +86,7 @@ func FromEnv(version string, warn func(string)) (*Telemetry, error) {
 		readers = append(readers, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(&metricExporter{newClient(url)})))
 	}
 	t.metrics = sdkmetric.NewMeterProvider(append(readers, sdkmetric.WithResource(about))...)
-	return t, t.instruments(t.metrics.Meter("github.com/graphrun/graphrun", metric.WithInstrumentationVersion(version)))
+	return t, t.createInstruments(t.metrics.Meter("github.com/graphrun/graphrun", metric.WithInstrumentationVersion(version)))
 }
 
 // endpoint returns the address for traces, metrics or logs, or "".
@@ -105,7 +105,7 @@ func endpoint(kind string) string {
 	return ""
 }
 
-func (t *Telemetry) instruments(m metric.Meter) error {
+func (t *Telemetry) createInstruments(m metric.Meter) error {
 	var err [5]error
 	t.runs, err[0] = m.Int64Counter("graphrun.runs", metric.WithDescription("Runs that ended or paused"), metric.WithUnit("{run}"))
 	t.steps, err[1] = m.Int64Counter("graphrun.steps", metric.WithDescription("Steps that ended"), metric.WithUnit("{step}"))

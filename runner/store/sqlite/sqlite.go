@@ -219,7 +219,7 @@ func (s *Store) Close() error {
 func (s *Store) Delete(runID string) error {
 	return s.DeleteAnd(runID, func() error {
 		dir := s.RunDir(runID)
-		return errors.Join(process.EndLeft(dir+".tasks"), os.RemoveAll(dir))
+		return errors.Join(process.KillLeftovers(dir+".tasks"), os.RemoveAll(dir))
 	})
 }
 
