@@ -9,11 +9,13 @@ import (
 	"compress/gzip"
 	"debug/buildinfo"
 	"errors"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
-	"time"
+	"testing/fstest"
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
 	"github.com/goreleaser/nfpm/v2"
@@ -22,49 +24,22 @@ import (
 	_ "github.com/goreleaser/nfpm/v2/rpm"
 )
 
-// file is one to be packed.
-type file struct {
-	name string
-	text []byte
-	mode os.FileMode
-}
-
-// writeTar writes a .tar.gz whose files stand in one folder.
-func writeTar(path, folder string, list []file, at time.Time) error {
+// writeTar writes files as a .tar.gz.
+func writeTar(path string, files fs.FS) error {
 	var out bytes.Buffer
 	zipped := gzip.NewWriter(&out)
 	w := tar.NewWriter(zipped)
-	for _, f := range list {
-		header := &tar.Header{Name: folder + "/" + f.name, Mode: int64(f.mode), Size: int64(len(f.text)), ModTime: at}
-		if err := w.WriteHeader(header); err != nil {
-			return err
-		}
-		if _, err := w.Write(f.text); err != nil {
-			return err
-		}
-	}
-	if err := errors.Join(w.Close(), zipped.Close()); err != nil {
+	if err := errors.Join(w.AddFS(files), w.Close(), zipped.Close()); err != nil {
 		return err
 	}
 	return os.WriteFile(path, out.Bytes(), 0o644)
 }
 
-// writeZip writes the files as a zip archive, as Windows users expect.
-func writeZip(path, folder string, list []file, at time.Time) error {
+// writeZip writes files as a zip archive, as Windows users expect.
+func writeZip(path string, files fs.FS) error {
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)
-	for _, f := range list {
-		header := &zip.FileHeader{Name: folder + "/" + f.name, Method: zip.Deflate, Modified: at}
-		header.SetMode(f.mode)
-		part, err := w.CreateHeader(header)
-		if err != nil {
-			return err
-		}
-		if _, err := part.Write(f.text); err != nil {
-			return err
-		}
-	}
-	if err := w.Close(); err != nil {
+	if err := errors.Join(w.AddFS(files), w.Close()); err != nil {
 		return err
 	}
 	return os.WriteFile(path, out.Bytes(), 0o644)
@@ -95,23 +70,21 @@ func writeComponents(path, binary, version string) error {
 }
 
 // writePackage writes a deb or an rpm.
-func (r *release) writePackage(path, format, arch string, list []file) error {
+func (r *release) writePackage(path, format, arch string, list fstest.MapFS) error {
 	dir, err := os.MkdirTemp("", "graphrun-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	if err := os.CopyFS(dir, list); err != nil {
+		return err
+	}
 	var contents files.Contents
-	for i, f := range list {
-		to := installed(f.name)
-		if to == "" {
-			continue
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		if to := installPath(name); to != "" {
+			mode := &files.ContentFileInfo{Mode: list[name].Mode, MTime: r.time}
+			contents = append(contents, &files.Content{Source: filepath.Join(dir, name), Destination: to, FileInfo: mode})
 		}
-		from := filepath.Join(dir, strconv.Itoa(i))
-		if err := os.WriteFile(from, f.text, 0o644); err != nil {
-			return err
-		}
-		contents = append(contents, &files.Content{Source: from, Destination: to, FileInfo: &files.ContentFileInfo{Mode: f.mode, MTime: r.time}})
 	}
 	info := nfpm.WithDefaults(&nfpm.Info{
 		Name: "graphrun", Arch: arch, Platform: "linux", Version: r.version, Section: "devel", Priority: "optional", MTime: r.time,
@@ -127,11 +100,11 @@ func (r *release) writePackage(path, format, arch string, list []file) error {
 	if err := packager.Package(info, &out); err != nil {
 		return err
 	}
-	return os.WriteFile(path, out.Bytes(), 0o644)
+	return os.WriteFile(path+"."+format, out.Bytes(), 0o644)
 }
 
-// installed returns where a file of an archive is installed, or "".
-func installed(name string) string {
+// installPath returns where a package installs a file of an archive, or "".
+func installPath(name string) string {
 	switch {
 	case name == "graphrun":
 		return "/usr/bin/graphrun"

@@ -11,57 +11,55 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"testing/fstest"
 	"text/template"
-	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 
 	"github.com/graphrun/graphrun/internal/cli"
 )
 
-// writeDocs returns a man page for each command, and the completions of four shells.
-func writeDocs(at time.Time) ([]file, error) {
+// addDocs adds a man page for each command, and the completions of four shells.
+func (r *release) addDocs(files fstest.MapFS) error {
 	root := cli.Command()
 	root.DisableAutoGenTag = true
-	dir, err := os.MkdirTemp("", "graphrun-man-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	if err := doc.GenManTree(root, &doc.GenManHeader{Title: "GRAPHRUN", Section: "1", Source: "graphrun", Manual: "graphrun", Date: &at}, dir); err != nil {
-		return nil, err
-	}
-	pages, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	var out []file
-	for _, e := range pages {
-		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			return nil, err
-		}
-		var zipped bytes.Buffer
-		w, _ := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
-		_, err = w.Write(text)
-		if err := errors.Join(err, w.Close()); err != nil {
-			return nil, err
-		}
-		out = append(out, file{"man/" + e.Name() + ".gz", zipped.Bytes(), 0o644})
+	if err := r.addManPages(files, root); err != nil {
+		return err
 	}
 	var bash, zsh, fish, shell bytes.Buffer
-	err = errors.Join(root.GenBashCompletionV2(&bash, true), root.GenZshCompletion(&zsh), root.GenFishCompletion(&fish, true),
+	err := errors.Join(root.GenBashCompletionV2(&bash, true), root.GenZshCompletion(&zsh), root.GenFishCompletion(&fish, true),
 		root.GenPowerShellCompletionWithDesc(&shell))
-	return append(out,
-		file{"completions/graphrun.bash", bash.Bytes(), 0o644}, file{"completions/_graphrun", zsh.Bytes(), 0o644},
-		file{"completions/graphrun.fish", fish.Bytes(), 0o644}, file{"completions/graphrun.ps1", shell.Bytes(), 0o644}), err
+	for name, text := range map[string]*bytes.Buffer{"graphrun.bash": &bash, "_graphrun": &zsh, "graphrun.fish": &fish, "graphrun.ps1": &shell} {
+		files["completions/"+name] = r.newFile(text.Bytes(), 0o644)
+	}
+	return err
+}
+
+// addManPages adds the man pages of a command and of those below it.
+func (r *release) addManPages(files fstest.MapFS, cmd *cobra.Command) error {
+	var page bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&page, gzip.BestCompression) // the level is valid
+	header := &doc.GenManHeader{Title: "GRAPHRUN", Section: "1", Source: "graphrun", Manual: "graphrun", Date: &r.time}
+	if err := errors.Join(doc.GenMan(cmd, header, w), w.Close()); err != nil {
+		return err
+	}
+	files["man/"+strings.ReplaceAll(cmd.CommandPath(), " ", "-")+".1.gz"] = r.newFile(page.Bytes(), 0o644)
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() && !c.IsAdditionalHelpTopicCommand() {
+			if err := r.addManPages(files, c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 //go:embed graphrun.rb.tmpl
 var formula string
 
-// formula writes the Homebrew formula, if all its archives were built.
-func (r *release) formula() error {
+// writeFormula writes the Homebrew formula, if all its archives were built.
+func (r *release) writeFormula() error {
 	sums := map[string]string{}
 	version := strings.TrimPrefix(r.version, "v")
 	for _, t := range targets {

@@ -7,13 +7,16 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"testing/fstest"
 	"time"
 )
 
@@ -78,24 +81,17 @@ func run(version, out, only string) error {
 	if r.time, err = time.Parse(time.RFC3339, at); err != nil {
 		return err
 	}
-	docs, err := writeDocs(r.time)
-	if err != nil {
-		return err
-	}
 	for _, t := range chosen {
 		fmt.Fprintln(os.Stderr, "packaging:", t)
-		if err := r.pack(t, docs); err != nil {
+		if err := r.pack(t); err != nil {
 			return fmt.Errorf("%s: %w", t, err)
 		}
 	}
-	if err := r.checksums(); err != nil {
-		return err
-	}
-	return r.formula()
+	return errors.Join(r.writeChecksums(), r.writeFormula())
 }
 
 // pack builds a binary and its packages.
-func (r *release) pack(t target, docs []file) error {
+func (r *release) pack(t target) error {
 	dir, err := os.MkdirTemp("", "graphrun-")
 	if err != nil {
 		return err
@@ -111,36 +107,44 @@ func (r *release) pack(t target, docs []file) error {
 	if err := build.Run(); err != nil {
 		return err
 	}
-	files := slices.Clone(docs)
+	files := fstest.MapFS{}
+	if err := r.addDocs(files); err != nil {
+		return err
+	}
 	for path, mode := range map[string]os.FileMode{binary: 0o755, "../LICENSE": 0o644, "../README.md": 0o644, "../CHANGELOG.md": 0o644} {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
-		files = append(files, file{filepath.Base(path), text, mode})
+		files[filepath.Base(path)] = r.newFile(text, mode)
 	}
-	slices.SortFunc(files, func(a, b file) int { return strings.Compare(a.name, b.name) })
 	name := fmt.Sprintf("graphrun_%s_%s_%s", strings.TrimPrefix(r.version, "v"), t.os, t.arch)
+	target := filepath.Join(r.out, name)
 	if t.os == "windows" {
-		err = writeZip(filepath.Join(r.out, name+".zip"), name, files, r.time)
+		err = writeZip(target+".zip", r.inFolder(name, files))
 	} else {
-		err = writeTar(filepath.Join(r.out, name+".tar.gz"), name, files, r.time)
+		err = writeTar(target+".tar.gz", r.inFolder(name, files))
 	}
-	if err != nil {
-		return err
+	err = errors.Join(err, writeComponents(target+".cdx.json", binary, r.version))
+	if t.os == "linux" {
+		err = errors.Join(err, r.writePackage(target, "deb", t.arch, files), r.writePackage(target, "rpm", t.arch, files))
 	}
-	if err := writeComponents(filepath.Join(r.out, name+".cdx.json"), binary, r.version); err != nil {
-		return err
+	return err
+}
+
+// newFile returns a file with the time of the release.
+func (r *release) newFile(data []byte, mode os.FileMode) *fstest.MapFile {
+	return &fstest.MapFile{Data: data, Mode: mode, ModTime: r.time}
+}
+
+// inFolder returns files and their folders below a folder.
+func (r *release) inFolder(folder string, files fstest.MapFS) fstest.MapFS {
+	out := fstest.MapFS{folder: r.newFile(nil, os.ModeDir|0o755)}
+	for name, file := range files {
+		out[folder+"/"+name] = file
+		out[path.Dir(folder+"/"+name)] = out[folder]
 	}
-	if t.os != "linux" {
-		return nil
-	}
-	for _, format := range []string{"deb", "rpm"} {
-		if err := r.writePackage(filepath.Join(r.out, name+"."+format), format, t.arch, files); err != nil {
-			return err
-		}
-	}
-	return nil
+	return out
 }
 
 // ldflags returns the linker flags that set the version, commit and time of the binary.
@@ -148,8 +152,8 @@ func (r *release) ldflags() string {
 	return "-s -w -X github.com/graphrun/graphrun/internal/cli.release=" + r.version + "," + r.commit + "," + r.time.UTC().Format(time.RFC3339)
 }
 
-// checksums writes checksums.txt in the form of sha256sum.
-func (r *release) checksums() error {
+// writeChecksums writes checksums.txt in the form of sha256sum.
+func (r *release) writeChecksums() error {
 	names, err := os.ReadDir(r.out)
 	if err != nil {
 		return err
