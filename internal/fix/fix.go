@@ -31,26 +31,10 @@ func Edits(g *spec.Graph, found spec.Diagnostics) []Edit {
 	}
 	var out []Edit
 	for i := range found {
-		if found[i].File != g.File {
-			continue
-		}
-		var e Edit
-		ok := false
-		switch found[i].Rule {
-		case "duplicate-edge":
-			e, ok = removeRepeat(g, &found[i])
-		case "invalid-value", "unknown-key":
-			e, ok = correctWord(g.File.Src, &found[i])
-		case "unknown-node", "unknown-state-key", "expr-unknown-name":
-			e, ok = correctName(g, &found[i])
-		case "unused-ignore":
-			// A misspelt rule name was meant to silence something.
-			if found[i].Suggestion == "" {
-				e, ok = removeIgnoredRule(g.File.Src, found[i].Span)
+		if d := &found[i]; d.File == g.File {
+			if e := repair(g, d); e != nil {
+				out = append(out, *e)
 			}
-		}
-		if ok {
-			out = append(out, e)
 		}
 	}
 	slices.SortFunc(out, func(a, b Edit) int { return cmp.Compare(a.Span.From, b.Span.From) })
@@ -62,6 +46,23 @@ func Edits(g *spec.Graph, found spec.Diagnostics) []Edit {
 		end = e.Span.To
 		return false
 	})
+}
+
+// repair returns an edit that repairs a finding, or nil.
+func repair(g *spec.Graph, d *spec.Diagnostic) *Edit {
+	switch d.Rule {
+	case "duplicate-edge":
+		return removeRepeat(g, d)
+	case "invalid-value", "unknown-key": // no other mistakes, such as a number without a unit
+		return correctWord(g.File.Src, d, letters())
+	case "unknown-node", "unknown-state-key", "expr-unknown-name":
+		return correctName(g, d)
+	case "unused-ignore":
+		if d.Suggestion == "" { // a misspelt rule name was meant to silence something
+			return removeIgnoredRule(g.File.Src, d.Span)
+		}
+	}
+	return nil
 }
 
 // Apply returns the text with the edits applied.
@@ -82,22 +83,19 @@ var (
 	name    = lazyregexp.New(`^[A-Za-z0-9_-]*[A-Za-z_-][A-Za-z0-9_-]*$`)
 )
 
-// correctWord corrects a misspelt word of the language. It does not guess other mistakes, such as
-// a number without a unit.
-func correctWord(src []byte, d *spec.Diagnostic) (Edit, bool) { return correct(src, d, letters()) }
-
-// correct replaces a word by the suggestion if that is near and both match a pattern.
-func correct(src []byte, d *spec.Diagnostic, pattern *regexp.Regexp) (Edit, bool) {
+// correctWord replaces a word by the suggestion if that is near and both match a pattern.
+func correctWord(src []byte, d *spec.Diagnostic, pattern *regexp.Regexp) *Edit {
 	word := string(src[d.Span.From:d.Span.To])
-	ok := pattern.MatchString(word) && pattern.MatchString(d.Suggestion) && suggest.Closest(word, []string{d.Suggestion}) != ""
-	return Edit{Span: d.Span, Text: d.Suggestion, Spelling: true}, ok
+	if !pattern.MatchString(word) || !pattern.MatchString(d.Suggestion) || suggest.Closest(word, []string{d.Suggestion}) == "" {
+		return nil
+	}
+	return &Edit{Span: d.Span, Text: d.Suggestion, Spelling: true}
 }
 
 // correctName corrects the name of a node or state key if exactly one name is near and the word is
 // not too short.
-func correctName(g *spec.Graph, d *spec.Diagnostic) (Edit, bool) {
+func correctName(g *spec.Graph, d *spec.Diagnostic) *Edit {
 	const least, far = 4, 100
-	e, ok := correct(g.File.Src, d, name())
 	word := string(g.File.Src[d.Span.From:d.Span.To])
 	names := []string{spec.END}
 	for _, n := range g.Nodes {
@@ -108,17 +106,20 @@ func correctName(g *spec.Graph, d *spec.Diagnostic) (Edit, bool) {
 	}
 	distance := func(name string) int { return suggest.Distance(strings.ToLower(word), strings.ToLower(name), far) }
 	isNearer := func(name string) bool { return name != d.Suggestion && distance(name) <= distance(d.Suggestion) }
-	return e, ok && len(word) >= least && slices.Contains(names, d.Suggestion) && !slices.ContainsFunc(names, isNearer)
+	if len(word) < least || !slices.Contains(names, d.Suggestion) || slices.ContainsFunc(names, isNearer) {
+		return nil
+	}
+	return correctWord(g.File.Src, d, name())
 }
 
 // removeRepeat removes the later of two equal declarations.
-func removeRepeat(g *spec.Graph, d *spec.Diagnostic) (Edit, bool) {
+func removeRepeat(g *spec.Graph, d *spec.Diagnostic) *Edit {
 	later := edgeAt(g, d.Span)
 	if later == nil || !isAlone(g, later) {
-		return Edit{}, false
+		return nil
 	}
 	if target := g.Node(later.To.Value); target != nil && target.Join != nil {
-		return Edit{}, false // a join may count arrivals
+		return nil // a join may count arrivals
 	}
 	src := g.File.Src
 	for _, e := range g.Edges[:later.Index] {
@@ -127,7 +128,7 @@ func removeRepeat(g *spec.Graph, d *spec.Diagnostic) (Edit, bool) {
 			return deleteEntry(src, later.Span)
 		}
 	}
-	return Edit{}, false
+	return nil
 }
 
 // edgeAt returns the edge whose target is at a span.
@@ -153,119 +154,87 @@ func isAlone(g *spec.Graph, e *spec.Edge) bool {
 	return true
 }
 
+var (
+	dash    = lazyregexp.New(`(?:^|\n)( *)- *$`)
+	restOf  = lazyregexp.New(`^[ \t]*(#.*)?(?:\r?\n|$)`)
+	comma   = lazyregexp.New(`,\s*$`)
+	ignored = lazyregexp.New(`^(.*?)[ \t]*#[^#]*graphrun: ignore(?:-file)? (.*)$`)
+)
+
 // deleteEntry removes an entry of a list in block or flow style. A comment behind it moves to a
 // line of its own.
-func deleteEntry(src []byte, s spec.Span) (Edit, bool) {
+func deleteEntry(src []byte, s spec.Span) *Edit {
 	if bytes.ContainsRune(src[s.From:s.To], '#') {
-		return Edit{}, false // the entry may contain a comment
+		return nil // the entry may contain a comment
 	}
-	start := bytes.LastIndexByte(src[:s.From], '\n') + 1
-	indent := src[start:s.From]
-	dash := bytes.TrimLeft(indent, " ")
-	if len(bytes.TrimSpace(dash)) != 1 || dash[0] != '-' {
-		return deleteFlowEntry(src, s)
+	if before := dash().FindSubmatchIndex(src[:s.From]); before != nil {
+		rest := restOf().FindSubmatch(src[s.To:])
+		if rest == nil {
+			return nil
+		}
+		text := ""
+		if rest[1] != nil {
+			text = string(src[before[2]:before[3]]) + string(bytes.TrimSpace(rest[1])) + "\n"
+		}
+		return &Edit{Span: spec.Span{From: before[2], To: s.To + len(rest[0])}, Text: text}
 	}
-	end := s.To
-	if n := bytes.IndexByte(src[end:], '\n'); n >= 0 {
-		end += n + 1
-	} else {
-		end = len(src)
+	if before := comma().FindIndex(src[:s.From]); before != nil {
+		return &Edit{Span: spec.Span{From: before[0], To: s.To}}
 	}
-	rest := bytes.TrimSpace(src[s.To:end])
-	switch {
-	case len(rest) == 0:
-		return Edit{Span: spec.Span{From: start, To: end}}, true
-	case rest[0] == '#':
-		lead := string(indent[:len(indent)-len(dash)])
-		return Edit{Span: spec.Span{From: start, To: end}, Text: lead + string(rest) + "\n"}, true
-	}
-	return Edit{}, false
+	return nil
 }
-
-// deleteFlowEntry removes an entry and the comma before it from [a, b].
-func deleteFlowEntry(src []byte, s spec.Span) (Edit, bool) {
-	before := bytes.TrimRight(src[:s.From], " \t\r\n")
-	if len(before) == 0 || before[len(before)-1] != ',' {
-		return Edit{}, false
-	}
-	return Edit{Span: spec.Span{From: len(before) - 1, To: s.To}}, true
-}
-
-// ignored matches a line up to a rule in a comment that silences it: the content before the
-// comment, and the rules before this one.
-var ignored = lazyregexp.New(`^(.*?)[ \t]*#[^#]*graphrun: ignore(?:-file)? (.*)$`)
 
 // removeIgnoredRule removes a rule's name from a comment that silences it, or the whole comment if
 // it names no other rule.
-func removeIgnoredRule(src []byte, s spec.Span) (Edit, bool) {
+func removeIgnoredRule(src []byte, s spec.Span) *Edit {
 	start := bytes.LastIndexByte(src[:s.From], '\n') + 1
 	line, _, _ := bytes.Cut(src[start:], []byte("\n"))
 	end := start + len(line)
-	m := ignored().FindSubmatchIndex(src[start:s.From])
+	m := ignored().FindSubmatch(src[start:s.From])
 	if m == nil {
-		return Edit{}, false
+		return nil
 	}
-	content, before := line[m[2]:m[3]], bytes.TrimSpace(line[m[4]:m[5]])
-	after := bytes.TrimLeft(src[s.To:end], " ")
+	content, before, after := m[1], bytes.TrimRight(m[2], ", "), src[s.To:end]
+	next := bytes.TrimLeft(after, ", ")
 	switch {
 	case bytes.HasPrefix(after, []byte(",")):
-		rest := bytes.TrimLeft(after[1:], " ")
-		return Edit{Span: spec.Span{From: s.From, To: end - len(rest)}}, true
-	case bytes.HasSuffix(before, []byte(",")) && len(bytes.TrimSpace(after)) == 0:
-		comma := bytes.LastIndexByte(src[start:s.From], ',')
-		return Edit{Span: spec.Span{From: start + comma, To: end}}, true
+		return &Edit{Span: spec.Span{From: s.From, To: end - len(next)}}
+	case len(before) > 0 && len(bytes.TrimSpace(after)) > 0:
+		return nil // the following words may be about another rule
 	case len(before) > 0:
-		return Edit{}, false // the following words may be about another rule
+		return &Edit{Span: spec.Span{From: s.From - len(m[2]) + len(before), To: end}}
 	case len(content) == 0:
-		return Edit{Span: spec.Span{From: start, To: min(end+1, len(src))}}, true
+		return &Edit{Span: spec.Span{From: start, To: min(end+1, len(src))}}
 	}
-	return Edit{Span: spec.Span{From: start + len(content), To: end}}, true
+	return &Edit{Span: spec.Span{From: start + len(content), To: end}}
 }
 
 // Repair repairs a text until nothing is left to repair, and counts its edits. check parses a
 // text and returns its findings.
 func Repair(src []byte, check func(src []byte) (*spec.Graph, spec.Diagnostics)) (after []byte, made int) {
-	before := src
-	const rounds = 200 // each round repairs at least one finding
-	for range rounds {
-		g, found := check(src)
-		next, n := applyRound(src, found, Edits(g, found), check)
-		if n == 0 {
+	const most = 1000
+	for made < most {
+		g, before := check(src)
+		improves := func(e Edit) bool {
+			_, after := check(Apply(src, []Edit{e}))
+			if !e.Spelling {
+				return len(after) < len(before)
+			}
+			// A corrected word may reveal findings that the error had hidden elsewhere.
+			line := bytes.Count(src[:e.Span.From], []byte("\n")) + 1
+			return countErrors(after, line) < countErrors(before, line)
+		}
+		edits := Edits(g, before)
+		i := slices.IndexFunc(edits, improves)
+		if i < 0 {
 			break
 		}
-		src, made = next, made+n
-	}
-	if bytes.Equal(src, before) {
-		return before, 0
+		src, made = Apply(src, edits[i:i+1]), made+1
 	}
 	return src, made
 }
 
-// applyRound applies all safe edits, or else one edit of a word. It omits edits that cause new
-// findings.
-func applyRound(src []byte, before spec.Diagnostics, edits []Edit, check func([]byte) (*spec.Graph, spec.Diagnostics)) (next []byte, made int) {
-	plain := slices.DeleteFunc(slices.Clone(edits), func(e Edit) bool { return e.Spelling })
-	if len(plain) > 0 {
-		next := Apply(src, plain)
-		if _, found := check(next); len(found) <= len(before)-len(plain) {
-			return next, len(plain)
-		}
-	}
-	for _, e := range edits {
-		if !e.Spelling {
-			continue
-		}
-		// A corrected word may reveal findings that the error had hidden elsewhere.
-		next := Apply(src, []Edit{e})
-		line := bytes.Count(src[:e.Span.From], []byte("\n")) + 1
-		if _, found := check(next); errorsOn(line, found) < errorsOn(line, before) {
-			return next, 1
-		}
-	}
-	return src, 0
-}
-
-func errorsOn(line int, found spec.Diagnostics) int {
+func countErrors(found spec.Diagnostics, line int) int {
 	n := 0
 	for _, d := range found {
 		if d.Severity == spec.Error && d.File.Position(d.Span.From).Line == line {

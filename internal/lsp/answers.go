@@ -1,4 +1,4 @@
-// Requests about a position: hover, definition, references, rename, code actions, symbols.
+// Requests about a position: hover, definition, references, symbols.
 
 package lsp
 
@@ -39,17 +39,12 @@ func (d *document) declaration(u *use) *use {
 	return nil
 }
 
-// usesAt returns all uses of the name at a position, in file order.
-func (d *document) usesAt(p position) []use {
-	if u := d.useAt(p); u != nil {
-		return d.usesOf(u)
-	}
-	return nil
-}
-
-// usesOf returns all uses of a name, in file order.
+// usesOf returns all uses of a name, in file order. It returns none for nil.
 func (d *document) usesOf(u *use) []use {
 	var out []use
+	if u == nil {
+		return nil
+	}
 	for _, o := range d.names.uses {
 		if o.same(u) && (len(out) == 0 || out[len(out)-1].from != o.from) {
 			out = append(out, o)
@@ -58,8 +53,8 @@ func (d *document) usesOf(u *use) []use {
 	return out
 }
 
-func (s *Server) definition(d *document, p *params) (any, error) {
-	d, u := s.declared(d, d.useAt(p.Position))
+func (s *Server) findDefinition(d *document, p *params) (any, error) {
+	d, u := s.findDeclared(d, d.useAt(p.Position))
 	if u == nil {
 		return nil, nil
 	}
@@ -67,43 +62,22 @@ func (s *Server) definition(d *document, p *params) (any, error) {
 	return location{d.uri, d.text.span(decl.from, decl.to)}, nil
 }
 
-func references(d *document, p *params) (any, error) {
+func listReferences(d *document, p *params) (any, error) {
 	out := []location{}
-	for _, u := range d.usesAt(p.Position) {
+	for _, u := range d.usesOf(d.useAt(p.Position)) {
 		out = append(out, location{d.uri, d.text.span(u.from, u.to)})
 	}
 	return out, nil
 }
 
-func highlights(d *document, p *params) (any, error) {
-	out := []object{}
-	for _, u := range d.usesAt(p.Position) {
-		kind := 2 // read
-		if u.decl || u.write {
-			kind = 3 // write
-		}
-		out = append(out, object{"range": d.text.span(u.from, u.to), "kind": kind})
-	}
-	return out, nil
-}
-
-func prepareRename(d *document, p *params) (any, error) {
-	u := d.useAt(p.Position)
-	if u == nil {
-		return nil, nil
-	}
-	return object{"range": d.text.span(u.from, u.to), "placeholder": u.name}, nil
-}
-
-func symbols(d *document, _ *params) (any, error) {
+func listSymbols(d *document, _ *params) (any, error) {
 	out := []object{}
 	if d.names == nil {
 		return out, nil
 	}
 	// The kinds of the protocol: 5 class, 8 field, 12 function, 14 constant.
 	kinds := map[string]int{"node": 5, "key": 8, "tool": 12, "model": 14, "graph": 5, "secret": 14}
-	for i := range d.names.uses {
-		u := &d.names.uses[i]
+	for _, u := range d.names.uses {
 		if !u.decl {
 			continue
 		}
@@ -131,11 +105,18 @@ func format(d *document, _ *params) (any, error) {
 	return []textEdit{{d.text.span(0, len(src)), string(formatted)}}, nil
 }
 
+// ruleName matches the names of rules.
+var ruleName = lazyregexp.New(`[a-z]+(?:-[a-z]+)+`)
+
 // hoverAt describes the rule that a comment suppresses, the declared name, the function or
 // the key of the language at a position.
 func hoverAt(d *document, p *params) (any, error) {
-	if from, to, ok := d.wordAt(p.Position); ok {
-		if rule, found := lint.FindRule(d.text.src[from:to]); found && strings.Contains(d.text.line(p.Position.Line), "#") {
+	at := d.text.offset(p.Position)
+	start := d.text.lines[d.text.position(at).Line]
+	line := d.text.line(d.text.position(at).Line)
+	for _, w := range ruleName().FindAllStringIndex(line, -1) {
+		rule, known := lint.FindRule(line[w[0]:w[1]])
+		if from, to := start+w[0], start+w[1]; known && from <= at && at <= to && strings.Contains(line, "#") {
 			return d.hover("**"+rule.Name+"** — "+rule.Summary+"\n\n"+rule.Doc, from, to), nil
 		}
 	}
@@ -145,8 +126,7 @@ func hoverAt(d *document, p *params) (any, error) {
 	if d.names == nil {
 		return nil, nil
 	}
-	at := d.text.offset(p.Position)
-	if from, to, f, ok := d.functionAt(at); ok {
+	if from, to, f := d.functionAt(at); f != nil {
 		return d.hover(f.describe(), from, to), nil
 	}
 	for _, k := range d.names.keys {
@@ -161,22 +141,6 @@ func (d *document) hover(text string, from, to int) object {
 	return object{"contents": markup{"markdown", text}, "range": d.text.span(from, to)}
 }
 
-var ruleWord = lazyregexp.New(`[a-z]+(?:-[a-z]+)+`)
-
-// wordAt returns the hyphenated word at a position.
-func (d *document) wordAt(p position) (from, to int, ok bool) {
-	if p.Line < 0 || p.Line >= len(d.text.lines) {
-		return 0, 0, false
-	}
-	start, at := d.text.lines[p.Line], d.text.offset(p)
-	for _, w := range ruleWord().FindAllStringIndex(d.text.line(p.Line), -1) {
-		if from, to = start+w[0], start+w[1]; from <= at && at <= to {
-			return from, to, true
-		}
-	}
-	return 0, 0, false
-}
-
 func describeKey(k *spec.Key) string {
 	out := "**" + k.Name + "** — " + k.Doc
 	if k.Default != "" {
@@ -185,27 +149,41 @@ func describeKey(k *spec.Key) string {
 	return out
 }
 
+// graph returns a graph of the file by its name in graphs, "" for the file's own. It returns nil
+// before the first check and for an unknown name.
+func (d *document) graph(name string) *spec.Graph {
+	if g := d.checked.Graph; g != nil && name != "" {
+		return g.Inner("#" + name)
+	}
+	return d.checked.Graph
+}
+
 // describe returns the hover text of a declared name.
 func (d *document) describe(u *use) string {
-	g := d.checked.Graph
-	if g != nil && u.graph != "" {
-		g = g.Inner("#" + u.graph)
+	g := d.graph(u.graph)
+	var written, writers, readers, sources []string
+	for _, o := range d.names.uses {
+		switch {
+		case u.kind == "node" && o.write && o.scope == u.scope && o.node == u.name:
+			written = append(written, o.name)
+		case o.write && o.same(u):
+			writers = append(writers, o.node)
+		case o.same(u):
+			readers = append(readers, o.node)
+		}
 	}
-	out := fmt.Sprintf("**%s** — %s", u.name, u.kind)
 	switch {
 	case g == nil:
 	case u.kind == "node" && g.Node(u.name) != nil:
-		n := g.Node(u.name)
-		out = fmt.Sprintf("**%s** — node of kind `%s`", u.name, n.Kind.Value)
-		if from := sources(g, u.name); len(from) > 0 {
-			out += "\n\nEdges from: " + strings.Join(from, ", ")
+		for _, e := range g.Edges {
+			if e.To.Value == u.name {
+				sources = append(sources, e.From.Value)
+			}
 		}
-		if keys := n.Keys(); len(keys) > 0 {
-			out += "\n\nWrites: " + strings.Join(keys, ", ")
-		}
+		return fmt.Sprintf("**%s** — node of kind `%s`", u.name, g.Node(u.name).Kind.Value) + listUnique("Edges from", sources) + listUnique("Writes", written)
 	case u.kind == "key" && g.Key(u.name) != nil:
 		key := g.Key(u.name)
-		out = fmt.Sprintf("**%s** — state key", u.name)
+		out := fmt.Sprintf("**%s** — state key", u.name)
 		if t, ok := key.Schema["type"]; ok {
 			out += fmt.Sprintf(" of type `%v`", t)
 		}
@@ -215,33 +193,21 @@ func (d *document) describe(u *use) string {
 		if doc, ok := key.Schema["description"].(string); ok {
 			out += "\n\n" + doc
 		}
-		if writers := d.users(u, true); len(writers) > 0 {
-			out += "\n\nWritten by: " + strings.Join(writers, ", ")
-		}
-		if readers := d.users(u, false); len(readers) > 0 {
-			out += "\n\nRead by: " + strings.Join(readers, ", ")
-		}
+		return out + listUnique("Written by", writers) + listUnique("Read by", readers)
 	}
-	return out
+	return fmt.Sprintf("**%s** — %s", u.name, u.kind)
 }
 
-// users returns the nodes that write or read a state key.
-func (d *document) users(key *use, write bool) (out []string) {
-	for i := range d.names.uses {
-		if u := &d.names.uses[i]; u.same(key) && u.write == write && u.node != "" && !slices.Contains(out, u.node) {
-			out = append(out, u.node)
-		}
-	}
-	return out
-}
-
-// sources returns the nodes with an edge to a node.
-func sources(g *spec.Graph, to string) []string {
+// listUnique returns a paragraph that lists each name once, in order. It is "" without names.
+func listUnique(title string, names []string) string {
 	var out []string
-	for _, e := range g.Edges {
-		if e.To.Value == to && !slices.Contains(out, e.From.Value) {
-			out = append(out, e.From.Value)
+	for _, name := range names {
+		if name != "" && !slices.Contains(out, name) {
+			out = append(out, name)
 		}
 	}
-	return out
+	if out == nil {
+		return ""
+	}
+	return "\n\n" + title + ": " + strings.Join(out, ", ")
 }

@@ -37,27 +37,23 @@ var (
 func complete(d *document, p *params) (any, error) {
 	line := ""
 	if p.Position.Line < len(d.text.lines) {
-		line = d.text.src[d.text.lines[p.Position.Line]:d.text.offset(p.Position)]
+		line = d.text.before(p.Position)
 	}
 	at := d.contextOf(p.Position.Line, line)
 	out := []completion{}
 	switch member := memberAt().FindStringSubmatch(line); {
 	case member != nil:
-		kind := map[string]string{"state": "key", "secrets": "secret"}[member[1]]
-		out = d.completeNames(out, kind, at.graph)
+		out = d.listNames(memberKinds[member[1]], at.graph)
 	case at.inExpression(line):
-		if typed := d.completeTyped(at.graph, line); len(typed) > 0 {
+		if typed := d.listTyped(at.graph, line); len(typed) > 0 {
 			return typed, nil
 		}
-		out = d.completeExpression(out, at.graph)
-	default:
-		if value := valueAt().FindStringSubmatch(line); value != nil {
-			return d.completeValue(at, value[1]), nil
-		}
-		if keyAtEnd().MatchString(line) {
-			for _, k := range at.keys(line) {
-				out = append(out, completion{k.Name, itemKey, "", &markup{"markdown", describeKey(&k)}})
-			}
+		out = d.listExpression(at.graph)
+	case valueAt().MatchString(line):
+		out = d.listValues(at, valueAt().FindStringSubmatch(line)[1])
+	case keyAtEnd().MatchString(line):
+		for _, k := range at.keys(line) {
+			out = append(out, completion{k.Name, itemKey, "", newMarkup(describeKey(&k))})
 		}
 	}
 	return out, nil
@@ -76,13 +72,10 @@ func (d *document) contextOf(number int, line string) lineContext {
 	indent := len(line) - len(strings.TrimLeft(line, " -"))
 	var path []string
 	for n := number - 1; n >= 0 && indent > 0; n-- {
-		above := d.text.line(n)
-		m := keyLine().FindStringSubmatch(above)
-		if m == nil || len(m[1]) >= indent {
-			continue
+		if m := keyLine().FindStringSubmatch(d.text.line(n)); m != nil && len(m[1]) < indent {
+			indent = len(m[1])
+			path = append(path, m[2])
 		}
-		indent = len(m[1])
-		path = append(path, m[2])
 	}
 	slices.Reverse(path)
 	if m := keyLine().FindStringSubmatch(line); m != nil && strings.ContainsAny(m[3], "{[") {
@@ -102,18 +95,24 @@ var kindWord = lazyregexp.New(`\bkind: *["']?(\w+)`)
 
 // nodeKind returns the `kind` of the node that a line belongs to, or "".
 func (d *document) nodeKind(number int) string {
-	if m := kindWord().FindStringSubmatch(d.text.line(number)); m != nil {
-		return m[1]
+	kind := func(n int) string {
+		if m := kindWord().FindStringSubmatch(d.text.line(n)); m != nil {
+			return m[1]
+		}
+		return ""
 	}
 	indent := func(n int) int { return len(d.text.line(n)) - len(strings.TrimLeft(d.text.line(n), " ")) }
+	if own := kind(number); own != "" {
+		return own
+	}
 	own := indent(number)
 	for _, step := range []int{-1, 1} {
 		for n := number + step; n >= 0 && n < len(d.text.lines); n += step {
 			if strings.TrimSpace(d.text.line(n)) != "" && indent(n) < own {
 				break
 			}
-			if m := kindWord().FindStringSubmatch(d.text.line(n)); m != nil && indent(n) == own {
-				return m[1]
+			if found := kind(n); found != "" && indent(n) == own {
+				return found
 			}
 		}
 	}
@@ -124,23 +123,18 @@ func (d *document) nodeKind(number int) string {
 func (p lineContext) keys(line string) []spec.Key {
 	keys := spec.TopKeys()
 	for i, name := range p.path {
-		switch {
-		case p.path[0] == "nodes" && i == 1:
-			keys = append([]spec.Key{{Name: "kind", Type: spec.TypeEnum, Doc: "The kind of the node."}}, spec.NodeKeys()...)
-			for _, k := range spec.BuiltinKinds() {
-				if k.Name == p.kind {
-					keys = append(keys, k.Keys...)
-				}
-			}
+		if i == 1 && p.path[0] == "nodes" {
+			keys = append([]spec.Key{{Name: "kind", Type: spec.TypeEnum, Doc: "The kind of the node."}}, keysOfKind(p.kind)...)
 			continue
-		case p.path[0] == "state" && i == 1, p.path[0] == "tools" && i == 1, p.path[0] == "providers" && i == 1, p.path[0] == "secrets" && i == 1:
+		}
+		if i == 1 && declaredKinds[p.path[0]] != "" || i == 1 && p.path[0] == "providers" {
 			continue // keys has the keys of the map's elements already
 		}
-		at := slices.IndexFunc(keys, func(k spec.Key) bool { return k.Name == name })
-		if at < 0 {
+		key := spec.FindKey(keys, name)
+		if key == nil {
 			return nil
 		}
-		keys = nestedKeys(&keys[at])
+		keys = nestedKeys(key)
 	}
 	return slices.DeleteFunc(slices.Clone(keys), func(k spec.Key) bool {
 		return regexp.MustCompile(`[{,]\s*` + regexp.QuoteMeta(k.Name) + `:`).MatchString(line)
@@ -163,14 +157,9 @@ func nestedKeys(k *spec.Key) []spec.Key {
 	return nil
 }
 
-// lookupKey returns the key with a name in a context, or nil.
-func (p lineContext) lookupKey(name string) *spec.Key {
-	for _, table := range [][]spec.Key{p.keys(""), spec.NodeKeys(), spec.TopKeys()} {
-		if at := slices.IndexFunc(table, func(k spec.Key) bool { return k.Name == name }); at >= 0 {
-			return &table[at]
-		}
-	}
-	return nil
+// findKey returns the key with a name in a context, or nil.
+func (p lineContext) findKey(name string) *spec.Key {
+	return spec.FindKey(slices.Concat(p.keys(""), spec.NodeKeys(), spec.TopKeys()), name)
 }
 
 // inExpression reports whether the cursor is inside an expression.
@@ -178,15 +167,16 @@ func (p lineContext) inExpression(line string) bool {
 	if open := strings.LastIndex(line, "{{"); open >= 0 && !strings.Contains(line[open:], "}}") {
 		return true
 	}
+	around := ""
+	if len(p.path) > 0 {
+		around = p.path[len(p.path)-1]
+	}
 	value := valueAt().FindStringSubmatch(line)
 	if value == nil {
-		return len(p.path) > 0 && p.path[len(p.path)-1] == "set" && strings.Contains(line, ":")
+		return around == "set" && strings.Contains(line, ":")
 	}
-	if len(p.path) > 0 && (p.path[len(p.path)-1] == "set" || p.path[len(p.path)-1] == "writes") {
-		return true
-	}
-	key := p.lookupKey(value[1])
-	return key != nil && (key.Role == spec.RoleExpr || key.Role == spec.RoleSet)
+	key := p.findKey(value[1])
+	return around == "set" || around == "writes" || key != nil && (key.Role == spec.RoleExpr || key.Role == spec.RoleSet)
 }
 
 // labels returns completions of a kind without documentation.
@@ -198,47 +188,47 @@ func labels(kind int, names ...string) []completion {
 	return out
 }
 
-// completeNames adds the declared names of a kind; "" means nodes.
-func (d *document) completeNames(out []completion, kind, graph string) []completion {
+// listNames returns the declared names of a kind.
+func (d *document) listNames(kind, graph string) []completion {
+	out := []completion{}
 	if d.names == nil {
 		return out
 	}
 	item := itemVariable
-	if kind == "" {
-		kind, item = "node", itemNode
+	if kind == "node" {
+		item = itemNode
 	}
 	for i := range d.names.uses {
 		if u := &d.names.uses[i]; u.decl && u.kind == kind && u.graph == graph {
-			out = append(out, completion{u.name, item, kind, &markup{"markdown", d.describe(u)}})
+			out = append(out, completion{u.name, item, kind, newMarkup(d.describe(u))})
 		}
 	}
 	return out
 }
 
-// completeExpression adds the names and functions that an expression can use.
-func (d *document) completeExpression(out []completion, graph string) []completion {
-	out = d.completeNames(out, "key", graph)
-	out = append(out, labels(itemField, "branches", "error", "goal", "history", "input", "inputs", "item", "index", "last", "node", "nodes", "outcome", "output", "run", "state", "step", "visit", "visits")...)
+// listExpression returns the names and functions that an expression can use.
+func (d *document) listExpression(graph string) []completion {
+	out := append(d.listNames("key", graph), labels(itemField, "branches", "error", "goal", "history", "input", "inputs", "item", "index", "last", "node", "nodes", "outcome", "output", "run", "state", "step", "visit", "visits")...)
 	for _, name := range eval.Functions() {
 		item := completion{Label: name, Kind: itemFunction}
-		if f, ok := functions()[name]; ok {
-			item.Detail, item.Doc = f.example, &markup{"markdown", f.describe()}
+		if f := functions()[name]; f != nil {
+			item.Detail, item.Doc = f.example, newMarkup(f.describe())
 		}
 		out = append(out, item)
 	}
 	return out
 }
 
-// completeValue returns the values that a key allows.
-func (d *document) completeValue(p lineContext, name string) []completion {
+// listValues returns the values that a key allows.
+func (d *document) listValues(p lineContext, name string) []completion {
 	out := []completion{}
 	if name == "kind" {
 		for _, k := range spec.BuiltinKinds() {
-			out = append(out, completion{k.Name, itemEnum, "", &markup{"markdown", k.Doc}})
+			out = append(out, completion{k.Name, itemEnum, "", newMarkup(k.Doc)})
 		}
 		return out
 	}
-	key := p.lookupKey(name)
+	key := p.findKey(name)
 	if key == nil {
 		return out
 	}
@@ -246,36 +236,36 @@ func (d *document) completeValue(p lineContext, name string) []completion {
 		if form.Elem != nil && len(form.Enum) == 0 && form.Role == spec.RolePlain {
 			form = *form.Elem
 		}
-		if form.Role == spec.RoleNode {
-			out = d.completeNames(out, "", p.graph)
-			return append(out, completion{Label: spec.END, Kind: itemNode})
-		}
-		if form.Role == spec.RoleState {
-			return d.completeNames(out, "key", p.graph)
-		}
-		out = append(out, labels(itemEnum, form.Enum...)...)
-		if form.Type == spec.TypeBool {
+		switch {
+		case form.Role == spec.RoleNode:
+			return append(d.listNames("node", p.graph), completion{Label: spec.END, Kind: itemNode})
+		case form.Role == spec.RoleState:
+			return d.listNames("key", p.graph)
+		case form.Type == spec.TypeBool:
 			out = append(out, labels(itemEnum, "true", "false")...)
 		}
+		out = append(out, labels(itemEnum, form.Enum...)...)
 	}
 	switch name {
 	case "writes":
-		return d.completeNames(out, "key", p.graph)
+		return d.listNames("key", p.graph)
 	case "tools", "tool":
-		return d.completeNames(out, "tool", "")
+		return d.listNames("tool", "")
 	case "model":
-		return d.completeNames(out, "model", "")
+		return d.listNames("model", "")
 	}
 	return out
 }
 
-// completeTyped returns the members of the object before the cursor, or the values of the
+// listTyped returns the members of the object before the cursor, or the values of the
 // enum that is compared with.
-func (d *document) completeTyped(graph, line string) (out []completion) {
+func (d *document) listTyped(graph, line string) (out []completion) {
 	if m := pathAt().FindStringSubmatch(line); m != nil {
 		properties, _ := d.schemaAt(graph, m[1])["properties"].(map[string]any)
 		for _, name := range slices.Sorted(maps.Keys(properties)) {
-			out = append(out, completion{Label: name, Kind: itemField, Detail: typeName(properties[name])})
+			schema, _ := properties[name].(map[string]any)
+			typ, _ := schema["type"].(string)
+			out = append(out, completion{Label: name, Kind: itemField, Detail: typ})
 		}
 		if parts := strings.Split(m[1], "."); len(parts) == 2 && parts[0] == "nodes" {
 			out = append(out, labels(itemField, "error", "outcome", "output", "visits")...)
@@ -296,38 +286,23 @@ func (d *document) completeTyped(graph, line string) (out []completion) {
 }
 
 // schemaAt returns the JSON Schema of a state key, an output, or a member of one, or nil.
-func (d *document) schemaAt(graph, path string) map[string]any {
-	g := d.last
-	if g != nil && graph != "" {
-		g = g.Inner("#" + graph)
-	}
+func (d *document) schemaAt(graph, path string) (schema map[string]any) {
+	g := d.graph(graph)
 	if g == nil {
 		return nil
 	}
-	parts := strings.Split(path, ".")
-	if parts[0] == "state" {
-		parts = parts[1:]
-	}
-	var doc map[string]any
-	switch {
-	case len(parts) == 0:
-	case len(parts) > 2 && parts[0] == "nodes" && parts[2] == "output":
+	parts := strings.Split(strings.TrimPrefix(path, "state."), ".")
+	if len(parts) > 2 && parts[0] == "nodes" && parts[2] == "output" {
 		if n := g.Node(parts[1]); n != nil {
-			doc = n.Output
+			schema = n.Output
 		}
 		parts = parts[2:]
-	case g.Key(parts[0]) != nil:
-		doc = g.Key(parts[0]).Schema
+	} else if key := g.Key(parts[0]); key != nil {
+		schema = key.Schema
 	}
-	for _, name := range parts[min(1, len(parts)):] {
-		properties, _ := doc["properties"].(map[string]any)
-		doc, _ = properties[name].(map[string]any)
+	for _, name := range parts[1:] {
+		properties, _ := schema["properties"].(map[string]any)
+		schema, _ = properties[name].(map[string]any)
 	}
-	return doc
-}
-
-func typeName(schema any) string {
-	doc, _ := schema.(map[string]any)
-	name, _ := doc["type"].(string)
-	return name
+	return schema
 }

@@ -3,7 +3,6 @@
 package lsp
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -32,8 +31,8 @@ type use struct {
 // same reports whether two uses refer to the same declaration.
 func (u *use) same(o *use) bool { return u.kind == o.kind && u.scope == o.scope && u.name == o.name }
 
-// keyAt is an occurrence of a key of the language.
-type keyAt struct {
+// keyUse is an occurrence of a key of the language.
+type keyUse struct {
 	from, to int
 	key      *spec.Key
 }
@@ -41,7 +40,7 @@ type keyAt struct {
 // names is the index of a file.
 type names struct {
 	uses  []use
-	keys  []keyAt
+	keys  []keyUse
 	exprs [][2]int            // from and to of each expression
 	nodes map[string][]string // by graph
 	calls []call
@@ -53,21 +52,20 @@ type call struct {
 	child       scope
 }
 
-// namesOf indexes a file. It returns nil if the text is not a YAML map.
-func namesOf(path string, t *text) *names {
-	doc := valueIn(path, t)
+// indexNames indexes a file. It returns nil if the text is not a YAML map.
+func indexNames(path string, t *text) *names {
+	doc := readValue(path, t)
 	if doc.Kind != spec.Map {
 		return nil
 	}
-	w := newWalker(t)
-	w.folder = filepath.Dir(path)
-	w.graphEntries(doc)
+	w := newWalker(path, t)
+	w.walkGraph(doc)
 	slices.SortStableFunc(w.out.uses, func(a, b use) int { return a.from - b.from })
 	return w.out
 }
 
-// valueIn returns the value of a file. It is empty if the text is not YAML.
-func valueIn(path string, t *text) *spec.Value {
+// readValue returns the value of a file. It is empty if the text is not YAML.
+func readValue(path string, t *text) *spec.Value {
 	if doc, _ := spec.ReadValue(path, []byte(t.src), ""); doc != nil {
 		return doc
 	}
@@ -76,33 +74,35 @@ func valueIn(path string, t *text) *spec.Value {
 
 // walker visits a YAML value along the table of keys.
 type walker struct {
-	text   *text
-	folder string // of the file
-	graph  string
-	node   string // whose declaration is visited, or ""
-	child  *scope // the graph that the current node or edge gets its output from
-	out    *names
+	path  string
+	src   string
+	graph string
+	node  string // whose declaration is visited, or ""
+	child *scope // the graph that the current node or edge gets its output from
+	out   *names
 }
 
-func newWalker(t *text) *walker { return &walker{text: t, out: &names{nodes: map[string][]string{}}} }
+func newWalker(path string, t *text) *walker {
+	return &walker{path: path, src: t.src, out: &names{nodes: map[string][]string{}}}
+}
 
-// graphEntries visits a graph. It finds the calls first, because expressions refer to them.
-func (w *walker) graphEntries(g *spec.Value) {
+// walkGraph visits a graph. It finds the calls first, because expressions refer to them.
+func (w *walker) walkGraph(g *spec.Value) {
 	if nodes := g.Get("nodes"); nodes != nil {
 		for i := range nodes.Fields {
 			node := &nodes.Fields[i]
 			w.out.nodes[w.graph] = append(w.out.nodes[w.graph], node.Key.Value)
-			named := textAt(&node.Value, "graph")
-			child := scope{file: filepath.Join(w.folder, filepath.FromSlash(named))}
-			if inner, ok := strings.CutPrefix(named, "#"); ok {
+			called := textAt(&node.Value, "graph")
+			child := scope{file: resolvePath(w.path, called)}
+			if inner, ok := strings.CutPrefix(called, "#"); ok {
 				child = scope{graph: inner}
 			}
-			if named != "" {
+			if called != "" {
 				w.out.calls = append(w.out.calls, call{w.graph, node.Key.Value, child})
 			}
 		}
 	}
-	w.entries(g, spec.TopKeys())
+	w.walkKeys(g, spec.TopKeys())
 }
 
 // childOf returns the graph that a node runs, or nil.
@@ -115,110 +115,116 @@ func (w *walker) childOf(node string) *scope {
 	return nil
 }
 
-// contentOf returns the offsets of a scalar's content in the file, without quotes.
-func contentOf(n spec.Text) (from, to int) {
+// locate returns the offsets of a scalar's content in the file, without quotes.
+func locate(n spec.Text) (from, to int) {
 	at := n.At(0, len(n.Value))
 	return at.From, at.To
 }
 
-// add records a use of a name of a graph.
-func (w *walker) add(declared scope, kind string, from, to int, decl, write bool) {
-	w.out.uses = append(w.out.uses, use{kind, declared, w.text.src[from:to], from, to, decl, write, w.node})
+// ownUse returns a use of a name of the current graph.
+func (w *walker) ownUse(kind string) use { return use{kind: kind, scope: scope{graph: w.graph}} }
+
+// add records a use of the name at some offsets.
+func (w *walker) add(u use, from, to int) {
+	u.name, u.from, u.to, u.node = w.src[from:to], from, to, w.node
+	w.out.uses = append(w.out.uses, u)
 }
 
-// note records a use of a name of the current graph.
-func (w *walker) note(kind string, n spec.Text, decl, write bool) {
-	w.noteIn(scope{graph: w.graph}, kind, n, decl, write)
-}
-
-// noteIn records a use of a name of another graph.
-func (w *walker) noteIn(declared scope, kind string, n spec.Text, decl, write bool) {
-	if from, to := contentOf(n); n.Value != "" && w.text.src[from:to] == n.Value {
-		w.add(declared, kind, from, to, decl, write)
+// addScalar records a use of the name that a scalar holds.
+func (w *walker) addScalar(u use, n spec.Text) {
+	if from, to := locate(n); n.Value != "" && w.src[from:to] == n.Value {
+		w.add(u, from, to)
 	}
 }
 
-// entries visits a map whose keys are in a table.
-func (w *walker) entries(m *spec.Value, table []spec.Key) {
+// walkKeys visits a map whose keys are in a table.
+func (w *walker) walkKeys(m *spec.Value, table []spec.Key) {
 	for i := range m.Fields {
 		f := &m.Fields[i]
-		at := slices.IndexFunc(table, func(k spec.Key) bool { return k.Name == f.Key.Value })
-		if at < 0 {
-			continue
+		if key := spec.FindKey(table, f.Key.Value); key != nil {
+			from, to := locate(f.Key)
+			w.out.keys = append(w.out.keys, keyUse{from, to, key})
+			w.walkEntry(key, &f.Value)
 		}
-		from, to := contentOf(f.Key)
-		w.out.keys = append(w.out.keys, keyAt{from, to, &table[at]})
-		w.entry(f.Key.Value, &f.Value, &table[at])
 	}
 }
 
-// declares holds the kinds of names that the keys of maps declare.
-var declares = map[string]string{"nodes": "node", "state": "key", "tools": "tool", "models": "model", "graphs": "graph", "secrets": "secret"}
+// declaredKinds holds the kinds of names that the keys of maps declare.
+var declaredKinds = map[string]string{"nodes": "node", "state": "key", "tools": "tool", "models": "model", "graphs": "graph", "secrets": "secret"}
 
-// entry visits the value of a key.
-func (w *walker) entry(name string, v *spec.Value, key *spec.Key) {
-	switch kind := declares[name]; {
+// walkEntry visits the value of a key.
+func (w *walker) walkEntry(key *spec.Key, v *spec.Value) {
+	switch kind := declaredKinds[key.Name]; {
 	case kind != "" && v.Kind == spec.Map:
 		for i := range v.Fields {
-			w.note(kind, v.Fields[i].Key, true, false)
-			w.declared(kind, &v.Fields[i], key)
+			declared := w.ownUse(kind)
+			declared.decl = true
+			w.addScalar(declared, v.Fields[i].Key)
+			w.walkDeclaration(kind, &v.Fields[i], key)
 		}
-	case name == "writes" || name == "set":
+	case key.Name == "writes" || key.Name == "set":
+		written := w.ownUse("key")
+		written.write = true
 		if v.Kind == spec.Map {
-			w.assignments(scope{graph: w.graph}, v)
+			w.walkAssignments(written, v)
 		} else {
-			w.each(v, func(n spec.Text) { w.note("key", n, false, true) })
+			eachScalar(v, func(n spec.Text) { w.addScalar(written, n) })
 		}
-	case name == "tools" || name == "tool":
-		w.each(v, func(n spec.Text) {
+	case key.Name == "tools" || key.Name == "tool":
+		eachScalar(v, func(n spec.Text) {
 			server, _, _ := strings.Cut(n.Value, ".")
-			if from, _ := contentOf(n); strings.HasPrefix(w.text.src[from:], server) {
-				w.add(scope{}, "tool", from, from+len(server), false, false)
+			if from, _ := locate(n); strings.HasPrefix(w.src[from:], server) {
+				w.add(use{kind: "tool"}, from, from+len(server))
 			}
 		})
-	case name == "model":
-		w.note("model", v.Text, false, false)
-	case name == "with" && w.child != nil:
-		w.assignments(*w.child, v)
-	case name == "edges":
+	case key.Name == "model":
+		w.addScalar(w.ownUse("model"), v.Text)
+	case key.Name == "with" && w.child != nil:
+		w.walkAssignments(use{kind: "key", scope: *w.child, write: true}, v)
+	case key.Name == "edges":
 		for i := range v.Items {
 			w.child = w.childOf(textAt(&v.Items[i], "from"))
-			w.value(&v.Items[i], key.Elem)
+			w.walkValue(key.Elem, &v.Items[i])
 		}
 		w.child = nil
-	case name == "graph" && strings.HasPrefix(v.Text.Value, "#"):
-		if from, to := contentOf(v.Text); to-from == len(v.Text.Value) {
-			w.add(scope{}, "graph", from+1, to, false, false)
+	case key.Name == "graph" && strings.HasPrefix(v.Text.Value, "#"):
+		if from, to := locate(v.Text); to-from == len(v.Text.Value) {
+			w.add(use{kind: "graph"}, from+1, to)
 		}
 	default:
-		w.value(v, key)
+		w.walkValue(key, v)
 	}
 }
 
-// declared visits the value of a declaration.
-func (w *walker) declared(kind string, f *spec.Field, key *spec.Key) {
+// walkDeclaration visits the value of a declaration.
+func (w *walker) walkDeclaration(kind string, f *spec.Field, key *spec.Key) {
 	name := f.Key.Value
 	switch kind {
 	case "node":
-		table := slices.Clone(spec.NodeKeys())
-		for _, k := range spec.BuiltinKinds() {
-			if k.Name == textAt(&f.Value, "kind") {
-				table = append(table, k.Keys...)
-			}
-		}
 		w.node, w.child = name, w.childOf(name)
-		w.entries(&f.Value, table)
+		w.walkKeys(&f.Value, keysOfKind(textAt(&f.Value, "kind")))
 		w.node, w.child = "", nil
 	case "graph":
 		before := w.graph
 		w.graph = name
-		w.graphEntries(&f.Value)
+		w.walkGraph(&f.Value)
 		w.graph = before
 	default:
 		if key.Elem != nil {
-			w.value(&f.Value, key.Elem)
+			w.walkValue(key.Elem, &f.Value)
 		}
 	}
+}
+
+// keysOfKind returns the keys of nodes of a kind.
+func keysOfKind(kind string) []spec.Key {
+	keys := slices.Clone(spec.NodeKeys())
+	for _, k := range spec.BuiltinKinds() {
+		if k.Name == kind {
+			keys = append(keys, k.Keys...)
+		}
+	}
+	return keys
 }
 
 // textAt returns the text of a map entry, or "".
@@ -229,67 +235,62 @@ func textAt(m *spec.Value, name string) string {
 	return ""
 }
 
-// assignments visits a map from state keys of a graph to expressions.
-func (w *walker) assignments(of scope, v *spec.Value) {
+// walkAssignments visits a map from state keys to expressions.
+func (w *walker) walkAssignments(key use, v *spec.Value) {
 	for i := range v.Fields {
-		w.noteIn(of, "key", v.Fields[i].Key, false, true)
-		w.each(&v.Fields[i].Value, w.expression)
+		w.addScalar(key, v.Fields[i].Key)
+		eachScalar(&v.Fields[i].Value, w.walkExpression)
 	}
 }
 
-// each calls do for every scalar in a value.
-func (w *walker) each(v *spec.Value, do func(n spec.Text)) {
+// eachScalar calls do for every scalar in a value.
+func eachScalar(v *spec.Value, do func(n spec.Text)) {
 	if v.IsScalar() {
 		do(v.Text)
 	}
 	for i := range v.Items {
-		w.each(&v.Items[i], do)
+		eachScalar(&v.Items[i], do)
 	}
 	for i := range v.Fields {
-		w.each(&v.Fields[i].Value, do)
+		eachScalar(&v.Fields[i].Value, do)
 	}
 }
 
-// value visits a value by the role of its key.
-func (w *walker) value(v *spec.Value, key *spec.Key) {
+// walkValue visits a value by the role of its key.
+func (w *walker) walkValue(key *spec.Key, v *spec.Value) {
 	switch key.Role {
-	case spec.RoleNode:
-		w.each(v, func(n spec.Text) { w.note("node", n, false, false) })
-		return
-	case spec.RoleState:
-		w.each(v, func(n spec.Text) { w.note("key", n, false, false) })
+	case spec.RoleNode, spec.RoleState:
+		u := w.ownUse(map[spec.Role]string{spec.RoleNode: "node", spec.RoleState: "key"}[key.Role])
+		eachScalar(v, func(n spec.Text) { w.addScalar(u, n) })
 		return
 	case spec.RoleExpr, spec.RoleSet:
-		w.each(v, w.expression)
+		eachScalar(v, w.walkExpression)
 		return
 	case spec.RoleTemplate, spec.RoleContent:
-		w.each(v, w.template)
+		eachScalar(v, w.walkTemplate)
 		return
 	}
 	switch {
 	case key.Type == spec.TypeOneOf:
-		for i := range key.Forms {
-			if fits(v, &key.Forms[i]) {
-				w.value(v, &key.Forms[i])
-				return
-			}
+		if i := slices.IndexFunc(key.Forms, func(form spec.Key) bool { return hasShape(v, form.Type) }); i >= 0 {
+			w.walkValue(&key.Forms[i], v)
 		}
 	case v.Kind == spec.List && key.Elem != nil:
 		for i := range v.Items {
-			w.value(&v.Items[i], key.Elem)
+			w.walkValue(key.Elem, &v.Items[i])
 		}
 	case v.Kind == spec.Map && key.Type == spec.TypeMap && key.Elem != nil:
 		for i := range v.Fields {
-			w.value(&v.Fields[i].Value, key.Elem)
+			w.walkValue(key.Elem, &v.Fields[i].Value)
 		}
 	case v.Kind == spec.Map:
-		w.entries(v, key.Keys)
+		w.walkKeys(v, key.Keys)
 	}
 }
 
-// fits reports whether the kind of a value matches a form.
-func fits(v *spec.Value, form *spec.Key) bool {
-	switch form.Type {
+// hasShape reports whether a value is a list, a map or a scalar as a type is.
+func hasShape(v *spec.Value, t spec.Type) bool {
+	switch t {
 	case spec.TypeList:
 		return v.Kind == spec.List
 	case spec.TypeMap, spec.TypeObject:
@@ -298,96 +299,83 @@ func fits(v *spec.Value, form *spec.Key) bool {
 	return v.IsScalar()
 }
 
-func (w *walker) expression(n spec.Text) {
-	from, to := contentOf(n)
-	if strings.Contains(w.text.src[from:to], "{{") {
-		w.template(n)
+func (w *walker) walkExpression(n spec.Text) {
+	from, to := locate(n)
+	if strings.Contains(w.src[from:to], "{{") {
+		w.walkTemplate(n)
 		return
 	}
-	w.reads(from, to)
+	w.addReads(from, to)
 }
 
-func (w *walker) template(n spec.Text) {
-	from, to := contentOf(n)
-	for at := from; at < to; {
-		open := strings.Index(w.text.src[at:to], "{{")
+func (w *walker) walkTemplate(n spec.Text) {
+	from, to := locate(n)
+	for {
+		open := strings.Index(w.src[from:to], "{{")
 		if open < 0 {
 			return
 		}
-		begin := at + open + 2
-		end := strings.Index(w.text.src[begin:to], "}}")
-		if end < 0 {
-			end = to - begin
-		}
-		w.reads(begin, begin+end)
-		at = begin + end
+		from += open + len("{{")
+		inside, _, _ := strings.Cut(w.src[from:to], "}}")
+		w.addReads(from, from+len(inside))
+		from += len(inside)
 	}
 }
 
 // exprToken matches an identifier, a string, a number or any other character of an expression.
 var exprToken = lazyregexp.New(`[A-Za-z_][A-Za-z0-9_]*|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\d+(?:\.\d+)?|\S`)
 
-// dynamic matches a look-up of a node by a computed name. Texts beside it that are names of
-// nodes are taken for them.
-var dynamic = lazyregexp.New(`\b(?:nodes|branches|visits|history)\[[^\]'"]`)
+func isQuote(c byte) bool { return c == '"' || c == '\'' }
 
-// reads records the state keys, nodes and secrets that an expression uses.
-func (w *walker) reads(from, to int) {
+func isLetter(c byte) bool { return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
+// computedName matches a look-up of a node by a computed name. Texts beside it that are names of
+// nodes are taken for them.
+var computedName = lazyregexp.New(`\b(?:nodes|branches|visits|history)\[[^\]'"]`)
+
+// memberKinds holds the kinds of names that are members of objects in expressions.
+var memberKinds = map[string]string{"nodes": "node", "history": "node", "visits": "node", "branches": "node", "state": "key", "secrets": "secret"}
+
+// addReads records the state keys, nodes and secrets that an expression uses.
+func (w *walker) addReads(from, to int) {
 	w.out.exprs = append(w.out.exprs, [2]int{from, to})
-	found := exprToken().FindAllStringIndex(w.text.src[from:to], -1)
+	src := w.src[from:to]
+	found := exprToken().FindAllStringIndex(src, -1)
 	word := func(i int) string {
 		if i < 0 || i >= len(found) {
 			return ""
 		}
-		return w.text.src[from+found[i][0] : from+found[i][1]]
+		return src[found[i][0]:found[i][1]]
 	}
-	noteIn := func(declared scope, kind string, i int) {
+	add := func(u use, i int) {
 		begin, end := from+found[i][0], from+found[i][1]
-		if quote := w.text.src[begin]; quote == '"' || quote == '\'' {
+		if isQuote(w.src[begin]) {
 			begin, end = begin+1, end-1
 		}
-		w.add(declared, kind, begin, end, false, false)
+		w.add(u, begin, end)
 	}
-	note := func(kind string, i int) { noteIn(scope{graph: w.graph}, kind, i) }
-	byName := dynamic().MatchString(w.text.src[from:to])
-	roots := map[string]string{"nodes": "node", "history": "node", "visits": "node", "branches": "node", "state": "key", "secrets": "secret"}
+	hasComputed := computedName().MatchString(src)
 	for i := range found {
-		name := word(i)
-		if child := w.outputOf(name, word(i-1), word(i-2), word(i-4)); child != nil && word(i+1) == "." && word(i+2) == "state" && word(i+3) == "." && i+4 < len(found) {
-			noteIn(*child, "key", i+4)
-		}
-		if c := name[0]; byName && (c == '\'' || c == '"') && slices.Contains(w.out.nodes[w.graph], strings.Trim(name, `'"`)) {
-			note("node", i)
-			continue
-		}
-		if c := name[0]; c != '_' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') || word(i-1) == "." {
-			continue
-		}
-		if word(i+1) == ":" && (word(i-1) == "{" || word(i-1) == ",") {
-			continue // the key of a map
-		}
-		kind := roots[name]
+		name, before, after := word(i), word(i-1), word(i+1)
+		kind, isMember := memberKinds[name]
 		switch {
-		case kind == "":
-			note("key", i)
-		case word(i+1) == "." && i+2 < len(found):
-			note(kind, i+2)
-		case word(i+1) == "[" && i+2 < len(found) && strings.ContainsAny(word(i + 2)[:1], `"'`):
-			note(kind, i+2)
+		case name == "output" && after+word(i+2)+word(i+3) == ".state." && i+4 < len(found):
+			child := w.child
+			if before != "." {
+				add(w.ownUse("key"), i)
+			} else if child = nil; word(i-4) == "nodes" {
+				child = w.childOf(word(i - 2))
+			}
+			if child != nil {
+				add(use{kind: "key", scope: *child}, i+4)
+			}
+		case hasComputed && isQuote(name[0]) && slices.Contains(w.out.nodes[w.graph], strings.Trim(name, `'"`)):
+			add(w.ownUse("node"), i)
+		case !isLetter(name[0]) || before == "." || after == ":" && (before == "{" || before == ","):
+		case !isMember:
+			add(w.ownUse("key"), i)
+		case after == "." && i+2 < len(found), after == "[" && i+2 < len(found) && isQuote(word(i + 2)[0]):
+			add(w.ownUse(kind), i+2)
 		}
 	}
-}
-
-// outputOf returns the graph whose output a word of an expression reads, or nil: by `output` or
-// `nodes.NODE.output`. before, node and root are the words before it.
-func (w *walker) outputOf(name, before, node, root string) *scope {
-	switch {
-	case name != "output":
-		return nil
-	case before == "." && root == "nodes":
-		return w.childOf(node)
-	case before == ".":
-		return nil
-	}
-	return w.child
 }

@@ -90,6 +90,8 @@ type markup struct {
 	Value string `json:"value"`
 }
 
+func newMarkup(text string) *markup { return &markup{"markdown", text} }
+
 type completion struct {
 	Label  string  `json:"label"`
 	Kind   int     `json:"kind"` // 3 function, 5 field, 6 variable, 7 class, 13 enum, 14 keyword
@@ -104,8 +106,8 @@ type codeAction struct {
 	Data  string         `json:"data,omitempty"` // the file that codeAction/resolve makes the edit for
 }
 
-// capabilities returns the answer to initialize.
-func capabilities(version string, lenses bool) object {
+// describeServer returns the answer to initialize.
+func describeServer(version string, lenses bool) object {
 	can := object{
 		"positionEncoding":           "utf-16",
 		"textDocumentSync":           object{"openClose": true, "change": 2},
@@ -113,12 +115,10 @@ func capabilities(version string, lenses bool) object {
 		"completionProvider":         object{"triggerCharacters": []string{".", ":", " ", "{", "["}},
 		"definitionProvider":         true,
 		"referencesProvider":         true,
-		"documentHighlightProvider":  true,
 		"renameProvider":             object{"prepareProvider": true},
 		"codeActionProvider":         object{"codeActionKinds": []string{"quickfix", "source"}, "resolveProvider": true},
 		"documentSymbolProvider":     true,
 		"documentFormattingProvider": true,
-		"foldingRangeProvider":       true,
 		"signatureHelpProvider":      object{"triggerCharacters": []string{"(", ","}},
 		"semanticTokensProvider":     object{"full": true, "legend": object{"tokenTypes": tokenTypes, "tokenModifiers": []string{}}},
 	}
@@ -151,6 +151,12 @@ func (t *text) line(n int) string {
 		end = t.lines[n+1]
 	}
 	return strings.TrimRight(t.src[t.lines[n]:end], "\r\n")
+}
+
+// before returns the part of a line before a position.
+func (t *text) before(p position) string {
+	at := t.offset(p)
+	return t.src[t.lines[t.position(at).Line]:at]
 }
 
 // offset converts a position to an offset. It clamps positions outside the text.

@@ -24,20 +24,17 @@ func refuse(format string, args ...any) error {
 	return &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidRequest, Message: fmt.Sprintf(format, args...)}
 }
 
-// declared returns the document that declares a name, and the use as it reads there; a nil
-// use if it finds none.
-func (s *Server) declared(d *document, u *use) (*document, *use) {
+// findDeclared returns the document that declares a name, and the use as it reads there. The use
+// is nil if no document declares it.
+func (s *Server) findDeclared(d *document, u *use) (*document, *use) {
 	if u == nil {
 		return d, nil
 	}
 	there := *u
 	if u.file != "" {
-		if d = s.document(u.file); d == nil {
-			return nil, nil
-		}
-		there.file = ""
+		d, there.file = s.document(u.file), ""
 	}
-	if d.declaration(&there) == nil {
+	if d == nil || d.declaration(&there) == nil {
 		return d, nil
 	}
 	return d, &there
@@ -45,15 +42,14 @@ func (s *Server) declared(d *document, u *use) (*document, *use) {
 
 // document returns a graph or test file that is open or on disk, or nil if it is not YAML.
 func (s *Server) document(path string) *document {
-	uri := uriOf(path)
-	d := s.open[uri]
+	d := s.open[uriOf(path)]
 	if d == nil {
 		src, err := os.ReadFile(path)
 		if err != nil {
 			return nil
 		}
-		d = &document{uri: uri, path: path, text: newText(string(src))}
-		d.names = namesOf(path, d.text)
+		d = &document{uri: uriOf(path), path: path, text: newText(string(src))}
+		d.names = indexNames(path, d.text)
 	}
 	if d.names == nil {
 		return nil
@@ -61,9 +57,17 @@ func (s *Server) document(path string) *document {
 	return d
 }
 
+func prepareRename(d *document, p *params) (any, error) {
+	u := d.useAt(p.Position)
+	if u == nil {
+		return nil, nil
+	}
+	return object{"range": d.text.span(u.from, u.to), "placeholder": u.name}, nil
+}
+
 // rename replaces all uses of a name. It refuses a rename that adds an error to a graph.
 func (s *Server) rename(d *document, p *params) (any, error) {
-	d, u := s.declared(d, d.useAt(p.Position))
+	d, u := s.findDeclared(d, d.useAt(p.Position))
 	if u == nil {
 		return nil, refuse("nothing to rename at this position")
 	}
@@ -81,28 +85,37 @@ func (s *Server) rename(d *document, p *params) (any, error) {
 	for _, o := range d.usesOf(u) {
 		r.add(d, o.from, o.to)
 	}
+	r.use.file = d.path
 	workspace := s.workspace(d)
 	if u.kind == "key" {
 		for _, other := range workspace {
-			r.addCaller(d, other)
+			r.addCaller(other)
 		}
 	}
 	graphs := slices.Sorted(maps.Keys(r.files))
-	r.addTests(d, workspace)
+	r.addTests(append(workspace, d))
 	for _, path := range graphs {
 		if err := r.check(path); err != nil {
 			return nil, err
 		}
 	}
-	return workspaceEdit{Changes: r.changes()}, nil
+	changes := map[string][]textEdit{}
+	for path, edits := range r.edits {
+		slices.SortFunc(edits, func(a, b fix.Edit) int { return a.Span.From - b.Span.From })
+		d := r.files[path]
+		for _, e := range slices.Compact(edits) {
+			changes[d.uri] = append(changes[d.uri], textEdit{d.text.span(e.Span.From, e.Span.To), e.Text})
+		}
+	}
+	return workspaceEdit{Changes: changes}, nil
 }
 
 // renaming collects the edits of a rename.
 type renaming struct {
 	s     *Server
-	files map[string]*document
+	files map[string]*document  // that the rename changes or that run the graph
 	edits map[string][]fix.Edit // by path
-	use   use
+	use   use                   // as other files see it
 	name  string
 }
 
@@ -111,39 +124,20 @@ func (r *renaming) add(d *document, from, to int) {
 	r.edits[d.path] = append(r.edits[d.path], fix.Edit{Span: spec.Span{From: from, To: to}, Text: r.name})
 }
 
-func (r *renaming) changes() map[string][]textEdit {
-	out := map[string][]textEdit{}
-	for path, edits := range r.edits {
-		slices.SortFunc(edits, func(a, b fix.Edit) int { return a.Span.From - b.Span.From })
-		d := r.files[path]
-		for _, e := range slices.Compact(edits) {
-			out[d.uri] = append(out[d.uri], textEdit{d.text.span(e.Span.From, e.Span.To), e.Text})
-		}
-	}
-	return out
-}
-
 // check refuses the edits if a graph has more errors with them.
 func (r *renaming) check(path string) error {
-	edited := func(path string) string {
-		return string(fix.Apply([]byte(r.files[path].text.src), r.edits[path]))
-	}
-	disk := spec.Beside(path)
-	load := func(with bool) func(name string) ([]byte, error) {
-		return func(name string) ([]byte, error) {
-			whole := filepath.Join(filepath.Dir(path), filepath.FromSlash(name))
-			switch {
-			case with && r.files[whole] != nil:
-				return []byte(edited(whole)), nil
-			case r.s.open[uriOf(whole)] != nil:
-				return []byte(r.s.open[uriOf(whole)].text.src), nil
-			}
-			return disk(name)
+	edited := func(path string) (string, bool) {
+		if d := r.files[path]; d != nil {
+			return string(fix.Apply([]byte(d.text.src), r.edits[path])), true
 		}
+		return r.s.textOf(path)
 	}
-	before := inspect.SelectErrors(inspect.CheckWith(path, []byte(r.files[path].text.src), false, load(false)).Found)
-	after := inspect.SelectErrors(inspect.CheckWith(path, []byte(edited(path)), false, load(true)).Found)
-	if len(after) > len(before) {
+	errorsIn := func(src string, read func(path string) (string, bool)) spec.Diagnostics {
+		return inspect.SelectErrors(inspect.CheckWith(path, []byte(src), false, loadBeside(path, read)).Found)
+	}
+	before := errorsIn(r.files[path].text.src, r.s.textOf)
+	src, _ := edited(path)
+	if after := errorsIn(src, edited); len(after) > len(before) {
 		return refuse("%q can't be renamed to %q: %s: %s", r.use.name, r.name, filepath.Base(path), after[0].Message)
 	}
 	return nil
@@ -183,66 +177,72 @@ func (s *Server) workspace(d *document) []*document {
 
 // addCaller renames a state key in a graph that runs its graph: in `with`, and as a member of
 // the call's output.
-func (r *renaming) addCaller(d, caller *document) {
-	u := r.use
-	u.file = d.path
-	if slices.ContainsFunc(caller.names.calls, func(c call) bool { return c.child == u.scope }) {
+func (r *renaming) addCaller(caller *document) {
+	if slices.ContainsFunc(caller.names.calls, func(c call) bool { return c.child == r.use.scope }) {
 		r.files[caller.path] = caller
 	}
 	for _, o := range caller.names.uses {
-		if o.same(&u) {
+		if o.same(&r.use) {
 			r.add(caller, o.from, o.to)
 		}
 	}
 }
 
-// addTests renames in test files of the graph and of graphs that run it, and in scripted
+// addTests renames in the test files of graphs that run the changed graph, and in scripted
 // answers of models.
-func (r *renaming) addTests(d *document, workspace []*document) {
-	graphs := append([]*document{d}, workspace...)
-	type place struct {
-		scope
-		prefix string // of the nodes in tests: "outer/inner/"
+func (r *renaming) addTests(workspace []*document) {
+	graphs := map[string]*document{}
+	for _, d := range workspace {
+		graphs[d.path] = d
 	}
-	places := []place{{scope{d.path, r.use.graph}, ""}}
-	for i := 0; i < len(places) && i < 100; i++ {
-		at := places[i]
-		for _, caller := range graphs {
-			for _, c := range caller.names.calls {
-				child := c.child
-				if child.file == "" {
-					child.file = caller.path
-				}
-				if child == at.scope && strings.Count(at.prefix, "/") < 8 {
-					places = append(places, place{scope{caller.path, c.graph}, c.node + "/" + at.prefix})
+	for _, flow := range workspace {
+		for _, prefix := range r.findPrefixes(graphs, scope{file: flow.path}, 8) {
+			scripts := findScripts(flow)
+			for _, test := range workspace {
+				if isTestOf(test, flow.path) {
+					scripts = append(scripts, findScripts(test)...)
+					if r.use.kind == "node" || prefix == "" { // tests name keys and tools of their own flow only
+						r.addTest(test, r.use.kind, prefix)
+					}
 				}
 			}
-		}
-		if at.graph != "" {
-			continue
-		}
-		answers := map[string]bool{}
-		if flow := r.s.document(at.file); flow != nil {
-			scriptsOf(flow, answers)
-		}
-		for _, test := range workspace {
-			if isTestOf(test, at.file) {
-				r.addTest(test, at.prefix)
-				scriptsOf(test, answers)
-			}
-		}
-		for _, script := range workspace {
-			if answers[script.path] && r.use.kind == "node" {
-				r.addUses(script, testName{kind: "node", prefix: at.prefix, name: r.use.name})
+			for _, script := range workspace {
+				if r.use.kind == "node" && slices.Contains(scripts, script.path) {
+					r.addTest(script, "node", prefix)
+				}
 			}
 		}
 	}
 }
 
-// addUses renames in a test file or a script.
-func (r *renaming) addUses(d *document, name testName) {
-	w := newWalker(d.text)
-	w.nodeNames(valueIn(d.path, d.text), "", name)
+// findPrefixes returns the paths of nodes, such as "outer/inner/", by which a graph runs the
+// changed graph. The path of the changed graph itself is "".
+func (r *renaming) findPrefixes(graphs map[string]*document, from scope, depth int) (out []string) {
+	if from == r.use.scope {
+		out = append(out, "")
+	}
+	d := graphs[from.file]
+	if d == nil || depth == 0 {
+		return out
+	}
+	for _, c := range d.names.calls {
+		if c.graph != from.graph {
+			continue
+		}
+		if c.child.file == "" {
+			c.child.file = from.file
+		}
+		for _, prefix := range r.findPrefixes(graphs, c.child, depth-1) {
+			out = append(out, c.node+"/"+prefix)
+		}
+	}
+	return out
+}
+
+// addTest renames in a test file or in scripted answers.
+func (r *renaming) addTest(d *document, kind, prefix string) {
+	w := newWalker(d.path, d.text)
+	w.walkTest(readValue(d.path, d.text), "", testName{kind, prefix, r.use.name})
 	for _, u := range w.out.uses {
 		r.add(d, u.from, u.to)
 	}
@@ -250,34 +250,28 @@ func (r *renaming) addUses(d *document, name testName) {
 
 var scripted = lazyregexp.New(`(?m)(?:scripted/|models: *)["']?([\w./-]+\.ya?ml)`)
 
-// scriptsOf adds the files of scripted answers that a graph or test file names.
-func scriptsOf(d *document, out map[string]bool) {
+// findScripts returns the files of scripted answers that a graph or test file names.
+func findScripts(d *document) (out []string) {
 	for _, m := range scripted().FindAllStringSubmatch(d.text.src, -1) {
-		out[filepath.Join(filepath.Dir(d.path), filepath.FromSlash(m[1]))] = true
+		out = append(out, resolvePath(d.path, m[1]))
 	}
+	return out
 }
 
-// isTestOf reports whether a file tests a flow. Its `flow` names the flow; without `flow`,
-// x.test.yaml tests x.yaml.
+// isTestOf reports whether a file tests a flow.
 func isTestOf(test *document, flow string) bool {
-	doc := valueIn(test.path, test.text)
-	if textAt(doc, "graphrun-test") == "" {
-		return false
-	}
-	if named := textAt(doc, "flow"); named != "" {
-		return filepath.Join(filepath.Dir(test.path), filepath.FromSlash(named)) == filepath.Clean(flow)
-	}
-	stem := func(path string) string { return strings.TrimSuffix(path, filepath.Ext(path)) }
-	return strings.TrimSuffix(stem(test.path), ".test") == stem(filepath.Clean(flow))
+	doc := readValue(test.path, test.text)
+	return textAt(doc, "graphrun-test") != "" && findFlow(test.path, doc) == flow
 }
 
-// addTest renames in a test file.
-func (r *renaming) addTest(test *document, prefix string) {
-	kind := r.use.kind
-	if kind != "node" && prefix != "" {
-		return // tests know keys and tools of their own flow only
+// findFlow returns the path of the flow that a test file tests. The key `flow` names it; without
+// it, x.test.yaml tests x.yaml.
+func findFlow(test string, doc *spec.Value) string {
+	if named := textAt(doc, "flow"); named != "" {
+		return resolvePath(test, named)
 	}
-	r.addUses(test, testName{kind: kind, prefix: prefix, name: r.use.name})
+	extension := filepath.Ext(test)
+	return strings.TrimSuffix(test, ".test"+extension) + extension
 }
 
 // testName is a name to look for in a test file.
@@ -287,89 +281,64 @@ type testName struct {
 	name   string
 }
 
-// nodeNames finds a name below a key of a test file: a node as a key of stubs, answers, decide,
-// visits and outputs and in paths; a state key in input and state; a tool in tools; all of them
-// in expressions.
-func (w *walker) nodeNames(v *spec.Value, key string, name testName) {
-	byNode := []string{"stubs", "answers", "decide", "visits", "outputs", "nodes"}
-	inPath := []string{"path", "exactly", "starts", "ends", "contains", "order", "never", "node", "from", "to", "after", "pause_before", "pause_after", "target"}
-	byKey := []string{"input", "state", "state_exactly"}
+// The keys of test files whose maps have nodes or state keys for names, and whose values are nodes.
+var (
+	nodeMaps   = []string{"stubs", "answers", "decide", "visits", "outputs", "nodes"}
+	stateMaps  = []string{"input", "state", "state_exactly"}
+	nodeValues = []string{"path", "exactly", "starts", "ends", "contains", "order", "never", "node", "from", "to", "after", "pause_before", "pause_after", "target"}
+)
+
+// walkTest records the uses of a name in a test file below a key.
+func (w *walker) walkTest(v *spec.Value, key string, name testName) {
 	for i := range v.Fields {
 		f := &v.Fields[i]
 		below := f.Key.Value
 		switch {
-		case slices.Contains(byNode, key):
-			if name.kind == "node" {
-				w.noteNode(f.Key, name)
-			}
+		case slices.Contains(nodeMaps, key):
+			w.addMatch(f.Key, name, "node")
 			below = map[string]string{"decide": "to", "stubs": "stub"}[key] // the values of decide are nodes, too
 		case key == "stub" && below == "output": // a value, which may have any keys
 			continue
-		case slices.Contains(byKey, key):
-			if name.kind == "key" && below == name.name {
-				w.note("key", f.Key, false, false)
-			}
+		case slices.Contains(stateMaps, key):
+			w.addMatch(f.Key, name, "key")
 			continue
 		case key == "tools" && name.kind == "tool":
-			w.noteTool(f.Key, name.name)
+			w.addMatch(f.Key, name, "tool")
 			continue
 		}
-		w.nodeNames(&f.Value, below, name)
+		w.walkTest(&f.Value, below, name)
 	}
 	for i := range v.Items {
-		w.nodeNames(&v.Items[i], key, name)
+		w.walkTest(&v.Items[i], key, name)
 	}
 	switch {
 	case !v.IsScalar():
-	case slices.Contains(inPath, key) && name.kind == "node":
-		w.noteNode(v.Text, name)
-	case (key == "fired" || key == "not_fired") && name.kind == "node" && name.prefix == "":
-		w.noteEdge(v.Text, name.name)
-	case (key == "where" || key == "expr") && name.prefix == "":
+	case slices.Contains(nodeValues, key):
+		w.addMatch(v.Text, name, "node")
+	case name.prefix != "":
+	case key == "fired" || key == "not_fired": // "a -> b"
+		w.addMatch(v.Text, name, "node")
+	case key == "where" || key == "expr":
 		before := len(w.out.uses)
-		w.expression(v.Text)
+		w.walkExpression(v.Text)
 		kept := slices.DeleteFunc(w.out.uses[before:], func(u use) bool { return u.kind != name.kind || u.name != name.name })
 		w.out.uses = w.out.uses[:before+len(kept)]
 	}
 }
 
-// noteEdge notes the ends of an edge that are the node: "a -> b".
-func (w *walker) noteEdge(n spec.Text, node string) {
-	from, to := contentOf(n)
-	for _, end := range regexp.MustCompile(`[^\s>]+`).FindAllStringIndex(w.text.src[from:to], -1) {
-		if w.text.src[from+end[0]:from+end[1]] == node {
-			w.add(scope{}, "node", from+end[0], from+end[1], false, false)
-		}
+// addMatch records the uses of a name of a kind in a scalar: a node also in the paths a/b and
+// a[0]/b, in ask:key and in the edge "a -> b"; a tool also in server.tool.
+func (w *walker) addMatch(n spec.Text, name testName, kind string) {
+	if kind != name.kind {
+		return
 	}
-}
-
-// noteTool notes a tool, or the server in "server.tool".
-func (w *walker) noteTool(n spec.Text, tool string) {
-	from, to := contentOf(n)
-	if rest, ok := strings.CutPrefix(w.text.src[from:to], tool); ok && (rest == "" || rest[0] == '.') {
-		w.add(scope{}, "tool", from, from+len(tool), false, false)
+	pattern := `(?:^|> *)`
+	for _, outer := range strings.FieldsFunc(name.prefix, func(r rune) bool { return r == '/' }) {
+		pattern += regexp.QuoteMeta(outer) + `(?:\[[^\]]*\])?/`
 	}
-}
-
-// indexed matches the brackets of an element: a[0]/b.
-var indexed = lazyregexp.New(`^\[[^\]]*\]`)
-
-// noteNode notes a scalar that is the node, or continues it: a/b, a[0]/b, ask:key.
-func (w *walker) noteNode(n spec.Text, name testName) {
-	from, to := contentOf(n)
-	rest := w.text.src[from:to]
-	for _, outer := range strings.Split(strings.TrimSuffix(name.prefix, "/"), "/") {
-		if outer == "" {
-			break
-		}
-		after, ok := strings.CutPrefix(rest, outer)
-		after = after[len(indexed().FindString(after)):]
-		if rest = strings.TrimPrefix(after, "/"); !ok || rest == after {
-			return
-		}
-	}
-	if after, ok := strings.CutPrefix(rest, name.name); ok && (after == "" || strings.ContainsRune("/:[", rune(after[0]))) {
-		at := to - len(rest)
-		w.add(scope{}, "node", at, at+len(name.name), false, false)
+	after := map[string]string{"node": `(?:$|[/:[ ])`, "key": `$`, "tool": `(?:$|\.)`}[kind]
+	from, to := locate(n)
+	for _, m := range regexp.MustCompile(pattern+"("+regexp.QuoteMeta(name.name)+")"+after).FindAllStringSubmatchIndex(w.src[from:to], -1) {
+		w.add(use{kind: kind}, from+m[2], from+m[3])
 	}
 }

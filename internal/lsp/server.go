@@ -5,7 +5,6 @@ package lsp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"maps"
 	"net/url"
@@ -35,11 +34,9 @@ type Options struct {
 // Server serves one editor. It answers requests in order. A second goroutine checks the
 // open documents and publishes diagnostics with the version that they belong to.
 type Server struct {
-	opts  Options
-	conn  *jsonrpc2.Conn
-	dirty chan struct{} // signals a change
-
-	folders []string // of the workspace, set by initialize
+	opts    Options
+	dirty   chan struct{} // signals a change
+	folders []string      // of the workspace, set by initialize
 
 	mu   sync.Mutex // guards the fields below
 	open map[string]*document
@@ -50,122 +47,95 @@ type document struct {
 	uri, path string
 	version   int
 	text      *text
-	names     *names // of the last text that was YAML
-	checked   inspect.Checked
-	last      *spec.Graph // the last valid graph
-	current   int         // the version of checked
-	graph     bool        // the file is a graph file, or was one before the latest edits
+	names     *names          // of the last text that was YAML
+	isGraph   bool            // the file is a graph file, or was one before the latest edits
+	checked   inspect.Checked // the last check
+	current   int             // the version of checked
 }
 
 // New returns a server.
 func New(opts Options) *Server {
-	if opts.Shown == nil {
-		opts.Shown = func(found spec.Diagnostics) spec.Diagnostics { return found }
-	}
 	return &Server{opts: opts, open: map[string]*document{}, dirty: make(chan struct{}, 1)}
 }
 
-// stdio joins both streams.
+// stdio joins both streams. They end with the process.
 type stdio struct {
 	io.Reader
 	io.Writer
 }
 
-// Close closes the streams that can be closed, so that the reader ends.
-func (s stdio) Close() error {
-	var failed error
-	for _, stream := range []any{s.Reader, s.Writer} {
-		if c, ok := stream.(io.Closer); ok {
-			failed = errors.Join(failed, c.Close())
-		}
-	}
-	return failed
-}
+func (stdio) Close() error { return nil }
 
 // Serve answers requests until the editor sends exit or closes its stream.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	stream := jsonrpc2.NewBufferedStream(stdio{in, out}, jsonrpc2.VSCodeObjectCodec{})
-	ready := make(chan struct{})
-	handler := jsonrpc2.HandlerWithError(func(ctx context.Context, _ *jsonrpc2.Conn, r *jsonrpc2.Request) (any, error) {
-		<-ready
-		return s.answer(r, stop)
-	})
-	s.conn = jsonrpc2.NewConn(ctx, stream, handler.SuppressErrClosed())
-	close(ready)
-	go s.check(ctx)
-	select {
-	case <-s.conn.DisconnectNotify():
-		return nil
-	case <-ctx.Done():
-		if err := s.conn.Close(); !errors.Is(err, jsonrpc2.ErrClosed) {
-			return err
+	handler := jsonrpc2.HandlerWithError(func(ctx context.Context, c *jsonrpc2.Conn, r *jsonrpc2.Request) (any, error) {
+		if r.Method == "exit" {
+			stop()
 		}
-		return nil
+		return s.answer(ctx, c, r)
+	})
+	c := jsonrpc2.NewConn(ctx, jsonrpc2.NewBufferedStream(stdio{in, out}, jsonrpc2.VSCodeObjectCodec{}), handler.SuppressErrClosed())
+	go s.checkChanges(ctx, c)
+	select {
+	case <-c.DisconnectNotify():
+	case <-ctx.Done():
 	}
+	return nil
 }
 
 // answer handles a request or a notification.
-func (s *Server) answer(r *jsonrpc2.Request, exit func()) (any, error) {
+func (s *Server) answer(ctx context.Context, c *jsonrpc2.Conn, r *jsonrpc2.Request) (any, error) {
 	var p params
 	if r.Params != nil {
 		if err := json.Unmarshal(*r.Params, &p); err != nil {
 			return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidParams, Message: err.Error()}
 		}
 	}
+	if r.Method == "codeAction/resolve" { // it takes long and needs no document
+		return generateTests(&p)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.open[p.TextDocument.URI]
+	answers := map[string]func(d *document, p *params) (any, error){
+		"textDocument/hover": hoverAt, "textDocument/completion": complete, "textDocument/definition": s.findDefinition,
+		"textDocument/references": listReferences, "textDocument/prepareRename": prepareRename,
+		"textDocument/rename": s.rename, "textDocument/codeAction": s.listActions, "textDocument/documentSymbol": listSymbols, "textDocument/formatting": format,
+		"textDocument/semanticTokens/full": listTokens, "textDocument/signatureHelp": signatureAt, "textDocument/codeLens": listLenses,
+	}
+	switch answer := answers[r.Method]; {
+	case answer != nil && d == nil:
+		return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidParams, Message: "the document is not open: " + p.TextDocument.URI}
+	case answer != nil:
+		return answer(d, &p)
+	}
 	switch r.Method {
 	case "initialize":
 		s.folders = p.folders()
-		return capabilities(s.opts.Version, p.Init.Lenses), nil
-	case "exit":
-		exit()
-		return nil, nil
-	case "textDocument/didOpen", "textDocument/didChange", "textDocument/didClose":
-		s.change(r.Method, &p)
-		return nil, nil
-	}
-	if r.Method == "codeAction/resolve" {
-		return generateTests(&p)
-	}
-	answers := map[string]func(d *document, p *params) (any, error){
-		"textDocument/hover": hoverAt, "textDocument/completion": complete, "textDocument/definition": s.definition,
-		"textDocument/references": references, "textDocument/documentHighlight": highlights, "textDocument/prepareRename": prepareRename,
-		"textDocument/rename": s.rename, "textDocument/codeAction": s.codeActions, "textDocument/documentSymbol": symbols, "textDocument/formatting": format,
-		"textDocument/foldingRange": folds, "textDocument/semanticTokens/full": tokens, "textDocument/signatureHelp": signatureAt, "textDocument/codeLens": lenses,
-	}
-	if answer := answers[r.Method]; answer != nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		d := s.open[p.TextDocument.URI]
-		if d == nil {
-			return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidParams, Message: "the document is not open: " + p.TextDocument.URI}
+		return describeServer(s.opts.Version, p.Init.Lenses), nil
+	case "textDocument/didOpen":
+		d = &document{uri: p.TextDocument.URI, path: pathOf(p.TextDocument.URI), text: newText(p.TextDocument.Text), current: -1}
+		s.open[d.uri] = d
+		s.change(d, &p)
+	case "textDocument/didChange":
+		if d != nil {
+			s.change(d, &p)
 		}
-		return answer(d, &p)
+	case "textDocument/didClose":
+		delete(s.open, p.TextDocument.URI)
+		return nil, c.Notify(ctx, "textDocument/publishDiagnostics", object{"uri": p.TextDocument.URI, "diagnostics": []diagnostic{}})
+	default:
+		if r.Method != "shutdown" && !r.Notif {
+			return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: "method not supported: " + r.Method}
+		}
 	}
-	if r.Method == "shutdown" || r.Notif {
-		return nil, nil
-	}
-	return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: "method not supported: " + r.Method}
+	return nil, nil
 }
 
-// change applies didOpen, didChange and didClose.
-func (s *Server) change(method string, p *params) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	uri := p.TextDocument.URI
-	d := s.open[uri]
-	switch {
-	case method == "textDocument/didClose":
-		delete(s.open, uri)
-		_ = s.conn.Notify(context.Background(), "textDocument/publishDiagnostics", object{"uri": uri, "diagnostics": []diagnostic{}})
-		return
-	case method == "textDocument/didOpen":
-		d = &document{uri: uri, path: pathOf(uri), text: newText(p.TextDocument.Text), current: -1}
-		s.open[uri] = d
-	case d == nil:
-		return
-	}
+// change applies edits to a document and has it checked.
+func (s *Server) change(d *document, p *params) {
 	d.version = p.TextDocument.Version
 	for _, c := range p.ContentChanges {
 		if c.Range == nil {
@@ -174,7 +144,7 @@ func (s *Server) change(method string, p *params) {
 			d.text = d.text.replace(*c.Range, c.Text)
 		}
 	}
-	if n := namesOf(d.path, d.text); n != nil {
+	if n := indexNames(d.path, d.text); n != nil {
 		d.names = n
 	}
 	select {
@@ -183,9 +153,8 @@ func (s *Server) change(method string, p *params) {
 	}
 }
 
-// check checks all open documents after each change, because one graph may run another.
-// It drops the result of a document that has changed in the meantime.
-func (s *Server) check(ctx context.Context) {
+// checkChanges checks all open documents after each change, because one graph may run another.
+func (s *Server) checkChanges(ctx context.Context, c *jsonrpc2.Conn) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -196,69 +165,88 @@ func (s *Server) check(ctx context.Context) {
 		uris := slices.Sorted(maps.Keys(s.open))
 		s.mu.Unlock()
 		for _, uri := range uris {
-			s.checkOne(ctx, uri)
+			if found := s.check(uri); found != nil {
+				_ = c.Notify(ctx, "textDocument/publishDiagnostics", found) // the editor may be gone
+			}
 		}
 	}
 }
 
-func (s *Server) checkOne(ctx context.Context, uri string) {
+// check checks a document and returns its diagnostics to publish. It returns nil if the document
+// has changed meanwhile.
+func (s *Server) check(uri string) object {
 	s.mu.Lock()
 	d := s.open[uri]
 	if d == nil {
 		s.mu.Unlock()
-		return
+		return nil
 	}
-	version, text := d.version, d.text
-	d.graph = d.graph || spec.IsGraph([]byte(text.src))
-	graph := d.graph
-	path := d.path
+	d.isGraph = d.isGraph || spec.IsGraph([]byte(d.text.src))
+	before := *d
 	s.mu.Unlock()
-	diagnostics := []diagnostic{}
 	var checked inspect.Checked
-	switch {
-	case flowtest.IsTestFile(path):
-		_, checked.Found, _ = flowtest.Parse(flowtest.Config{}, path, []byte(text.src)) // a flow that can't be read is a finding
-	case graph:
-		checked = inspect.CheckWith(path, []byte(text.src), s.opts.Optional, s.load(path))
+	switch src := []byte(before.text.src); {
+	case flowtest.IsTestFile(d.path):
+		_, checked.Found, _ = flowtest.Parse(flowtest.Config{}, d.path, src) // a flow that can't be read is a finding
+	case before.isGraph:
+		checked = inspect.CheckWith(d.path, src, s.opts.Optional, loadBeside(d.path, s.readOpen))
 	}
-	for _, found := range s.opts.Shown(checked.Found) {
-		if found.File == nil || found.File.Name == path {
-			diagnostics = append(diagnostics, diagnosticOf(text, uri, &found))
+	shown := checked.Found
+	if s.opts.Shown != nil {
+		shown = s.opts.Shown(shown)
+	}
+	diagnostics := []diagnostic{}
+	for i := range shown {
+		if found := &shown[i]; found.File == nil || found.File.Name == d.path {
+			diagnostics = append(diagnostics, newDiagnostic(before.text, uri, found))
 		}
 	}
 	s.mu.Lock()
-	stands := s.open[uri] == d && d.version == version
-	if stands {
-		d.checked, d.current = checked, version
-		if checked.Graph != nil {
-			d.last = checked.Graph
-		}
+	defer s.mu.Unlock()
+	if s.open[uri] != d || d.version != before.version {
+		return nil
 	}
-	s.mu.Unlock()
-	if stands {
-		_ = s.conn.Notify(ctx, "textDocument/publishDiagnostics", object{"uri": uri, "version": version, "diagnostics": diagnostics})
-	}
+	d.checked, d.current = checked, d.version
+	return object{"uri": uri, "version": d.version, "diagnostics": diagnostics}
 }
 
-// load returns a loader of other files. It prefers the text in the editor to the disk.
-func (s *Server) load(beside string) func(path string) ([]byte, error) {
-	disk := spec.Beside(beside)
+// readOpen returns the text of a file that is open in the editor.
+func (s *Server) readOpen(path string) (src string, isOpen bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.textOf(path)
+}
+
+// textOf is readOpen for callers that hold the mutex.
+func (s *Server) textOf(path string) (src string, isOpen bool) {
+	if d := s.open[uriOf(path)]; d != nil {
+		return d.text.src, true
+	}
+	return "", false
+}
+
+// loadBeside returns a loader of the files that a graph names. It prefers the texts that read
+// returns to the disk.
+func loadBeside(graph string, read func(path string) (src string, ok bool)) func(path string) ([]byte, error) {
+	disk := spec.Beside(graph)
 	return func(path string) ([]byte, error) {
-		whole := filepath.FromSlash(path)
-		if !filepath.IsAbs(whole) {
-			whole = filepath.Join(filepath.Dir(beside), whole)
-		}
-		s.mu.Lock()
-		d := s.open[uriOf(whole)]
-		s.mu.Unlock()
-		if d != nil {
-			return []byte(d.text.src), nil
+		if src, ok := read(resolvePath(graph, path)); ok {
+			return []byte(src), nil
 		}
 		return disk(path)
 	}
 }
 
-func diagnosticOf(t *text, uri string, found *spec.Diagnostic) diagnostic {
+// resolvePath returns the path of a file that another file names.
+func resolvePath(from, name string) string {
+	name = filepath.FromSlash(name)
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(filepath.Dir(from), name)
+}
+
+func newDiagnostic(t *text, uri string, found *spec.Diagnostic) diagnostic {
 	severity := map[spec.Severity]int{spec.Error: 1, spec.Warning: 2, spec.Info: 3}[found.Severity]
 	out := diagnostic{Range: t.span(found.Span.From, found.Span.To), Severity: severity, Code: found.Rule, Source: "graphrun", Message: found.Message}
 	if _, known := lint.FindRule(found.Rule); known {

@@ -45,12 +45,6 @@ func TestView(t *testing.T) {
 	e := newEditor(t, filepath.Join(t.TempDir(), "flow.yaml"), text)
 	whole := object{"textDocument": object{"uri": e.uri}}
 
-	var folds []struct{ StartLine, EndLine int }
-	e.call("textDocument/foldingRange", whole, &folds)
-	if want := []struct{ StartLine, EndLine int }{{3, 5}, {6, 12}, {8, 11}, {13, 17}}; !cmp.Equal(folds, want) {
-		t.Errorf("the folds are %v, want %v", folds, want)
-	}
-
 	var coded struct{ Data []int }
 	e.call("textDocument/semanticTokens/full", whole, &coded)
 	names := []string{"variable", "property", "function", "string", "number", "keyword", "class"}
