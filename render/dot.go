@@ -9,6 +9,8 @@ import (
 	"io"
 	"strings"
 	"unicode"
+
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 )
 
 // WriteDOT writes a drawing. rankdir is "TB" (top to bottom, the default) or "LR" (left to
@@ -22,11 +24,11 @@ func WriteDOT(w io.Writer, d *Drawing, rankdir string) error {
 		"fontcolor=%q, bgcolor=white, pad=0.3, nodesep=0.45, ranksep=0.55]\n", rankdir, title, inkColor)
 	fmt.Fprintf(out, "  node [fontname=\"Helvetica,Arial,sans-serif\", fontsize=12, fontcolor=%q, margin=\"0.2,0.1\", penwidth=1.2]\n", inkColor)
 	fmt.Fprintf(out, "  edge [fontname=\"Helvetica,Arial,sans-serif\", fontsize=10, arrowsize=0.75, penwidth=1.1]\n\n")
-	(&dotWriter{out: out, indent: "  ", rankdir: rankdir}).drawing(d)
+	(&dotWriter{out: out, indent: "  ", rankdir: rankdir}).write(d)
 	for i, inner := range d.Inner {
 		fmt.Fprintf(out, "\n  subgraph cluster_graph%d {\n    graph [label=%s, labelloc=t, fontsize=12, style=rounded, color=%q, fontcolor=%q]\n",
 			i, quote(escapeText(inner.Title)), quietColor, quietColor)
-		(&dotWriter{out: out, indent: "    ", prefix: inner.Title + "/", rankdir: rankdir}).drawing(inner)
+		(&dotWriter{out: out, indent: "    ", prefix: inner.Title + "/", rankdir: rankdir}).write(inner)
 		fmt.Fprintln(out, "  }")
 	}
 	fmt.Fprintln(out, "}")
@@ -40,7 +42,7 @@ type dotWriter struct {
 	rankdir        string
 }
 
-func (w *dotWriter) drawing(d *Drawing) {
+func (w *dotWriter) write(d *Drawing) {
 	d.drawBoxes(w)
 	fmt.Fprintln(w.out)
 	d.drawEdges(w)
@@ -146,23 +148,11 @@ func quote(s string) string {
 // break, \G the graph's name, and a backslash is written twice.
 func escapeText(s string) string {
 	s = strings.NewReplacer(`\`, `\\`, "\r\n", `\n`, "\n", `\n`).Replace(s)
-	var b strings.Builder
-	for i := range len(s) {
-		b.WriteByte(s[i])
-		if s[i] == '&' && isEntity(s[i+1:]) {
-			b.WriteString("amp;")
-		}
-	}
-	return b.String()
+	return entity().ReplaceAllString(s, "&amp;$1")
 }
 
-// isEntity reports whether Graphviz would read "&" and s as a character entity.
-func isEntity(s string) bool {
-	name, _, ok := strings.Cut(s, ";")
-	return ok && name != "" && !strings.ContainsFunc(name, func(r rune) bool {
-		return r != '#' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	})
-}
+// entity matches texts that Graphviz reads as character entities.
+var entity = lazyregexp.New(`&([#\pL\p{Nd}]+;)`)
 
 // escapeHTML makes text literal inside an HTML-like label.
 func escapeHTML(s string) string {

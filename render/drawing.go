@@ -136,17 +136,17 @@ func (d *Drawing) addSubgraphs(g *spec.Graph, opts Options, around []*spec.Graph
 
 func (d *Drawing) addEdges(g *spec.Graph, opts Options) {
 	type outcome struct {
-		node    string
-		failure bool
+		node      string
+		isFailure bool
 	}
-	of := func(e *spec.Edge) outcome { return outcome{e.From.Value, e.Condition == "on_failure"} }
+	outcomeOf := func(e *spec.Edge) outcome { return outcome{e.From.Value, e.Condition == "on_failure"} }
 	hasCondition := map[outcome]bool{}
 	for _, e := range g.Edges {
-		hasCondition[of(e)] = hasCondition[of(e)] || isConditional(e)
+		hasCondition[outcomeOf(e)] = hasCondition[outcomeOf(e)] || isConditional(e)
 	}
 	for _, e := range g.Edges {
 		edge := newEdge(e)
-		edge.Line, edge.Else = findLine(g, e.Span), hasCondition[of(e)] && !isConditional(e)
+		edge.Line, edge.Else = findLine(g, e.Span), hasCondition[outcomeOf(e)] && !isConditional(e)
 		d.Edges = append(d.Edges, edge)
 	}
 	if !opts.NoDestinations {
@@ -217,15 +217,15 @@ func newEdge(e *spec.Edge) Edge {
 		When: orNil(e.When.Value), Label: orNil(e.Label.Value), Priority: e.Priority,
 		Text: wrap(cmp.Or(e.Label.Value, text)), Tip: text,
 	}
-	var extra []string
+	extra := ""
 	if e.Priority != 0 {
-		extra = append(extra, "priority "+strconv.Itoa(e.Priority))
+		extra = ", priority " + strconv.Itoa(e.Priority)
 	}
 	if e.Fallback {
-		extra = append(extra, "fallback")
+		extra += ", fallback"
 	}
-	if len(extra) > 0 {
-		out.Text = strings.TrimPrefix(out.Text+"\n("+strings.Join(extra, ", ")+")", "\n")
+	if extra != "" {
+		out.Text = strings.TrimPrefix(out.Text+"\n("+extra[2:]+")", "\n")
 	}
 	if out.Tip == out.Text {
 		out.Tip = ""

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -14,12 +15,8 @@ import (
 // right). It returns errors of w.
 func WriteMermaid(w io.Writer, d *Drawing, rankdir string) error {
 	out := bufio.NewWriter(w)
-	rankdir = cmp.Or(rankdir, "TB")
-	fmt.Fprintf(out, "---\ntitle: %s\n---\nflowchart %s\n", quoteYAML(d.Title), rankdir)
-	m := &mermaidWriter{
-		out: out, prefix: "n_", indent: "  ",
-		names: map[string]string{}, taken: map[string]bool{},
-	}
+	fmt.Fprintf(out, "---\ntitle: %s\n---\nflowchart %s\n", quoteYAML(d.Title), cmp.Or(rankdir, "TB"))
+	m := &mermaidWriter{out: out, prefix: "n_", indent: "  ", names: map[string]string{}, taken: map[string]bool{}}
 	d.drawBoxes(m)
 	d.drawEdges(m)
 	for i, inner := range d.Inner {
@@ -29,7 +26,7 @@ func WriteMermaid(w io.Writer, d *Drawing, rankdir string) error {
 		inner.drawEdges(m)
 		fmt.Fprintln(out, "  end")
 	}
-	m.styles()
+	m.writeStyles()
 	return out.Flush()
 }
 
@@ -48,17 +45,15 @@ type mermaidWriter struct {
 // styled groups names by style, in the order in which the styles are first used.
 type styled struct {
 	styles []string
-	names  map[string][]string
+	names  [][]string
 }
 
 func (s *styled) add(style, name string) {
-	if s.names == nil {
-		s.names = map[string][]string{}
+	if !slices.Contains(s.styles, style) {
+		s.styles, s.names = append(s.styles, style), append(s.names, nil)
 	}
-	if s.names[style] == nil {
-		s.styles = append(s.styles, style)
-	}
-	s.names[style] = append(s.names[style], name)
+	i := slices.Index(s.styles, style)
+	s.names[i] = append(s.names[i], name)
 }
 
 func (m *mermaidWriter) openFinally() {
@@ -77,18 +72,16 @@ func (m *mermaidWriter) id(box string) string {
 	if name, ok := m.names[whole]; ok {
 		return name
 	}
-	var b strings.Builder
-	for i := range len(box) {
-		switch c := box[i]; {
-		case isWord(c), c == '-' && i > 0 && i+1 < len(box) && isWord(box[i+1]):
-			b.WriteByte(c)
-		default:
-			b.WriteByte('_')
+	short := []byte(box)
+	for i, c := range short {
+		isHyphen := c == '-' && i > 0 && i+1 < len(box) && isWord(box[i+1])
+		if !isWord(c) && !isHyphen {
+			short[i] = '_'
 		}
 	}
-	name := m.prefix + b.String()
+	name := m.prefix + string(short)
 	for n := 2; m.taken[name]; n++ {
-		name = fmt.Sprintf("%s%s_%d", m.prefix, b.String(), n)
+		name = fmt.Sprintf("%s%s_%d", m.prefix, short, n)
 	}
 	m.names[whole], m.taken[name] = name, true
 	return name
@@ -151,13 +144,13 @@ func (m *mermaidWriter) drawEdge(e *Edge) {
 	m.count++
 }
 
-// styles writes the styles of boxes and arrows. Mermaid numbers arrows.
-func (m *mermaidWriter) styles() {
+// writeStyles writes the styles of boxes and arrows. Mermaid numbers arrows.
+func (m *mermaidWriter) writeStyles() {
 	for i, style := range m.boxes.styles {
-		fmt.Fprintf(m.out, "  classDef look%d %s\n  class %s look%d\n", i, style, strings.Join(m.boxes.names[style], ","), i)
+		fmt.Fprintf(m.out, "  classDef look%d %s\n  class %s look%d\n", i, style, strings.Join(m.boxes.names[i], ","), i)
 	}
-	for _, style := range m.arrows.styles {
-		fmt.Fprintf(m.out, "  linkStyle %s %s\n", strings.Join(m.arrows.names[style], ","), style)
+	for i, style := range m.arrows.styles {
+		fmt.Fprintf(m.out, "  linkStyle %s %s\n", strings.Join(m.arrows.names[i], ","), style)
 	}
 }
 

@@ -81,36 +81,23 @@ func styleOf(kind string, m Mark) boxStyle {
 
 // ink returns the colour of a line without a meaning of its own.
 func (m Mark) ink() string {
-	switch m {
-	case Untouched:
-		return paleColor
-	case Missed:
-		return failureColor
-	}
-	return inkColor
+	return cmp.Or(map[Mark]string{Untouched: paleColor, Missed: failureColor}[m], inkColor)
 }
 
 // stroke returns the style (solid, dashed or dotted) and the colour of an arrow.
 func (e *Edge) stroke() (style, color string) {
-	style, color = "solid", inkColor
-	switch e.Condition {
-	case "finally":
-		style, color = "dashed", quietColor
-	case "on_failure":
-		color = failureColor
-	case "llm_decide":
-		color = modelColor
-	case "goto":
-		style, color = "dotted", gotoColor
-	}
+	style = cmp.Or(map[string]string{"finally": "dashed", "goto": "dotted"}[e.Condition], "solid")
 	if e.Else {
 		style = "dashed"
 	}
-	if e.Mark == Untouched || e.Mark == Missed {
-		color = e.Mark.ink()
+	color = e.Mark.ink()
+	if e.Mark != Untouched && e.Mark != Missed {
+		color = cmp.Or(conditionColors[e.Condition], inkColor)
 	}
 	return style, color
 }
+
+var conditionColors = map[string]string{"finally": quietColor, "on_failure": failureColor, "llm_decide": modelColor, "goto": gotoColor}
 
 // The ids of the start and END marks.
 const (
@@ -142,26 +129,24 @@ func (d *Drawing) drawBoxes(c canvas) {
 	if d.hasStart {
 		c.drawMark(startID, d.startMark)
 	}
-	hasFinally := false
+	var final []*Node
 	for i := range d.Nodes {
-		hasFinally = hasFinally || d.Nodes[i].Finally
-		if !d.Nodes[i].Finally {
-			c.drawNode(&d.Nodes[i])
+		if n := &d.Nodes[i]; n.Finally {
+			final = append(final, n)
+		} else {
+			c.drawNode(n)
 		}
 	}
 	if slices.ContainsFunc(d.Edges, func(e Edge) bool { return e.To == spec.END }) {
 		c.drawMark(endID, d.endMark)
 	}
-	if !hasFinally {
-		return
-	}
-	c.openFinally()
-	for i := range d.Nodes {
-		if d.Nodes[i].Finally {
-			c.drawNode(&d.Nodes[i])
+	if final != nil {
+		c.openFinally()
+		for _, n := range final {
+			c.drawNode(n)
 		}
+		c.closeFinally()
 	}
-	c.closeFinally()
 }
 
 // drawEdges draws the edges, the one from the start mark first.

@@ -108,16 +108,14 @@ func (t *Trail) paintNode(n *Node) {
 	case n.Mark == Missed:
 		n.Notes = append(n.Notes, "not covered")
 	}
-	status := markStyles[n.Mark].status
+	status := "completed"
 	switch {
-	case status != "":
 	case t.Coverage:
 		status = "covered"
 	case seen.Error != nil:
 		status = "failed"
-	default:
-		status = "completed"
 	}
+	status = cmp.Or(markStyles[n.Mark].status, status)
 	spent := max(0, seen.Spent).Milliseconds()
 	n.Status, n.Visits, n.DurationMS, n.Error = &status, &seen.Visits, &spent, seen.Error
 }
@@ -137,12 +135,12 @@ func (t *Trail) countFired(e *Edge) int {
 // describeVisits returns a note about visits, "×3, 2 failed", or none.
 func describeVisits(visits, failed int) []string {
 	switch {
-	case failed == 0 && visits < 2:
+	case failed > 0 && visits < 2:
+		return []string{"failed"}
+	case visits < 2:
 		return nil
 	case failed == 0:
 		return []string{formatCount(visits)}
-	case visits < 2:
-		return []string{"failed"}
 	case visits == failed:
 		return []string{formatCount(visits) + ", all failed"}
 	}

@@ -109,11 +109,8 @@ func (c *comparison) compareInput(old, now *spec.StateKey) {
 	case now == nil:
 		c.add("input", "removed", old.Name.Value, "", true, old.Name.Span)
 		return
-	case old == nil && now.Required:
-		c.add("input", "added", now.Name.Value, "required", true, now.Name.Span)
-		return
 	case old == nil:
-		c.add("input", "added", now.Name.Value, "", false, now.Name.Span)
+		c.add("input", "added", now.Name.Value, map[bool]string{true: "required"}[now.Required], now.Required, now.Name.Span)
 		return
 	}
 	change := func(detail string, breaking bool) {
@@ -168,21 +165,19 @@ func (c *comparison) compareSecret(old, now *spec.Secret) {
 func (c *comparison) compareSettings() {
 	compare := func(kind string, before, after map[string]any) {
 		for _, key := range mergeKeys(before, after) {
-			if slices.Contains([]string{"graphrun", "output", "secrets", "limits"}, key) || strings.HasPrefix(key, "x-") {
-				continue
-			}
 			kind := kind
 			if key == "start" {
 				kind = key
 			}
 			switch old, now := entryOrAbsent(before, key), entryOrAbsent(after, key); {
-			case key == "strict_state" && c.after.StrictState && !c.before.StrictState:
+			case slices.Contains([]string{"graphrun", "output", "secrets", "limits"}, key) || strings.HasPrefix(key, "x-") || reflect.DeepEqual(old, now):
+			case key == "strict_state" && c.after.StrictState:
 				c.add(kind, "changed", key, "undeclared inputs are refused now", true, spec.Span{})
 			case now == absent{}:
 				c.add(kind, "removed", key, "was "+formatData(old), false, spec.Span{})
 			case old == absent{}:
 				c.add(kind, "added", key, formatData(now), false, spec.Span{})
-			case !reflect.DeepEqual(old, now):
+			default:
 				c.add(kind, "changed", key, formatData(old)+" is now "+formatData(now), false, spec.Span{})
 			}
 		}

@@ -39,6 +39,7 @@ func (c *comparison) compareNode(old, now *spec.Node) {
 
 // compareKeys compares the keys of a node.
 func (c *comparison) compareKeys(old, now *spec.Node) {
+	change := func(detail string) { c.add("node", "changed", now.ID.Value, detail, false, now.ID.Span) }
 	keys := append(old.Keys(), now.Keys()...)
 	slices.Sort(keys)
 	for _, key := range slices.Compact(keys) {
@@ -46,36 +47,38 @@ func (c *comparison) compareKeys(old, now *spec.Node) {
 		switch {
 		case strings.HasPrefix(key, "x-") || reflect.DeepEqual(was, is):
 		case was == absent{}:
-			c.add("node", "changed", now.ID.Value, key+" is new: "+formatData(is), false, now.ID.Span)
+			change(key + " is new: " + formatData(is))
 		default:
-			c.add("node", "changed", now.ID.Value, describeDifference(key, was, is), false, now.ID.Span)
+			change(describeDifference(key, was, is))
 		}
 	}
 	// Later values of a set node see earlier ones.
 	a, b := assignedInBoth(old, now), assignedInBoth(now, old)
 	if !slices.Equal(a, b) {
-		c.add("node", "changed", now.ID.Value, "set writes "+strings.Join(b, ", ")+" in this order, it was "+strings.Join(a, ", ")+": later ones see earlier ones", false, now.ID.Span)
+		change("set writes " + strings.Join(b, ", ") + " in this order, it was " + strings.Join(a, ", ") + ": later ones see earlier ones")
 	}
 }
 
 // assignedInBoth returns the keys that a set node writes, in order, without those that the other
 // version does not write.
-func assignedInBoth(n, other *spec.Node) []string {
-	set, in := n.Field("set"), other.Field("set")
-	if set == nil || in == nil {
-		return nil
-	}
+func assignedInBoth(n, other *spec.Node) (keys []string) {
 	both := map[string]bool{}
-	for i := range in.Fields {
-		both[in.Fields[i].Key.Value] = true
+	for _, f := range fieldsOf(other.Field("set")) {
+		both[f.Key.Value] = true
 	}
-	var out []string
-	for i := range set.Fields {
-		if name := set.Fields[i].Key.Value; both[name] {
-			out = append(out, name)
+	for _, f := range fieldsOf(n.Field("set")) {
+		if both[f.Key.Value] {
+			keys = append(keys, f.Key.Value)
 		}
 	}
-	return out
+	return keys
+}
+
+func fieldsOf(v *spec.Value) []spec.Field {
+	if v == nil {
+		return nil
+	}
+	return v.Fields
 }
 
 // compareAnswers compares the legal answers of a question.
@@ -125,12 +128,17 @@ func (c *comparison) compareEdges() {
 	for _, p := range pairs {
 		c.compareEdge(p.was, p.is)
 	}
-	for _, e := range old {
-		c.add("edge", "removed", edgeName(e), describeEdge(e), false, e.Span)
+	addAll := func(change string, edges []*spec.Edge) {
+		for _, e := range edges {
+			detail := e.Condition
+			if e.When.IsSet() {
+				detail = "when " + e.When.Value
+			}
+			c.add("edge", change, edgeName(e), detail, false, e.Span)
+		}
 	}
-	for _, e := range now {
-		c.add("edge", "added", edgeName(e), describeEdge(e), false, e.Span)
-	}
+	addAll("removed", old)
+	addAll("added", now)
 	c.compareOrders(pairs)
 }
 
@@ -158,13 +166,6 @@ func pairEdges(old, now []*spec.Edge, key func(*spec.Edge) edgeKey) (pairs []edg
 }
 
 func edgeName(e *spec.Edge) string { return e.From.Value + " → " + e.To.Value }
-
-func describeEdge(e *spec.Edge) string {
-	if e.When.IsSet() {
-		return "when " + e.When.Value
-	}
-	return e.Condition
-}
 
 func (c *comparison) compareEdge(old, now *spec.Edge) {
 	if old.When.Value != now.When.Value {
@@ -214,13 +215,16 @@ func (c *comparison) compareOrders(pairs []edgePair) {
 			keys = append(keys, k.Name.Value)
 		}
 	}
+	change := func(e *spec.Edge, detail string) {
+		c.add("edge", "changed", edgeName(e), detail, false, e.Span)
+	}
 	for _, n := range c.after.Nodes {
 		id := n.ID.Value
 		if moved := findFirstMoved(conditions[id]); moved != nil && !reprioritized[id] {
-			c.add("edge", "changed", edgeName(moved), "its condition is tried earlier: the first that holds fires", false, moved.Span)
+			change(moved, "its condition is tried earlier: the first that holds fires")
 		}
 		if moved := findFirstMoved(branches[id]); moved != nil && len(keys) > 0 {
-			c.add("edge", "changed", edgeName(moved), "its branch comes earlier: "+strings.Join(keys, ", ")+" keeps the order of what branches write", false, moved.Span)
+			change(moved, "its branch comes earlier: "+strings.Join(keys, ", ")+" keeps the order of what branches write")
 		}
 	}
 }

@@ -18,24 +18,24 @@ func (c *comparison) compareOutput() {
 	case after == nil:
 		c.add("output", "removed", "output", "it is now the output of the last node", true, before.Span)
 	case before.Kind == spec.Map && after.Kind == spec.Map:
-		align(toPointers(before.Fields), toPointers(after.Fields), func(f *spec.Field) string { return f.Key.Value }, c.compareOutputField)
+		align(toPointers(before.Fields), toPointers(after.Fields), func(f *spec.Field) string { return f.Key.Value }, func(old, now *spec.Field) {
+			switch {
+			case now == nil:
+				c.add("output", "removed", old.Key.Value, "", true, old.Key.Span)
+			case old == nil:
+				c.add("output", "added", now.Key.Value, "", false, now.Key.Span)
+			default:
+				c.compareOutputValue(now.Key.Value, &old.Value, &now.Value)
+			}
+		})
 	default:
-		if a, b := formatData(before.Data()), formatData(after.Data()); a != b {
-			c.add("output", "changed", "output", a+" is now "+b, before.Kind == spec.Map || after.Kind == spec.Map, after.Span)
-		}
+		c.compareOutputValue("output", before, after)
 	}
 }
 
-func (c *comparison) compareOutputField(old, now *spec.Field) {
-	switch {
-	case now == nil:
-		c.add("output", "removed", old.Key.Value, "", true, old.Key.Span)
-	case old == nil:
-		c.add("output", "added", now.Key.Value, "", false, now.Key.Span)
-	default:
-		if a, b := formatData(old.Value.Data()), formatData(now.Value.Data()); a != b {
-			c.add("output", "changed", now.Key.Value, a+" is now "+b, false, now.Value.Span)
-		}
+func (c *comparison) compareOutputValue(name string, old, now *spec.Value) {
+	if a, b := formatData(old.Data()), formatData(now.Data()); a != b {
+		c.add("output", "changed", name, a+" is now "+b, (old.Kind == spec.Map) != (now.Kind == spec.Map), now.Span)
 	}
 }
 

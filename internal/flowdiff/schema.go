@@ -93,45 +93,41 @@ func isNarrower(key string, old, now any) bool {
 	case "additionalProperties":
 		return now != any(true)
 	case "minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties":
-		return added || toNumber(now) > toNumber(old)
+		return added || isLess(old, now)
 	case "maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties":
-		return added || toNumber(now) < toNumber(old)
+		return added || isLess(now, old)
 	}
 	return true
 }
 
-func toNumber(v any) float64 {
-	n, _ := eval.Number(v)
-	return n
+func isLess(v, w any) bool {
+	a, _ := eval.Number(v)
+	b, _ := eval.Number(w)
+	return a < b
 }
 
 // includesTypes reports whether every old type is among the new ones.
 func includesTypes(old, now any) bool {
-	types := func(v any) []any {
-		if list, ok := v.([]any); ok {
-			return list
-		}
-		return []any{v}
+	is := listOf(now)
+	if slices.Contains(is, any("number")) {
+		is = append(is, "integer")
 	}
-	is := types(now)
-	for _, t := range types(old) {
-		if !slices.Contains(is, t) && (t != any("integer") || !slices.Contains(is, any("number"))) {
-			return false
-		}
+	return isSubset(listOf(old), is)
+}
+
+// listOf returns a list, or a list of a single type.
+func listOf(types any) []any {
+	if list, ok := types.([]any); ok {
+		return slices.Clone(list)
 	}
-	return true
+	return []any{types}
 }
 
 // isSubset reports whether every item of one list is in the other.
 func isSubset(some, all any) bool {
 	a, _ := some.([]any)
 	b, _ := all.([]any)
-	for _, v := range a {
-		if !containsData(b, v) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(a, func(v any) bool { return !containsData(b, v) })
 }
 
 func containsData(list []any, v any) bool {
