@@ -219,7 +219,7 @@ func (a *app) tools(cmd *cobra.Command, path string) error {
 		return usagef("%s: %w", path, err)
 	}
 	defer func() { _ = registry.Close() }()
-	list, failed := inspect.ListTools(cmd.Context(), registry, declared, bystander{a})
+	list, failed := inspect.ListTools(cmd.Context(), registry, bystander{a})
 	var b strings.Builder
 	for _, t := range list {
 		b.WriteString(formatTool(&t))

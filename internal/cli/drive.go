@@ -394,7 +394,7 @@ func (o *runOutput) isShown(t runner.EventType) bool {
 // hold stops drawing until release is called, so that a question can use the terminal.
 func (o *runOutput) hold() (release func()) {
 	if o.view != nil {
-		return o.view.Hold()
+		return o.view.StopPrinting()
 	}
 	return func() {}
 }

@@ -56,7 +56,7 @@ type runFilterFlags struct {
 func addRunFilterFlags(a *app, cmd *cobra.Command, f *runFilterFlags) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.graph, "graph", "", "only runs of the graph with this NAME")
-	addEnumListFlag(cmd, &f.status, inspect.ListStatuses(), "status", "only runs with this status: "+strings.Join(inspect.ListStatuses(), ", "))
+	addEnumListFlag(cmd, &f.status, inspect.Statuses, "status", "only runs with this status: "+strings.Join(inspect.Statuses, ", "))
 	flags.StringArrayVar(&f.labels, "label", nil, "only runs with the label key=value; repeatable, all must match")
 	flags.StringVar(&f.session, "session", "", "only runs of the session with this ID")
 	flags.StringVar(&f.parent, "parent", "", "only forks of this RUN")
@@ -72,7 +72,7 @@ func (f *runFilterFlags) find(s store.Store, filter store.RunFilter) ([]store.Ru
 		return nil, err
 	}
 	filter.Graph, filter.Labels, filter.Session = f.graph, labels, f.session
-	if filter.Parent, err = inspect.FindParent(s, f.parent); err != nil {
+	if filter.Parent, err = inspect.CompleteID(s, f.parent); err != nil {
 		return nil, err
 	}
 	return inspect.FindRuns(s, filter, f.status.values)
@@ -276,7 +276,7 @@ a process drives always stay.`,
 // pruneRuns deletes the runs without a driver and returns their ids.
 func (a *app) pruneRuns(f *runFilterFlags, older time.Duration, dryRun bool) ([]string, error) {
 	if len(f.status.values) == 0 {
-		f.status.values = slices.DeleteFunc(inspect.ListStatuses(), func(s string) bool {
+		f.status.values = slices.DeleteFunc(slices.Clone(inspect.Statuses), func(s string) bool {
 			return s == inspect.Crashed || s == string(machine.Paused) || s == string(machine.Running)
 		})
 	}

@@ -63,17 +63,17 @@ type ListedTool struct {
 
 // ListTools lists the tools of a registry, and the resources and prompts of its servers. failed
 // says that a server could not be asked.
-func ListTools(ctx context.Context, registry *tool.Registry, declared map[string]any, actor tool.Actor) (list []ListedTool, failed bool) {
+func ListTools(ctx context.Context, registry *tool.Registry, actor tool.Actor) (list []ListedTool, failed bool) {
 	_, _ = registry.Tools(ctx, actor, registry.Names()) // starts all servers; errors are reported below
 	list = []ListedTool{}
 	for _, name := range registry.Names() {
 		decl, _ := registry.Find(name)
 		kind := "mcp"
-		fields, _ := declared[name].(map[string]any)
-		for _, other := range []string{"exec", "graph"} {
-			if _, has := fields[other]; has {
-				kind = other
-			}
+		switch {
+		case decl.Exec != nil:
+			kind = "exec"
+		case decl.Graph != "":
+			kind = "graph"
 		}
 		tools, err := registry.Tools(ctx, actor, []string{name})
 		for _, t := range tools {

@@ -16,50 +16,47 @@ import (
 // Crashed is the status of a running run without a driver.
 const Crashed = string(store.Crashed)
 
-// ListStatuses returns all statuses, sorted.
-func ListStatuses() []string {
-	return []string{
-		string(machine.Cancelled), string(machine.Completed), Crashed, string(machine.Failed),
-		string(machine.Limit), string(machine.Paused), string(machine.Running), string(machine.Stuck),
-	}
-}
+// Statuses lists all statuses, sorted.
+var Statuses = []string{"cancelled", "completed", Crashed, "failed", "limit", "paused", "running", "stuck"}
 
 // RefreshSteps reads the step counts of unfinished runs from their journals, because drivers save
 // them rarely. It sets Unreadable of runs whose journals can't be read.
 func RefreshSteps(r *runner.Runner, runs []store.RunSummary) {
 	for i := range runs {
-		if one := &runs[i]; one.Status == machine.Running || one.Status == machine.Paused || one.Owner != "" {
-			result, err := r.Show(one.ID, runner.Options{})
-			switch {
-			case err == nil:
-				one.Steps = result.Steps
-			case !errors.Is(err, store.ErrNoRun): // else it was deleted meanwhile
-				one.Unreadable = err.Error()
-			}
+		one := &runs[i]
+		if one.Status != machine.Running && one.Status != machine.Paused && one.Owner == "" {
+			continue
+		}
+		result, err := r.Show(one.ID, runner.Options{})
+		switch {
+		case err == nil:
+			one.Steps = result.Steps
+		case !errors.Is(err, store.ErrNoRun): // else it was deleted meanwhile
+			one.Unreadable = err.Error()
 		}
 	}
 }
 
 // FindRuns returns the runs that match a filter and have one of the statuses (all if empty), latest
-// first. It ignores filter.Status.
+// first. filter.Status must be empty.
 func FindRuns(s store.Store, filter store.RunFilter, statuses []string) ([]store.RunSummary, error) {
+	if len(statuses) == 0 {
+		return s.List(filter)
+	}
 	limit := filter.Limit
-	filter.Status = nil
+	filter.Limit = 0 // until crashed and running runs are told apart
 	for _, status := range statuses {
 		if status == Crashed {
 			status = string(machine.Running)
 		}
-		filter.Status, filter.Limit = append(filter.Status, machine.Status(status)), 0
+		filter.Status = append(filter.Status, machine.Status(status))
 	}
 	runs, err := s.List(filter)
-	if err != nil || len(statuses) == 0 {
-		return runs, err
-	}
 	runs = slices.DeleteFunc(runs, func(r store.RunSummary) bool { return !slices.Contains(statuses, string(r.StandsAs())) })
 	if limit > 0 && len(runs) > limit {
 		runs = runs[:limit]
 	}
-	return runs, nil
+	return runs, err
 }
 
 // ListedRun is the JSON of a run in a list.

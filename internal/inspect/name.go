@@ -31,7 +31,7 @@ const (
 // FindRun reads the record of a run by its id, a unique prefix of it, or "last". An error for an
 // unknown run has a suggestion and wraps store.ErrNoRun. where names the store in messages.
 func FindRun(s store.Store, name, where string) (store.RunRecord, error) {
-	id, err := completeID(s, name)
+	id, err := CompleteID(s, name)
 	if err != nil {
 		return store.RunRecord{}, err
 	}
@@ -39,66 +39,52 @@ func FindRun(s store.Store, name, where string) (store.RunRecord, error) {
 	if !errors.Is(err, store.ErrNoRun) {
 		return record, err
 	}
-	runs, listErr := s.List(store.RunFilter{Limit: maxListed})
+	ids, err := listIDs(s, store.RunFilter{Limit: maxListed})
 	switch {
-	case listErr != nil:
-		return record, listErr
-	case len(runs) == 0:
+	case err != nil:
+		return record, err
+	case len(ids) == 0:
 		return record, nameErrorf("no run %q: %s keeps none yet", id, where)
 	}
-	ids := listIDs(runs)
-	hint := fmt.Sprintf("; the latest is %q", ids[0])
 	if near := suggest.New(ids).Closest(id); near != "" {
-		hint = fmt.Sprintf("; did you mean %q?", near)
+		return record, nameErrorf("no run %q in %s; did you mean %q?", id, where, near)
 	}
-	return record, nameErrorf("no run %q in %s%s", id, where, hint)
+	return record, nameErrorf("no run %q in %s; the latest is %q", id, where, ids[0])
 }
 
-// completeID returns the id that a name stands for, or the name itself if it matches no run.
-func completeID(s store.Store, name string) (string, error) {
-	same, err := s.List(store.RunFilter{ID: name, Limit: 1})
-	if err != nil || name == "" || len(same) == 1 {
+// CompleteID returns the id that a name stands for, or the name itself if it matches no run.
+func CompleteID(s store.Store, name string) (string, error) {
+	if name == "" {
+		return "", nil
+	}
+	exact, err := listIDs(s, store.RunFilter{ID: name, Limit: 1})
+	if err != nil || len(exact) == 1 {
 		return name, err
 	}
 	filter := store.RunFilter{Prefix: name, Limit: maxCandidates + 1}
 	if name == lastRun {
 		filter = store.RunFilter{Limit: 1}
 	}
-	meant, err := s.List(filter)
+	ids, err := listIDs(s, filter)
 	switch {
-	case err != nil || len(meant) == 0:
+	case err != nil || len(ids) == 0:
 		return name, err
-	case len(meant) > 1:
-		return "", nameErrorf("%q begins the ids of several runs: %s; a longer prefix, or the whole id, is needed", name, listSomeIDs(meant))
+	case len(ids) == 1:
+		return ids[0], nil
 	}
-	return meant[0].ID, nil
+	more := ""
+	if len(ids) > maxCandidates {
+		ids, more = ids[:maxCandidates], ", …"
+	}
+	slices.Sort(ids)
+	return "", nameErrorf("%q begins the ids of several runs: %s; a longer prefix, or the whole id, is needed", name, strings.Join(ids, ", ")+more)
 }
 
-// listSomeIDs lists the ids of the first runs and says whether there are more.
-func listSomeIDs(runs []store.RunSummary) string {
-	shown := listIDs(runs[:min(len(runs), maxCandidates)])
-	slices.Sort(shown)
-	if len(runs) > maxCandidates {
-		shown = append(shown, "…")
-	}
-	return strings.Join(shown, ", ")
-}
-
-func listIDs(runs []store.RunSummary) (ids []string) {
+func listIDs(s store.Store, filter store.RunFilter) ([]string, error) {
+	runs, err := s.List(filter)
+	ids := make([]string, len(runs))
 	for i := range runs {
-		ids = append(ids, runs[i].ID)
+		ids[i] = runs[i].ID
 	}
-	return ids
-}
-
-// FindParent returns the id for --parent. The run may have been deleted.
-func FindParent(s store.Store, name string) (string, error) {
-	if name == "" {
-		return "", nil
-	}
-	forks, err := s.List(store.RunFilter{Parent: name, Limit: 1})
-	if err != nil || len(forks) == 1 {
-		return name, err
-	}
-	return completeID(s, name)
+	return ids, err
 }

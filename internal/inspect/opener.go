@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/internal/analysis/subgraph"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -41,12 +42,7 @@ func (o *Opener) Open(g *spec.Graph, n *spec.Node) *spec.Graph {
 	}
 	o.graphs[path] = nil
 	if src, err := o.Load(path); err == nil {
-		o.graphs[path], _ = spec.Parse(path, src, spec.Options{Load: func(text string) ([]byte, error) {
-			if !filepath.IsAbs(text) {
-				text = filepath.Join(filepath.Dir(path), text)
-			}
-			return o.Load(text)
-		}})
+		o.graphs[path], _ = spec.Parse(path, src, spec.Options{Load: subgraph.Beside(o.Load, path)})
 	}
 	return o.graphs[path]
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/graphrun/graphrun/render"
 	"github.com/graphrun/graphrun/runner"
-	"github.com/graphrun/graphrun/runner/machine"
 )
 
 // trailBuilder builds a trail from events, including those of subgraphs.
@@ -93,9 +92,13 @@ func (s *trailBuilder) finish(r *runner.Result) {
 			end.node.Failures++
 		}
 	}
-	markFailed(s.trail, r.Error)
+	if r.Error != nil {
+		markFailed(s.trail, r.Error.Node, r.Error.Details)
+	}
 	for i := range r.Pending {
-		eachNodeOnPath(s.trail, r.Pending[i].Node, func(_ *render.Trail, n *render.NodeTrail) { n.Waiting = true })
+		for _, n := range nodesOnPath(s.trail, r.Pending[i].Node) {
+			n.Waiting = true
+		}
 	}
 	if r.PausedAt != nil && r.PausedAt.Phase == "before" {
 		for _, node := range r.PausedAt.Nodes {
@@ -103,43 +106,46 @@ func (s *trailBuilder) finish(r *runner.Result) {
 		}
 	}
 	for i := range r.Running {
-		eachNodeOnPath(s.trail, r.Running[i].Node, func(_ *render.Trail, n *render.NodeTrail) { n.Running = true })
+		for _, n := range nodesOnPath(s.trail, r.Running[i].Node) {
+			n.Running = true
+		}
 	}
 }
 
-// markFailed marks the node whose failure ended the run, also in the subgraphs around it.
-func markFailed(t *render.Trail, f *machine.Failure) {
-	if f == nil {
+// markFailed marks the node whose failure ended the run, and the nodes in its subgraph that
+// caused it.
+func markFailed(t *render.Trail, node string, details map[string]any) {
+	if node == "" || t == nil {
 		return
 	}
-	node, details := f.Node, f.Details
-	for node != "" && t != nil {
-		t.Node(node).Failed = true
-		cause, _ := details["error"].(map[string]any)
-		t = t.Node(node).Inner
-		node, _ = cause["node"].(string)
-		details, _ = cause["details"].(map[string]any)
-	}
+	t.Node(node).Failed = true
+	cause, _ := details["error"].(map[string]any)
+	inner, _ := cause["node"].(string)
+	innerDetails, _ := cause["details"].(map[string]any)
+	markFailed(t.Node(node).Inner, inner, innerDetails)
 }
 
 // nodeAt returns a node by its path, such as outer/inner or outer[2]/inner, and the trail of
 // its graph.
 func nodeAt(t *render.Trail, path string) (graph *render.Trail, node *render.NodeTrail) {
-	eachNodeOnPath(t, path, func(t *render.Trail, n *render.NodeTrail) { graph, node = t, n })
-	return graph, node
+	nodes := nodesOnPath(t, path)
+	if n := len(nodes); n > 1 {
+		t = nodes[n-2].Inner
+	}
+	return t, nodes[len(nodes)-1]
 }
 
-// eachNodeOnPath calls a function for each node of a path, outermost first, with its graph.
-func eachNodeOnPath(t *render.Trail, path string, visit func(graph *render.Trail, node *render.NodeTrail)) {
+// nodesOnPath returns the nodes of a path, outermost first.
+func nodesOnPath(t *render.Trail, path string) (nodes []*render.NodeTrail) {
 	for part := range strings.SplitSeq(path, "/") {
 		id, _, _ := strings.Cut(part, "[")
 		node := t.Node(id)
-		visit(t, node)
 		if node.Inner == nil {
 			node.Inner = render.NewTrail()
 		}
-		t = node.Inner
+		nodes, t = append(nodes, node), node.Inner
 	}
+	return nodes
 }
 
 // WithPlaces returns a copy of an event with the indexes of enclosing elements in node names, as

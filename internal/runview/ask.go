@@ -38,8 +38,8 @@ type Asker struct {
 	hold func() (release func())
 	// edit opens an editor for a text. It is nil without an editor.
 	edit  func(ctx context.Context) (string, error)
-	turn  chan struct{}  // holds a token during a question
-	lines chan typedLine // lines that the person types
+	turn  chan struct{} // holds a token during a question
+	lines chan string   // lines that the person types; closed at the end of the input
 	// reading says that a read is in progress. The holder of turn may use it.
 	reading bool
 }
@@ -49,14 +49,8 @@ type Asker struct {
 func NewAsker(in io.Reader, out io.Writer, colors terminal.Colors, columns func() int, hold func() (release func())) *Asker {
 	return &Asker{
 		in: bufio.NewReader(in), out: out, colors: colors, columns: columns, hold: hold, edit: newEditor(in, out),
-		turn: make(chan struct{}, 1), lines: make(chan typedLine, 1),
+		turn: make(chan struct{}, 1), lines: make(chan string, 1),
 	}
-}
-
-// typedLine is a line that a person typed. err is io.EOF at the end of the input.
-type typedLine struct {
-	text string
-	err  error
 }
 
 // readLine returns the next line that a person types. A read can't be cancelled: if ctx ends
@@ -67,21 +61,22 @@ func (k *Asker) readLine(ctx context.Context, prompt string) (string, error) {
 	if !k.reading {
 		k.reading = true
 		go func() {
-			text, err := k.in.ReadString('\n')
-			if text != "" {
-				err = nil
+			text, _ := k.in.ReadString('\n')
+			if text == "" {
+				close(k.lines)
+				return
 			}
-			k.lines <- typedLine{strings.TrimRight(text, "\r\n"), err}
+			k.lines <- strings.TrimRight(text, "\r\n")
 		}()
 	}
 	select {
-	case l := <-k.lines:
-		k.reading = false
-		if l.err != nil {
-			fmt.Fprintln(k.out)
-			return "", io.EOF
+	case text, ok := <-k.lines:
+		if ok {
+			k.reading = false
+			return text, nil
 		}
-		return l.text, nil
+		fmt.Fprintln(k.out)
+		return "", io.EOF
 	case <-ctx.Done():
 		fmt.Fprintln(k.out)
 		return "", ctx.Err()
@@ -114,36 +109,25 @@ func (k *Asker) Ask(ctx context.Context, q view.Pending, problem string) (string
 	})
 }
 
-// readChecked asks until the person types a text that check accepts.
+// readChecked asks until the person types a text, or writes it in an editor, that check accepts.
 func (k *Asker) readChecked(ctx context.Context, name string, check func(text string) error) (string, error) {
 	for {
-		text, err := k.readText(ctx, name)
+		text, err := k.readLine(ctx, name)
 		if err != nil {
 			return "", err
 		}
-		if err = check(text); err == nil {
+		if strings.TrimSpace(text) == openEditor && k.edit != nil {
+			if text, err = k.edit(ctx); err == nil && text == "" {
+				err = errors.New("nothing was written; type an answer, or " + openEditor + " again")
+			}
+		}
+		if err == nil {
+			err = check(text)
+		}
+		if err == nil {
 			return text, nil
 		}
 		k.printProblem(joinNonEmpty(": ", name, err.Error()))
-	}
-}
-
-// readText reads a text from the terminal or an editor.
-func (k *Asker) readText(ctx context.Context, prompt string) (string, error) {
-	for {
-		text, err := k.readLine(ctx, prompt)
-		if err != nil || strings.TrimSpace(text) != openEditor || k.edit == nil {
-			return text, err
-		}
-		text, err = k.edit(ctx)
-		switch {
-		case err != nil:
-			k.printProblem(err.Error())
-		case text == "":
-			k.printProblem("nothing was written; type an answer, or " + openEditor + " again")
-		default:
-			return text, nil
-		}
 	}
 }
 

@@ -121,7 +121,7 @@ func TestViewHolds(t *testing.T) {
 		if name == "live" {
 			v = NewLive(&out, time.Now, nil, tracer)
 		}
-		release := v.Hold()
+		release := v.StopPrinting()
 		v.Note("kept")
 		if out.Len() > 0 {
 			t.Errorf("%s: printed %q while it was held", name, out.String())

@@ -80,11 +80,11 @@ func (b *bottom) update(e *runner.Event, t *Tracer) bool {
 		b.start = b.now()
 	}
 	b.most = max(b.most, e.MaxSteps)
-	n := b.find(e.Node)
+	n := b.findNode(e.Node)
 	switch e.Type {
 	case runner.NodeStarted:
 		if n == nil {
-			b.running = append(b.running, &runningNode{lane: b.lane(e.Branch), branch: e.Branch, visit: e.Visit, node: e.Node, start: b.now()})
+			b.running = append(b.running, &runningNode{lane: b.laneOf(e.Branch), branch: e.Branch, visit: e.Visit, node: e.Node, start: b.now()})
 			// Each branch keeps its place on the screen.
 			slices.SortStableFunc(b.running, func(a, b *runningNode) int { return a.lane - b.lane })
 		}
@@ -116,12 +116,12 @@ func (n *runningNode) update(e *runner.Event, t *Tracer) {
 	case e.Type == runner.NodeEvent && e.Said.Type == "progress":
 		n.progress = strings.TrimSpace(formatProgress(e.Said))
 	case e.Type == runner.NodeEvent && e.Said.Type == "element":
-		n.progress = t.elements[e.Node].progress()
+		n.progress = t.elements[e.Node].progress
 	}
 }
 
-// find returns the line of a node, which runs once at a time, or nil.
-func (b *bottom) find(node string) *runningNode {
+// findNode returns the line of a node, which runs once at a time, or nil.
+func (b *bottom) findNode(node string) *runningNode {
 	for _, n := range b.running {
 		if n.node == node {
 			return n
@@ -130,14 +130,12 @@ func (b *bottom) find(node string) *runningNode {
 	return nil
 }
 
-// lane returns the position of a branch among those that have started.
-func (b *bottom) lane(branch string) int {
-	i := slices.Index(b.lanes, branch)
-	if i < 0 {
-		i = len(b.lanes)
+// laneOf returns the position of a branch among those that have started.
+func (b *bottom) laneOf(branch string) int {
+	if !slices.Contains(b.lanes, branch) {
 		b.lanes = append(b.lanes, branch)
 	}
-	return i
+	return slices.Index(b.lanes, branch)
 }
 
 // lastLine returns the last non-empty line of a streamed text.
@@ -189,11 +187,11 @@ func (b *bottom) lines(t *Tracer, columns int) []string {
 		out = append(out, b.nodeLine(n, columns))
 	}
 	run := "  run  " + formatDuration(b.now().Sub(b.start))
-	if b.step > 0 {
+	switch {
+	case b.step > 0 && b.most > 0:
+		run += fmt.Sprintf("  step %d of at most %d", b.step, b.most)
+	case b.step > 0:
 		run += fmt.Sprintf("  step %d", b.step)
-		if b.most > 0 {
-			run += fmt.Sprintf(" of at most %d", b.most)
-		}
 	}
 	return append(out, run)
 }
@@ -241,19 +239,12 @@ func (b *bottom) nodeLine(n *runningNode, columns int) string {
 		name = n.branch + " › " + name
 	}
 	s := fmt.Sprintf("%c %s  %s", frames[b.frame%len(frames)], name, formatDuration(b.now().Sub(n.start)))
+	s = joinNonEmpty("  ", s, n.attempt, n.progress)
 	text := terminal.Line(strings.TrimSpace(n.text))
-	for _, part := range []string{n.attempt, n.progress} {
-		if part != "" {
-			s += "  " + part
-		}
-	}
 	if n.streams {
 		text = terminal.TruncateStart(text, columns-1-terminal.Width(s)-2)
 	}
-	if text != "" {
-		s += "  " + text
-	}
-	return s
+	return joinNonEmpty("  ", s, text)
 }
 
 // Listener returns a function that shows the latest line of a program beside its node, or nil if
@@ -269,7 +260,7 @@ func (v *View) Listener() func(line store.LogChunk) {
 		v.mu.Lock()
 		defer v.mu.Unlock()
 		for _, name := range []string{line.Node, withoutElement(line.Place)} {
-			if n := v.bottom.find(name); n != nil {
+			if n := v.bottom.findNode(name); n != nil {
 				n.text, n.streams = line.Text, false
 			}
 		}

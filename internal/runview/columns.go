@@ -36,10 +36,11 @@ func measureColumns(g *spec.Graph) columns {
 		}
 		place, n := "", path[len(path)-1]
 		for _, around := range path[:len(path)-1] {
-			if place += around.ID.Value; around.Each.IsSet() {
-				place += "[0]"
+			element := ""
+			if around.Each.IsSet() {
+				element = "[0]"
 			}
-			place += "/"
+			place += around.ID.Value + element + "/"
 		}
 		width := terminal.Width(place + n.ID.Value)
 		if cyclic[g][n.ID.Value] {
@@ -58,15 +59,10 @@ func countDigits(n int) int { return min(len(strconv.Itoa(n)), maxDigits) }
 
 // findCyclicNodes returns the ids of the nodes that lie on a cycle.
 func findCyclicNodes(g *spec.Graph) map[string]bool {
-	index := map[string]int{}
-	for i, n := range g.Nodes {
-		index[n.ID.Value] = i
-	}
 	var from, to []int
 	add := func(a, b string) {
-		i, known := index[a]
-		if j, alsoKnown := index[b]; known && alsoKnown {
-			from, to = append(from, i), append(to, j)
+		if m, n := g.Node(a), g.Node(b); m != nil && n != nil {
+			from, to = append(from, m.Index), append(to, n.Index)
 		}
 	}
 	for _, e := range g.Edges {

@@ -4,6 +4,7 @@ package runview
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -120,7 +121,7 @@ func (p *LogPrinter) print(line *logLine) {
 	if p.times {
 		fmt.Fprint(p.out, p.colors.Quiet(line.Time.Local().Format("15:04:05.000")), " ")
 	}
-	fmt.Fprint(p.out, p.colors.Strong(terminal.Pad(line.name(), p.column)))
+	fmt.Fprint(p.out, p.colors.Strong(terminal.Pad(line.source(), p.column)))
 	text := terminal.Line(strings.TrimSuffix(line.Text, "\r"))
 	switch {
 	case line.Cut > 0:
@@ -134,23 +135,14 @@ func (p *LogPrinter) print(line *logLine) {
 	}
 }
 
-// name returns the source of a line: the node, its visit and attempt from the second on, and
+// source names the source of a line: the node, its visit and attempt from the second on, and
 // the tool.
-func (l *logLine) name() string {
-	name := l.Node
-	if l.Place != "" {
-		name = l.Place
-	}
-	if l.Visit > 1 {
-		name += fmt.Sprintf(" #%d", l.Visit)
-	}
+func (l *logLine) source() string {
+	attempt := ""
 	if l.Attempt > 1 {
-		name += fmt.Sprintf(" attempt %d", l.Attempt)
+		attempt = fmt.Sprintf("attempt %d", l.Attempt)
 	}
-	if l.Source != "" {
-		name += " " + l.Source
-	}
-	return terminal.Line(name)
+	return terminal.Line(joinNonEmpty(" ", formatVisit(cmp.Or(l.Place, l.Node), l.Visit), attempt, l.Source))
 }
 
 // formatBytes formats a number of bytes: 12 bytes, 3.4 KB, 99.8 MB.

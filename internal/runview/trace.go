@@ -32,21 +32,21 @@ type Tracer struct {
 	// unsaid are failed steps without a next node. The end of the run prints their output.
 	unsaid []finished
 	// elements counts the finished elements of running nodes with each.
-	elements map[string]*elements
+	elements map[string]elements
 	// spent sums the usage of model calls by node until a line shows it.
-	spent map[string]*spending
+	spent map[string]spending
 }
 
-// finished is the end of a node execution. elements is nil without each.
+// finished is the end of a node execution.
 type finished struct {
 	runner.Event
 	word     string
-	elements *elements
+	elements elements
 }
 
 // NewTracer returns a Tracer for runs of a graph.
 func NewTracer(g *spec.Graph, colors terminal.Colors) *Tracer {
-	return &Tracer{colors: colors, columns: measureColumns(g), elements: map[string]*elements{}, spent: map[string]*spending{}}
+	return &Tracer{colors: colors, columns: measureColumns(g), elements: map[string]elements{}, spent: map[string]spending{}}
 }
 
 // Lines returns the lines that an event adds to the trace, often none.
@@ -141,31 +141,30 @@ func (t *Tracer) reportLine(e *runner.Event) []string {
 		return nil
 	}
 	data, _ := said.Data.(map[string]any)
-	line := t.start(e)
+	line := ""
 	switch kind := said.Type; {
 	case kind == "element":
 		t.elements[e.Node] = newElements(data)
-		return nil
 	case kind == "custom" && said.Name == "agent_ended": // the line of the node shows it
-		return nil
 	case kind == "custom" && said.Name == "judged":
 		verdict, _ := data["verdict"].(string)
 		feedback, _ := data["feedback"].(string)
-		line += t.colors.Info("judge   ") + joinNonEmpty(": ", verdict, terminal.Truncate(terminal.Line(feedback), 2*maxReason))
+		line = t.colors.Info("judge   ") + joinNonEmpty(": ", verdict, terminal.Truncate(terminal.Line(feedback), 2*maxReason))
 	case kind == "custom":
-		line += t.colors.Info("event   ") + terminal.Line(said.Name) + " " + FormatValue(said.Data, maxReason)
+		line = t.colors.Info("event   ") + terminal.Line(said.Name) + " " + FormatValue(said.Data, maxReason)
 	case kind == "tool":
 		result := FormatValue(data["output"], maxReason)
 		if data["is_error"] == true {
 			result = t.colors.Bad("error: " + result)
 		}
-		line += t.colors.Info("tool    ") + terminal.Line(said.Name) + " " + FormatValue(data["args"], maxReason/2) + " → " + result
+		line = t.colors.Info("tool    ") + terminal.Line(said.Name) + " " + FormatValue(data["args"], maxReason/2) + " → " + result
 	case kind == "dropped" || kind == "warning":
-		line += t.colors.Warn(terminal.Pad(kind, 8)) + terminal.Line(said.Message)
-	default:
+		line = t.colors.Warn(terminal.Pad(kind, 8)) + terminal.Line(said.Message)
+	}
+	if line == "" {
 		return nil
 	}
-	return []string{line}
+	return []string{t.start(e) + line}
 }
 
 // endLine returns the line of a node's end.
@@ -177,18 +176,15 @@ func (t *Tracer) endLine(f *finished, route string) string {
 	case "skipped", "stopped":
 		paint = t.colors.Warn
 	}
-	parts := []string{t.start(&f.Event) + paint(terminal.Pad(f.word, 8)) + t.colors.Quiet(fmt.Sprintf("%7s", formatDuration(f.Duration)))}
 	if f.Finally {
 		route = t.colors.Quiet("finally")
 	}
-	parts = append(parts, route)
-	if f.elements != nil {
-		parts = append(parts, f.elements.String())
-	}
+	failure := ""
 	if f.Error != nil {
-		parts = append(parts, t.colors.Bad(terminal.Truncate(formatFailure(f.Error), 2*maxReason)))
+		failure = t.colors.Bad(terminal.Truncate(formatFailure(f.Error), 2*maxReason))
 	}
-	return joinNonEmpty("  ", parts...) + t.popUsage(f.Node)
+	outcome := paint(terminal.Pad(f.word, 8)) + t.colors.Quiet(fmt.Sprintf("%7s", formatDuration(f.Duration)))
+	return joinNonEmpty("  ", t.start(&f.Event)+outcome, route, f.elements.counts, failure) + t.popUsage(f.Node)
 }
 
 // start returns the start of an event's line. Running nodes have no number yet.
@@ -281,13 +277,11 @@ func formatDuration(d time.Duration) string {
 // endLines returns the line of a node's end and the last output of a failed program. If no
 // node follows, the end of the run prints that output.
 func (t *Tracer) endLines(f *finished, route string) []string {
-	out := []string{t.endLine(f, route)}
 	said := formatLastOutput(f.Error, t.colors)
 	if len(said) > 0 && route == "" && !f.Finally {
-		t.unsaid = append(t.unsaid, *f)
-		return out
+		t.unsaid, said = append(t.unsaid, *f), nil
 	}
-	return append(out, said...)
+	return append([]string{t.endLine(f, route)}, said...)
 }
 
 // pendingOutput returns the output of failed programs without a next node, except the one
@@ -297,8 +291,7 @@ func (t *Tracer) pendingOutput(r *runner.Result) []string {
 	for i := range t.unsaid {
 		f := &t.unsaid[i]
 		if r == nil || r.Error == nil || r.Error.Node != f.Node {
-			out = append(out, t.start(&f.Event)+t.colors.Bad("said last"))
-			out = append(out, formatLastOutput(f.Error, t.colors)...)
+			out = append(append(out, t.start(&f.Event)+t.colors.Bad("said last")), formatLastOutput(f.Error, t.colors)...)
 		}
 	}
 	t.unsaid = nil
@@ -308,17 +301,15 @@ func (t *Tracer) pendingOutput(r *runner.Result) []string {
 // formatLastOutput returns the last lines that a failed program wrote, unless the message of the
 // failure contains them.
 func formatLastOutput(f *machine.Failure, c terminal.Colors) []string {
+	var out []string
 	if f == nil {
 		return nil
 	}
-	var out []string
 	for _, stream := range [...]string{"stdout", "stderr"} {
 		text, _ := f.Details[stream].(string)
-		text = strings.TrimSpace(text)
-		if text == "" || strings.HasSuffix(f.Message, text) {
-			continue
+		if text = strings.TrimSpace(text); text != "" && !strings.HasSuffix(f.Message, text) {
+			out = append(out, formatLastLines(text, "       "+c.Quiet(stream+" | "))...)
 		}
-		out = append(out, formatLastLines(text, "       "+c.Quiet(stream+" | "))...)
 	}
 	return out
 }
@@ -335,20 +326,17 @@ func (t *Tracer) addUsage(e *runner.Event) {
 		return
 	}
 	s := t.spent[e.Node]
-	if s == nil {
-		s = &spending{}
-		t.spent[e.Node] = s
-	}
 	s.sum.Add(e.Usage)
 	if !slices.Contains(s.models, e.Usage.Model) {
 		s.models = append(s.models, e.Usage.Model)
 	}
+	t.spent[e.Node] = s
 }
 
 // popUsage returns the summary of a node's model calls for its line, or "".
 func (t *Tracer) popUsage(node string) string {
-	s := t.spent[node]
-	if s == nil {
+	s, any := t.spent[node]
+	if !any {
 		return ""
 	}
 	delete(t.spent, node)
@@ -374,44 +362,30 @@ func formatUsage(u view.Usage) string {
 	return text
 }
 
-// elements counts the elements of a node that have ended.
+// elements describes the elements of a node that have ended. It is empty without each.
 type elements struct {
-	done, failed, total int
-	last                string // the last element that ended
+	counts   string // "3 of 4 elements, 1 failed"
+	progress string // `3 of 4, 1 failed; last "c" failed`, for a running node
 }
 
 const maxItem = 40 // most columns of an element
 
 // newElements reads the data of an event, which a node emits when one of its elements has ended.
-func newElements(data map[string]any) *elements {
+func newElements(data map[string]any) elements {
 	number := func(key string) int {
 		n, _ := data[key].(int)
 		return n
 	}
-	e := &elements{number("done"), number("failed"), number("total"), FormatValue(data["item"], maxItem)}
+	done, total, failures, last := number("done"), number("total"), "", FormatValue(data["item"], maxItem)
+	if n := number("failed"); n > 0 {
+		failures = fmt.Sprintf(", %d failed", n)
+	}
 	if data["outcome"] == "failure" {
-		e.last += " failed"
+		last += " failed"
 	}
-	return e
-}
-
-// String returns the counts as text: "3 of 4 elements, 1 failed".
-func (e *elements) String() string {
-	s := eval.Count(e.total, "element")
-	if e.done < e.total {
-		s = fmt.Sprintf("%d of %s", e.done, s)
+	counts := eval.Count(total, "element")
+	if done < total {
+		counts = fmt.Sprintf("%d of %s", done, counts)
 	}
-	return s + e.failures()
-}
-
-// progress formats the counts of a running node: `3 of 4, 1 failed; last "c" failed`.
-func (e *elements) progress() string {
-	return fmt.Sprintf("%d of %d%s; last %s", e.done, e.total, e.failures(), e.last)
-}
-
-func (e *elements) failures() string {
-	if e.failed == 0 {
-		return ""
-	}
-	return fmt.Sprintf(", %d failed", e.failed)
+	return elements{counts + failures, fmt.Sprintf("%d of %d%s; last %s", done, total, failures, last)}
 }

@@ -64,7 +64,7 @@ func (v *View) Event(e *runner.Event) {
 			v.addLine(e, formatProgress(e.Said))
 		}
 	case runner.NodeRetrying, runner.NodeCompleted, runner.NodeFailed:
-		v.addTextLines(e, v.texts.end(e.Node))
+		v.addText(e)
 		if e.Type != runner.NodeRetrying {
 			v.stopAlarm(e.Node)
 		}
@@ -95,23 +95,21 @@ func (v *View) addThoughts(e *runner.Event) {
 	}
 }
 
-// addText adds the complete lines of a node's text.
+// addText adds the lines of a node's text that an event completes.
 func (v *View) addText(e *runner.Event) {
-	if e.Said == nil {
-		return
+	var lines []string
+	ends := e.Type != runner.NodeOutput
+	if !ends && e.Said != nil {
+		lines, ends = v.texts.add(e.Node, e.Said.Text), e.Said.Final || e.Said.Broken
 	}
-	v.addTextLines(e, v.texts.add(e.Node, e.Said.Text))
-	if e.Said.Final || e.Said.Broken {
-		v.addTextLines(e, v.texts.end(e.Node))
+	if ends {
+		lines = append(lines, v.texts.end(e.Node)...)
 	}
-	if e.Said.Broken {
-		v.addLine(e, v.tracer.colors.Warn("| (interrupted: the text above is not part of the answer)"))
-	}
-}
-
-func (v *View) addTextLines(e *runner.Event, lines []string) {
 	for _, line := range lines {
 		v.addLine(e, "| "+terminal.Line(line))
+	}
+	if e.Said != nil && e.Said.Broken {
+		v.addLine(e, v.tracer.colors.Warn("| (interrupted: the text above is not part of the answer)"))
 	}
 }
 
@@ -129,9 +127,7 @@ func (v *View) startAlarm(e *runner.Event) {
 			return // it has just ended
 		}
 		text := "started " + formatDuration(startedAfter) + " ago"
-		if elements := v.tracer.elements[own.Node]; elements != nil {
-			text += ": " + elements.progress()
-		}
+		text = joinNonEmpty(": ", text, v.tracer.elements[own.Node].progress)
 		v.addLine(&own, v.tracer.colors.Quiet(text))
 		v.print()
 	})
@@ -145,11 +141,7 @@ func (v *View) stopAlarm(node string) {
 }
 
 func formatProgress(s *runner.Said) string {
-	text := fmt.Sprintf("%3.0f%%", s.Percent)
-	if s.Message != "" {
-		text += " " + terminal.Line(s.Message)
-	}
-	return text
+	return joinNonEmpty(" ", fmt.Sprintf("%3.0f%%", s.Percent), terminal.Line(s.Message))
 }
 
 // print prints pending lines and, on a terminal, the bottom lines. Callers hold mu.
@@ -178,21 +170,20 @@ func (v *View) Note(text string) {
 	v.print()
 }
 
-// Hold clears the bottom lines and keeps the view from printing until release is called.
-func (v *View) Hold() (release func()) {
-	v.setHeld(true)
-	return func() { v.setHeld(false) }
-}
-
-func (v *View) setHeld(held bool) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.held = false
-	if v.bottom != nil {
-		v.bottom.hidden = held
+// StopPrinting clears the bottom lines and keeps the view from printing until resume is called.
+func (v *View) StopPrinting() (resume func()) {
+	setHeld := func(held bool) {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.held = false
+		if v.bottom != nil {
+			v.bottom.hidden = held
+		}
+		v.print()
+		v.held = held
 	}
-	v.print()
-	v.held = held
+	setHeld(true)
+	return func() { setHeld(false) }
 }
 
 // Close prints pending lines and removes the bottom lines.

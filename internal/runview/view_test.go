@@ -18,12 +18,8 @@ import (
 )
 
 func traceGraph() *spec.Graph {
-	g := &spec.Graph{Limits: spec.Limits{MaxSteps: 99}, File: &spec.File{}}
-	again := spec.Text{Value: "critique"}
-	g.Edges = append(g.Edges, &spec.Edge{From: again, To: again}) // it may be visited up to 99 times
-	for _, id := range []string{"write", "critique", "publish"} {
-		g.Nodes = append(g.Nodes, &spec.Node{ID: spec.Text{Value: id}})
-	}
+	g, _ := spec.Parse("flow.yaml", []byte(`{graphrun: v1, name: g, limits: {max_steps: 99}, nodes: {write: {kind: pass}, critique: {kind: pass}, publish: {kind: pass}},
+edges: [{from: critique, to: critique}]}`), spec.Options{}) // critique may be visited up to 99 times
 	return g
 }
 

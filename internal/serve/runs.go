@@ -102,8 +102,8 @@ type runList struct {
 func (s *Server) listRuns(_ *call, in *listIn) (runList, error) {
 	filter := store.RunFilter{Graph: in.Graph, Session: in.Session, Labels: map[string]string{}}
 	for _, status := range in.Status {
-		if !slices.Contains(inspect.ListStatuses(), status) {
-			return runList{}, newBadRequest(fmt.Sprintf("no status %q (allowed: %s)", status, strings.Join(inspect.ListStatuses(), ", ")))
+		if !slices.Contains(inspect.Statuses, status) {
+			return runList{}, newBadRequest(fmt.Sprintf("no status %q (allowed: %s)", status, strings.Join(inspect.Statuses, ", ")))
 		}
 	}
 	for _, label := range in.Label {
@@ -114,7 +114,7 @@ func (s *Server) listRuns(_ *call, in *listIn) (runList, error) {
 		filter.Labels[key] = value
 	}
 	var err error
-	if filter.Parent, err = inspect.FindParent(s.cfg.Store, in.Parent); err != nil {
+	if filter.Parent, err = inspect.CompleteID(s.cfg.Store, in.Parent); err != nil {
 		return runList{}, err
 	}
 	after, err := readCursor(in.Cursor)
