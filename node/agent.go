@@ -132,13 +132,11 @@ func (a *agent) setTools(ctx context.Context, names []string) error {
 	return nil
 }
 
-// addTool adds a tool of the loop itself.
 func (a *agent) addTool(t ownTool) {
 	a.own[t.Name] = t
 	a.tools = append(a.tools, t.Tool)
 }
 
-// runPattern runs the loop by its pattern.
 func (a *agent) runPattern(ctx context.Context) (any, error) {
 	switch a.loop.Pattern {
 	case "evaluator_optimizer":
@@ -183,7 +181,6 @@ func failureReason(err error) string {
 	return failure.Kind
 }
 
-// reportEnd emits the reason of the end as an event.
 func (a *agent) reportEnd(reason string) {
 	if a.task.Because != nil {
 		a.task.Because(reason)
@@ -373,7 +370,6 @@ func (a *agent) callModel(ctx context.Context, role, named string, req model.Req
 	return response, a.addCost(named, response)
 }
 
-// addCost adds the price of a call to the loop's.
 func (a *agent) addCost(named string, response *model.Response) error {
 	if a.loop.MaxCost == 0 {
 		return nil

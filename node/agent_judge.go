@@ -32,7 +32,6 @@ type verdict struct {
 	Score    *float64 `key:"score"`
 }
 
-// readJudge returns the judge of an agent, or nil.
 func readJudge(task *runner.Task) (*judge, error) {
 	given, ok := task.Config["judge"].(map[string]any)
 	if !ok {
@@ -82,7 +81,6 @@ func (a *agent) reportVerdict(v verdict) {
 	}
 }
 
-// feedbackText returns feedback as a sentence.
 func feedbackText(feedback string) string {
 	if feedback == "" {
 		return ""
@@ -128,7 +126,6 @@ func (a *agent) askJudge(ctx context.Context, j *judge, value any) (verdict, err
 	return v, nil
 }
 
-// verdictSchema returns the schema of a judge's answer.
 func verdictSchema() map[string]any {
 	return map[string]any{
 		"type": "object", "additionalProperties": false, "required": []any{"verdict", "feedback", "score"},
@@ -329,7 +326,6 @@ func (a *agent) enterState(ctx context.Context, s *loopState) error {
 	return nil
 }
 
-// newTransitionTool returns the tool that leaves a state.
 func newTransitionTool(s *loopState) ownTool {
 	to := make([]any, len(s.Transitions))
 	for i, name := range s.Transitions {

@@ -64,7 +64,6 @@ func askAgain(problem error) string {
 	return "Your answer does not fit: " + problem.Error() + ". Answer again, with nothing but JSON that fits."
 }
 
-// newReader returns a reader of answers that fit a schema.
 func newReader(doc map[string]any) func(*model.Response) (any, error) {
 	compiled, err := schema.Compile(doc)
 	return func(response *model.Response) (any, error) {

@@ -147,7 +147,6 @@ func shownURL(u *url.URL) string {
 	return shown.String()
 }
 
-// encodeBody returns the body and its content type.
 func (c *call) encodeBody() ([]byte, string, error) {
 	if text, isText := c.Body.(string); isText {
 		return []byte(text), "text/plain; charset=utf-8", nil
@@ -318,7 +317,6 @@ func statusText(status int) string {
 	return strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status))
 }
 
-// headerData returns headers as plain data.
 func headerData(header http.Header) map[string]any {
 	out := make(map[string]any, len(header))
 	for name, values := range header {

@@ -197,7 +197,6 @@ func withParams(task *runner.Task) map[string]any {
 	return out
 }
 
-// nodeID returns the node's own id.
 func nodeID(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
 // givenMessages reads the key `messages`. System messages go to the system prompt.
@@ -261,7 +260,6 @@ func givenMessage(task *runner.Task, item any) (m model.Message, err error) {
 	return m, err
 }
 
-// callsData returns tool calls as plain data for outputs.
 func callsData(calls []model.ToolCall) []any {
 	out := make([]any, len(calls))
 	for i, call := range calls {

@@ -271,7 +271,6 @@ func (c *caller) findLogged(key string) (response *model.Response, err error, fo
 	return nil, nil, false
 }
 
-// decodeData sets a Go value from plain data.
 func decodeData(data, into any) error {
 	text, err := json.Marshal(data)
 	if err == nil {
@@ -280,7 +279,6 @@ func decodeData(data, into any) error {
 	return err
 }
 
-// retryDelay returns the delay before another attempt.
 func retryDelay(attempt int, failure *runner.Failure) time.Duration {
 	asked := time.Duration(failure.RetryAfter) * time.Millisecond
 	return max(time.Second<<(attempt-1), min(asked, handler.MaxAskedDelay))
@@ -301,7 +299,6 @@ func beforeModel(ctx context.Context, task *runner.Task, name string, req *model
 	return nil
 }
 
-// afterModel calls the hooks after a model call.
 func afterModel(ctx context.Context, task *runner.Task, name string, req *model.Request, response *model.Response, err error) {
 	var said model.Message
 	if response != nil {
@@ -314,7 +311,6 @@ func afterModel(ctx context.Context, task *runner.Task, name string, req *model.
 	}
 }
 
-// newHookedCall returns a copy of a call for hooks.
 func newHookedCall(name string, req *model.Request) *handler.ModelCall {
 	return &handler.ModelCall{Model: name, Role: req.Caller.Role, System: req.System, Messages: slices.Clone(req.Messages)}
 }

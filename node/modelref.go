@@ -138,7 +138,6 @@ func (m *models) connectModel(task *runner.Task, ref modelRef) (model.Client, er
 	return client, err
 }
 
-// isScript reports whether a script answers.
 func (ref modelRef) isScript() bool {
 	return strings.HasPrefix(ref.priceName(), "scripted/")
 }

@@ -33,7 +33,6 @@ type content struct {
 
 func (c content) isEmpty() bool { return c.text == "" && len(c.parts) == 0 }
 
-// withText returns the content followed by a text.
 func (c content) withText(text string) content {
 	if len(c.parts) == 0 {
 		return content{text: joinLayers([]string{c.text, text})}
@@ -87,7 +86,6 @@ func toolFileFinder(task *runner.Task) finder {
 	}
 }
 
-// valueContent returns the content of a value of a run.
 func valueContent(task *runner.Task, v any) (content, error) {
 	return contentOf(v, ownFileFinder(task))
 }

@@ -331,7 +331,6 @@ func countOldest(messages []model.Message, keep int) int {
 	return cut
 }
 
-// transcriptText returns a conversation as text.
 func transcriptText(messages []model.Message) string {
 	var b strings.Builder
 	for i := range messages {

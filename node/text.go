@@ -90,7 +90,6 @@ func parseOutput(mode, program string, out []byte, wantsText func(data any, text
 	}
 }
 
-// quotedHead quotes the beginning of unreadable output.
 func quotedHead(out []byte) string {
 	text := strings.TrimSpace(stripControls(strings.ReplaceAll(headText(out, 400), "\n", " ")))
 	if text == "" {

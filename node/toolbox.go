@@ -103,7 +103,6 @@ func beforeTool(ctx context.Context, task *runner.Task, c toolCall) *answer {
 	return nil
 }
 
-// afterTool calls the hooks after a tool call.
 func afterTool(ctx context.Context, task *runner.Task, c toolCall, out answer) answer {
 	for _, h := range task.Hooks {
 		if h.AfterTool == nil {
@@ -191,7 +190,6 @@ func currentTime(task *runner.Task) time.Time {
 	return task.Models.Now()
 }
 
-// journalAnswer journals the answer and duration of a call.
 func (c *toolCall) journalAnswer(task *runner.Task, out answer, took time.Duration) error {
 	if task.Note == nil {
 		return nil
@@ -338,7 +336,6 @@ func toolError(ctx context.Context, err error) error {
 	return &tool.Error{Message: failure.Message, Kind: failure.Kind, Details: failure.Details}
 }
 
-// callKey returns the idempotency key of a tool call.
 func callKey(taskKey string, number int) string {
 	sum := sha256.Sum256([]byte(taskKey + "\x00tool\x00" + strconv.Itoa(number)))
 	return hex.EncodeToString(sum[:16])
@@ -379,7 +376,6 @@ func toolFailure(err error) error {
 	return &runner.Failure{Kind: "tool", Message: failed.Message, Details: failed.Details}
 }
 
-// maskSecrets masks the run's secrets in a result.
 func maskSecrets(task *runner.Task, v any) any {
 	if task.Models == nil || len(task.Models.Secrets) == 0 {
 		return v

@@ -167,7 +167,6 @@ func readCalls(where string, list []any) (calls []model.ToolCall, err error) {
 	return calls, nil
 }
 
-// runTool calls one tool and returns its result.
 func (k *toolkit) runTool(ctx context.Context, task *runner.Task) (any, error) {
 	var c struct {
 		Tool string         `key:"tool"`

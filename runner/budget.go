@@ -115,7 +115,6 @@ func (b *budget) settleCall(tokens int, cost float64, call *handler.Usage) {
 	}
 }
 
-// addCall adds a call.
 func (b *budget) addCall(call *handler.Usage) {
 	b.tokens += call.InputTokens + call.OutputTokens
 	b.cost += call.Charged

@@ -26,7 +26,6 @@ type groupSlot struct {
 	told    []store.GroupMember
 }
 
-// newGroupSlot returns the slot of the run in a group.
 func (d *driver) newGroupSlot(group string, journal store.Journal) *groupSlot {
 	c := d.flow.tree.Graph.Concurrency
 	if c == nil || journal == nil {

@@ -193,7 +193,6 @@ func (o *object) addMember(key string, v any) {
 	o.dst = appendValue(o.dst, v)
 }
 
-// addNonZero appends a member unless its value is zero.
 func (o *object) addNonZero(key string, v any) {
 	if !reflect.ValueOf(v).IsZero() {
 		o.addMember(key, v)

@@ -81,7 +81,6 @@ func (f *Flow) checkOptions(opts *Options) (values map[string]any, err error) {
 	return values, inputError(problems)
 }
 
-// clockFor returns the clock of a run.
 func (f *Flow) clockFor(opts *Options) Clock {
 	if opts.Clock != nil {
 		return opts.Clock

@@ -39,7 +39,6 @@ func (d *driver) hooksOf(node string) []Hooks {
 	return []Hooks{d.flow.runner.cfg.NodeHooks[node], d.flow.runner.cfg.Hooks}
 }
 
-// hasBeforeNode reports whether there is a BeforeNode.
 func (c *Config) hasBeforeNode() bool {
 	for _, h := range c.NodeHooks {
 		if h.BeforeNode != nil {

@@ -36,7 +36,6 @@ func (d *driver) sendMessage(m message) {
 	}
 }
 
-// sendEvent sends the driver an event.
 func (d *driver) sendEvent(event machine.Event) {
 	d.sendMessage(func() *machine.Event {
 		d.forgetEnded(&event)
@@ -68,7 +67,6 @@ func (d *driver) forgetEnded(event *machine.Event) {
 // countMessages returns the number of messages that have arrived.
 func (d *driver) countMessages() int { return len(d.inbox) + len(d.arrived) }
 
-// nextMessage waits for the next message.
 func (d *driver) nextMessage() message {
 	if d.host != nil {
 		if err := d.host.Wait(func() bool { return len(d.arrived) > 0 }); err != nil {

@@ -150,7 +150,6 @@ func (n *notices) addFailure(on string, err error) {
 	n.failed = append(n.failed, fmt.Sprintf("notify %s: %v", on, err))
 }
 
-// toPlain converts a value to plain JSON data.
 func toPlain(v any) (out any) {
 	if text, err := json.Marshal(v); err == nil {
 		_ = json.Unmarshal(text, &out)

@@ -73,7 +73,6 @@ func (d *driver) stopAsking(id asking) {
 	}
 }
 
-// answerEvent returns the event of an answer.
 func (d *driver) answerEvent(q *machine.Question, value any, by string) machine.Event {
 	return machine.Event{Kind: machine.Answered, At: d.now(), Task: q.Task, Question: q.ID, Output: value, By: by, Target: q.Target()}
 }

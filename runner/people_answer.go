@@ -109,7 +109,6 @@ func (r *Runner) WhoAnswered(runID, target string) (string, error) {
 	return d.whoAnswered(target), nil
 }
 
-// whoAnswered implements WhoAnswered.
 func (d *driver) whoAnswered(target string) string { return d.describeAnswer(d.lastAnswer(target)) }
 
 // lastAnswer returns the last answer of a person to a question, else its timeout, or nil.
@@ -208,7 +207,6 @@ func (d *driver) answerEvents(offered []store.GivenAnswer, by string) ([]machine
 	return events, nil
 }
 
-// openQuestions returns the questions that the run asks now.
 func (d *driver) openQuestions() []machine.Question {
 	if d.state.Ended() {
 		return nil

@@ -330,7 +330,6 @@ func addReasons(d *view.Divergence, then, now *walker, nodes ...string) {
 	d.Why = append(out, d.Why...)
 }
 
-// describeEnd says why the run ended.
 func (w *walker) describeEnd() string {
 	s := w.state
 	text := "the run ends here: " + strings.TrimSuffix(string(s.Status)+", "+s.Reason, ", ")
@@ -367,7 +366,6 @@ func (w *walker) normalizeSource(span spec.Span) string {
 	return strings.Join(strings.Fields(string(src[span.From:min(span.To, len(src))])), " ")
 }
 
-// statusWords returns the status of the run and its reason.
 func (w *walker) statusWords() []string {
 	return []string{strings.TrimSuffix(string(w.state.Status)+" "+w.state.Reason, " ")}
 }

@@ -78,7 +78,6 @@ func (r *Result) ExitCode(strict bool) int {
 	return 1
 }
 
-// result returns the current state of the run.
 func (d *driver) result() *Result {
 	s := d.state
 	d.learnState()

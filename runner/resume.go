@@ -93,7 +93,6 @@ func (d *driver) completedResult(journal store.Journal) (*Result, error) {
 	return result, d.sinkErr
 }
 
-// continueRun drives a run on.
 func (d *driver) continueRun(ctx context.Context, journal store.Journal) (*Result, error) {
 	d.journal, d.noted = journal, d.now()
 	if err := journal.Note(store.RunSummary{Status: machine.Running, Steps: d.state.Steps(), Updated: d.clock.Now()}); err != nil {

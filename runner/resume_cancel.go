@@ -10,7 +10,6 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// requestEvent returns the event of a request.
 func requestEvent(r store.Request, at int64) machine.Event {
 	if why, cancels := r.Cancels(); cancels {
 		return machine.Event{Kind: machine.CancelAsked, At: at, Reason: why}
@@ -41,7 +40,6 @@ func (d *driver) forwardRequests() {
 	}()
 }
 
-// sendOffer sends the driver answers.
 func (d *driver) sendOffer(offer store.Offer) {
 	d.sendMessage(func() *machine.Event {
 		d.offers = append(d.offers, offer)

@@ -70,7 +70,6 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	}
 }
 
-// newTask returns a task with what identifies it.
 func (d *driver) newTask(id machine.TaskID, place *machine.Place, plan *machine.Plan, index int) *Task {
 	return &Task{
 		RunID: d.opts.RunID, Node: nodePath(place), Place: placePath(place, index), Visit: place.Visit, Attempt: max(1, id.Attempt),
@@ -128,7 +127,6 @@ func (d *driver) runAttempt(ctx context.Context, task *Task, handler Handler) ma
 	return endEvent(a)
 }
 
-// endEvent returns the event of the end of an attempt.
 func endEvent(a *handler.Attempt) machine.Event {
 	return machine.Event{Kind: machine.TaskEnded, Output: a.Output, Failure: a.Failure, Asks: a.Asks, Talk: a.Talk}
 }

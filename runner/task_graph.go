@@ -75,7 +75,6 @@ func (c *graphCalls) beginCall(call handler.GraphCall, done func(graphResult)) *
 	return open
 }
 
-// callGraph calls a graph and waits for its result.
 func (c *graphCalls) callGraph(ctx context.Context, call handler.GraphCall) (any, error) {
 	result := make(chan graphResult, 1)
 	open := c.beginCall(call, func(r graphResult) { result <- r })
@@ -97,7 +96,6 @@ func (r graphResult) outputOrError() (any, error) {
 	return fields["output"], nil
 }
 
-// offerGraphs gives a task the means to call graphs.
 func (d *driver) offerGraphs(id machine.TaskID, task *Task) {
 	calls := &graphCalls{driver: d, task: id}
 	d.beside[id] = calls

@@ -53,5 +53,4 @@ func LogTask(task *Task, keeper runlog.Keeper, every time.Duration, secrets []st
 	}
 }
 
-// lastNode returns the node's own id in its path.
 func lastNode(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

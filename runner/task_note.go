@@ -50,7 +50,6 @@ func (d *driver) sendNote(task machine.TaskID, data any, call *handler.Usage) er
 	}
 }
 
-// storeNote makes a note durable.
 func (d *driver) storeNote(event *machine.Event) {
 	if _, _, d.journalErr = d.storeThenApply(event); d.journalErr == nil {
 		d.emitUsage(event)

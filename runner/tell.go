@@ -34,7 +34,6 @@ func (d *driver) listens() bool {
 	return (d.opts.Sink != nil || d.watcher != nil) && d.sinkErr == nil
 }
 
-// passWarning passes a warning to Options.Warn.
 func (d *driver) passWarning(e *Event) {
 	if d.opts.Warn != nil && e.Said != nil && e.Said.Type == "warning" {
 		d.opts.Warn(e.Node, e.Said.Message)
@@ -65,7 +64,6 @@ func (d *driver) emitFinished(result *Result, at int64) {
 	d.emitRunEvent(RunFinished, at, result)
 }
 
-// emitRunEvent emits an event of the run as a whole.
 func (d *driver) emitRunEvent(kind EventType, at int64, result *Result) {
 	d.event = Event{Type: kind, Time: time.Unix(0, at), Result: result}
 	d.emit()
@@ -91,7 +89,6 @@ func (s saying) appendText(said *Said) saying {
 	return s
 }
 
-// sendSaid sends the driver what a running node said.
 func (d *driver) sendSaid(task machine.TaskID, said Said) {
 	d.sendMessage(func() *machine.Event {
 		d.emitMasked(task, &said)
@@ -127,7 +124,6 @@ func (d *driver) emitSaid(kind EventType, task machine.TaskID, said *Said) {
 	d.emit()
 }
 
-// beginEvent begins an event of a task.
 func (d *driver) beginEvent(kind EventType, at int64, task machine.TaskID) {
 	place, ok := d.places[task]
 	if !ok {
@@ -292,7 +288,6 @@ func (d *driver) fillEvent(n *machine.Note, at int64) {
 	}
 }
 
-// pathsIn returns the paths of nodes of a scope.
 func pathsIn(scope string, nodes []string) []string {
 	if scope == "" {
 		return nodes
@@ -306,7 +301,6 @@ func pathsIn(scope string, nodes []string) []string {
 	return out
 }
 
-// graphAt returns the graph of an open scope.
 func (d *driver) graphAt(scope string) *spec.Graph {
 	if sc := d.state.Scope(scope); sc != nil {
 		return sc.Plan().Graph

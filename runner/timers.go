@@ -77,7 +77,6 @@ func (d *driver) cancelTask(task machine.TaskID) {
 	})
 }
 
-// stopAll cancels tasks, questions and timers.
 func (d *driver) stopAll() {
 	close(d.done)
 	for _, cancel := range d.cancel { //lint:ignore mapiter in any order

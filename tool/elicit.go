@@ -74,7 +74,6 @@ func (a *asking) isWaiting(c *askedCall) bool {
 	return c.waiting
 }
 
-// answerQuestion handles a server's question.
 func (a *asking) answerQuestion(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	if req.Params.URL != "" {
 		return &mcp.ElicitResult{Action: Declined}, nil
@@ -145,7 +144,6 @@ func (a *asking) awaitSender(ctx context.Context) *askedCall {
 	return nil
 }
 
-// closeQuestion closes a question.
 func (a *asking) closeQuestion(c *askedCall) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

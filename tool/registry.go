@@ -182,7 +182,6 @@ func (r *Registry) Call(ctx context.Context, actor Actor, allowed []string, call
 	return result, err
 }
 
-// joinNames joins names, sorted.
 func joinNames(intro string, names []string) string {
 	if len(names) == 0 {
 		return intro + " none"
@@ -293,7 +292,6 @@ type retry struct {
 	when *eval.Program
 }
 
-// readDeclared reads the entry of one tool.
 func readDeclared(name string, entry any, opts *Options) (*Declared, error) {
 	values, _ := entry.(map[string]any)
 	d := &Declared{Name: name}
@@ -324,7 +322,6 @@ func readDeclared(name string, entry any, opts *Options) (*Declared, error) {
 	return d, err
 }
 
-// readRetries reads a block or a list of blocks.
 func readRetries(given any) ([]retry, error) {
 	list, isList := given.([]any)
 	if !isList && given != nil {

@@ -133,7 +133,6 @@ func answerContent(answer *mcp.CallToolResult) (any, error) {
 	return strings.Join(texts, "\n"), nil
 }
 
-// convertContents converts contents of the protocol.
 func convertContents(contents []mcp.Content) []any {
 	out := make([]any, 0, len(contents))
 	for _, c := range contents {
@@ -161,7 +160,6 @@ func convertContents(contents []mcp.Content) []any {
 	return out
 }
 
-// resourcePart converts a resource.
 func resourcePart(r *mcp.ResourceContents) map[string]any {
 	if r.Blob == nil {
 		return map[string]any{"text": r.Text}

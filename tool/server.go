@@ -74,7 +74,6 @@ type member struct {
 	repeatable bool
 }
 
-// declareServer reads the `mcp` block.
 func declareServer(name string, values map[string]any, opts *Options) (*server, error) {
 	s := &server{name: name, opts: opts, turn: make(chan struct{}, 1), stray: make(chan string, 10)}
 	if err := keys.Decode(values, s); err != nil {
@@ -254,7 +253,6 @@ func (s *server) discardLink(actor Actor, l *link, cause error) {
 	actor.Warn(fmt.Sprintf("server %q went away: %s", s.name, s.died))
 }
 
-// closeServer ends the server.
 func (s *server) closeServer() error {
 	_ = s.takeTurn(context.Background())
 	defer s.endTurn()
@@ -384,7 +382,6 @@ func boundDiscovery(limit time.Duration) mcp.Middleware {
 	}
 }
 
-// listMembers lists the server's tools.
 func listMembers(ctx context.Context, session *mcp.ClientSession) ([]member, error) {
 	var out []member
 	for t, err := range session.Tools(ctx, nil) {

@@ -32,7 +32,6 @@ type program struct {
 	opts   *Options
 }
 
-// startProgram starts the server's program.
 func (s *server) startProgram() (*program, error) {
 	dir := s.Dir
 	if !filepath.IsAbs(dir) {

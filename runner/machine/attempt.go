@@ -105,7 +105,6 @@ func (t *Task) startTimeout(u *Unit, timeout time.Duration) {
 // timeUntil returns the time from now until a moment, negative if it has passed.
 func (s *State) timeUntil(moment int64) time.Duration { return time.Duration(moment - s.Now) }
 
-// newWork returns what the driver needs to run an attempt.
 func (t *Task) newWork(u *Unit, n *node, config, env map[string]any) (*Work, *Failure) {
 	work := &Work{
 		Place: t.place(), Kind: n.kind, Graph: t.scope.plan, Step: t.Step, Key: t.idempotencyKey(u.Element - 1), Index: u.Element - 1,

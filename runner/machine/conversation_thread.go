@@ -125,7 +125,6 @@ func endsInCalls(added []Message) bool {
 	return len(added) > 0 && len(added[len(added)-1].ToolCalls) > 0
 }
 
-// setLast sets what expressions see as `last`.
 func (th *thread) setLast(m *Message, at int) {
 	switch m.Role {
 	case "assistant":
@@ -205,7 +204,6 @@ func (sc *Scope) mergeThreads(tasks []*Task) *thread {
 	return &th
 }
 
-// lastData returns what expressions see as `last`.
 func (th *thread) lastData() map[string]any {
 	out := map[string]any{"text": nil, "tool_result": nil}
 	if th != nil {

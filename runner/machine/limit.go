@@ -80,7 +80,6 @@ func (t *Task) failTimedOutStep() {
 	t.failStep(&Failure{Kind: "timeout", Message: message})
 }
 
-// endAtStepLimit ends a scope that reached max_steps.
 func (sc *Scope) endAtStepLimit() {
 	switch on := sc.limits.OnMaxSteps; on {
 	case "return_last", "flag":

@@ -148,7 +148,6 @@ func (t *Task) noteRouted(n *node, out routed) {
 	t.addNote(&note)
 }
 
-// targetNames returns the nodes that targets lead to.
 func (p *Plan) targetNames(targets []target) []string {
 	names := make([]string, len(targets))
 	for i, to := range targets {

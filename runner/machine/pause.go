@@ -29,7 +29,6 @@ func (t *Task) findBreakpoint(phase string) (path string, stops bool) {
 	return path, found && (phase == "after" || !t.Passed)
 }
 
-// pauseAtBreakpoint pauses the run at a breakpoint.
 func (s *State) pauseAtBreakpoint(phase, path string) {
 	s.Pausing = true
 	s.PausedAt = append(s.PausedAt, Stop{phase, path})
@@ -84,7 +83,6 @@ func (s *State) updateStatus() {
 	}
 }
 
-// pauseRun pauses the run and stops its clocks.
 func (s *State) pauseRun(reason string) {
 	if s.Status == Paused {
 		s.Reason = reason

@@ -173,5 +173,4 @@ func (s *State) Plan() *Plan { return s.plan }
 
 func (s *State) addCommand(c Command) { s.cmds = append(s.cmds, c) }
 
-// formatTime formats a moment as expressions see it.
 func formatTime(at int64) string { return time.Unix(0, at).UTC().Format(time.RFC3339Nano) }

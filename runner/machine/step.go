@@ -184,7 +184,6 @@ func (t *Task) mayStartUnit(u *Unit) bool {
 	return !n.countsForConcurrency() || t.scope.hasRoom()
 }
 
-// failStep fails the step without another attempt.
 func (t *Task) failStep(failure *Failure) {
 	failure.Node, failure.Attempt = t.scope.plan.nodes[t.Node].id, t.attemptNumber()
 	t.Failure, t.Output, t.Writes = failure, nil, nil
@@ -381,7 +380,6 @@ type branchStart struct {
 	place Position
 }
 
-// nextTask returns the task at a target, without a number.
 func (t *Task) nextTask(to target) Task {
 	return Task{
 		Node: to.to, View: t.View, Rank: t.Rank + 1, Position: t.Position,

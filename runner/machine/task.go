@@ -101,7 +101,6 @@ func (sc *Scope) addTask(t *Task) *Task {
 	return t
 }
 
-// dropTasks removes tasks from their scope.
 func (sc *Scope) dropTasks(tasks ...*Task) {
 	for _, t := range tasks {
 		t.gone = true

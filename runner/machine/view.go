@@ -123,10 +123,8 @@ func findVisits(list []Visits, node int) (int, bool) {
 	return slices.BinarySearchFunc(list, node, func(one Visits, node int) int { return one.Node - node })
 }
 
-// visitsOf returns how often the past visited a node.
 func (v *View) visitsOf(node int) int { return v.sumVisits(node).Count }
 
-// sumVisits sums the visits of a node over the past.
 func (v *View) sumVisits(node int) (sum Visits) {
 	for ; v != nil; v = v.base {
 		if i, found := findVisits(v.Visits, node); found {

@@ -76,7 +76,6 @@ func (t *Task) collectWrites(n *node, output any) (writes []Write, failure *Fail
 	return writes, nil
 }
 
-// keyNames lists the names of keys, sorted.
 func (p *Plan) keyNames(keys []int) string {
 	names := make([]string, len(keys))
 	for i, at := range keys {

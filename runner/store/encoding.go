@@ -18,7 +18,6 @@ func EncodeEvent(e *machine.Event) ([]byte, error) {
 	return text, nil
 }
 
-// encodeEvents writes each event as EncodeEvent does.
 func encodeEvents(events []machine.Event) (texts [][]byte, err error) {
 	texts = make([][]byte, len(events))
 	for i := range events {
@@ -57,5 +56,4 @@ func DecodeValue(text []byte) (any, error) {
 	return v, nil
 }
 
-// encodeJSON returns the JSON of a value.
 func encodeJSON(v any) ([]byte, error) { return eval.AppendJSON(nil, v) }

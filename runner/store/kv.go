@@ -113,7 +113,6 @@ func keyOf(parts ...string) string {
 // endOf is greater than all keys with a prefix.
 func endOf(prefix string) string { return prefix + "\x7f" }
 
-// putJSON stores a value as JSON.
 func putJSON(tx Tx, key string, value any) error {
 	text, err := encodeJSON(value)
 	if err != nil {

@@ -37,7 +37,6 @@ type savedChunk struct {
 	Text []byte
 }
 
-// logPrefix is the prefix of the keys of a run's chunks.
 func logPrefix(runID string) string { return keyOf("log", runID) + "/" }
 
 // AppendLog stores chunks and deletes others, never the latest one.

@@ -111,7 +111,6 @@ func deleteOffers(tx Tx, runID string) error {
 	return err
 }
 
-// offerStatus implements Store.Offered.
 func offerStatus(tx Tx, id string) (open bool, refused string, err error) {
 	var offer savedOffer
 	found, err := getJSON(tx, offerKey(id), &offer)

@@ -209,7 +209,6 @@ func (s *KVStore) Open(runID, owner string) (Journal, error) {
 	return s.lockAndOpen(runID, s.ownerName(owner), func() error { return s.drivenError(runID) }, func(tx Tx) (*savedRun, error) { return getRun(tx, runID) })
 }
 
-// readRun returns a run.
 func (s *KVStore) readRun(runID string) (run *savedRun, err error) {
 	err = s.storage().View(func(tx Tx) (err error) {
 		run, err = getRun(tx, runID)
@@ -218,7 +217,6 @@ func (s *KVStore) readRun(runID string) (run *savedRun, err error) {
 	return run, err
 }
 
-// drivenError returns a *DrivenError with the driver's name.
 func (s *KVStore) drivenError(runID string) error {
 	run, err := s.readRun(runID)
 	switch {
@@ -300,7 +298,6 @@ func (s *KVStore) newSummary(run *savedRun) RunSummary {
 	return out
 }
 
-// findRuns returns the runs whose ids begin with a prefix.
 func findRuns(tx Tx, prefix string) (out []*savedRun, err error) {
 	keys, err := collectPairs(tx, runKey(prefix), "", -1)
 	for _, p := range keys {

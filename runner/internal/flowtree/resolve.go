@@ -113,7 +113,6 @@ func pathBeside(file, path string) string {
 	return filepath.Join(filepath.Dir(file), path)
 }
 
-// readFile returns the text of a file.
 func (l *resolver) readFile(path string) (src []byte, err error) {
 	name := Absolute(path)
 	src, ok := l.cfg.Kept[name]

@@ -88,7 +88,6 @@ func (l *Log) schedule() {
 	}
 }
 
-// flush stores a batch.
 func (l *Log) flush() {
 	l.flushing.Lock()
 	defer l.flushing.Unlock()

@@ -98,7 +98,6 @@ func (s *stream) lastQueued() *chunk {
 	return nil
 }
 
-// newChunk queues a new chunk.
 func (s *stream) newChunk(now time.Time) *chunk {
 	c := &chunk{LogChunk: s.about}
 	c.Time, c.Offset = now, s.offset

@@ -39,7 +39,6 @@ func locate(key string) (table string, at any) {
 	return "events", number<<32 + n
 }
 
-// rowKey returns the key of a row.
 func rowKey(at any) string {
 	if id, isEvent := at.(int64); isEvent {
 		return fmt.Sprintf("%s%010d/%010d", store.EventKeys, id>>32, id&(1<<32-1))

@@ -91,7 +91,6 @@ func (c *Cluster) updateKeeper(ctx context.Context, workflow, workflowID, update
 	return handle.Get(ctx, reply)
 }
 
-// sleep waits for d, or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

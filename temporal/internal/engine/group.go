@@ -183,7 +183,6 @@ func (g *group) admitWaiting(now time.Time) {
 	}
 }
 
-// turnOf returns the turn of a member.
 func (g *group) turnOf(m *member) *turn {
 	out := &turn{Group: m.Group, Ticket: m.Ticket, GroupState: store.GroupState{Inside: m.isInside()}}
 	for _, one := range g.membersInside() {

@@ -160,7 +160,6 @@ func (f *workflowRun) hasRoom() bool {
 	return !f.moving && len(f.queue) > 0 && len(f.calls) < maxPending
 }
 
-// findCall returns a running task, or nil.
 func (f *workflowRun) findCall(id string) *call {
 	if i := slices.IndexFunc(f.calls, func(c *call) bool { return c.input.ID == id }); i >= 0 {
 		return f.calls[i]
@@ -254,7 +253,6 @@ func (f *workflowRun) endCall(c *call, r *taskResult) {
 // takesNoNotes reports whether nodes of a kind call no tools and no models.
 func takesNoNotes(kind string) bool { return kind == "exec" || kind == "http" }
 
-// newInput returns the input of a task.
 func (f *workflowRun) newInput(job *runner.Job) *taskInput {
 	in := &taskInput{
 		Flow: f.digest, Nonce: f.start.Nonce, Task: *job.Task, Choice: job.Choice, Graphs: job.Call != nil, RunDir: f.start.RunDir,
@@ -283,7 +281,6 @@ func newTaskState(t *runner.Task) *taskState {
 	return &taskState{t.State}
 }
 
-// takeNotes receives the notes that tasks have sent.
 func (f *workflowRun) takeNotes() {
 	for n := new(note); f.notes.ReceiveAsync(n); n = new(note) {
 		if c := f.findCall(n.Task); c != nil {
@@ -292,7 +289,6 @@ func (f *workflowRun) takeNotes() {
 	}
 }
 
-// passNote passes a note of a running task to the driver.
 func (c *call) passNote(n *note) {
 	task := c.job.Task
 	if n.Beside != 0 {

@@ -70,7 +70,6 @@ func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (out 
 	return w.keepResult(ctx, result)
 }
 
-// failedTask returns the result of a task that failed.
 func failedTask(kind, message string) *taskResult {
 	return &taskResult{Attempt: handler.Attempt{Failure: &runner.Failure{Kind: kind, Message: message}}}
 }
@@ -123,7 +122,6 @@ func (j *job) runHandler(ctx context.Context, task *runner.Task) *taskResult {
 	return out
 }
 
-// newTask returns the task for its handler.
 func (j *job) newTask() *runner.Task {
 	t := j.in.Task
 	t.State, t.Scope, t.Emit = j.state.State, j.scope, j.addSaid
@@ -152,7 +150,6 @@ func (j *job) newTask() *runner.Task {
 	return &t
 }
 
-// changeResult changes the result.
 func (j *job) changeResult(do func(*taskResult)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -177,7 +174,6 @@ func (j *job) addSaid(said runner.Said) {
 	}
 }
 
-// sendNote sends a note to the run.
 func (j *job) sendNote(n *note) error {
 	n.Task = j.in.ID
 	if err := errors.Join(j.saveRecording(), j.secrets.replaceSecrets(n)); err != nil {
@@ -204,12 +200,10 @@ func (j *job) recallNotes(task *runner.Task) error {
 	return nil
 }
 
-// callGraph makes the run drive a graph as a tool.
 func (j *job) callGraph(ctx context.Context, call handler.GraphCall) (any, error) {
 	return j.askRun(ctx, updateGraph, &graphCall{Task: j.in.ID, GraphCall: call})
 }
 
-// workflowOf returns the workflow of an activity.
 func workflowOf(ctx context.Context) workflow.Execution {
 	return activity.GetInfo(ctx).WorkflowExecution
 }

@@ -21,7 +21,6 @@ const (
 	refusal = "refused: "
 )
 
-// registerHandlers registers the handlers.
 func (f *workflowRun) registerHandlers(ctx workflow.Context) error {
 	f.notes, f.turns = workflow.GetSignalChannel(f.ctx, signalNote), workflow.GetSignalChannel(f.ctx, signalTurn)
 	workflow.GoNamed(f.ctx, "cancel", func(own workflow.Context) {
@@ -144,7 +143,6 @@ func (f *workflowRun) handleAdopt(ctx workflow.Context, next *Start, _ []byte, e
 	return false, nil
 }
 
-// handleGraph runs a graph as a tool of a task.
 func (f *workflowRun) handleGraph(ctx workflow.Context, call graphCall) (result *taskResult, err error) {
 	f.beginTask()
 	f.takeNotes()

@@ -23,7 +23,6 @@ const maxReads = 16
 // logsFolder begins the names of all logs.
 const logsFolder = "logs/"
 
-// logFolder returns the name of the logs of a run.
 func logFolder(runID string) string { return logsFolder + escapeID(runID) }
 
 // recordingFolder returns the name of the recordings of a run.
@@ -32,7 +31,6 @@ func recordingFolder(runID string) string { return "recordings/" + escapeID(runI
 // escapeID returns a run id that can be the name of a folder.
 func escapeID(runID string) string { return strings.NewReplacer("/", "_", "..", "_").Replace(runID) }
 
-// readLogs returns the chunks of a run by time.
 func readLogs(b blobs, runID string) (out []store.LogChunk, err error) {
 	names, err := b.list(logFolder(runID))
 	if err != nil {
@@ -115,7 +113,6 @@ func (l *taskLog) sendBlob() {
 	}
 }
 
-// closeLog sends the rest.
 func (l *taskLog) closeLog() {
 	for i := range l.tail {
 		l.addChunk(&l.tail[i])

@@ -78,7 +78,6 @@ func openBlobs(where string) (blobs, error) {
 	return folder(where), nil
 }
 
-// blobName returns the name of the blob with a digest.
 func blobName(digest string) (string, error) {
 	if len(digest) != 2*sha256.Size || filepath.Base(digest) != digest {
 		return "", fmt.Errorf("%q is not a digest", digest)
@@ -138,7 +137,6 @@ type codec struct {
 	inWorkflow bool
 }
 
-// convertAll converts payloads.
 func (c *codec) convertAll(payloads []*common.Payload, convert func(*common.Payload) (*common.Payload, error)) ([]*common.Payload, error) {
 	out := make([]*common.Payload, len(payloads))
 	for i, p := range payloads {

@@ -65,7 +65,6 @@ func (s *Store) eventsAfter(runID string, n, size int) (out []json.RawMessage, e
 	return out, nil
 }
 
-// readSegment reads earlier events.
 func (s *Store) readSegment(one segment) (out []json.RawMessage, err error) {
 	var text []byte
 	err = s.retryConnecting(func() error {

@@ -23,7 +23,6 @@ const longestOutage = 2 * time.Minute
 // lastPoll is the age of the latest poll of a live worker: a poll takes a minute at most.
 const lastPoll = 90 * time.Second
 
-// queryRun sends a query to a workflow of a run.
 func (s *Store) queryRun(runID, run, name string, reply any, args ...any) error {
 	return s.retryAsking(runID, func() error {
 		ctx, cancel := context.WithTimeout(s.ctx, 30*time.Second)

@@ -51,7 +51,6 @@ func (s *Store) Begin(ctx context.Context, r *runner.Runner, flow *runner.Flow, 
 	return result, errors.Join(err, copyRest())
 }
 
-// newStart returns the input of the workflow of a new run.
 func (s *Store) newStart(flow *runner.Flow, opts *runner.Options) (*Start, error) {
 	if err := flow.Check(*opts); err != nil {
 		return nil, err

@@ -37,7 +37,6 @@ type secrets struct {
 	seal, unseal *strings.Replacer // secrets by marks, marks by secrets
 }
 
-// openSecrets reads the secrets of the graphs around a task.
 func openSecrets(nonce string, graphs []*spec.Graph) (*secrets, error) {
 	out := &secrets{}
 	var seal, unseal []string
@@ -72,7 +71,6 @@ func (s *secrets) allForms() (all []string) {
 // insertSecrets replaces marks by secrets in v, which it decodes from its JSON again.
 func (s *secrets) insertSecrets(v any) error { return s.replace(v, s.unseal) }
 
-// replaceSecrets replaces secrets by marks.
 func (s *secrets) replaceSecrets(v any) error { return s.replace(v, s.seal) }
 
 func (s *secrets) replace(v any, by *strings.Replacer) error {

@@ -77,7 +77,6 @@ func (f *workflowRun) leaveSession() error {
 	return leaving.Get(f.ctx, nil)
 }
 
-// keptSession reads a session.
 func (s *Store) keptSession(id string) (*keptSession, error) {
 	info, err := s.latestWorkflow(sessionPrefix + id)
 	var kept *keptSession

@@ -117,7 +117,6 @@ func sendUpdate(ctx context.Context, c client.Client, at workflow.Execution, id,
 	return handle.Get(ctx, reply)
 }
 
-// updateRun sends an update to the workflow of a run.
 func (s *Store) updateRun(runID, name string, reply any, args ...any) error {
 	id := rand.Text()
 	return s.retryAsking(runID, func() error {
@@ -207,7 +206,6 @@ type memo struct {
 	Driven bool `json:"driven"`
 }
 
-// newMemo returns the memo of a run that is driven.
 func newMemo(r *store.RunRecord, at store.RunSummary) memo {
 	out := memo{at, true}
 	out.RunRecord = *r
@@ -291,5 +289,4 @@ func ownerOfWorkflow(info *workflowapi.WorkflowExecutionInfo) string {
 	return ownerOf(queue)
 }
 
-// ownerOf returns the owner of the runs of a task queue.
 func ownerOf(queue string) string { return "the cluster (task queue " + queue + ")" }

@@ -39,7 +39,6 @@ func (t *tape) tapeFor(in *taskInput) *tape {
 	return &tape{Digest: t.Digest, Name: t.Name, Used: map[string][]int{key: t.Used[key]}}
 }
 
-// addUsed adds the calls that a task has played.
 func (t *tape) addUsed(in *taskInput, used []int) {
 	if t == nil || len(used) == 0 {
 		return
@@ -50,7 +49,6 @@ func (t *tape) addUsed(in *taskInput, used []int) {
 	t.Used[in.executionKey()] = used
 }
 
-// openTape opens the tape of a task.
 func (w *Worker) openTape(in *taskInput) (*cassette.Cassette, error) {
 	t := in.Tape
 	if t.Digest == "" {

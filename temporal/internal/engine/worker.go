@@ -163,7 +163,6 @@ func (w *Worker) sendHeartbeats(ctx context.Context, token []byte) (alive contex
 	}
 }
 
-// newRunner returns a runner of this program.
 func newRunner(cfg runner.Config) (*runner.Runner, error) {
 	cfg.Kinds, cfg.Decider = node.Kinds(node.Options{}), node.NewDecider(node.Options{})
 	return runner.New(cfg)

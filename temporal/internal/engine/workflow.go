@@ -144,7 +144,6 @@ func (f *workflowRun) beginDrive() (*runner.Result, error) {
 	return f.flow.Run(context.Background(), opts)
 }
 
-// driveOptions returns the options of a drive.
 func (f *workflowRun) driveOptions(s *runner.Options) runner.Options {
 	opts := *s
 	opts.Park, opts.History = 0, false
@@ -161,7 +160,6 @@ func (f *workflowRun) resumeAlone() *drive {
 	}}
 }
 
-// cancelRun cancels a run that pauses.
 func (f *workflowRun) cancelRun() (*runner.Result, error) { return f.runner.Cancel(f.start.Record.ID) }
 
 // runDrive drives the run until it pauses, ends, or moves on. A refused drive changes nothing.
@@ -228,7 +226,6 @@ func (f *workflowRun) dueTime() time.Time {
 	return time.Time{}
 }
 
-// endRun returns the outcome of a run that has ended.
 func (f *workflowRun) endRun() (*Outcome, error) {
 	f.over = true
 	f.awaitHandlers()
