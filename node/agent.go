@@ -317,7 +317,7 @@ func (a *agent) askAgainFor(response *model.Response, problem error) error {
 	return nil
 }
 
-// takeTurn makes one call of the model, if the loop may go on.
+// takeTurn makes one call of the model, unless a limit is reached.
 func (a *agent) takeTurn(ctx context.Context) (*model.Response, error) {
 	if err := a.checkLimits(ctx); err != nil {
 		return nil, err
@@ -386,7 +386,7 @@ func (a *agent) addCost(named string, response *model.Response) error {
 	return nil
 }
 
-// useTools makes the calls of a turn. done says that one ended the turns with a value.
+// useTools makes the calls of a turn. done means that one ended the turns with a value.
 func (a *agent) useTools(ctx context.Context, asked []model.ToolCall) (value any, done bool, err error) {
 	answers := make([]answer, len(asked))
 	var calls []toolCall

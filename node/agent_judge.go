@@ -41,7 +41,7 @@ func readJudge(task *runner.Task) (*judge, error) {
 	return j, decodeConfig(given, j)
 }
 
-// answerUntilAccepted lets work answer until the judge accepts.
+// answerUntilAccepted calls work until the judge accepts its answer.
 func (a *agent) answerUntilAccepted(ctx context.Context, work func(context.Context) (any, error)) (any, error) {
 	for {
 		value, err := work(ctx)
@@ -260,7 +260,7 @@ func (a *agent) stopReason(word string, score float64, since int) string {
 	return ""
 }
 
-// transitionTool lets a model choose the next state.
+// transitionTool is the tool by which a model chooses the next state.
 const transitionTool = "transition"
 
 // walkStates goes from state to state to a terminal one.
@@ -346,7 +346,7 @@ func newTransitionTool(s *loopState) ownTool {
 	}
 }
 
-// leaveState lets the model work in a state and returns the next one.
+// leaveState runs the turns of a state and returns the next one.
 func (a *agent) leaveState(ctx context.Context, s *loopState) (string, error) {
 	if len(s.Transitions) == 1 {
 		_, err := a.takeTurns(ctx, "", func(response *model.Response) (any, error) { return response.Content, nil })

@@ -59,7 +59,7 @@ func unfitFailure(response *model.Response, tries int, problem error) *runner.Fa
 	}
 }
 
-// askAgain tells a model why its answer does not fit.
+// askAgain explains to a model why its answer does not fit.
 func askAgain(problem error) string {
 	return "Your answer does not fit: " + problem.Error() + ". Answer again, with nothing but JSON that fits."
 }

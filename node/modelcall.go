@@ -138,7 +138,7 @@ type stream struct {
 	thought  strings.Builder // a line without its end
 }
 
-// beginCall returns the receiver of a call's text, and lets the request report thoughts.
+// beginCall returns the receiver of a call's text, and sets that of thoughts.
 func (s *stream) beginCall(req *model.Request) (onText func(string)) {
 	if s == nil {
 		return nil
@@ -183,7 +183,7 @@ func (s *stream) endCall() string {
 	return s.text.String()
 }
 
-// voidText says that the text so far is not part of the answer.
+// voidText emits that the text so far is not part of the answer.
 func (s *stream) voidText() {
 	if s != nil {
 		emitSaid(s.task, runner.Said{Type: "text", Broken: true})

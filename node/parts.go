@@ -45,7 +45,7 @@ func (c content) newMessage(role model.Role) model.Message {
 	return model.Message{Role: role, Content: c.text, Parts: c.parts}
 }
 
-// contentOfParts returns the content of parts, which is a text if all are.
+// contentOfParts returns the content of parts, as one text if possible.
 func contentOfParts(parts []model.Part) content {
 	out := content{text: model.FormatParts(parts)}
 	if slices.ContainsFunc(parts, func(p model.Part) bool { return p.Kind != model.TextPart }) {

@@ -203,7 +203,7 @@ func approvalSchema(decl *tool.Declared) map[string]any {
 	}}
 }
 
-// approvalKey returns the key of the question about a call, which is unique in the visit.
+// approvalKey returns the key of the question about a call, unique in the visit.
 func (c *toolCall) approvalKey() string { return fmt.Sprintf("%s#%d", c.Name, c.number+1) }
 
 // askApproval asks a person about calls that need approval. It returns the calls with edited

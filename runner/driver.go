@@ -75,7 +75,7 @@ type driver struct {
 	// sinkErr and journalErr are the first errors of the sink and the journal.
 	sinkErr    error
 	journalErr error
-	// pauseTold says that a replay has emitted the pause, attends that it emits live events.
+	// pauseTold means that a replay has emitted the pause, attends that it emits live events.
 	pauseTold bool
 	attends   bool
 	scope     *handler.Scope // shared by tasks
@@ -106,12 +106,12 @@ func newDriver(f *Flow, opts Options, known secrets) *driver {
 	return d
 }
 
-// updateWatched lets the machine take notes if somebody reads them.
+// updateWatched makes the machine take notes if something reads them.
 func (d *driver) updateWatched() {
 	d.state.Watched = d.listens() || d.opts.History || d.notices != nil
 }
 
-// attachWatcher lets Config.Watch receive the events of a run that is driven.
+// attachWatcher passes the events of a driven run to Config.Watch.
 func (d *driver) attachWatcher() {
 	d.watcher = d.flow.runner.cfg.Watch
 	d.updateWatched()

@@ -54,7 +54,7 @@ type Event struct {
 	Visit   int
 	Attempt int
 	Branch  string
-	// Finally says that the node runs in finally, and is not a step.
+	// Finally means that the node runs in finally, and is not a step.
 	Finally  bool
 	Duration time.Duration // node_completed, node_failed
 

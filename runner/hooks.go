@@ -48,7 +48,7 @@ func (c *Config) hasBeforeNode() bool {
 	return c.Hooks.BeforeNode != nil
 }
 
-// errBegins says that no hook answered for a graph node.
+// errBegins means that no hook answered for a graph node.
 var errBegins = errors.New("the graph begins")
 
 // beginGraph is the handler of graph nodes, whose graph the machine runs.

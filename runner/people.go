@@ -30,7 +30,7 @@ func (d *driver) askQuestion(ctx context.Context, q *machine.Question) {
 	}
 }
 
-// askPerson asks until there is a valid answer, or nobody to ask.
+// askPerson asks until there is a valid answer, or Ask fails.
 func (d *driver) askPerson(ctx context.Context, question machine.Question) {
 	id := asking{question.Task, question.ID}
 	if d.asked[id] != nil {

@@ -36,7 +36,7 @@ func (r *Runner) Answer(ctx context.Context, runID string, answers []store.Given
 	return driven, err
 }
 
-// answerUndriven adds answers to the journal of a run that nobody drives.
+// answerUndriven adds answers to the journal of a run without a driver.
 func (r *Runner) answerUndriven(runID string, journal store.Journal, answers []store.GivenAnswer, by string) error {
 	d, err := r.driverOf(runID, Options{})
 	if err != nil {

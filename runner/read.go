@@ -23,7 +23,7 @@ type record struct {
 	run   store.RunRecord
 	flow  *Flow
 	store store.Store
-	// state and head are the snapshot to begin with, if state is not nil. stale says that this
+	// state and head are the snapshot to begin with, if state is not nil. stale means that this
 	// program can't read a later one.
 	state *machine.State
 	head  head
@@ -41,7 +41,7 @@ type head struct {
 	Steps   int   `json:"steps"`   // of the outermost graph that have ended
 	// Told is the number of the last emitted event.
 	Told int64 `json:"told,omitempty"`
-	// Hidden are the texts that secret keys have had.
+	// Hidden are all texts of secret keys so far.
 	Hidden []string `json:"hidden,omitempty"`
 }
 

@@ -245,7 +245,7 @@ func compareRoutes(then, now *walker) *view.Divergence {
 	return unmatchedRoute(then, now)
 }
 
-// unmatchedRoute returns the divergence where only one walker goes on, or nil.
+// unmatchedRoute returns the divergence where only one walker continues, or nil.
 func unmatchedRoute(then, now *walker) *view.Divergence {
 	if len(then.unmatched) == 0 && len(now.unmatched) == 0 {
 		return nil

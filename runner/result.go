@@ -43,7 +43,7 @@ type Result struct {
 	Unused []string `json:"-"`
 	// PausedAt is the breakpoint of a paused run.
 	PausedAt *view.PausedAt `json:"paused_at,omitempty"`
-	// Partial holds what interrupted nodes had produced, by node id.
+	// Partial holds the output of interrupted nodes so far, by node id.
 	Partial map[string]any `json:"partial,omitempty"`
 	// Finally holds the results of the nodes of finally, in order. They are no steps.
 	Finally   []view.FinallyResult `json:"finally,omitempty"`

@@ -97,7 +97,7 @@ func (r *Runner) resumeWith(ctx context.Context, runID string, flow *Flow, opts 
 	return d.continueRun(ctx, journal)
 }
 
-// checkFit returns a *MisfitError unless the run can go on with another flow.
+// checkFit returns a *MisfitError unless the run can continue with another flow.
 func (rec *record) checkFit(flow *Flow) error {
 	c, err := rec.compareWith(flow, false)
 	if err != nil {

@@ -73,7 +73,7 @@ import (
 
 // Config configures a Runner. The zero value runs graphs of set, pass, wait and fail nodes.
 type Config struct {
-	// Kinds are the node kinds besides set, pass, wait and fail; see node.Kinds.
+	// Kinds are further node kinds; see node.Kinds.
 	Kinds []Kind
 	Clock Clock // of runs without Options.Clock; nil for the clock of this computer
 	// Decider answers llm_decide edges. Without one, their fallback edge fires.
@@ -233,7 +233,7 @@ type InputError struct {
 // Error joins the problems.
 func (e *InputError) Error() string { return strings.Join(e.Problems, "; ") }
 
-// InvalidError says that a graph can't be run.
+// InvalidError reports that a graph can't be run.
 type InvalidError struct{ Diagnostics spec.Diagnostics }
 
 // Error is the first finding, and how many there are.

@@ -44,7 +44,7 @@ func (f *Flow) secretsOf(o *Options) (secrets, error) {
 	return out, inputError(problems)
 }
 
-// placeholders returns values that stand for the secrets of a run that is only read.
+// placeholders returns placeholders for the secrets of a run that is only read.
 func (f *Flow) placeholders() secrets {
 	out := secrets{}
 	for _, tree := range f.tree.All() {

@@ -1,4 +1,4 @@
-// Notes of running tasks: durable before the task goes on.
+// Notes of running tasks, durable before the task continues.
 
 package runner
 

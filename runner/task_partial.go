@@ -17,7 +17,7 @@ func (d *driver) storePartial(task machine.TaskID, data any) {
 	}
 }
 
-// addPartial adds what a failed or cancelled task had produced or said to its end.
+// addPartial adds the partial output or text of a failed task to its end.
 func (d *driver) addPartial(event *machine.Event) {
 	partial := d.partials[event.Task]
 	if text := d.texts[event.Task].text; partial == nil && len(text) > 0 {

@@ -29,7 +29,7 @@ func (d *driver) emit() {
 	}
 }
 
-// listens reports whether somebody receives events.
+// listens reports whether a sink receives events.
 func (d *driver) listens() bool {
 	return (d.opts.Sink != nil || d.watcher != nil) && d.sinkErr == nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// grace is how long a cancelled handler may take before the run goes on without it.
+// grace is how long a cancelled handler may take before the run continues without it.
 const grace = 6 * time.Second
 
 type timerID struct {

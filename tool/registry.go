@@ -120,7 +120,7 @@ func (r *Registry) listServers(ctx context.Context, actor Actor, allowed []strin
 	return out
 }
 
-// All as a member stands for every tool of a server.
+// All as a member means every tool of a server.
 const All = "*"
 
 // Find returns the declaration for a name, or nil, and the server's tool, or All.
@@ -228,7 +228,7 @@ type Error struct {
 	Message string
 	// Kind is the failure kind of a program or graph; "" means tool.
 	Kind string
-	// NotMade says that the call is not allowed or has wrong arguments: a retry is pointless.
+	// NotMade means that the call is not allowed or has wrong arguments: a retry is pointless.
 	NotMade bool
 	// Details hold more, such as exit_code.
 	Details map[string]any

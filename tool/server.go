@@ -53,7 +53,7 @@ type server struct {
 // link is one connection to a server.
 type link struct {
 	session *mcp.ClientSession
-	// members are the server's tools; stale says that they have changed.
+	// members are the server's tools; stale means that they have changed.
 	members  atomic.Pointer[[]member]
 	stale    atomic.Bool
 	progress progress
@@ -70,7 +70,7 @@ type member struct {
 	Tool
 	// schema is nil if it can't be compiled: then only the server checks.
 	schema *schema.Schema
-	// repeatable says that two calls have the effect of one.
+	// repeatable means that two calls have the effect of one.
 	repeatable bool
 }
 

@@ -16,7 +16,7 @@ import (
 type Reservation struct {
 	Input  int `json:"input"`  // tokens to send, estimated
 	Output int `json:"output"` // most tokens of the answer; 0 if there is no limit
-	// Known says that the price is known: Base dollars, and Each for each token of the answer.
+	// Known means that the price is known: Base dollars, and Each for each token of the answer.
 	Known bool    `json:"known"`
 	Base  float64 `json:"base"`
 	Each  float64 `json:"each"`

@@ -189,7 +189,7 @@ func (s *State) startFirstReady() bool {
 	return false
 }
 
-// isReady reports whether the entry has neither begun nor been cancelled.
+// isReady reports whether the entry still has to start, and was not cancelled.
 func (r ready) isReady() bool {
 	t := r.task
 	if t.gone || t.scope.suspended || t.scope.End != nil && !t.Final {

@@ -44,7 +44,7 @@ type Unit struct {
 	Calls callCounts `json:"calls,omitzero"`
 	// Called are the graphs that the attempt runs or has called.
 	Called []*Called `json:"called,omitempty"`
-	// Begun says that an attempt has started; CutOff that others of its step ended it.
+	// Begun means that an attempt has started; CutOff that others of its step ended it.
 	Begun  bool `json:"begun,omitempty"`
 	CutOff bool `json:"cut_off,omitempty"`
 	// Cause is the failure of a cancelled attempt that still runs.

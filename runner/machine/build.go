@@ -270,7 +270,7 @@ func (b *builder) finishPlan(g *spec.Graph) {
 	var setup uses // evaluated apart from steps
 	b.addUses(&setup, [][]bind.Field{p.bound.Tools, p.bound.Providers})
 	p.readsInputs = p.wanted["input"] || p.wanted["inputs"] || p.wanted["branches"]
-	// What a tool gave last is known without a model, too, if somebody asks.
+	// Expressions read the last result of a tool without a model, too.
 	p.talks = p.talks || p.wanted["last"]
 	p.watched = make([]bool, len(p.nodes))
 	for i := range p.nodes {

@@ -55,7 +55,7 @@ func (v *View) values() map[string]any {
 	return out
 }
 
-// contextNames are the names in expressions besides state keys, secrets, item and index.
+// contextNames are the names in expressions other than state keys, secrets, item and index.
 var contextNames = []string{
 	"branches", "error", "goal", "history", "input", "inputs", "last", "node", "nodes", "outcome", "output", "run", "state", "step", "visit", "visits",
 }

@@ -95,11 +95,11 @@ type TalkDelta struct {
 type Talk struct {
 	// Messages are those that the node sees, oldest first.
 	Messages []Message
-	// Own says that the visit has a list of its own. Done and Steps date from its beginning.
+	// Own means that the visit has a list of its own. Done and Steps date from its beginning.
 	Own bool
-	// Continues says that Messages ends in the results of this node's own tool calls.
+	// Continues means that Messages ends in the results of this node's own tool calls.
 	Continues bool
-	// Moved says that another model node spoke last. Ran lists the nodes since then.
+	// Moved means that another model node spoke last. Ran lists the nodes since then.
 	Moved bool
 	Ran   []Ran
 	// Done lists the last maxDone nodes of the task's past; Steps counts all of them.
@@ -108,7 +108,7 @@ type Talk struct {
 	// Prior is the output of an earlier visit, if HasPrior is set.
 	Prior    string
 	HasPrior bool
-	// Feedback says that the model is told about earlier visits.
+	// Feedback means that the model is told about earlier visits.
 	Feedback bool
 	// MaxTokens is the length above which messages before the last KeepLast turns are summarised;
 	// 0 means never.

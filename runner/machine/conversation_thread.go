@@ -8,7 +8,7 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// Limits of what a model is told about the nodes before it.
+// Limits of the report to a model about the nodes before it.
 const (
 	maxRan       = 16
 	maxDone      = 24

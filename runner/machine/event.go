@@ -36,7 +36,7 @@ const (
 	// CancelAsked cancels running tasks and ends the run.
 	CancelAsked EventKind = "cancel_asked"
 	// PauseAsked pauses the run: running tasks end, no further step starts. The Reason "wait"
-	// only says that the run has no driver until a resume.
+	// only means that the run has no driver until a resume.
 	PauseAsked EventKind = "pause_asked"
 	// Resumed continues a run that paused, did not complete, or lost its driver.
 	Resumed EventKind = "resumed"
@@ -80,7 +80,7 @@ type Event struct {
 	Failure *Failure   `json:"failure,omitempty"`
 	Talk    *TalkDelta `json:"talk,omitempty"`  // of TaskEnded
 	Usage   *Usage     `json:"usage,omitempty"` // of the model call in a TaskNoted
-	// Cached says that the output comes from the cache.
+	// Cached means that the output comes from the cache.
 	Cached bool `json:"cached,omitempty"`
 	// Asks are questions to people (TaskEnded). The attempt runs again after all answers.
 	Asks []Ask `json:"asks,omitempty"`
@@ -144,9 +144,9 @@ type RunInfo struct {
 	Session map[string]any `json:"session,omitempty"`
 	// Talk is the conversation that the run continues.
 	Talk []Message `json:"talk,omitempty"`
-	// Hooked says that the driver has hooks: graph nodes become commands, and wait for GraphCalled.
+	// Hooked means that the driver has hooks: graph nodes become commands, and wait for GraphCalled.
 	Hooked bool `json:"hooked,omitempty"`
-	// Held says that the run waits for a slot in its group, paused with the reason concurrency.
+	// Held means that the run waits for a slot in its group, paused with the reason concurrency.
 	Held bool `json:"held,omitempty"`
 }
 

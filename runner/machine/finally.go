@@ -16,7 +16,7 @@ const finallyGrace = 5 * time.Second
 type FinallyEnd struct {
 	Node  string `json:"node"`
 	Visit int    `json:"visit,omitempty"`
-	// Skipped says that the time of a cancelled run was up before it began.
+	// Skipped means that the time of a cancelled run was up before it began.
 	Skipped bool `json:"skipped,omitempty"`
 	// Failure is nil after a success.
 	Failure *Failure `json:"failure,omitempty"`

@@ -1,4 +1,4 @@
-// What the edges of a graph tell: who can reach whom, and where branches meet (§7).
+// Reachability along edges, and where branches meet (§7).
 
 package machine
 

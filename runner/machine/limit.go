@@ -1,5 +1,5 @@
 // Limits of time, steps and size (GraphSpec §2). The time of a run counts only while it is
-// at work or waits for a moment, not while it waits for people or has no driver.
+// working or waits for time, not while it waits for people or has no driver.
 
 package machine
 

@@ -38,14 +38,14 @@ type Note struct {
 	// Step numbers the steps that have ended, in the order of their ends; otherwise it is 0.
 	Step  int
 	Began int64
-	// Again says that an execution continues: another attempt, or after a resume or answer.
+	// Again means that an execution continues: another attempt, or after a resume or answer.
 	Again   bool
 	Finally bool // the node runs in finally
 	// Cached and Skipped say how an execution completed.
 	Cached, Skipped bool
 	Output          any
 	Failure         *Failure
-	// Stopped says that the end of the run or of its branch cut the execution off.
+	// Stopped means that the end of the run or of its branch cut the execution off.
 	Stopped bool
 	Retry   *RetryNote
 	Element *ElementNote

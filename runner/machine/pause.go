@@ -1,4 +1,4 @@
-// Pauses: breakpoints, and runs that rest; how a run goes on (GraphSpec §5).
+// Pauses at breakpoints, and resumes (GraphSpec §5).
 
 package machine
 
@@ -34,7 +34,7 @@ func (s *State) pauseAtBreakpoint(phase, path string) {
 	s.PausedAt = append(s.PausedAt, Stop{phase, path})
 }
 
-// isHeldAfter reports whether a breakpoint after a node of a scope holds back its end.
+// isHeldAfter reports whether a breakpoint in a scope delays its end.
 func (s *State) isHeldAfter(path string) bool {
 	return s.Pausing && slices.ContainsFunc(s.PausedAt, func(at Stop) bool {
 		return at.Phase == "after" && at.Node[:max(0, strings.LastIndexByte(at.Node, '/'))] == path
@@ -313,7 +313,7 @@ func (sc *Scope) reviveTask(t *Task) {
 	}
 }
 
-// reviveUnit lets a unit that failed, or that others cut off, run again.
+// reviveUnit prepares a failed or interrupted unit for another run.
 func (t *Task) reviveUnit(u *Unit) {
 	if u.Failure != nil {
 		u.Calls.startAttempt()

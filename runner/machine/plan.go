@@ -35,15 +35,15 @@ type Plan struct {
 	reachable []reachable
 	// sources lists the nodes that may lead to each node, and at last those to END.
 	sources [][]int
-	// failsDeserted says that some join has `on_bypass: fail`.
+	// failsDeserted means that some join has `on_bypass: fail`.
 	failsDeserted bool
 	// endGuards are checked when a branch reaches END.
 	endGuards []guard
-	// readsInputs says that some expression reads what came along edges.
+	// readsInputs means that some expression reads what came along edges.
 	readsInputs bool
-	// requires says that some policy requires a node.
+	// requires means that some policy requires a node.
 	requires bool
-	// talks says that some node takes part in a conversation.
+	// talks means that some node takes part in a conversation.
 	talks   bool
 	initial []any // the state before the input, by key; absent: none
 }
@@ -107,7 +107,7 @@ type edge struct {
 	transform *bind.Value
 }
 
-// endNode stands for END as a target.
+// endNode is END as a target.
 const endNode = -1
 
 // assignment writes the value of an expression to a state key.

@@ -1,5 +1,4 @@
-// Policies that are checked while a run goes on (GraphSpec §10). Lint decides what the graph
-// alone tells; here the past of each step is checked.
+// Policies that are checked during a run, on the past of each step (GraphSpec §10).
 
 package machine
 

@@ -101,7 +101,7 @@ func (s *State) MaxStateBytes() int { return s.root().maxBytes }
 // Steps returns how many steps have ended, also in subgraphs.
 func (s *State) Steps() int { return s.Done }
 
-// Due returns the Unix time when a wait, retry delay or question ends by itself, or 0.
+// Due returns the Unix time of the next end of a wait, retry delay or question, or 0.
 func (s *State) Due() int64 {
 	due := int64(0)
 	for _, u := range s.activeUnits() {
@@ -158,7 +158,7 @@ func earlierMoment(a, b int64) int64 {
 // Finals returns the results of the finally nodes so far, in the order in which they ran.
 func (s *State) Finals() []FinallyEnd { return s.root().Finals }
 
-// Partial returns what interrupted nodes had produced, by node, or nil.
+// Partial returns the output of interrupted nodes so far, by node, or nil.
 func (s *State) Partial() map[string]any {
 	var out map[string]any
 	for node, value := range s.root().Partial { //lint:ignore mapiter the result is a map

@@ -42,7 +42,7 @@ type Scope struct {
 	// LastEnd and LastStep are the last steps in path order that reached END, and of all.
 	LastEnd  Source `json:"last_end,omitzero"`
 	LastStep Source `json:"last_step,omitzero"`
-	// Given counts the messages before the scope began. Continues says that it continues them.
+	// Given counts the messages before the scope began. Continues means that it continues them.
 	Given     int  `json:"given,omitempty"`
 	Continues bool `json:"continues,omitempty"`
 	// Fired counts the edges that fired, by index.
@@ -57,9 +57,9 @@ type Scope struct {
 	Count int `json:"count,omitempty"`
 	// Spent is the usage of calls of models, also in inner scopes.
 	Spent Usage `json:"spent,omitzero"`
-	// Since is the run's active time when the scope began, or was given its time anew.
+	// Since is the run's active time at the start of the scope's timeout.
 	Since int64 `json:"since,omitempty"`
-	// Full says that max_steps keeps a step from starting.
+	// Full means that max_steps prevents a step from starting.
 	Full     bool `json:"full,omitempty"`
 	Degraded bool `json:"degraded,omitempty"`
 
@@ -80,13 +80,13 @@ type Scope struct {
 	plan  *Plan
 	outer *Scope
 	owner *Task
-	// suspended says that the scope is cut off with what is around it.
+	// suspended means that the scope was interrupted with an outer one.
 	suspended bool
 	limits    spec.Limits
 	maxBytes  int // the smallest max_state_bytes of this scope and those around it
 	// running counts the attempts in it, and in scopes within it, that take a place.
 	running int
-	// due says that a join may have become ready since the last scan, which found the groups of
+	// due means that a join may have become ready since the last scan, which found the groups of
 	// blocked. It keeps a fan-out of n branches from n² scans.
 	due     bool
 	blocked []*Task // one waiting task of each group
@@ -160,7 +160,7 @@ type Branch struct {
 	By     int      `json:"by,omitempty"` // the task that failed
 }
 
-// noNode stands for no node.
+// noNode is the absence of a node.
 const noNode = -2
 
 // openScope creates the scope of a graph, without its first task.

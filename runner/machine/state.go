@@ -29,11 +29,11 @@ type State struct {
 	Now   int64 `json:"now"`
 	// Active is the run's working time in nanoseconds: no pauses, no time without a driver.
 	Active int64 `json:"active,omitempty"`
-	// Idle says that since the last event no time passes on it.
+	// Idle means that Active has stood still since the last event.
 	Idle bool `json:"idle,omitempty"`
-	// Pausing says that no further step starts.
+	// Pausing means that no further step starts.
 	Pausing bool `json:"pausing,omitempty"`
-	// Parked says that nobody drives the run while time passes.
+	// Parked means that the run waits for time without a driver.
 	Parked bool `json:"parked,omitempty"`
 	// Numbers are the last ones given to tasks, fan-outs, views, scopes and writes.
 	Numbers Numbers `json:"numbers"`
@@ -50,7 +50,7 @@ type State struct {
 	Scripted []Usage `json:"scripted,omitempty"`
 	// Endings counts how often nodes of finally have begun to run.
 	Endings int `json:"endings,omitempty"`
-	// Grace says that the time that finally has after a cancellation is running or over.
+	// Grace is the state of the time limit for finally after a cancellation.
 	Grace grace `json:"grace,omitempty"`
 
 	// Watched makes Apply take notes; Explain adds the values that conditions read.
@@ -72,7 +72,7 @@ type State struct {
 	// changes of values may still be undone. routes is scratch space.
 	changes []change
 	routes  []target
-	// noted counts the notes of this Apply, also where nobody watches.
+	// noted counts the notes of this Apply, with or without an observer.
 	noted int
 	// reach caches which nodes lead to one.
 	reach map[reachKey][]bool
@@ -149,7 +149,7 @@ func (q Quality) MarshalJSON() ([]byte, error) {
 // NewState returns a state ready for the RunBegan event.
 func (p *Plan) NewState() *State { return &State{plan: p, byID: map[int]*Scope{}} }
 
-// Intercept lets a function change what expressions read, for analyses.
+// Intercept sets a function that changes the inputs of expressions, for analyses.
 func (s *State) Intercept(before func(p *eval.Program, env map[string]any) map[string]any) {
 	s.vm.Before = before
 }

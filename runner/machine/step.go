@@ -279,7 +279,7 @@ func (t *Task) applyStep() {
 	}
 }
 
-// writeEdit adds to a step's writes what a fork sets behind it, so that its edges see it.
+// writeEdit adds a fork's edits to a step's writes, so that its edges see them.
 func (t *Task) writeEdit(edit map[string]any) {
 	p := t.scope.plan
 	for _, name := range slices.Sorted(maps.Keys(edit)) {
@@ -373,7 +373,7 @@ func (sc *Scope) followTargets(t *Task, targets []target) {
 	sc.commandBranchTimers(StartTimer, f)
 }
 
-// branchStart is what a fan-out creates for a branch.
+// branchStart holds all that a fan-out creates for a branch.
 type branchStart struct {
 	task  Task
 	view  View

@@ -16,7 +16,7 @@ type Called struct {
 	// Scope is the number of the open scope, Kept an interrupted or failed one to continue.
 	Scope int    `json:"scope,omitempty"`
 	Kept  *Scope `json:"kept,omitempty"`
-	// Done says that a tool call has its result.
+	// Done means that a tool call has its result.
 	Done    bool     `json:"done,omitempty"`
 	Output  any      `json:"output,omitempty"`
 	Failure *Failure `json:"failure,omitempty"`

@@ -1,4 +1,4 @@
-// Tasks: the ends of branches, and the executions that they stand for.
+// Tasks: the ends of branches, and their executions.
 
 package machine
 
@@ -30,7 +30,7 @@ type Task struct {
 	Lost    *Failure `json:"lost,omitempty"`
 	Carries int      `json:"carries,omitempty"`
 
-	// Waits says that the task waits at a join. Otherwise it is ready, or has begun.
+	// Waits means that the task waits at a join. Otherwise it is ready, or has begun.
 	Waits bool `json:"waits,omitempty"`
 	Begun bool `json:"begun,omitempty"`
 	Done  bool `json:"done,omitempty"`
@@ -40,7 +40,7 @@ type Task struct {
 	Refused bool `json:"refused,omitempty"`
 	Late    bool `json:"late,omitempty"`   // step_timeout is over
 	Cached  bool `json:"cached,omitempty"` // Output is from the cache
-	// Stopped says that the step was reported as ended when its scope was cut off.
+	// Stopped means that the step was reported as ended when its scope was interrupted.
 	Stopped  bool `json:"stopped,omitempty"`
 	Deciding bool `json:"deciding,omitempty"` // it waits for a router's answer
 	Passed   bool `json:"passed,omitempty"`   // the breakpoint before it has stopped the run

@@ -28,7 +28,7 @@ type Usage struct {
 	// CachedTokens are input tokens from the provider's cache, ReasoningTokens output tokens of thoughts.
 	CachedTokens    int `json:"cached_tokens,omitempty"`
 	ReasoningTokens int `json:"reasoning_tokens,omitempty"`
-	// Estimated says that some tokens are estimated: a server reported none, or the call was cut.
+	// Estimated means that some tokens are estimated: a server reported none, or the call was cut.
 	Estimated bool `json:"estimated,omitempty"`
 	// Charged is the cost for budgets in US dollars, estimated if CostUSD is unknown.
 	Charged float64 `json:"charged,omitempty"`
@@ -42,9 +42,9 @@ type Usage struct {
 	Place string `json:"place,omitempty"`
 	Visit int    `json:"visit,omitempty"`
 	Turn  int    `json:"turn,omitempty"`
-	// Scripted says that a script answered. A resumed run skips these answers.
+	// Scripted means that a script answered. A resumed run skips these answers.
 	Scripted bool `json:"scripted,omitempty"`
-	// Cut says that the call was cancelled before it was answered.
+	// Cut means that the call was cancelled before it was answered.
 	Cut bool `json:"cut,omitempty"`
 	// DurationMS is the duration of the call, or nil in a sum and if it was not measured.
 	DurationMS *int64 `json:"duration_ms,omitempty"`

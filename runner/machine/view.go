@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// View is what a task sees: the state, visits and results of its past. Tasks outside of fan-outs
+// View holds what a task sees: the state, visits and results of its past. Tasks outside of fan-outs
 // share the root view. A branch has a copy of the view at the split, and keeps its steps, so that
 // a join can replay them.
 type View struct {
@@ -50,7 +50,7 @@ type Visits struct {
 
 // Memory holds the readable results of a node. It is replaced, never changed.
 type Memory struct {
-	// Output is the last output of the node. Stale says that the last visit gave none.
+	// Output is the last output of the node. Stale means that the last visit gave none.
 	Output  any      `json:"output,omitempty"`
 	Stale   bool     `json:"stale,omitempty"`
 	Outcome string   `json:"outcome,omitempty"`

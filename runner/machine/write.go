@@ -12,7 +12,7 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// DefaultStateBytes is max_state_bytes where nobody sets it.
+// DefaultStateBytes is the default of max_state_bytes.
 const DefaultStateBytes = 256 << 20
 
 // sizeLimit returns the smallest max_state_bytes, and the innermost scope that has it.
@@ -123,7 +123,7 @@ func writeFailure(k *key, err error) *Failure {
 	}
 }
 
-// tooLargeMessage says that something exceeds max_state_bytes.
+// tooLargeMessage returns the message for a value beyond max_state_bytes.
 func tooLargeMessage(what string, most int) string {
 	return what + " takes more than " + eval.Count(most, "byte") + ", the limit of the state and of a value (max_state_bytes)"
 }

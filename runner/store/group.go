@@ -13,7 +13,7 @@ import (
 
 // GroupState is the state of a group for a run that asks for a slot.
 type GroupState struct {
-	// Inside says that the run has a slot.
+	// Inside means that the run has a slot.
 	Inside bool
 	// Members are the runs that have a slot, longest first.
 	Members []GroupMember

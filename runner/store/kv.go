@@ -92,7 +92,7 @@ func (s *KVStore) Close() error {
 	return failed
 }
 
-// notify lets the driver of a run in this process look into its inbox.
+// notify delivers the inbox of a run's driver in this process.
 func (s *KVStore) notify(runID string) {
 	s.mu.Lock()
 	j := s.open[runID]

@@ -21,13 +21,13 @@ type LogChunk struct {
 	Source string
 	// Stream is "stdout", "stderr" or "text".
 	Stream string
-	// Call tells streams of the same name apart.
+	// Call numbers the streams of the run.
 	Call int64
 	// Offset counts the bytes of the stream before, Cut those since the last chunk that were not stored.
 	Offset int64
 	Cut    int64
 	Text   string
-	// End says that the stream ends with this chunk, whose text may be empty.
+	// End means that the stream ends with this chunk, whose text may be empty.
 	End bool
 }
 

@@ -249,7 +249,7 @@ var statuses = [...]machine.Status{
 	machine.Running, machine.Paused, machine.Completed, machine.Failed, machine.Stuck, machine.Limit, machine.Cancelled,
 }
 
-// List returns the runs that a filter lets through, the last started first.
+// List returns the runs that a filter selects, the last started first.
 func (s *KVStore) List(filter RunFilter) ([]RunSummary, error) {
 	var found []*savedRun
 	err := s.storage().View(func(tx Tx) (err error) {

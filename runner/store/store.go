@@ -32,7 +32,7 @@ type Store interface {
 	// Snapshot returns the latest snapshot after at most `most` events (negative: any), or the
 	// zero Snapshot.
 	Snapshot(runID string, most int) (Snapshot, error)
-	// List returns the runs that a filter lets through, the last started first.
+	// List returns the runs that a filter selects, the last started first.
 	List(filter RunFilter) ([]RunSummary, error)
 	// Ask leaves a request for the present driver of a run. A pause does not replace a cancel.
 	Ask(runID string, request Request) error
@@ -109,19 +109,19 @@ type FolderStore interface {
 	RunDir(runID string) string
 }
 
-// ErrRunExists says that a run of that id is in the store already.
+// ErrRunExists means that a run of that id is in the store already.
 var ErrRunExists = errors.New("a run of that id exists")
 
-// ErrNoRun says that the store has no run of that id.
+// ErrNoRun means that the store has no run of that id.
 var ErrNoRun = errors.New("no such run")
 
-// ErrDamaged says that the store can't read what it wrote.
+// ErrDamaged means that the store can't read what it wrote.
 var ErrDamaged = errors.New("the file is damaged")
 
-// ErrNoSession says that the store has no session of that id.
+// ErrNoSession means that the store has no session of that id.
 var ErrNoSession = errors.New("no such session")
 
-// ErrJournalClosed says that a journal was written to after it was closed.
+// ErrJournalClosed means that a journal was written to after it was closed.
 var ErrJournalClosed = errors.New("the journal is closed")
 
 // DrivenError reports that another driver holds a run.

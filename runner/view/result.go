@@ -14,7 +14,7 @@ import (
 // FinallyResult is the result of one node of finally.
 type FinallyResult struct {
 	Node string `json:"node"`
-	// Outcome is success, failure, or skipped, if a cancelled run had no time left for it.
+	// Outcome is success, failure, or skipped by a cancelled run.
 	Outcome string           `json:"outcome"`
 	Error   *machine.Failure `json:"error"`
 }
@@ -57,7 +57,7 @@ type Usage struct {
 	// CachedTokens are input tokens from providers' caches, ReasoningTokens output tokens of thoughts.
 	CachedTokens    int `json:"cached_tokens,omitempty"`
 	ReasoningTokens int `json:"reasoning_tokens,omitempty"`
-	// Estimated says that some tokens are estimated: a server reported none, or a call was cut.
+	// Estimated means that some tokens are estimated: a server reported none, or a call was cut.
 	Estimated bool `json:"estimated,omitempty"`
 	// CostUSD is nil if the price of some call is unknown.
 	CostUSD *float64 `json:"cost_usd"`

@@ -45,14 +45,14 @@ func (c *Clock) Now() time.Time {
 	return c.now
 }
 
-// Pass lets some time pass while no run works.
+// Pass advances the time while no run works.
 func (c *Clock) Pass(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(max(0, d))
 }
 
-// AfterFunc lets Advance call f when d has passed. stop prevents that.
+// AfterFunc makes Advance call f after d. stop prevents that.
 func (c *Clock) AfterFunc(d time.Duration, f func()) (stop func() bool) {
 	o := c.addOccasion(d, &occasion{do: f})
 	return func() bool {
@@ -76,7 +76,7 @@ func (c *Clock) Go(task func()) {
 	}})
 }
 
-// Sleep lets a task wait until d has passed or ctx has ended.
+// Sleep blocks a task until d has passed or ctx has ended.
 func (c *Clock) Sleep(ctx context.Context, d time.Duration) error {
 	over := make(chan struct{})
 	o := c.addOccasion(d, &occasion{work: 1, do: func() { close(over) }, ctx: ctx})

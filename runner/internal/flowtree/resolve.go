@@ -18,7 +18,7 @@ type resolver struct {
 	flows map[string]*Tree // by cleaned path
 	open  []string         // the files being compiled, outermost first
 	found spec.Diagnostics
-	// nodes run the graphs that are being compiled. tool says that one of them is a tool.
+	// nodes run the graphs that are being compiled. tool means that one of them is a tool.
 	nodes []string
 	tool  bool
 	files map[string][]byte // what was read, by absolute path

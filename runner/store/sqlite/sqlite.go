@@ -153,7 +153,7 @@ func (s *Store) checkFile() error {
 	return nil
 }
 
-// rollBackUnfinished lets SQLite roll back a killed process's change, which needs a writer.
+// rollBackUnfinished rolls back a killed process's change, which needs a writer.
 func (s *Store) rollBackUnfinished() error {
 	db := openDB(s.path, url.Values{"mode": {"rw"}, "_pragma": {busyPragma(s.opts)}})
 	var tables int
@@ -177,7 +177,7 @@ func (s *Store) makeFile() (fresh bool, err error) {
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return false, err
 	}
-	// SQLite gives the files beside it the same mode.
+	// SQLite creates its other files with the same mode.
 	f, err := os.OpenFile(s.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) { // another process was faster
 		return false, nil

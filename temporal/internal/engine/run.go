@@ -292,7 +292,7 @@ func (s *Store) ForkOf(ctx context.Context, r *runner.Runner, runID string, opts
 	return s.followRun(ctx, r, start.Record.ID, told, opts.Options)
 }
 
-// errGoesOn ends a driver of this process where the workflow is to continue.
+// errGoesOn ends a driver of this process where the workflow continues.
 var errGoesOn = errors.New("the run goes on in a workflow")
 
 // claimStore is the store of a driver of this process that stops before the first step.

@@ -174,7 +174,7 @@ func (s *Store) Withdraw(id string) (open bool, refused string, err error) {
 	return open, refused, err
 }
 
-// Delete has the cluster delete a run that has ended, which takes up to a minute.
+// Delete deletes a run that has ended, which takes the cluster up to a minute.
 func (s *Store) Delete(runID string) error {
 	info, err := s.latestWorkflow(runID)
 	if err != nil {
@@ -202,7 +202,7 @@ func (s *Store) Log(runID string, after int64, most int) ([]store.LogChunk, erro
 // memo is the summary of a run in the memo of its workflow.
 type memo struct {
 	store.RunSummary
-	// Driven says that the workflow drives the run, which does not pause.
+	// Driven means that the workflow drives the run, which does not pause.
 	Driven bool `json:"driven"`
 }
 

@@ -104,7 +104,7 @@ type Outcome struct {
 	Unused []string `json:"unused,omitempty"`
 }
 
-// taskInput is the input of a task, besides its flow and state.
+// taskInput is the input of a task without its flow and state.
 type taskInput struct {
 	Flow  string `json:"flow"` // its digest
 	ID    string `json:"id"`   // of the call, in the workflow
@@ -114,9 +114,9 @@ type taskInput struct {
 	RunDir string      `json:"run_dir,omitempty"`
 	// Choice is the decision to make, unless the task is a node.
 	Choice *handler.Choice `json:"choice,omitempty"`
-	// Graphs says that the file declares graphs as tools.
+	// Graphs means that the file declares graphs as tools.
 	Graphs bool `json:"graphs,omitempty"`
-	// Budget says that a graph around the task limits the use of models.
+	// Budget means that a graph around the task limits the use of models.
 	Budget bool `json:"budget,omitempty"`
 	// Tape records or plays models and tools, unless it is nil.
 	Tape *tape `json:"tape,omitempty"`

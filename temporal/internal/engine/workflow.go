@@ -288,7 +288,7 @@ func (f *workflowRun) newMemo() memo {
 	return m
 }
 
-// mayMove reports whether the run is to move and nothing keeps it.
+// mayMove reports whether the run may move to a new workflow now.
 func (f *workflowRun) mayMove() bool {
 	return f.moving && len(f.calls) == 0 && !f.store.isEntering() && workflow.AllHandlersFinished(f.ctx)
 }
