@@ -4,8 +4,6 @@ package store
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 )
@@ -18,13 +16,7 @@ type CacheEntry struct {
 	Expires     time.Time // zero for never
 }
 
-// savedEntry is an entry as JSON. Its value is read as canonical data.
-type savedEntry struct {
-	CacheEntry
-	Value json.RawMessage
-}
-
-func (e *savedEntry) isExpired(now time.Time) bool {
+func (e *CacheEntry) isExpired(now time.Time) bool {
 	return !e.Expires.IsZero() && !now.Before(e.Expires)
 }
 
@@ -32,7 +24,7 @@ const cacheKeys = "cache/"
 
 // Cached returns a value that has not expired.
 func (s *KVStore) Cached(key string, now time.Time) (value any, ok bool, err error) {
-	var entry savedEntry
+	var entry CacheEntry
 	err = s.storage().View(func(tx Tx) (err error) {
 		ok, err = getJSON(tx, cacheKeys+keyOf(key), &entry)
 		return err
@@ -40,29 +32,24 @@ func (s *KVStore) Cached(key string, now time.Time) (value any, ok bool, err err
 	if err != nil || !ok || entry.isExpired(now) {
 		return nil, false, err
 	}
-	value, err = DecodeValue(entry.Value)
-	return value, err == nil, err
+	return entry.Value, true, nil
 }
 
 // Cache stores a value. The first call also deletes what has expired.
 func (s *KVStore) Cache(e CacheEntry) error {
-	text, err := EncodeValue(e.Value)
-	if err != nil {
-		return fmt.Errorf("cache of node %q: %w", e.Node, err)
-	}
 	purge, now := !s.purged.Swap(true), s.storage().Now()
 	return s.storage().Update(func(tx Tx) (err error) {
 		if purge {
-			_, err = clearCache(tx, func(e *savedEntry) bool { return e.isExpired(now) })
+			_, err = clearCache(tx, func(e *CacheEntry) bool { return e.isExpired(now) })
 		}
-		return cmp.Or(err, putJSON(tx, cacheKeys+keyOf(e.Key), savedEntry{e, text}))
+		return cmp.Or(err, putJSON(tx, cacheKeys+keyOf(e.Key), e))
 	})
 }
 
 // ClearCache deletes cached values.
 func (s *KVStore) ClearCache(graph string, nodes []string) (cleared int, err error) {
 	err = s.storage().Update(func(tx Tx) (err error) {
-		cleared, err = clearCache(tx, func(e *savedEntry) bool {
+		cleared, err = clearCache(tx, func(e *CacheEntry) bool {
 			return cmp.Or(graph, e.Graph) == e.Graph && (nodes == nil || slices.Contains(nodes, e.Node))
 		})
 		return err
@@ -70,9 +57,9 @@ func (s *KVStore) ClearCache(graph string, nodes []string) (cleared int, err err
 	return cleared, err
 }
 
-func clearCache(tx Tx, selects func(*savedEntry) bool) (cleared int, err error) {
+func clearCache(tx Tx, selects func(*CacheEntry) bool) (cleared int, err error) {
 	var keys []string
-	err = visitJSON(tx, cacheKeys, func(e *savedEntry) bool {
+	err = visitJSON(tx, cacheKeys, func(e *CacheEntry) bool {
 		if selects(e) {
 			keys = append(keys, cacheKeys+keyOf(e.Key))
 		}

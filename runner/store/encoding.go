@@ -1,4 +1,4 @@
-// How events and values are written: JSON, read back canonical.
+// How events are written: as JSON, which is read back as canonical data.
 
 package store
 
@@ -36,24 +36,6 @@ func DecodeEvent(text []byte) (machine.Event, error) {
 		return machine.Event{}, fmt.Errorf("event can't be read: %w", err)
 	}
 	return e, nil
-}
-
-// EncodeValue writes plain data as JSON.
-func EncodeValue(v any) ([]byte, error) {
-	text, err := encodeJSON(v)
-	if err != nil {
-		return nil, fmt.Errorf("value can't be written: %w", err)
-	}
-	return text, nil
-}
-
-// DecodeValue reads what EncodeValue wrote, as canonical data.
-func DecodeValue(text []byte) (any, error) {
-	v, err := eval.ParseJSON(text)
-	if err != nil {
-		return nil, fmt.Errorf("value can't be read: %w", err)
-	}
-	return v, nil
 }
 
 func encodeJSON(v any) ([]byte, error) { return eval.AppendJSON(nil, v) }

@@ -5,7 +5,6 @@ package store
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -13,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/graphrun/graphrun/eval"
 )
 
 // KV is key-value storage with transactions and one lock per run.
@@ -110,6 +111,14 @@ func keyOf(parts ...string) string {
 	return strings.Join(parts, "/")
 }
 
+// localTime returns a time in the local zone.
+func localTime(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.Local()
+}
+
 // endOf is greater than all keys with a prefix.
 func endOf(prefix string) string { return prefix + "\x7f" }
 
@@ -131,7 +140,7 @@ func getJSON(tx Tx, key string, value any) (found bool, err error) {
 }
 
 func decodeJSON(p Pair, value any) error {
-	if err := json.Unmarshal(p.Value, value); err != nil {
+	if err := eval.DecodeJSON(p.Value, value); err != nil {
 		return fmt.Errorf("%s: %w", p.Key, err)
 	}
 	return nil

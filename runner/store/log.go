@@ -75,7 +75,7 @@ func (s *KVStore) Log(runID string, after int64, limit int) ([]LogChunk, error) 
 		if err := decodeJSON(p, &saved); err != nil {
 			return nil, err
 		}
-		saved.LogChunk.Text, saved.Time = string(saved.Text), saved.Time.Local()
+		saved.LogChunk.Text, saved.Time = string(saved.Text), localTime(saved.Time)
 		out = append(out, saved.LogChunk)
 	}
 	return out, err

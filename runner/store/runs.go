@@ -19,7 +19,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
 )
@@ -287,11 +286,7 @@ func (s *KVStore) List(filter RunFilter) ([]RunSummary, error) {
 // newSummary returns what List shows of a run.
 func (s *KVStore) newSummary(run *savedRun) RunSummary {
 	out := run.RunSummary
-	for _, at := range []*time.Time{&out.Started, &out.Updated, &out.Due} {
-		if !at.IsZero() {
-			*at = at.Local()
-		}
-	}
+	out.Started, out.Updated, out.Due = localTime(out.Started), localTime(out.Updated), localTime(out.Due)
 	if out.Owner != "" && !s.storage().IsLocked(out.ID) {
 		out.Owner = ""
 	}

@@ -4,7 +4,6 @@ package store
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -68,12 +67,6 @@ func (s Session) Compare(other Session) int {
 	return cmp.Or(other.Updated.Compare(s.Updated), cmp.Compare(s.ID, other.ID))
 }
 
-// savedSession is a session as JSON. Keys are read as canonical data.
-type savedSession struct {
-	Session
-	Keys json.RawMessage
-}
-
 const sessionKeys = "session/"
 
 // Session returns a session.
@@ -85,48 +78,26 @@ func (s *KVStore) Session(id string) (out Session, err error) {
 	return out, err
 }
 
-func getSession(tx Tx, id string) (Session, error) {
-	var saved savedSession
-	found, err := getJSON(tx, sessionKeys+keyOf(id), &saved)
+func getSession(tx Tx, id string) (out Session, err error) {
+	found, err := getJSON(tx, sessionKeys+keyOf(id), &out)
 	if err == nil && !found {
 		err = fmt.Errorf("session %q: %w", id, ErrNoSession)
 	}
-	if err != nil {
-		return Session{}, err
-	}
-	return saved.decodeKeys()
-}
-
-// decodeKeys returns the session with its keys.
-func (s *savedSession) decodeKeys() (Session, error) {
-	keys, err := DecodeValue(s.Keys)
-	if err != nil {
-		return Session{}, fmt.Errorf("session %q: %w", s.ID, err)
-	}
-	s.Session.Keys, _ = keys.(map[string]any)
-	if !s.Updated.IsZero() {
-		s.Updated = s.Updated.Local()
-	}
-	return s.Session, nil
+	out.Updated = localTime(out.Updated)
+	return out, err
 }
 
 // Sessions lists all sessions.
-func (s *KVStore) Sessions() ([]Session, error) {
-	var out []Session
-	var bad error
-	err := s.storage().View(func(tx Tx) error {
-		return visitJSON(tx, sessionKeys, func(saved *savedSession) bool {
-			var session Session
-			session, bad = saved.decodeKeys()
-			out = append(out, session)
-			return bad == nil
+func (s *KVStore) Sessions() (out []Session, err error) {
+	err = s.storage().View(func(tx Tx) error {
+		return visitJSON(tx, sessionKeys, func(one *Session) bool {
+			one.Updated = localTime(one.Updated)
+			out = append(out, *one)
+			return true
 		})
 	})
-	if err = cmp.Or(err, bad); err != nil {
-		return nil, err
-	}
 	slices.SortFunc(out, Session.Compare)
-	return out, nil
+	return out, err
 }
 
 // SaveSession merges a session into the one before.
@@ -136,11 +107,7 @@ func (s *KVStore) SaveSession(left Session) error {
 		if err != nil && !errors.Is(err, ErrNoSession) {
 			return err
 		}
-		saved := savedSession{Session: left.After(before)}
-		if saved.Keys, err = EncodeValue(saved.Session.Keys); err != nil {
-			return err
-		}
-		return putJSON(tx, sessionKeys+keyOf(left.ID), saved)
+		return putJSON(tx, sessionKeys+keyOf(left.ID), left.After(before))
 	})
 }
 

@@ -62,9 +62,9 @@ func TestRefusedFiles(t *testing.T) {
 			copyFile(t, filled(t, 1), path)
 			bareExec(t, path, `PRAGMA user_version = 999`)
 		}, sqlite.ErrNewer},
-		{"a store of before the first release", func(t *testing.T, path string) {
+		{"a store of an older version", func(t *testing.T, path string) {
 			write(t, path, nil)
-			bareExec(t, path, `CREATE TABLE runs (id TEXT); PRAGMA application_id = 1735554414; PRAGMA user_version = 11`)
+			bareExec(t, path, `CREATE TABLE runs (id TEXT); PRAGMA application_id = 1735552561; PRAGMA user_version = 4`)
 		}, sqlite.ErrOlder},
 		{"a version below zero", func(t *testing.T, path string) {
 			copyFile(t, filled(t, 1), path)

@@ -22,9 +22,6 @@ CREATE TABLE events (key INTEGER PRIMARY KEY, value BLOB NOT NULL) STRICT;
 CREATE TABLE kv (key TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
 `
 
-// unreleasedID marked the stores of before the first release: "grun".
-const unreleasedID = 0x6772756e
-
 // readVersion returns the version of a file, and an error if it can't be used.
 func (s *Store) readVersion() (version int, err error) {
 	var id, tables int
@@ -37,8 +34,8 @@ func (s *Store) readVersion() (version int, err error) {
 		return 0, err
 	case id == 0 && version == 0 && tables == 0: // being made, or empty
 		return 0, nil
-	case id == unreleasedID || id == applicationID && 0 < version && version < schemaVersion:
-		return 0, fmt.Errorf("%w, before the first release: this one can't read it; delete it, or name another file", ErrOlder)
+	case id == applicationID && 0 < version && version < schemaVersion:
+		return 0, fmt.Errorf("%w: this one can't read it; delete it, or name another file", ErrOlder)
 	case id != applicationID || version < schemaVersion:
 		return 0, fmt.Errorf("%w but another SQLite database", ErrNotAStore)
 	case version > schemaVersion:
