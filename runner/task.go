@@ -1,11 +1,13 @@
-// Running handlers.
+// Running handlers, and asking deciders.
 
 package runner
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -172,4 +174,75 @@ func inFolder(handler Handler) Handler {
 		}
 		return handler.Run(ctx, task)
 	})
+}
+
+// Try runs a handler on the task once. The result is plain data; a panic is a failure.
+func (t *Task) Try(ctx context.Context, run Handler) (out *handler.Attempt) {
+	defer func() {
+		if v := recover(); v != nil {
+			out = &handler.Attempt{Failure: toFailure(ctx, fmt.Errorf("%w: %v", errHandlerPanic, v))}
+		}
+	}()
+	output, err := run.Run(ctx, t)
+	var asked *handler.Parked
+	if errors.As(err, &asked) {
+		asks, bad := asked.Plain()
+		if bad == nil {
+			return &handler.Attempt{Asks: asks}
+		}
+		err = bad
+	}
+	if err != nil {
+		return &handler.Attempt{Failure: plainFailure(toFailure(ctx, err))}
+	}
+	plain, err := eval.Canonical(output)
+	if err != nil {
+		return &handler.Attempt{Failure: &Failure{Kind: "invalid_output", Message: "output is not plain data: " + err.Error()}}
+	}
+	return &handler.Attempt{Output: plain, Talk: t.Talk.Added()}
+}
+
+// startDecision asks the decider. Without one the decision fails, for the fallback edge.
+func (d *driver) startDecision(ctx context.Context, c *machine.Command) {
+	id, choice, limit := c.Task, *c.Choice, d.state.ValueLimit(c.Task)
+	d.places[id] = choice.Place
+	seen := map[string]any{}
+	for _, v := range choice.See {
+		seen[v.Key] = v.Value
+	}
+	seen = d.mask.State(choice.Graph.Graph, seen)
+	choice.See = slices.Clone(choice.See)
+	for i := range choice.See {
+		choice.See[i].Value = seen[choice.See[i].Key]
+	}
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	d.cancel[id] = func() { cancel(context.Canceled) }
+	task := d.newTask(id, &choice.Place, choice.Graph, -1)
+	task.Emit = func(said Said) { d.sendSaid(id, said) }
+	task.Log, task.Note = choice.Log, func(data any) error { return d.noteWithin(limit, id, data) }
+	d.shareSetup(task, id, choice.Turns)
+	decider := d.flow.runner.cfg.Decider
+	end := func(target, reasoning string, err error) {
+		defer cancel(nil)
+		event := machine.Event{Kind: machine.Decided, Task: id, At: d.now(), Target: target, Reasoning: reasoning}
+		if err != nil {
+			event.Target, event.Reasoning, event.Failure = "", "", plainFailure(toFailure(ctx, err))
+		}
+		d.sendEvent(event)
+	}
+	switch {
+	case d.host != nil:
+		d.cancel[id] = d.host.Start(&Job{Task: task, Choice: &choice, Decided: end})
+		return
+	case decider == nil:
+		decider = noDecider{}
+	}
+	d.pace.Go(func() { end(decider.Decide(ctx, task, choice)) })
+}
+
+// noDecider fails all decisions.
+type noDecider struct{}
+
+func (noDecider) Decide(context.Context, *Task, handler.Choice) (target, reasoning string, err error) {
+	return "", "", &Failure{Kind: "llm", Message: "no model is configured"}
 }

@@ -1,8 +1,9 @@
-// Results of tasks as plain data.
+// What tasks get, and return as plain data.
 
 package handler
 
 import (
+	"context"
 	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
@@ -41,3 +42,27 @@ type Retry struct {
 
 // Choice is a decision between edges.
 type Choice = machine.Choice
+
+// GraphCall is a call of a graph as a tool.
+type GraphCall struct {
+	// File is the graph, as the file's tools name it.
+	File string
+	// With is the graph's input, by state key.
+	With map[string]any
+	// Number identifies the call in its task, also in another run. Key is its idempotency key.
+	Number int
+	Key    string
+}
+
+type traceParent struct{}
+
+// WithTraceParent returns a context with the W3C traceparent of a task's span.
+func WithTraceParent(ctx context.Context, parent string) context.Context {
+	return context.WithValue(ctx, traceParent{}, parent)
+}
+
+// TraceParent returns the value of WithTraceParent, or "".
+func TraceParent(ctx context.Context) string {
+	parent, _ := ctx.Value(traceParent{}).(string)
+	return parent
+}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/bind"
 )
 
 // DefaultStateBytes is the default of max_state_bytes.
@@ -171,4 +172,43 @@ func (t *Task) evalAssignments(n *node, env map[string]any) (any, []Write, *Fail
 		return nil, writes, nil
 	}
 	return output, writes, nil
+}
+
+// onceKeys returns the `once` keys that a model node's own expressions read.
+func (b *builder) onceKeys(bound *bind.Node) []int {
+	var out []int
+	p := b.plan
+	visitReads(func(r eval.Read) {
+		path := r.Path
+		if len(path) > 1 && path[0] == "state" {
+			path = path[1:]
+		}
+		for i := range p.keys {
+			isRead := len(path) == 0 || path[0] == "state" || path[0] == p.keys[i].name
+			if isRead && p.keys[i].decl.Once && !slices.Contains(out, i) {
+				out = append(out, i)
+			}
+		}
+	}, [][]bind.Field{bound.Config, bound.Before}, bound.Each)
+	slices.Sort(out)
+	return out
+}
+
+// resetOnce resets the `once` keys that a model node has read, before the step's own writes.
+func (t *Task) resetOnce(v *View) {
+	if t.Failure != nil || t.Skipped {
+		return
+	}
+	p := t.scope.plan
+	var back []Write
+	for _, key := range p.nodes[t.Node].talk.once {
+		if p.initial[key] == absent {
+			back = append(back, Write{Key: key, Absent: true})
+		} else if v.Vals[key] != nil {
+			back = append(back, Write{Key: key, Update: p.initial[key], Reset: true})
+		}
+	}
+	if len(back) > 0 {
+		t.Writes = append(back, t.Writes...)
+	}
 }

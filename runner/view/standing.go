@@ -1,10 +1,12 @@
-// The questions, breakpoints and running nodes of a run.
+// Parts of a result about questions, running nodes, messages and divergences.
 
 package view
 
 import (
 	"strconv"
 	"time"
+
+	"github.com/graphrun/graphrun/runner/machine"
 )
 
 // Pending is an open question.
@@ -56,4 +58,41 @@ type RunningNode struct {
 	// Doing is "running", "retrying", "waiting" (for time) or "asking" (people).
 	Doing string    `json:"doing"`
 	Since time.Time `json:"since"`
+}
+
+// Spoken holds the messages that a task has added to the conversation.
+type Spoken struct {
+	// Node is the path of the node, Place that path with elements: s[1]/write[0].
+	Node    string `json:"node"`
+	Place   string `json:"place"`
+	Visit   int    `json:"visit"`
+	Attempt int    `json:"attempt"`
+	// Dropped is how many of the oldest messages the first message summarises.
+	Dropped int `json:"dropped,omitempty"`
+	// Messages are in order and without the reasoning of models.
+	Messages []machine.Message `json:"messages"`
+}
+
+// ConversationSink is a runner.Sink for the conversation of recorded runs: Replay, Follow, and
+// Show with History.
+type ConversationSink interface {
+	Spoken(s *Spoken) error
+}
+
+// Divergence is the first place where a walk leaves the record.
+type Divergence struct {
+	// Step and Node are the execution that led elsewhere, if there is one.
+	Step int    `json:"step,omitempty"`
+	Node string `json:"node,omitempty"`
+	// Recorded and Now are the nodes that followed then, and follow now.
+	Recorded []string `json:"recorded"`
+	Now      []string `json:"now"`
+	// RecordedEdges and NowEdges are the indexes of the fired edges in each graph; -1 is a label of ends.
+	RecordedEdges []int `json:"recorded_edges,omitempty"`
+	NowEdges      []int `json:"now_edges,omitempty"`
+	// Why gives the reasons now, with values from conditions, RecordedWhy the recorded ones.
+	Why         []string `json:"why"`
+	RecordedWhy []string `json:"recorded_why,omitempty"`
+	// NeverRan are the nodes of Now that the recorded run never ran.
+	NeverRan []string `json:"never_ran,omitempty"`
 }
