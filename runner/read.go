@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/graphrun/graphrun/runner/internal/mask"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/spec"
@@ -147,7 +148,7 @@ func (rec *record) newDriver(opts Options) (*driver, error) {
 	}
 	known, err := rec.flow.secretsOf(&opts)
 	if err != nil {
-		known = rec.flow.placeholders()
+		known, _ = rec.flow.secretsOf(&Options{Secrets: mask.Placeholders})
 	}
 	d := newDriver(rec.flow, opts, known)
 	d.unread = err

@@ -44,17 +44,6 @@ func (f *Flow) secretsOf(o *Options) (secrets, error) {
 	return out, inputError(problems)
 }
 
-// placeholders returns placeholders for the secrets of a run that is only read.
-func (f *Flow) placeholders() secrets {
-	out := secrets{}
-	for _, tree := range f.tree.All() {
-		if len(tree.Graph.Secrets) > 0 {
-			out[tree.Plan] = mask.Placeholders(tree.Graph)
-		}
-	}
-	return out
-}
-
 // sortedValues returns all secret values in a fixed order.
 func (s secrets) sortedValues() []any {
 	var names []string

@@ -95,13 +95,7 @@ func withoutElements(path string) string {
 	if !strings.ContainsAny(path, "[#") {
 		return path
 	}
-	parts := strings.Split(path, "/")
-	for i, part := range parts {
-		if at := strings.IndexAny(part, "[#"); at >= 0 {
-			parts[i] = part[:at]
-		}
-	}
-	return strings.Join(parts, "/")
+	return machine.WithoutIndexes(path)
 }
 
 // placePath returns the path of a task with elements and calls, its own too unless index is -1.
