@@ -321,9 +321,7 @@ func (a *toolActor) Exec(ctx context.Context, name string, config, args map[stri
 
 // Graph runs a graph file.
 func (a *toolActor) Graph(ctx context.Context, file string, args map[string]any) (any, error) {
-	output, err := a.task.CallGraph(ctx, handler.GraphCall{
-		File: file, With: args, Number: a.call.number, Key: callKey(a.task.Key, a.call.number),
-	})
+	output, err := a.task.CallGraph(ctx, handler.GraphCall{File: file, With: args, Number: a.call.number})
 	return output, toolError(ctx, err)
 }
 

@@ -199,8 +199,8 @@ edges:
 			if got.Quality != c.quality {
 				t.Errorf("quality %s, want %s", got.Quality, c.quality)
 			}
-			want := []handler.Choice{{Goal: "get it done", Output: "out", Place: machine.Place{Node: "a", Visit: 1, Rank: 1}, Trail: []string{"a"}, Candidates: []machine.Option{
-				{Edge: 0, Target: "b", Description: "second best"}, {Edge: 1, Target: "c", Description: "best"},
+			want := []handler.Choice{{Output: "out", Place: machine.Place{Node: "a", Visit: 1, Rank: 1}, Trail: []string{"a"}, Candidates: []machine.Option{
+				{Target: "b", Description: "second best"}, {Target: "c", Description: "best"},
 			}}}
 			for i := range d.asked {
 				d.asked[i].Graph = nil

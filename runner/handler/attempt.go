@@ -49,9 +49,8 @@ type GraphCall struct {
 	File string
 	// With is the graph's input, by state key.
 	With map[string]any
-	// Number identifies the call in its task, also in another run. Key is its idempotency key.
+	// Number identifies the call in its task, also in another run.
 	Number int
-	Key    string
 }
 
 type traceParent struct{}

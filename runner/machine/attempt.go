@@ -107,7 +107,7 @@ func (s *State) timeUntil(moment int64) time.Duration { return time.Duration(mom
 
 func (t *Task) newWork(u *Unit, n *node, config, env map[string]any) (*Work, *Failure) {
 	work := &Work{
-		Place: t.place(), Kind: n.kind, Graph: t.scope.plan, Step: t.Step, Key: t.idempotencyKey(u.Element - 1), Index: u.Element - 1,
+		Place: t.place(), Kind: n.kind, Graph: t.scope.plan, Key: t.idempotencyKey(u.Element - 1), Index: u.Element - 1,
 		Config: config, Input: t.input(), State: t.view().readableState(n), Timeout: t.timeout(n), Talk: t.newTalk(n),
 		Turns: u.Calls.Earlier, Log: u.Notes, Answers: u.answers(), Round: u.Round,
 	}

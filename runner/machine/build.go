@@ -174,7 +174,7 @@ func (b *builder) addEdges(g *spec.Graph) {
 		}
 		n := &b.plan.nodes[source.Index]
 		e := edge{
-			spec: decl, from: source.Index, to: b.targetIndex(decl.To.Value),
+			spec: decl, to: b.targetIndex(decl.To.Value),
 			when: b.plan.bound.Edges[i].When, transform: b.plan.bound.Edges[i].Transform,
 		}
 		b.addUses(&e.uses, nil, e.when)

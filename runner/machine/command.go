@@ -56,8 +56,6 @@ type Work struct {
 	Place
 	Kind  string // of the node
 	Graph *Plan  // that the node is part of
-	// Step counts the executions in the past of the attempt, itself included.
-	Step int
 	// Key is the idempotency key, the same for all attempts.
 	Key string
 	// Config holds the kind's keys, evaluated.
@@ -110,7 +108,6 @@ func (p *Place) Path() string {
 type Choice struct {
 	Place
 	Graph  *Plan
-	Goal   string
 	Output any
 	// Turns counts the calls for this decision before Log, by role.
 	Turns map[string]int
@@ -127,7 +124,6 @@ type Choice struct {
 
 // Option is one candidate edge, with the descriptions from the edge and its target node.
 type Option struct {
-	Edge        int
 	Target      string
 	Description string
 }

@@ -46,13 +46,11 @@ type Note struct {
 	Output          any
 	Failure         *Failure
 	// Stopped means that the end of the run or of its branch cut the execution off.
-	Stopped bool
-	Retry   *RetryNote
-	Element *ElementNote
-	// Answer and By belong to NoteAnswered.
+	Stopped  bool
+	Retry    *RetryNote
+	Element  *ElementNote
 	Question *Question
-	Answer   any
-	By       string
+	By       string // of NoteAnswered
 	// Targets are the nodes that edges lead to; Candidates explain every edge.
 	Targets    []string
 	Candidates []Candidate
@@ -116,7 +114,7 @@ func (t *Task) noteElement(u *Unit) {
 
 // noteQuestion reports that a question was asked, is still open, or was answered.
 func (t *Task) noteQuestion(kind NoteKind, u *Unit, q *Asked, by string) {
-	t.addNote(&Note{Kind: kind, Task: t.attemptID(u), Question: t.newQuestion(u, q), Answer: q.Answer, By: by})
+	t.addNote(&Note{Kind: kind, Task: t.attemptID(u), Question: t.newQuestion(u, q), By: by})
 }
 
 // noteStateUpdate reports the values that a task sees of some keys.

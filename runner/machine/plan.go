@@ -100,7 +100,6 @@ type node struct {
 
 type edge struct {
 	spec      *spec.Edge
-	from      int
 	to        int // node index, or endNode
 	uses      uses
 	when      *eval.Program

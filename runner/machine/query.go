@@ -38,10 +38,8 @@ func (s *State) activeUnits() iter.Seq2[*Task, *Unit] {
 type Active struct {
 	Place
 	Task TaskID
-	Kind string // of the node
 	// Began is a Unix time in nanoseconds.
-	Began   int64
-	Finally bool
+	Began int64
 	// Doing is "running", "retrying", "waiting" (for time), "asking" (people) or "queued".
 	Doing string
 }
@@ -60,8 +58,7 @@ func (s *State) Current() []Active {
 	out := make([]Active, len(all))
 	for i, t := range all {
 		out[i] = Active{
-			Place: t.place(), Task: TaskID{Task: t.ID, Attempt: t.attemptNumber()}, Kind: t.scope.plan.nodes[t.Node].kind,
-			Began: t.At, Finally: t.Final, Doing: t.describeDoing(),
+			Place: t.place(), Task: TaskID{Task: t.ID, Attempt: t.attemptNumber()}, Began: t.At, Doing: t.describeDoing(),
 		}
 	}
 	return out

@@ -224,7 +224,7 @@ func (t *Task) newChoice() *Choice {
 	back := v.applyTask(t)
 	defer v.revertTask(t, back)
 	c := &Choice{
-		Place: t.place(), Graph: sc.plan, Goal: sc.Goal(), Output: t.output(), Log: t.Notes, Turns: t.Calls.Earlier,
+		Place: t.place(), Graph: sc.plan, Output: t.output(), Log: t.Notes, Turns: t.Calls.Earlier,
 		Trail: append(sc.pastNodes(t, maxTrail-1), sc.plan.nodes[t.Node].id),
 	}
 	n := sc.plan.Graph.Nodes[t.Node]
@@ -242,7 +242,7 @@ func (t *Task) newChoice() *Choice {
 		if to := sc.plan.Graph.Node(e.To.Value); description == "" && to != nil {
 			description = to.Description.Value
 		}
-		c.Candidates = append(c.Candidates, Option{Edge: at, Target: e.To.Value, Description: description})
+		c.Candidates = append(c.Candidates, Option{Target: e.To.Value, Description: description})
 	}
 	return c
 }
