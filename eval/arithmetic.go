@@ -113,7 +113,7 @@ func Number(v any) (float64, bool) {
 	return 0, false
 }
 
-// wholeNumber returns an integer, or a float64 whose value is one.
+// wholeNumber returns a number without a fraction as an int.
 func wholeNumber(op string, v any) int {
 	switch v := v.(type) {
 	case int:

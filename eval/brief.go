@@ -15,7 +15,7 @@ const shortURI = 200
 // Brief replaces long data URIs in a value by a note such as [image/png, 12.3 kB].
 func Brief(v any) any { return MapTexts(v, briefText) }
 
-// MapTexts returns a copy of plain data whose texts, other than keys, are changed.
+// MapTexts returns a copy of plain data with changed texts. Keys stay.
 func MapTexts(v any, change func(string) string) any {
 	return rewrite(v, func(v any) (any, bool) {
 		text, isText := v.(string)
@@ -23,8 +23,8 @@ func MapTexts(v any, change func(string) string) any {
 	})
 }
 
-// rewrite returns a copy of plain data in which replace, if it wants to, replaces parts. It
-// goes from the outside to the inside, in the order of keys.
+// rewrite returns a copy of plain data with the replacements of parts. It asks replace about each
+// part before its own parts, in the order of keys.
 func rewrite(v any, replace func(v any) (any, bool)) any {
 	if out, replaced := replace(v); replaced {
 		return out

@@ -60,8 +60,8 @@ func (c *checker) checkGet(args []ast.Node, from, to int) *Tree {
 	return t
 }
 
-// checkPredicate checks name(list, predicate, extra). The parser made sure of
-// the number of arguments.
+// checkPredicate checks name(list, predicate, extra). The parser has checked the number of
+// arguments.
 func (c *checker) checkPredicate(p predicate, name string, args []ast.Node, from, to, end int) *Tree {
 	if len(args) == 0 {
 		panic(errorAt(RuleType, from, end, "%s needs a list", name))

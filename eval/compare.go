@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// fetchMember is base[key] of objects and lists; a missing member of an object
-// is null, an index beyond the end of a list an error, and null has no members.
+// fetchMember returns base[key]. A missing member of an object is null. An index beyond the end of
+// a list is an error, as is a member of null.
 func fetchMember(f *frame, base, key any) any {
 	k, isText := key.(string)
 	switch b := base.(type) {
@@ -40,7 +40,7 @@ func fetchMember(f *frame, base, key any) any {
 	panic(fmt.Errorf("%s has no member %s", kindOf(base), name))
 }
 
-// getMember is base[key], or null when there is no such member.
+// getMember returns base[key], or null if there is no such member.
 func getMember(base, key any) any {
 	switch b := base.(type) {
 	case map[string]any:
@@ -94,8 +94,8 @@ func (f *frame) equal(a, b any, depth int) bool {
 	return a == true && b == true || a == false && b == false
 }
 
-// equalObjects looks at every member even after a difference, so that the cost does
-// not depend on the order in which a map is walked.
+// equalObjects compares every member even after a difference, so that the cost does not depend
+// on the order of a walk over a map.
 func (f *frame) equalObjects(x, y map[string]any, depth int) bool {
 	same := true
 	f.spend(4 * len(x)) // looking keys up
@@ -138,7 +138,7 @@ func (f *frame) order(a, b any) (n int, ok bool) {
 	return cmp.Compare(x, y), ok && ok2
 }
 
-// add is + of two numbers or two strings.
+// add adds two numbers or joins two strings.
 func add(f *frame, a, b any) any {
 	x, ok := a.(string)
 	y, ok2 := b.(string)

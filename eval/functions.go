@@ -134,7 +134,7 @@ func (fn *function) arity() string {
 	return fmt.Sprintf("%d to %d arguments", fn.min, fn.max)
 }
 
-// describeKinds names kinds in a sentence. Null goes without saying.
+// describeKinds names kinds in a sentence, except null.
 func describeKinds(kinds []kind) string {
 	var names []string
 	for _, k := range kinds {
@@ -179,30 +179,32 @@ func roundBy(round func(float64) float64) operation {
 	}
 }
 
-// flattenNumbers returns the arguments as numbers, with lists opened one level.
-func flattenNumbers(f *frame, name string, args []any) []any {
-	var out []any
+// flattenNumbers returns the numbers among the arguments and in lists among them, also as floats.
+func flattenNumbers(f *frame, name string, args []any) (values []any, floats []float64) {
 	for _, a := range args {
-		if l, ok := a.([]any); ok {
-			out = append(out, l...)
-			continue
+		list, isList := a.([]any)
+		if !isList {
+			list = []any{a}
 		}
-		out = append(out, a)
+		values = append(values, list...)
 	}
-	for _, v := range out {
-		if _, ok := Number(v); !ok {
+	f.spend(len(values))
+	for _, v := range values {
+		n, ok := Number(v)
+		if !ok {
 			panic(fmt.Errorf("%s needs numbers, found %s", name, kindOf(v)))
 		}
+		floats = append(floats, n)
 	}
-	f.spend(len(out))
-	return out
+	return values, floats
 }
 
 // findExtreme returns max (1) or min (-1); of no numbers it is null.
 func findExtreme(name string, sign int) operation {
 	return func(f *frame, a []any) any {
 		var best any
-		for _, v := range flattenNumbers(f, name, a) {
+		values, _ := flattenNumbers(f, name, a)
+		for _, v := range values {
 			if n, ok := f.order(v, best); !ok || n*sign > 0 {
 				best = v
 			}
@@ -211,29 +213,25 @@ func findExtreme(name string, sign int) operation {
 	}
 }
 
-// mean of no numbers is null.
+// mean returns the mean of the arguments, or null without any.
 func mean(f *frame, a []any) any {
-	values, sum := flattenNumbers(f, "mean", a), 0.0
-	if len(values) == 0 {
+	_, floats := flattenNumbers(f, "mean", a)
+	if len(floats) == 0 {
 		return nil
 	}
-	for _, v := range values {
-		x, _ := Number(v)
+	sum := 0.0
+	for _, x := range floats {
 		sum += x
 	}
-	return checkFloat(sum / float64(len(values)))
+	return checkFloat(sum / float64(len(floats)))
 }
 
-// median of no numbers is null.
+// median returns the median of the arguments, or null without any.
 func median(f *frame, a []any) any {
-	values := flattenNumbers(f, "median", a)
-	n := len(values)
+	_, floats := flattenNumbers(f, "median", a)
+	n := len(floats)
 	if n == 0 {
 		return nil
-	}
-	floats := make([]float64, n)
-	for i, v := range values {
-		floats[i], _ = Number(v)
 	}
 	f.spendSort(n)
 	slices.Sort(floats)

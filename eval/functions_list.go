@@ -55,8 +55,8 @@ func takeValues(_ *frame, a []any) any {
 	return l[:n:n]
 }
 
-// sliceValue is base[from:to] of lists and, by characters, of strings; null
-// ends are open and negative ones count from the end.
+// sliceValue returns base[from:to] of a list or, by characters, of a string. Null ends are open,
+// and negative ones count from the end.
 func sliceValue(f *frame, a []any) any {
 	switch v := a[0].(type) {
 	case []any:
@@ -86,7 +86,7 @@ func sliceEnds(from, to any, n int) (int, int) {
 	return min(a, b), b
 }
 
-// makeRange is a..b, both included; empty when b is less.
+// makeRange returns a..b with both ends, or an empty list if b is less.
 func makeRange(f *frame, from, to any) any {
 	a, b := wholeNumber("..", from), wholeNumber("..", to)
 	if a > b {
@@ -140,8 +140,7 @@ func reverseValues(f *frame, a []any) any {
 	return out
 }
 
-// uniqValues keeps the first of equal values. It compares lists and objects by
-// their JSON, whose keys are sorted.
+// uniqValues keeps the first of equal values. It compares lists and objects by their JSON.
 func uniqValues(f *frame, a []any) any {
 	type nested struct{ json string }
 	l := a[0].([]any)

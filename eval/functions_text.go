@@ -167,8 +167,8 @@ func indexText(index func(s, part string) int) operation {
 	}
 }
 
-// pattern is a regular expression whose matching time is known: the length of
-// the text times the size of its program.
+// pattern is a regular expression with the size of its program. Matching takes the size times the
+// length of the text.
 type pattern struct {
 	re   *regexp.Regexp
 	size int
@@ -193,7 +193,7 @@ func newPattern(text string) (*pattern, error) {
 	return &pattern{re: re, size: len(prog.Inst)}, nil
 }
 
-// patternError says in one line why a pattern is not a regular expression.
+// patternError explains in one line why a pattern is invalid.
 func patternError(err error) error {
 	text := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
 	return fmt.Errorf("pattern is not a regular expression: %s", strings.ReplaceAll(text, "\n", `\n`))

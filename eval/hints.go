@@ -96,7 +96,7 @@ func (c *checker) checkLength(base, key *Tree, name string) {
 	}
 }
 
-// idioms are marks of other languages, and what to write there.
+// idioms maps marks of other languages to the operators here.
 var idioms = map[string]string{
 	"=": "==", "===": "==", "!==": "!=", "<>": "!=", "=~": "matches", "&": "and", "AND": "and", "OR": "or", "NOT": "not", "IN": "in",
 	"is": "==", "is not": "!=", "is null": "== null", "is not null": "!= null",

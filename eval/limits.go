@@ -8,10 +8,9 @@ const (
 	maxNodes      = 500     // syntax nodes of one expression
 	maxPredicates = 2       // any, filter, map and the like inside each other
 
-	// budget is what one evaluation may spend. One unit is about the cost of
-	// one operation inside a predicate (some 20 ns) or of one list element, so
-	// an evaluation ends, or fails, within a tenth of a second; a string that
-	// is built costs one unit per 4 bytes, which keeps all of them below 16 MB.
+	// budget bounds the units of one evaluation, which ends or fails within a tenth of a second.
+	// An operation inside a predicate (some 20 ns) or a list element costs about one unit, 4 bytes
+	// of a new string cost one, so that all new strings stay below 16 MB.
 	budget = 4_000_000
 
 	bytesBuilt    = 4         // bytes of new text that cost one unit

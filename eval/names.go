@@ -13,7 +13,7 @@ import (
 	"github.com/graphrun/graphrun/internal/suggest"
 )
 
-// constants are the Python and JSON spellings of constants.
+// constants maps the spellings of constants, also those of Python, to their values.
 var constants = map[string]any{"True": true, "true": true, "False": false, "false": false, "None": nil, "null": nil, "nil": nil}
 
 // resolveIdentifier resolves a bare name: let, declared name, alias, constant.
@@ -179,7 +179,7 @@ func (c *checker) unknownMemberError(name, of string, known []string, from, to i
 	return errorAt(RuleName, from, to, "unknown name %q in %s%s", name, of, listKnown("known", known)).withSuggestion(suggest.Closest(name, known))
 }
 
-// memberType is the type of base[key].
+// memberType returns the type of base[key].
 func (c *checker) memberType(base, key *Tree) Type {
 	name, isName := key.Value.(string)
 	if isName {
@@ -239,7 +239,7 @@ func (c *checker) buildMember(base, key *Tree, typ Type, optional bool, end int)
 	return t
 }
 
-// endChain ends a path such as a?.b.c: it is null when the base of any ?. is null.
+// endChain ends a path such as a?.b.c, which is null if the base of any ?. is null.
 func endChain(path *Tree) *Tree {
 	t := *path
 	t.eval = func(f *frame) any {

@@ -9,8 +9,8 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// operator is a row of the table of binary operators: check finds the type of the
-// result, and reports operands that never fit.
+// operator is a row of the table of binary operators. check finds the type of the result and
+// reports operands that never fit.
 type operator struct {
 	check func(c *checker, t, l, r *Tree)
 	run   binaryOperation // nil for and, or and ??, which may not need both operands

@@ -12,8 +12,8 @@ import (
 	"github.com/expr-lang/expr/parser"
 )
 
-// parse is the library's parser. It is never reused: its error handling leaves it
-// unusable. It panics on some malformed input, after having found the error.
+// parse parses an expression by the library, which panics on some malformed input after it has
+// found the error.
 func parse(s *source) (tree ast.Node, err *Error) {
 	defer func() {
 		if r := recover(); r != nil {

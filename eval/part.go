@@ -80,8 +80,8 @@ func Pieces(v any) (pieces []any, media bool) {
 	return append([]any{Text(plain)}, deep...), true
 }
 
-// RenderParts is Render for messages: if expressions give images, files or audio, it returns
-// a list of texts and parts, in order.
+// RenderParts renders a message like Render. If expressions give images, files or audio, it
+// returns a list of texts and parts, in order.
 func (v *VM) RenderParts(t *Template, env map[string]any) (any, error) {
 	return v.render(t, env, true)
 }

@@ -8,18 +8,18 @@
 //
 // Differences from the library:
 //
-//   - Values are plain data; null is what a missing name or member reads as.
-//     Arithmetic, order and members of null are errors, == and ?? are not;
-//     contains, startsWith, endsWith, matches and in say no to it.
+//   - Values are plain data, and a missing name or member is null. Arithmetic,
+//     order and members of null are errors, == and ?? are not. contains,
+//     startsWith, endsWith, matches and in are false for null.
 //   - Integers hold 61 bits; overflow, division by zero and results that are not
-//     finite are errors. A number whose value is whole works where an integer is
-//     wanted. / always divides exactly, % has the sign of its left side.
+//     finite are errors. A number without a fraction works as an integer.
+//     / always divides exactly, % has the sign of its left side.
 //   - == compares lists and objects deeply; comparing values that can never be
 //     equal is an error of the source.
 //   - Strings are counted, sliced and searched by characters, not bytes.
-//   - keys, values, toPairs and groupBy are in the order of sorted keys, sortBy
-//     and sort are stable; times, bytes, methods and random things don't exist.
-//   - True, False, None and null are constants unless a name takes their place.
+//   - keys, values, toPairs and groupBy sort by key, sortBy and sort are stable.
+//     There are no times, bytes, methods or random values.
+//   - True, False, None and null are constants unless a name hides them.
 //   - Predicates nest two deep, and each evaluation has a budget of time and
 //     memory.
 package eval

@@ -15,8 +15,8 @@ import (
 type source struct {
 	text  string
 	pairs []pair // sorted by open
-	// broken is where the first string goes over the end of a line, or -1. Its line breaks,
-	// which YAML makes of \n in double quotes, are NUL in plain: the parser refuses them.
+	// broken is the offset of the first string with a line break, or -1. The parser refuses line
+	// breaks, so they are NUL in plain. YAML makes them of \n in double quotes.
 	broken int
 	plain  string
 }
@@ -144,8 +144,8 @@ func (s *source) byteOffset(runes int) int {
 	return len(s.text)
 }
 
-// closingEnd returns the end of the bracket pair that opens at or right after
-// from (white space and comments aside), or from when there is none.
+// closingEnd returns the end of the bracket pair that opens at from or after white space and
+// comments there, or from if there is none.
 func (s *source) closingEnd(from int) int {
 	at := s.skipSpace(from)
 	for _, p := range s.pairs {

@@ -48,7 +48,7 @@ func Head(s string, size int) string {
 	return s[:size]
 }
 
-// Shorten is Head with … if it cuts.
+// Shorten returns Head, with … if it cuts.
 func Shorten(s string, size int) string {
 	if cut := Head(s, size); cut != s {
 		return cut + "…"

@@ -121,8 +121,8 @@ func (t *Tree) Each(f func(*Tree)) {
 	}
 }
 
-// Implied calls part for each part of a condition whose outcome the whole implies: the sides
-// of `and` where it holds, the sides of `or` where it does not.
+// Implied calls part for each part of a condition whose outcome follows from that of the whole:
+// the sides of a true `and`, the sides of a false `or`.
 func (t *Tree) Implied(outcome bool, part func(t *Tree, outcome bool)) {
 	switch {
 	case t.Op == TreeUnary && t.Name == "not":
@@ -188,8 +188,8 @@ func (r *ref) path() []any {
 	return r.keys
 }
 
-// unnamed returns the ref of a value under a name of its own: it is read, but its path is
-// not written there.
+// unnamed returns the ref of a value that is read by another name: the source does not have its
+// path there.
 func (r *ref) unnamed() *ref {
 	if r == nil {
 		return nil

@@ -62,33 +62,32 @@ func kindOf(v any) kind {
 	return kindAny
 }
 
-// Any is the unknown type.
+// Any returns the unknown type.
 func Any() Type { return Type{} }
 
-// Bool is the type of true and false.
+// Bool returns the type of true and false.
 func Bool() Type { return Type{kind: kindBool} }
 
-// Int is the type of whole numbers.
+// Int returns the type of whole numbers.
 func Int() Type { return Type{kind: kindInt} }
 
-// Float is the type of numbers, whole or not.
+// Float returns the type of numbers, whole or not.
 func Float() Type { return Type{kind: kindFloat} }
 
-// String is the type of text.
+// String returns the type of texts.
 func String() Type { return Type{kind: kindString} }
 
-// List is the type of lists of elem.
+// List returns the type of lists of elem.
 func List(elem Type) Type { return Type{kind: kindList, elem: &elem} }
 
-// Object is the type of objects with these fields. When open, other fields may
-// exist and are any; when closed, reading another field is an error. The map
-// is kept, so it must not change afterwards.
+// Object returns the type of objects with these fields. An open one may have other fields, which
+// are any. The map must not change afterwards.
 func Object(fields map[string]Type, open bool) Type {
 	return Type{kind: kindObject, members: func() map[string]Type { return fields }, open: open}
 }
 
-// LazyObject is the type of closed objects with the fields that a function returns. It is called
-// when they are first needed.
+// LazyObject returns the type of closed objects with fields that a function makes when they are
+// first needed.
 func LazyObject(fields func() map[string]Type) Type {
 	return Type{kind: kindObject, members: sync.OnceValue(fields)}
 }

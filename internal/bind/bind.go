@@ -1,6 +1,5 @@
-// Package bind compiles every expression and template of a graph, and reports their errors at
-// their places in the file. It joins spec, which knows no expressions, and eval, which knows no
-// files.
+// Package bind compiles the expressions and templates of a graph, and reports errors in the file. It
+// joins spec, which knows no expressions, and eval, which knows no files.
 package bind
 
 import (
@@ -29,15 +28,15 @@ type Graph struct {
 	Tools, Providers []Field
 	// Notices are the entries of notify.
 	Notices []Field
-	// Never are the conditions of policies, nil for policies without one. Approvals are the
-	// conditions under which people approve calls of tools.
+	// Never holds the condition of each policy, or nil. Approvals holds the conditions under which
+	// people approve calls of tools.
 	Never, Approvals []*eval.Program
 }
 
 // Key holds the compiled parts of a state key.
 type Key struct {
 	Schema *schema.Schema
-	// Reducer is the program of a reducer that is an expression, or nil.
+	// Reducer is the program of a reducer with an expression, or nil.
 	Reducer *eval.Program
 	// Initial is the default, normalised; HasInitial tells null from none.
 	Initial    any
@@ -57,12 +56,11 @@ type Node struct {
 	Each   *eval.Program
 	// CacheKey is the expression of the node's own cache key.
 	CacheKey *eval.Program
-	// RetryWhen holds the condition of each retry block, nil where it has none. It is nil if
-	// no block has one.
+	// RetryWhen holds the condition of each retry block, or nil. The list is nil without conditions.
 	RetryWhen []*eval.Program
 	// Output is the schema of the node's output, or nil.
 	Output *schema.Schema
-	// TextOnly says that the keys that take the node's output hold only text.
+	// TextOnly is set if the keys that take the node's output hold only text.
 	TextOnly bool
 }
 
@@ -235,8 +233,8 @@ func (b *binder) bindEdge(i int) *Edge {
 	return out
 }
 
-// bindNever compiles the conditions that policies forbid at a node. They see the names that the
-// node's edges see.
+// bindNever compiles the conditions that policies forbid at a node. They see the same names as the
+// node's edges.
 func (b *binder) bindNever() []*eval.Program {
 	out := make([]*eval.Program, len(b.graph.Policies))
 	for i := range b.graph.Policies {
@@ -291,7 +289,7 @@ func (b *binder) bindKey(at view, v *spec.Value, key *spec.Key) Value {
 	return Value{constant: v.Data()}
 }
 
-// textRole returns the role of texts where several forms are allowed.
+// textRole returns the role of a text among several forms.
 func textRole(forms []spec.Key) spec.Role {
 	for i := range forms {
 		if forms[i].Type == spec.TypeString {
@@ -382,7 +380,7 @@ type programKey struct {
 	want  eval.Want
 }
 
-// compileValue compiles an expression for a value, where people expect a text.
+// compileValue compiles an expression for a value. People often write a text there instead.
 func (b *binder) compileValue(at view, text spec.Text) *eval.Program {
 	program := b.compile(at, text, eval.Value)
 	if program == nil {

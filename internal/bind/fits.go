@@ -1,4 +1,4 @@
-// Whether the values that nodes write have the types of their keys.
+// Checks that the values that nodes write fit the types of their keys.
 
 package bind
 
@@ -14,7 +14,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// checkFit reports an expression whose value the key that it writes can't take.
+// checkFit reports an expression whose value does not fit its key.
 func (b *binder) checkFit(name string, value *Value, span spec.Span) {
 	key := b.graph.Key(name)
 	if key == nil || value.program == nil && value.template == nil {
@@ -46,8 +46,8 @@ func (b *binder) checkFit(name string, value *Value, span spec.Span) {
 	}
 }
 
-// missingMember returns the first member that a schema requires and an object in an expression does
-// not have, or "".
+// missingMember returns the first required member of a schema that an object in an expression lacks,
+// or "".
 func missingMember(doc map[string]any, t *eval.Tree) string {
 	switch {
 	case t.Op == eval.TreeChoice:
@@ -87,7 +87,7 @@ func (b *binder) reportMisfit(key *spec.StateKey, constant any, span spec.Span) 
 	return err != nil
 }
 
-// checkType reports a value of a type that a key's reducer can't take.
+// checkType reports a value whose type the key's reducer does not accept.
 func (b *binder) checkType(key *spec.StateKey, have eval.Type, span spec.Span, what string) {
 	whole := b.keyType(key)
 	element, name := whole.Elem(), misfitMember(whole, have)
@@ -127,7 +127,7 @@ func pluralName(t eval.Type) string {
 	return t.String() + "s"
 }
 
-// misfitMember returns the first member of an object that another type of objects can't hold, or "".
+// misfitMember returns the first member of an object that does not fit another type, or "".
 func misfitMember(whole, have eval.Type) string {
 	for _, name := range have.Fields() {
 		part, _, _ := have.Field(name)
@@ -161,8 +161,8 @@ func (b *binder) checkReducer(key *spec.StateKey) {
 // keyType returns the type of a state key.
 func (b *binder) keyType(key *spec.StateKey) eval.Type { return b.scopes.yields.keys[key.Name.Value] }
 
-// checkOutput checks a list of writes against the type of the node's output. Each key is a
-// member of the output, and a single one may take it whole.
+// checkOutput checks a list of writes against the type of the node's output. Each key takes a member
+// of the output. A single key may take all of it.
 func (b *binder) checkOutput(node *spec.Node) {
 	keys := node.Writes.Keys
 	if len(keys) == 0 {
@@ -201,8 +201,8 @@ func (b *binder) checkOutput(node *spec.Node) {
 	}
 }
 
-// checkValues checks the values that the output may have, or its member at a path, against the
-// key that takes it. It knows them from an enum, or from the choices of a person.
+// checkValues checks the possible values of the output, or of its member at a path, against its
+// key. An enum or the choices of a person list them.
 func (b *binder) checkValues(node *spec.Node, key *spec.StateKey, path []string, span spec.Span) {
 	if key.Reducer.IsSet() || node.Each.IsSet() {
 		return
@@ -259,7 +259,7 @@ func typesOfKey(key string) []eval.Type {
 	return nil
 }
 
-// checkWanted reports an expression of none of the types that its key takes.
+// checkWanted reports an expression whose type its key does not accept.
 func (b *binder) checkWanted(text spec.Text, p *eval.Program, key string, types ...eval.Type) {
 	if p == nil || len(types) == 0 || slices.ContainsFunc(types, func(t eval.Type) bool { return t.Accepts(p.Type()) }) {
 		return

@@ -10,8 +10,8 @@ import (
 // arrivals holds the edges to each node, and why their types may be unknown.
 type arrivals struct {
 	into    [][]int // edges by target node
-	dynamic bool    // a node chooses its next one by goto, with an input of its own
-	fans    bool    // edges may lead to one node as branches: its input is an object by source
+	dynamic bool    // a goto may lead to any node, with any input
+	fans    bool    // branches may meet at a node, whose input is then an object by source
 }
 
 func newArrivals(g *spec.Graph) arrivals {
@@ -46,7 +46,7 @@ func newArrivals(g *spec.Graph) arrivals {
 	return a
 }
 
-// inputNames returns the types of `input` and `inputs` at a node, as far as they are known.
+// inputNames returns the known types of `input` and `inputs` at a node.
 func (b *binder) inputNames(n *spec.Node) map[string]eval.Type {
 	if names, done := b.inputs[n.Index]; done {
 		return names

@@ -22,7 +22,7 @@ func newYields(g *spec.Graph, child func(n *spec.Node) (eval.Type, bool)) yields
 	return y
 }
 
-// Yields returns the type of a node's output, or any. child is as for Check.
+// Yields returns the type of a node's output, or any. See Check for child.
 func Yields(n *spec.Node, g *spec.Graph, child func(n *spec.Node) (eval.Type, bool)) eval.Type {
 	y := newYields(g, child)
 	return y.outputType(n)
@@ -70,8 +70,8 @@ func (y *yields) executionType(n *spec.Node) eval.Type {
 	return eval.Any()
 }
 
-// declaresOutput reports whether a node's schema describes its whole output, and not only the
-// content beside calls of tools.
+// declaresOutput reports whether a node's schema describes its whole output. Beside calls of tools,
+// it describes the content only.
 func declaresOutput(n *spec.Node) bool {
 	return n.Output != nil && (n.Kind.Value != "llm" || n.Field("tools") == nil)
 }

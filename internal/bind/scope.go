@@ -52,7 +52,7 @@ func newScopes(g *spec.Graph, child func(*spec.Node) (eval.Type, bool)) *scopes 
 	return s
 }
 
-// addByNode adds the names whose values have a member for each node.
+// addByNode adds the names with a member for each node.
 func (s *scopes) addByNode(names map[string]eval.Type) {
 	failure := eval.FailureType()
 	for name, member := range map[string]func(n *spec.Node) eval.Type{
@@ -92,7 +92,7 @@ func addContext(names map[string]eval.Type) {
 	}, false)
 }
 
-// scopeAt returns the scope of a place, whatever the node.
+// scopeAt returns the scope of a place at any node.
 func (s *scopes) scopeAt(where place) *eval.Scope {
 	if s.byPlace[where] == nil {
 		s.byPlace[where] = s.newScope(where)
@@ -121,8 +121,8 @@ func (s *scopes) newScope(where place) *eval.Scope {
 	return scope.With(map[string]eval.Type{"error": s.after["error"]}, nil) // of the node that led here
 }
 
-// scopeAfter returns the scope of a text after a node, in which `output` has the type of the
-// node's output. Members of a declared output can be read by their bare names.
+// scopeAfter returns the scope of a text after a node, with the type of its output. Members of a
+// declared output have aliases.
 func (s *scopes) scopeAfter(node *spec.Node, text string) *eval.Scope {
 	if !declaresOutput(node) && (!strings.Contains(text, "output") || s.yields.outputType(node).IsAny()) {
 		return s.scopeAt(afterRun) // the same for many nodes, so that equal texts share a program

@@ -7,8 +7,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// bindSetup binds the entries of a top-level map such as `tools`. They outlive every node and see
-// only what holds for the whole run.
+// bindSetup binds the entries of `tools` or `providers`. They see only the names that stay the same
+// during a run.
 func (b *binder) bindSetup(name string, entries []spec.Field) []Field {
 	out := make([]Field, len(entries))
 	for i := range entries {
@@ -49,8 +49,7 @@ func (b *binder) bindApprovals(tools []spec.Field) []*eval.Program {
 	return out
 }
 
-// bindRetryWhen compiles the conditions of a node's retry blocks. It returns nil if no block has
-// one.
+// bindRetryWhen compiles the conditions of a node's retry blocks. It returns nil without any.
 func (b *binder) bindRetryWhen(node *spec.Node) []*eval.Program {
 	blocks := node.RetryBlocks(b.graph)
 	var out []*eval.Program
@@ -65,8 +64,7 @@ func (b *binder) bindRetryWhen(node *spec.Node) []*eval.Program {
 	return out
 }
 
-// checkToolRetries reports errors in the conditions of the retry blocks of tools. The tools
-// themselves compile them again when they run.
+// checkToolRetries reports errors in the retry conditions of tools, which compile them again to run.
 func (b *binder) checkToolRetries(tools []spec.Field) {
 	for i := range tools {
 		for _, block := range tools[i].Value.Get("retry").OneOrAll() {

@@ -1,5 +1,4 @@
-// Programs whose output is written where only text fits: parse auto reads nothing else into it
-// (GraphSpec §4).
+// Programs whose output must be text: parse auto does not convert it (GraphSpec §4).
 
 package bind
 
@@ -10,9 +9,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// acceptsOnlyText reports whether only text fits the output of an exec node: by the schema of its
-// output, by the schema of the single key that takes it whole, or by the expressions of its
-// writes.
+// acceptsOnlyText reports whether only text fits the output of an exec node, by its output schema,
+// the schema of its only key, or the expressions of its writes.
 func (b *binder) acceptsOnlyText(node *spec.Node) bool {
 	var takes func(output eval.Type) bool
 	switch keys := node.Writes.Keys; {
@@ -38,7 +36,7 @@ func (b *binder) acceptsOnlyText(node *spec.Node) bool {
 	return takes(eval.String()) && !slices.ContainsFunc(otherData, takes)
 }
 
-// acceptsOutput reports whether the types of a node's writes allow an output of a type.
+// acceptsOutput reports whether the writes of a node allow an output of a type.
 func (b *binder) acceptsOutput(node *spec.Node, output eval.Type) bool {
 	if node.Each.IsSet() {
 		output = eval.List(output)

@@ -8,13 +8,13 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// Value is a value of a graph file, ready to evaluate: a constant, a program, a template, or a
-// list or map that holds a program or a template.
+// Value is a compiled value of a graph file: a constant, a program, a template, or a list or map
+// with programs or templates.
 type Value struct {
 	constant any
 	program  *eval.Program
 	template *eval.Template
-	content  bool // the template makes the content of a message, in which parts stay parts
+	content  bool // the template renders a message with images, files and audio
 	items    []Value
 	fields   []Field
 }
@@ -57,8 +57,8 @@ func (v *Value) IsConst() bool {
 // Const returns the value of a constant. Lists and maps in it must not be changed.
 func (v *Value) Const() any { return v.constant }
 
-// Constants returns the values that a program yields without its environment: its only one, or
-// those that it chooses by conditions (a ? 'b' : 'c').
+// Constants returns the constants that a program may yield: its only value, or the branches of
+// a ? 'b' : 'c'.
 func (v *Value) Constants() []any {
 	if v.program == nil {
 		return nil

@@ -1,4 +1,4 @@
-// The node and the moment that an expression belongs to.
+// The place of an expression: its node, and before or after it runs.
 
 package bind
 
@@ -12,13 +12,13 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// view is where an expression stands.
+// view describes the place of an expression.
 type view struct {
 	node     *spec.Node // nil for the graph itself
 	where    place
-	template bool        // missing paths are left to the rule template-missing, which knows the ways to the node
-	own      bool        // the expression is limited by the node's `reads`
-	assigned []string    // keys that it may read all the same, since the node has just set them
+	template bool        // the rule template-missing checks its paths, which knows the paths to the node
+	own      bool        // the node's `reads` limits the expression
+	assigned []string    // keys outside of `reads` that the node has just set
 	fixed    *eval.Scope // the whole scope, if it does not depend on the place
 }
 
@@ -109,8 +109,7 @@ func (b *binder) listReads(node *spec.Node) string {
 	return strings.Join(names, ", ")
 }
 
-// configView returns the view of a key of a node's kind, with secrets where GraphSpec §2 allows
-// them.
+// configView returns the view of a key of a node's kind. Some may read secrets (GraphSpec §2).
 func configView(node *spec.Node, key string) view {
 	if kind := node.Kind.Value; kind == "http" || kind == "exec" && key == "env" {
 		return view{node: node, where: withSecrets, own: true}

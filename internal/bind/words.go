@@ -1,4 +1,4 @@
-// Texts that stand where an expression is expected.
+// Advice on texts in place of expressions.
 
 package bind
 
@@ -12,13 +12,12 @@ import (
 )
 
 var (
-	// proseText matches several words, which are no expression.
+	// proseText matches several words.
 	proseText = lazyregexp.New(`^\pL[\pL\pN_'’-]*[,;:]?( [\pL\pN_'’-]+[,;:.!?]?)+$|^\pL[\pL\pN_-]*[.!?]$`)
 	wordText  = lazyregexp.New(`^\pL[\pL\pN_-]*$`)
 )
 
-// adviseQuotes adds to the error of a value that is likely to be meant as a text how to write a
-// text.
+// adviseQuotes explains in the error of an expression how to write a text, if it looks like one.
 func (b *binder) adviseQuotes(text spec.Text, d *spec.Diagnostic) {
 	value, src := strings.TrimSpace(text.Value), b.graph.File.Src
 	if d.Suggestion != "" || text.Span.From >= len(src) || strings.IndexByte("|>", src[text.Span.From]) >= 0 || strings.ContainsAny(value, "\"\\\n") {

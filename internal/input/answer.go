@@ -13,9 +13,8 @@ import (
 	"github.com/graphrun/graphrun/internal/schema"
 )
 
-// Answer parses an answer as a value of a schema. It tries the text itself, then YAML or JSON,
-// then the schema's Choices by their first letters in any case or their number from 1.
-// document is the source of the schema.
+// Answer parses an answer as a value of a schema, whose source is document. It tries the text
+// itself, then YAML or JSON, then the schema's Choices by their first letters or numbers.
 func Answer(text string, s *schema.Schema, document any) (any, error) {
 	problem := s.Check(text)
 	if problem == nil {
@@ -77,8 +76,7 @@ func Choices(document any) []Choice {
 	return out
 }
 
-// choose returns the choice that a text stands for: its name in any case, its number unless a
-// choice has that name, or a unique prefix.
+// choose finds a choice by its name in any case, its number, or a unique prefix.
 func choose(text string, choices []Choice) (Choice, error) {
 	text = strings.TrimSpace(text)
 	var same, longer []Choice

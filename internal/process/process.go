@@ -61,7 +61,7 @@ func (t *Tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Bytes returns what is kept.
+// Bytes returns a copy of the kept bytes.
 func (t *Tail) Bytes() []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()

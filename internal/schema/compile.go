@@ -45,7 +45,7 @@ func (c *compiler) setError(at []string, format string, args ...any) {
 	}
 }
 
-// appendStep returns a path with one more step, which shares no memory with its siblings.
+// appendStep returns a copy of a path with one more step.
 func appendStep(at []string, step string) []string { return append(slices.Clip(at), step) }
 
 // compileNode compiles the subschema at a path.
@@ -76,8 +76,7 @@ func (c *compiler) compileNode(doc any, at []string) *node {
 	return n
 }
 
-// readKeywords reads the keywords of a schema in the order of their names, and puts their checks
-// in the order of the table.
+// readKeywords reads the keywords of a schema by name, and orders their checks like the table.
 func (c *compiler) readKeywords(n *node, doc map[string]any, at []string) {
 	checks := make([]check, len(c.keywords))
 	for _, name := range slices.Sorted(maps.Keys(doc)) {

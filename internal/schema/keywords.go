@@ -21,11 +21,11 @@ type keyword struct {
 	read  reader
 }
 
-// reader compiles the value of a keyword, which at leads to, into a node. It returns the
-// keyword's check, or nil if another keyword checks for it.
+// reader compiles the value of a keyword, at a path, into a node. It returns the keyword's check, or
+// nil if another keyword checks it.
 type reader func(c *compiler, n *node, value any, at []string) check
 
-// keywords are in the order in which a value is checked.
+// keywords lists all keywords in the order of the checks.
 var keywords = []keyword{
 	{"type", false, readTypes},
 	{"const", true, readConst},
@@ -84,7 +84,7 @@ var insteadOf = map[string]string{
 	"nullable":              "; name the type null instead: type: [string, null]",
 }
 
-// failIf returns a check that reports the values for which wrong holds.
+// failIf returns a check that rejects values by a predicate.
 func failIf(wrong func(v any) bool, message string) check {
 	return func(_ *checker, v any) *Mismatch {
 		if wrong(v) {
@@ -121,7 +121,7 @@ const (
 	typeNull
 )
 
-// typesOf returns the types that a value has. A float64 with a whole value is an integer.
+// typesOf returns the types of a value. A float64 without a fraction is an integer, too.
 func typesOf(v any) typeSet {
 	switch v := v.(type) {
 	case int:
@@ -183,7 +183,7 @@ func readEnum(c *compiler, n *node, value any, at []string) check {
 	}, " is not one of "+showList(values))
 }
 
-// isEqual compares plain data; 1 and 1.0 are one number.
+// isEqual compares plain data. 1 equals 1.0.
 func isEqual(a, b any) bool {
 	if s, ok := a.(string); ok {
 		return s == b
@@ -193,7 +193,7 @@ func isEqual(a, b any) bool {
 	return err == nil && err2 == nil && reflect.DeepEqual(x, y)
 }
 
-// limitNumber returns the reader of a limit that refuses the numbers in an order to it.
+// limitNumber returns the reader of a limit. refuses takes the order of a number to the limit.
 func limitNumber(message string, refuses func(order int) bool) reader {
 	return func(c *compiler, _ *node, limit any, at []string) check {
 		if !isNumber(limit) {
@@ -212,8 +212,7 @@ func readMultipleOf(c *compiler, _ *node, of any, at []string) check {
 	return failIf(func(v any) bool { return isNumber(v) && !isMultiple(v, of) }, " is not a multiple of "+show(of))
 }
 
-// limitSize returns the reader of a limit of the size of a type; sign is 1 for a maximum, -1
-// for a minimum.
+// limitSize returns the reader of a limit of sizes. sign is 1 for a maximum, -1 for a minimum.
 func limitSize(of typeSet, sign int, message, noun string) reader {
 	return func(c *compiler, _ *node, value any, at []string) check {
 		limit := c.readCount(value, at)
@@ -524,7 +523,7 @@ func readAnchor(c *compiler, n *node, value any, at []string) check {
 	return nil
 }
 
-// readID refuses an identity inside the document, which would change the meaning of references.
+// readID refuses an $id inside the document, which would change the meaning of references.
 func readID(c *compiler, _ *node, value any, at []string) check {
 	if read[string](c, value, at, "is not an address"); len(at) > 1 {
 		c.setError(at, "an identity inside a document is not supported; use $anchor")

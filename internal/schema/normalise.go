@@ -1,4 +1,4 @@
-// Giving each number the Go type that its schema names.
+// Converting each number to the Go type that its schema names.
 
 package schema
 
@@ -9,12 +9,10 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// maxDescent bounds how deep into a value numbers are changed; anything deeper
-// stays as it is.
+// maxDescent bounds the depth of conversions. Deeper numbers stay.
 const maxDescent = 10_000
 
-// normalise converts v by every subschema that describes it, and reports whether
-// that changed anything. Without nodes nothing is known of the value.
+// normalise converts v by all subschemas that describe it, and reports whether it changed.
 func (c *checker) normalise(nodes []*node, v any, depth int) (any, bool) {
 	switch t := v.(type) {
 	case int:
@@ -45,8 +43,7 @@ func (c *checker) normalise(nodes []*node, v any, depth int) (any, bool) {
 	return v, false // boxing it anew would allocate
 }
 
-// wantsFloat reports whether numbers are float64 here: a schema says number, and
-// none says integer alone.
+// wantsFloat reports whether numbers are float64: a schema says number, and none only integer.
 func wantsFloat(nodes []*node) bool {
 	float := false
 	for _, n := range nodes {
@@ -75,8 +72,8 @@ func appendNode(nodes []*node, n *node) []*node {
 	return append(nodes, n)
 }
 
-// findApplicable widens nodes by the subschemas that apply in place: references, allOf, and the
-// alternatives that accept v. The result has no repeats.
+// findApplicable adds the subschemas that apply to the same value: references, allOf, and the
+// alternatives that accept v.
 func (c *checker) findApplicable(nodes []*node, v any) []*node {
 	if !slices.ContainsFunc(nodes, func(n *node) bool { return n.whole }) {
 		return nodes

@@ -111,8 +111,7 @@ func (s *Schema) String() string {
 	return formatFlow(s.doc)
 }
 
-// node is one compiled subschema: its checks, and the parts that Normalise and other keywords
-// need.
+// node is a compiled subschema: its checks, and the parts for Normalise and other keywords.
 type node struct {
 	doc    any
 	checks []check // in the order of the table of keywords
@@ -176,7 +175,7 @@ const (
 // checker is one walk through a value.
 type checker struct {
 	steps, depth int
-	from         int // the elements of the value, a list, before this index are valid
+	from         int // the index of the first unchecked element
 }
 
 // check returns the first fault of v, or nil.

@@ -1,5 +1,5 @@
-// Baselines: known findings that are not reported again, so that a project can start to check
-// without fixing everything first.
+// Baselines of known findings, which are not reported again. A project can start to check without
+// fixing everything first.
 
 package settings
 
@@ -30,7 +30,7 @@ type knownFinding struct {
 	Fingerprint string `json:"fingerprint"`
 }
 
-// baselineEntry stands for Count findings that differ only in position.
+// baselineEntry counts findings that differ only in position.
 type baselineEntry struct {
 	knownFinding
 	Count   int    `json:"count"`

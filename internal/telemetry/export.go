@@ -202,7 +202,7 @@ func convertHistograms(d metricdata.Histogram[float64]) (points []object) {
 	return points
 }
 
-// convertPoint adds to a value what it is about and when it was measured.
+// convertPoint adds the attributes and times of a measurement to its value.
 func convertPoint(about attribute.Set, start, end time.Time, value object) object {
 	value["attributes"], value["startTimeUnixNano"], value["timeUnixNano"] = convertAttributes(about.ToSlice()), formatNanos(start), formatNanos(end)
 	return value
