@@ -129,31 +129,31 @@ func (w *nesting) visit(g *spec.Graph, file, name string) bool {
 // those that ask one themselves.
 func checkFinalPeople(f *facts) {
 	for _, n := range f.graph.Nodes {
-		if n.Final && n.Kind.Value == "graph" {
-			if who, file := f.findPerson(f.graph, "", text(n, "graph").Value, map[*spec.Graph]bool{}); who != nil {
-				d := f.report(n.ID.Span, "%q can't run a subgraph that asks a person (%q): it runs in finally, when the end of the run is decided", n.ID.Value, who.ID.Value)
-				d.Related = append(d.Related, spec.Related{File: file, Span: who.Kind.Span, Message: "it is asked here"})
-			}
+		if !n.Final || n.Kind.Value != "graph" {
+			continue
+		}
+		c := f.subgraphs().Load(f.graph, "", text(n, "graph").Value)
+		if who, file := f.findPerson(c, map[*subgraph.Graph]bool{nil: true}); who != nil {
+			d := f.report(n.ID.Span, "%q can't run a subgraph that asks a person (%q): it runs in finally, when the end of the run is decided", n.ID.Value, who.ID.Value)
+			d.Related = append(d.Related, spec.Related{File: file, Span: who.Kind.Span, Message: "it is asked here"})
 		}
 	}
 }
 
 // findPerson returns the first node that asks a person in a subgraph or below it, or nil, and its file.
-func (f *facts) findPerson(g *spec.Graph, file, name string, seen map[*spec.Graph]bool) (*spec.Node, *spec.File) {
-	c := f.subgraphs().Load(g, file, name)
-	if c == nil || c.Graph == nil || seen[c.Graph] {
+func (f *facts) findPerson(c *subgraph.Graph, seen map[*subgraph.Graph]bool) (who *spec.Node, file *spec.File) {
+	if seen[c] || c.Graph == nil {
 		return nil, nil
 	}
-	seen[c.Graph] = true
+	seen[c] = true
 	for _, n := range c.Graph.Nodes {
 		if n.Kind.Value == "human" {
 			return n, c.Graph.File
-		}
-		if who, at := f.findPerson(c.Graph, c.File, text(n, "graph").Value, seen); n.Kind.Value == "graph" && who != nil {
-			return who, at
+		} else if n.Kind.Value == "graph" && who == nil {
+			who, file = f.findPerson(f.subgraphs().Load(c.Graph, c.File, text(n, "graph").Value), seen)
 		}
 	}
-	return nil, nil
+	return who, file
 }
 
 // given is a value that a node hands over under a name.
@@ -164,22 +164,30 @@ type given struct {
 	computed bool        // also if it didn't compile
 }
 
+// config returns the bound value of a field of a node, or nil.
+func (f *facts) config(n *spec.Node, field string) *bind.Value {
+	config := f.bound.Nodes[n.Index].Config
+	if i := slices.IndexFunc(config, func(b bind.Field) bool { return b.Name == field }); i >= 0 {
+		return &config[i].Value
+	}
+	return nil
+}
+
 // givens lists the entries of a map among a node's fields.
 func (f *facts) givens(n *spec.Node, field string) []given {
 	v := n.Field(field)
 	if v == nil {
 		return nil
 	}
-	config := f.bound.Nodes[n.Index].Config
-	at := slices.IndexFunc(config, func(b bind.Field) bool { return b.Name == field })
+	var fields []bind.Field
+	if value := f.config(n, field); value != nil {
+		fields = value.Fields()
+	}
 	out := make([]given, len(v.Fields))
 	for i := range v.Fields {
 		value := &v.Fields[i].Value
 		out[i] = given{name: v.Fields[i].Key, value: value, computed: field == "with" && value.Kind == spec.String || strings.Contains(value.Text.Value, "{{")}
-		if at < 0 || config[at].Value.IsConst() {
-			continue
-		}
-		if fields := config[at].Value.Fields(); i < len(fields) && !fields[i].Value.IsConst() {
+		if i < len(fields) && !fields[i].Value.IsConst() {
 			out[i].bound = &fields[i].Value
 		}
 	}
@@ -316,8 +324,8 @@ func checkTypes(f *facts) {
 			}
 		}
 		f.checkDefault(n)
-		for _, text := range f.constantsOf(n, "for") {
-			if n.Kind.Value == "wait" && !spec.IsDuration(text) {
+		for _, text := range f.waitTimes(n) {
+			if !spec.IsDuration(text) {
 				f.report(n.Field("for").Span, "%q is not a duration; write one such as 90s, 15m or 24h", text)
 			}
 		}

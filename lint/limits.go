@@ -8,7 +8,6 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
-	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/graphalg"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -85,13 +84,7 @@ func shortestRun(g *spec.Graph) int {
 	if !v.WellFormed() || slices.ContainsFunc(g.Nodes, choosesNext) {
 		return 0
 	}
-	out := v.EdgesOut()
-	path := graphalg.Path(func(from int) []int {
-		if from == v.End {
-			return nil
-		}
-		return collect(out[from], func(e int) int { return v.To[e] })
-	}, v.Start(), v.End)
+	path := graphalg.Path(graphalg.New(v.End+1, v.From, v.To).Next, v.Start(), v.End)
 	return max(0, len(path)-1)
 }
 
@@ -128,37 +121,34 @@ func (f *facts) checkBudgets() {
 				report(v.Span, "a call of %q may take %d tokens besides its prompt, and limits.max_tokens is %d: it is never made", n.ID.Value, most, limits.MaxTokens)
 			}
 		}
-		if v := n.Field("for"); v != nil && n.Kind.Value == "wait" && limits.Timeout > 0 {
-			for _, text := range append(f.constantsOf(n, "for"), v.Text.Value) {
-				if wait, err := time.ParseDuration(text); err == nil && wait > limits.Timeout {
-					report(v.Span, "%q waits %s, and limits.timeout ends the run after %s", n.ID.Value, text, eval.DurationText(limits.Timeout))
-				}
+		for _, text := range append(f.waitTimes(n), text(n, "for").Value) {
+			if wait, err := time.ParseDuration(text); err == nil && n.Kind.Value == "wait" && limits.Timeout > 0 && wait > limits.Timeout {
+				report(n.Field("for").Span, "%q waits %s, and limits.timeout ends the run after %s", n.ID.Value, text, eval.DurationText(limits.Timeout))
 			}
 		}
 	}
 }
 
-// constantsOf lists the texts that the expression of a field may yield, as far as they are known.
-func (f *facts) constantsOf(n *spec.Node, field string) []string {
-	config := f.bound.Nodes[n.Index].Config
-	if at := slices.IndexFunc(config, func(b bind.Field) bool { return b.Name == field }); at >= 0 {
-		return textsIn(config[at].Value.Constants())
+// waitTimes lists the times that the expression of a wait node may yield, as far as they are
+// known.
+func (f *facts) waitTimes(n *spec.Node) []string {
+	if value := f.config(n, "for"); value != nil && n.Kind.Value == "wait" {
+		return textsIn(value.Constants())
 	}
 	return nil
 }
 
 func checkMissingTimeout(f *facts) {
 	limits := f.graph.Limits
+	isLimited := limits.NodeTimeout > 0 || limits.Timeout > 0 || limits.StepTimeout > 0 || f.graph.Faulty(limits.Span)
 	for _, n := range f.graph.Nodes {
-		if v := n.Field("default"); v != nil && n.Kind.Value == "human" && n.Timeout == 0 && !f.graph.Faulty(n.Span) {
+		if n.Timeout > 0 || f.graph.Faulty(n.Span) {
+			continue
+		}
+		if v := n.Field("default"); v != nil && n.Kind.Value == "human" {
 			f.report(v.Span, "the default of %q is never used: without a timeout, the node waits for a person forever", n.ID.Value)
 		}
-	}
-	if limits.NodeTimeout > 0 || limits.Timeout > 0 || limits.StepTimeout > 0 || f.graph.Faulty(limits.Span) {
-		return
-	}
-	for _, n := range f.graph.Nodes {
-		if slices.Contains([]string{"agent", "exec", "http", "llm"}, n.Kind.Value) && n.Timeout == 0 && !f.graph.Faulty(n.Span) {
+		if !isLimited && slices.Contains([]string{"agent", "exec", "http", "llm"}, n.Kind.Value) {
 			f.report(n.ID.Span, "%q has no time limit; give it a timeout, or set limits.node_timeout or limits.timeout", n.ID.Value)
 		}
 	}

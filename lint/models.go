@@ -92,7 +92,9 @@ func (f *facts) decisions() (out []*decision) {
 	byNode, fallback := map[string]*decision{}, map[string]bool{}
 	for _, e := range f.graph.Edges {
 		from := e.From.Value
-		fallback[from] = fallback[from] || e.Fallback
+		if e.Fallback {
+			fallback[from] = true
+		}
 		if e.Condition != "llm_decide" {
 			continue
 		}

@@ -99,17 +99,13 @@ func (f *facts) reportWriteConflict(earlier []writer, w writer) {
 		if !ok {
 			continue
 		}
-		conflict := ""
-		if f.graph.Parallel.ConflictSpan.To > 0 {
-			conflict = f.graph.Parallel.Conflict
-		}
-		if p := f.graph.Nodes[fork].Parallel; p != nil && p.Conflict != "" {
-			conflict = p.Conflict
-		}
 		outcome := "only one write is kept where the branches meet"
-		if conflict == "error" {
+		p := f.graph.Nodes[fork].Parallel
+		isOwn := p != nil && p.Conflict != ""
+		switch {
+		case isOwn && p.Conflict == "error", !isOwn && f.graph.Parallel.Conflict == "error":
 			outcome = "with conflict: error the run fails where the branches meet"
-		} else if conflict != "" {
+		case isOwn, f.graph.Parallel.ConflictSpan.To > 0:
 			continue
 		}
 		d := f.report(w.Name.Span, "%q and %q can run at the same time and both write %q; %s", f.Name(e.node), f.Name(w.node), w.Name.Value, outcome)
@@ -166,26 +162,20 @@ func (f *facts) startsBoth(fork int, g *controlflow.Group, x, y int) bool {
 }
 
 func checkAccidentalFanout(f *facts) {
-	for v, groups := range f.flow().Groups {
-		guarded := slices.ContainsFunc(groups, func(g controlflow.Group) bool {
-			return g.Kind == controlflow.ByGuard || g.Kind == controlflow.ByDecision
-		})
-		for i := range groups {
-			if g := &groups[i]; f.flow().Reached[v] && g.Kind == controlflow.ByDefault {
-				f.reportFanout(v, g, guarded)
-			}
+	for v, g := range f.flow().AllGroups() {
+		if f.flow().Reached[v] && g.Kind == controlflow.ByDefault {
+			f.reportFanout(v, g)
 		}
 	}
 }
 
 // reportFanout reports the first edge without a condition that seems to be an alternative
 // to another one.
-func (f *facts) reportFanout(v int, g *controlflow.Group, guarded bool) {
-	edges := g.Edges
-	first := f.graph.Edges[edges[0]]
-	target := f.To[edges[0]]
+func (f *facts) reportFanout(v int, g *controlflow.Group) {
+	guarded := f.flow().Has(v, controlflow.ByGuard) || f.flow().Has(v, controlflow.ByDecision)
+	first, target := f.graph.Edges[g.Edges[0]], f.To[g.Edges[0]]
 	fails := func(t int) bool { return t < f.End && f.graph.Nodes[t].Kind.Value == "fail" }
-	for _, i := range edges[1:] {
+	for _, i := range g.Edges[1:] {
 		e, to, why := f.graph.Edges[i], f.To[i], ""
 		switch {
 		case e.Decl == first.Decl || e.Decl < 0 || to == target:
@@ -276,11 +266,9 @@ nodes:
 }
 
 func checkMissingJoin(f *facts) {
-	for fork, groups := range f.flow().Groups {
-		for i := range groups {
-			if g := &groups[i]; f.flow().Reached[fork] && len(g.Targets) > 1 && !g.Subset && !f.isDead(g) {
-				f.reportMissingJoin(fork, g)
-			}
+	for fork, g := range f.flow().AllGroups() {
+		if f.flow().Reached[fork] && len(g.Targets) > 1 && !g.Subset && !f.isDead(g) {
+			f.reportMissingJoin(fork, g)
 		}
 	}
 }
@@ -378,17 +366,13 @@ func (f *facts) eachJoin(visit func(n *spec.Node, most int)) {
 // manyBranches if one may arrive again.
 func (f *facts) countArrivals() []int {
 	most := make([]int, f.End+2)
-	for v, groups := range f.flow().Groups {
-		for i := range groups {
-			for _, t := range groups[i].Targets {
-				switch {
-				case !f.flow().Reached[v] || f.isDead(&groups[i]):
-				case groups[i].Kind == controlflow.ByGoto, f.flow().Cyclic[v], f.rivals().Together(v, v):
-					most[t] = manyBranches
-				default:
-					most[t]++
-				}
-			}
+	for a := range f.arcs() {
+		switch v := a.from; {
+		case !f.flow().Reached[v]:
+		case f.flow().Groups[v][a.group].Kind == controlflow.ByGoto, f.flow().Cyclic[v], f.rivals().Together(v, v):
+			most[a.to] = manyBranches
+		default:
+			most[a.to]++
 		}
 	}
 	return most

@@ -331,16 +331,17 @@ func (f *facts) triesAll(p *policy) string {
 // refute returns how a run breaks a policy, or "" if none was found.
 func (f *facts) refute(p *policy) string {
 	how := f.describeBreach(p)
-	switch p.kind {
-	case "reach":
-		if p.subject != f.End {
-			return how
-		}
-	case "never":
+	if p.kind == "never" {
 		if value, ok := p.never.Const(); ok && value == true {
 			return fmt.Sprintf("%q is true whenever %q runs", p.at.Value, f.Name(p.place))
 		}
-	case "max_visits":
+	}
+	switch {
+	case p.kind == "reach" && p.subject != f.End:
+		return how
+	case f.events <= 0:
+		return ""
+	case p.kind == "max_visits":
 		if cycle := cycleThrough(f.openCycles(p.place, true).left(), p.place); cycle != nil {
 			if !f.findBreach(p, explore.Question{}).Found {
 				return ""

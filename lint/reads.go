@@ -55,7 +55,6 @@ type made struct {
 	f      *facts
 	things []thing
 	number map[thing]int
-	atEnd  *assignment.Analysis // when every branch is over
 }
 
 // thingOf returns what a read is about, if that may be without a value.
@@ -110,21 +109,8 @@ func (f *facts) findMade() *made {
 		}
 	}
 	m.learn()
-	m.atEnd = m.Analysis
-	if f.graph.Output != nil {
-		m.atEnd = m.AtEnd()
-		m.atEnd.Solve()
-	}
 	m.Solve()
 	return m
-}
-
-// of returns the assignment that holds where a use is evaluated.
-func (m *made) of(u *dataflow.Use) *assignment.Analysis {
-	if u.Moment == dataflow.AtEnd {
-		return m.atEnd
-	}
-	return m.Analysis
 }
 
 // learn notes what conditions show to have a value: where `comment != None` held, it has.
@@ -208,7 +194,7 @@ func checkReadBeforeWrite(f *facts) {
 				continue
 			}
 			if open == nil {
-				open = m.of(u).At(u)
+				open = m.At(u)
 			}
 			if seen[at] = open(number); seen[at] {
 				m.reportOpen(u, r, number)
@@ -274,7 +260,7 @@ func (f *facts) mayBeOpen(u *dataflow.Use, key int) bool {
 		return false
 	}
 	number, ok := m.number[thing{key, -1}]
-	return ok && m.of(u).At(u)(number)
+	return ok && m.At(u)(number)
 }
 
 // name returns what messages call a thing.
@@ -310,11 +296,11 @@ func (m *made) reportOpen(u *dataflow.Use, r eval.Read, number int) {
 	if at < 0 {
 		at = f.End
 	}
-	path := m.of(u).Path(number, at)
+	path := m.Path(number, at)
 	if path == nil {
 		return
 	}
-	agrees := f.agrees(path)
+	agrees := u.Moment != dataflow.AtEnd && f.agrees(path) // all branches are over then
 	run, possible := m.findOpenRead(u, number, path)
 	if !possible || !agrees && run == nil {
 		return
@@ -485,12 +471,9 @@ func checkTemplateMissing(f *facts) {
 func (f *facts) checkPlainTexts() {
 	check := func(where string, texts ...spec.Text) {
 		for _, text := range texts {
-			from := strings.Index(text.Value, "{{")
-			if from < 0 || !strings.Contains(text.Value[from:], "}}") {
-				continue
+			if at := closedPart().FindStringIndex(text.Value); at != nil {
+				f.report(text.At(at[0], at[1]), "%s stands in the %s as it is: no expression is evaluated there; say it in instructions or in a prompt", text.Value[at[0]:at[1]], where)
 			}
-			to := from + strings.Index(text.Value[from:], "}}") + 2
-			f.report(text.At(from, to), "%s stands in the %s as it is: no expression is evaluated there; say it in instructions or in a prompt", text.Value[from:to], where)
 		}
 	}
 	goal := &f.graph.Goal
@@ -524,8 +507,8 @@ func (f *facts) checkBraces(v *spec.Value) {
 	}
 }
 
-// singleBraces matches a name in braces.
-var singleBraces = lazyregexp.New(`\{ ?(\w+)(?:\.\w+)* ?\}`)
+// closedPart matches a part of a template, singleBraces a name in braces.
+var closedPart, singleBraces = lazyregexp.New(`(?s)\{\{.*?\}\}`), lazyregexp.New(`\{ ?(\w+)(?:\.\w+)* ?\}`)
 
 // needsError reports whether an expression can't be evaluated without an error.
 func needsError(t *eval.Tree) bool {

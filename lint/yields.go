@@ -5,7 +5,6 @@ package lint
 
 import (
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -233,8 +232,9 @@ func (r reader) checkComparison(t *eval.Tree) bool {
 			name = side.Name + "(…)"
 		}
 		d := domain.OfSchema(doc, name, nil, eval.Any())
+		isBounded := d.Values != nil || d.HasMin || d.HasMax
 		for _, c := range others {
-			if c.Op != eval.TreeConst || c.Value == nil {
+			if c.Op != eval.TreeConst || c.Value == nil || !isBounded {
 				continue
 			}
 			value := domain.Literal(c.Value)
@@ -408,13 +408,17 @@ func misfit(from, to map[string]any, isForm bool) (value any, why string) {
 	}
 	d := domain.OfSchema(from, "", nil, eval.Any())
 	values := slices.Clone(d.Values)
-	if d.Kind == solve.Int || d.Kind == solve.Number {
+	if d.Values == nil && (d.Kind == solve.Int || d.Kind == solve.Number) {
 		limits := domain.OfSchema(to, "", nil, eval.Any())
-		d.Min, d.Max = endOf(d.Min, d.HasMin, isForm && limits.HasMin, limits.Min-1), endOf(d.Max, d.HasMax, isForm && limits.HasMax, limits.Max+1)
-		for _, end := range []float64{d.Min, d.Max} {
-			if !math.IsNaN(end) && d.Values == nil {
-				values = append(values, end)
-			}
+		if d.HasMin {
+			values = append(values, d.Min)
+		} else if isForm && limits.HasMin {
+			values = append(values, limits.Min-1)
+		}
+		if d.HasMax {
+			values = append(values, d.Max)
+		} else if isForm && limits.HasMax {
+			values = append(values, limits.Max+1)
 		}
 	}
 	for _, v := range values {
@@ -423,28 +427,18 @@ func misfit(from, to map[string]any, isForm bool) (value any, why string) {
 		}
 	}
 	parts, _ := from["properties"].(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(parts)) {
-		if own, other := domain.Subschema(from, name), domain.Subschema(to, name); own != nil && other != nil {
-			if v, why := misfit(own, other, isForm); why != "" {
-				return v, name + ": " + why
-			}
+	for _, name := range append(slices.Sorted(maps.Keys(parts)), "[0]") {
+		own, other := domain.Subschema(from, name), domain.Subschema(to, name)
+		if own == nil || other == nil {
+			continue
+		}
+		if v, why := misfit(own, other, isForm); why != "" && name == "[0]" {
+			return v, why
+		} else if why != "" {
+			return v, name + ": " + why
 		}
 	}
-	if own, other := domain.Subschema(from, "[0]"), domain.Subschema(to, "[0]"); own != nil && other != nil {
-		return misfit(own, other, isForm)
-	}
 	return nil, ""
-}
-
-// endOf returns the end of a range, or a number beyond it if that is open; NaN for none.
-func endOf(end float64, isBounded, isOpen bool, beyond float64) float64 {
-	switch {
-	case isBounded:
-		return end
-	case isOpen:
-		return beyond
-	}
-	return math.NaN()
 }
 
 // checkWritten reports what a node writes and a state key refuses.
@@ -685,10 +679,8 @@ func (s *site) visits(id string) solve.Domain {
 	if n == nil {
 		return domain.OfType(eval.Any())
 	}
-	d := solve.Domain{Kind: solve.Int, HasMin: true}
-	if limit := n.VisitLimit(s.f.graph); limit > 0 {
-		d.Max, d.HasMax = float64(limit), true
-	}
+	d := domain.OfSchema(visitsSchema(s.f.graph, n), "", nil, eval.Int())
+	d.Null = false
 	if n == s.node || !s.f.flow().Anywhere && s.f.flow().Dominators().Covers(n.Index, s.node.Index) {
 		d.Min = 1
 	}
@@ -728,28 +720,17 @@ func (s *site) output(rest []string, typ eval.Type) solve.Domain {
 
 // writtenBy returns the domain of what one node writes to a key.
 func (f *facts) writtenBy(n *spec.Node, key string) (solve.Domain, bool) {
+	path := []string{key}
 	if value := f.boundWrite(n.Index, key); value != nil {
-		switch p := value.Program(); {
-		case value.IsConst():
-			return domain.OfValues([]any{value.Const()})
-		case p != nil && p.Tree().Op == eval.TreePath && p.Tree().Path[0] == "output":
-			return outputDomain(n, p.Tree().Path[1:])
-		default:
-			return domain.OfChoice(p)
+		t := treeOf(value)
+		if t == nil || t.Op != eval.TreePath || t.Path[0] != "output" {
+			return domain.OfChoice(t)
 		}
+		path = t.Path[1:]
+	} else if len(n.Writes.Keys) == 1 && domain.Yields(n, path) == nil && domain.Subschema(n.Output, key) == nil {
+		path = nil
 	}
-	if d, ok := outputDomain(n, []string{key}); ok {
-		return d, true
-	}
-	if len(n.Writes.Keys) == 1 && domain.Subschema(n.Output, key) == nil {
-		return outputDomain(n, nil)
-	}
-	return solve.Domain{}, false
-}
-
-// outputDomain returns what a node declares of a part of its output.
-func outputDomain(n *spec.Node, rest []string) (solve.Domain, bool) {
-	doc := domain.Yields(n, rest)
+	doc := domain.Yields(n, path)
 	if doc == nil {
 		return solve.Domain{}, false
 	}

@@ -45,24 +45,22 @@ type Analysis struct {
 	// First says that the question is about the first branch that gets to END. Another branch
 	// may still run then.
 	First bool
-	// last says that the question is about the end of the run: all branches have arrived.
-	last bool
 }
 
 // graph is what all analyses of a flow share.
 type graph struct {
 	flow *controlflow.Graph
 	dead func(*controlflow.Group) bool
-	into [][]arc             // by vertex, from nodes that the start reaches
-	met  map[[2]int]*meeting // see meetingAt
-	work int                 // vertices that split has visited
+	into [][]arc          // by vertex, from nodes that the start reaches
+	met  map[int]*meeting // see meetingAt
+	work int              // vertices that split has visited
 }
 
 // New prepares an analysis of size things, numbered from 0, of a flow in which no node may
 // lead anywhere. dead reports whether a group is proven never to fire. The analysis assumes
 // that a join runs only once a branch has arrived, and only joins of such a branch fail.
 func New(flow *controlflow.Graph, size int, dead func(*controlflow.Group) bool) *Analysis {
-	a := &Analysis{graph: &graph{flow: flow, dead: dead, into: make([][]arc, flow.Digraph.Len()), met: map[[2]int]*meeting{}}}
+	a := &Analysis{graph: &graph{flow: flow, dead: dead, into: make([][]arc, flow.Digraph.Len()), met: map[int]*meeting{}}}
 	a.addArcs()
 	return a.Of(size)
 }
@@ -70,23 +68,11 @@ func New(flow *controlflow.Graph, size int, dead func(*controlflow.Group) bool) 
 // Of returns an analysis of size other things of the same flow.
 func (a *Analysis) Of(size int) *Analysis {
 	b := &Analysis{graph: a.graph, words: (size + 63) / 64, made: make([]bitset, a.flow.End), shown: map[[3]int]bitset{}}
-	b.clear()
-	return b
-}
-
-func (a *Analysis) clear() {
-	a.open = make([]bitset, len(a.into))
-	for v := range a.open {
-		a.open[v] = make(bitset, a.words)
+	b.open = make([]bitset, len(a.into))
+	for v := range b.open {
+		b.open[v] = make(bitset, b.words)
 	}
-}
-
-// AtEnd returns the same question about the end of the run, not yet solved.
-func (a *Analysis) AtEnd() *Analysis {
-	b := *a
-	b.last = true
-	b.clear()
-	return &b
+	return b
 }
 
 // Makes notes that a node makes a thing whenever it succeeds.
@@ -270,13 +256,7 @@ type meeting struct {
 
 // gathers reports whether v runs once for all branches that meet at it.
 func (a *Analysis) gathers(v int) bool {
-	switch {
-	case v > a.flow.End || a.First && v == a.flow.End:
-		return false
-	case a.waits(v) || v < a.flow.End && a.flow.Joins[v]:
-		return true
-	}
-	return a.last && a.flow.Source.Nodes[v].Join == nil
+	return v <= a.flow.End && (v != a.flow.End || !a.First) && (a.waits(v) || a.flow.Joins[v])
 }
 
 // waits reports whether v is END, or a join that runs when the last branch has arrived.
@@ -324,14 +304,10 @@ func (a *Analysis) meet(m *meeting, v int) bitset {
 
 // meetingAt returns how branches arrive at v, computed once.
 func (a *Analysis) meetingAt(v int) *meeting {
-	key := [2]int{v, 0}
-	if a.last {
-		key[1] = 1
+	if a.met[v] == nil {
+		a.met[v] = a.split(a.into[v], v)
 	}
-	if a.met[key] == nil {
-		a.met[key] = a.split(a.into[v], v)
-	}
-	return a.met[key]
+	return a.met[v]
 }
 
 // split divides arcs to v by the branches of the fan-out from which they come.
@@ -361,7 +337,7 @@ func (a *Analysis) split(arcs []arc, v int) *meeting {
 		}
 		switch {
 		case !slices.ContainsFunc(branches, func(b *branch) bool { return len(b.arcs) > 0 }): // leads elsewhere
-		case len(sure) == 0 || g.Subset || len(g.Targets) > 1 && g.Join != v && !a.last && !a.waits(v) || a.work > maxWork:
+		case len(sure) == 0 || g.Subset || len(g.Targets) > 1 && g.Join != v && !a.waits(v) || a.work > maxWork:
 			return &meeting{arcs: arcs}
 		default:
 			m.groups = append(m.groups, sure)

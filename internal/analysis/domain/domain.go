@@ -87,27 +87,23 @@ func Literals(doc map[string]any) ([]any, bool) {
 	return values, true
 }
 
-// OfChoice returns the domain of an expression that chooses between constants.
-func OfChoice(p *eval.Program) (solve.Domain, bool) {
-	if p == nil {
-		return solve.Domain{}, false
+// OfChoice returns the domain of an expression that is a constant, or chooses between constants.
+func OfChoice(t *eval.Tree) (solve.Domain, bool) {
+	values, ok := constantsOf(t)
+	d, scalars := OfValues(values)
+	return d, ok && scalars
+}
+
+func constantsOf(t *eval.Tree) (values []any, ok bool) {
+	switch {
+	case t != nil && t.Op == eval.TreeConst:
+		return []any{t.Value}, true
+	case t != nil && t.Op == eval.TreeChoice:
+		a, okA := constantsOf(t.Args[1])
+		b, okB := constantsOf(t.Args[2])
+		return append(a, b...), okA && okB
 	}
-	var values []any
-	var collect func(t *eval.Tree) bool
-	collect = func(t *eval.Tree) bool {
-		switch t.Op {
-		case eval.TreeConst:
-			values = append(values, t.Value)
-			return true
-		case eval.TreeChoice:
-			return collect(t.Args[1]) && collect(t.Args[2])
-		}
-		return false
-	}
-	if !collect(p.Tree()) {
-		return solve.Domain{}, false
-	}
-	return OfValues(values)
+	return nil, false
 }
 
 // OfValues returns the domain of some scalars. It is not ok for other values, or without any.

@@ -111,7 +111,7 @@ func (a *Analysis) isSafe(r eval.Read) bool {
 // Sanitized reports whether the value of a program reveals no text that it reads: it is a
 // number, or one of the program's own constants.
 func Sanitized(p *eval.Program) bool {
-	_, chosen := domain.OfChoice(p)
+	_, chosen := domain.OfChoice(p.Tree())
 	return chosen || Harmless(p.Type())
 }
 
@@ -224,8 +224,8 @@ func (a *Analysis) originOfProgram(node int, p *eval.Program) Origin {
 // originOfValue returns the least trusted origin of the parts of a value.
 func (a *Analysis) originOfValue(node int, v *bind.Value) Origin {
 	worst := FromFlow
-	if _, chosen := domain.OfChoice(v.Program()); chosen {
-		return FromFlow // one of its own constants
+	if p := v.Program(); p != nil && Sanitized(p) {
+		return FromFlow
 	}
 	v.Reads(func(r eval.Read) { worst = max(worst, a.originOfRead(node, r)) })
 	return worst
