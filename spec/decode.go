@@ -42,7 +42,7 @@ type decoder struct {
 }
 
 func newDecoder(file *File, opts Options) *decoder {
-	return &decoder{reporter: reporter{file: file}, kinds: allKinds(opts.Kinds), load: opts.Load}
+	return &decoder{reporter: reporter{file: file}, kinds: allKinds(opts.Kinds), load: opts.Load, texts: map[string][]byte{}}
 }
 
 // place names a value in a message by the key that it belongs to.

@@ -83,22 +83,20 @@ func (d *decoder) takeFile(v *Value, path Text) {
 // read.
 func (d *decoder) addText(path string, at Span) (text *File, problem string) {
 	name := beside(d.file.Name, path)
-	src, problem := d.loadText(path, name)
-	if problem != "" {
-		return nil, problem
+	src, isKnown := d.texts[path]
+	if !isKnown {
+		if src, problem = d.loadText(path, quoteShort(name)); problem != "" {
+			return nil, problem
+		}
+		src = bytes.ReplaceAll(bytes.TrimPrefix(src, []byte(byteOrderMark)), []byte("\r\n"), []byte("\n"))
+		d.texts[path] = src
 	}
-	src = bytes.ReplaceAll(bytes.TrimPrefix(src, []byte(byteOrderMark)), []byte("\r\n"), []byte("\n"))
 	return d.file.addText(name, src, at), ""
 }
 
-// loadText reads a file by its path, each once; problem says why it can't be read.
-// name is for messages.
-func (d *decoder) loadText(path, name string) (src []byte, problem string) {
-	src, ok := d.texts[path]
-	shown := quoteShort(name)
+// loadText reads a file, which messages show by another name. problem says why it can't be read.
+func (d *decoder) loadText(path, shown string) (src []byte, problem string) {
 	switch {
-	case ok:
-		return src, ""
 	case path == "":
 		return nil, "the path of a text is empty; expected the name of a file"
 	case d.load == nil:
@@ -116,10 +114,6 @@ func (d *decoder) loadText(path, name string) (src []byte, problem string) {
 		return nil, fmt.Sprintf("with the file %s the texts of this graph have more than %s, the most that is read", shown, bounded.Size(mostTexts))
 	}
 	d.textBytes += len(src)
-	if d.texts == nil {
-		d.texts = map[string][]byte{}
-	}
-	d.texts[path] = src
 	return src, ""
 }
 

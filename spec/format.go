@@ -263,14 +263,9 @@ func (f *formatter) writeFile(root *yaml.Node, top, end []comment) (lines []stri
 		}
 	}
 	write := func(list []comment) {
-		for _, c := range list {
-			if c.above {
-				blank()
-			}
-			lines = append(lines, c.text)
-			if c.below {
-				blank()
-			}
+		lines = append(lines, commentLines(list, 0)...)
+		if n := len(list) - 1; n >= 0 && list[n].below {
+			blank()
 		}
 	}
 	write(top)

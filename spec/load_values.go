@@ -326,26 +326,33 @@ func (c *converter) readScalar(n *yaml.Node, at int, v *Value) {
 	v.Kind = String
 	v.Text = Text{Value: n.Value, Span: Span{at, c.scalarEnd(n, at)}, source: c.source}
 	problem := ""
-	want, known := scalarTags[n.Tag]
-	switch {
-	case n.Style&yaml.TaggedStyle == 0:
-		if n.Style == 0 {
-			v.Kind, v.bits, problem = resolvePlain(n.Value)
-		}
-	case !known:
-		c.checkTag(n, v, "")
-	case want != String:
+	if n.Style == 0 {
 		v.Kind, v.bits, problem = resolvePlain(n.Value)
-		if v.Kind == Int && want == Float {
-			v.Kind, v.bits = Float, math.Float64bits(float64(int(v.bits)))
-		}
-		if v.Kind != want {
-			v.Kind, problem = String, "is not a value of the tag "+n.Tag
-		}
+	} else if n.Style&yaml.TaggedStyle != 0 {
+		problem = c.readTagged(n, v)
 	}
 	if problem != "" {
 		c.report("invalid-value", v.Span, "%q %s", n.Value, problem)
 	}
+}
+
+// readTagged reads a scalar with a tag. problem says why it is not a value of the tag.
+func (c *converter) readTagged(n *yaml.Node, v *Value) (problem string) {
+	want, known := scalarTags[n.Tag]
+	if !known {
+		c.checkTag(n, v, "")
+	}
+	if !known || want == String {
+		return ""
+	}
+	v.Kind, v.bits, problem = resolvePlain(n.Value)
+	if v.Kind == Int && want == Float {
+		v.Kind, v.bits = Float, math.Float64bits(float64(int(v.bits)))
+	}
+	if v.Kind != want {
+		v.Kind, problem = String, "is not a value of the tag "+n.Tag
+	}
+	return problem
 }
 
 // scalarEnd finds where a scalar ends in the file.

@@ -82,11 +82,7 @@ func setField(field reflect.Value, value any, isDefault bool, least int) (wanted
 		}
 		*into = &n
 	case *bool:
-		b, ok := value.(bool)
-		if !ok {
-			return "a boolean"
-		}
-		*into = b
+		return setTyped(into, value, "a boolean")
 	case *time.Duration:
 		d, err := time.ParseDuration(text)
 		if !isText || err != nil {
@@ -96,20 +92,22 @@ func setField(field reflect.Value, value any, isDefault bool, least int) (wanted
 	case *[]string:
 		*into = Texts(value)
 	case *map[string]any:
-		m, ok := value.(map[string]any)
-		if !ok {
-			return "a map"
-		}
-		*into = m
+		return setTyped(into, value, "a map")
 	case *[]any:
-		list, ok := value.([]any)
-		if !ok {
-			return "a list"
-		}
-		*into = list
+		return setTyped(into, value, "a list")
 	case *any:
 		*into = value
 	}
+	return ""
+}
+
+// setTyped sets a field to a value of its type, or returns what the field takes.
+func setTyped[T any](into *T, value any, takes string) (wanted string) {
+	v, ok := value.(T)
+	if !ok {
+		return takes
+	}
+	*into = v
 	return ""
 }
 
