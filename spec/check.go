@@ -22,7 +22,7 @@ func Check(g *Graph) Diagnostics {
 	for _, k := range g.State {
 		c.keyNames.names = append(c.keyNames.names, k.Name.Value)
 	}
-	for _, r := range g.references() {
+	for _, r := range g.namedNodes() {
 		if !c.checkNode(r.name, r.key == "ends") && r.key == "ends" {
 			c.lost = true
 		}
@@ -59,7 +59,7 @@ type nameSet struct {
 	finder *suggest.Finder // nil until a name is wrong
 }
 
-func (s *nameSet) nearest(name string) string {
+func (s *nameSet) findNearest(name string) string {
 	if s.finder == nil {
 		slices.Sort(s.names)
 		s.finder = suggest.New(s.names)
@@ -67,8 +67,8 @@ func (s *nameSet) nearest(name string) string {
 	return s.finder.Closest(name)
 }
 
-// list returns the first dozen names, which nearest has sorted.
-func (s *nameSet) list() string {
+// listNames returns the first dozen names, which findNearest has sorted.
+func (s *nameSet) listNames() string {
 	const most = 12
 	text := strings.Join(s.names[:min(most, len(s.names))], ", ")
 	if len(s.names) > most {
@@ -83,7 +83,7 @@ type reference struct {
 	key  string
 }
 
-func (g *Graph) references() (out []reference) {
+func (g *Graph) namedNodes() (out []reference) {
 	if g.Start.IsSet() {
 		out = append(out, reference{g.Start, "start"})
 	}
@@ -131,11 +131,11 @@ func (c *graphChecker) checkNode(t Text, end bool) bool {
 		c.reportReserved(t, end)
 		return false
 	}
-	near := c.nodeNames.nearest(t.Value)
-	if end && (strings.EqualFold(t.Value, END) || near == "" && nearest(t.Value, []string{END}) != "") {
+	near := c.nodeNames.findNearest(t.Value)
+	if end && (strings.EqualFold(t.Value, END) || near == "" && findNearest(t.Value, []string{END}) != "") {
 		near = END
 	}
-	detail := "; nodes are " + c.nodeNames.list()
+	detail := "; nodes are " + c.nodeNames.listNames()
 	switch {
 	case near != "":
 		detail = ""

@@ -24,7 +24,7 @@ func (c *graphChecker) checkFinally() {
 			}
 		}
 	}
-	for _, r := range g.references() {
+	for _, r := range g.namedNodes() {
 		if r.key != "finally" && isFinal(r.name) {
 			c.report("invalid-value", r.name.At(0, len(r.name.Value)), "%q can't stand in %q: it runs in finally, when the end of the run is decided", r.name.Value, r.key)
 		}

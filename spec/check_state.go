@@ -25,15 +25,15 @@ func (c *graphChecker) checkStateKeys() {
 		if n.Decide != nil {
 			c.checkNames(n.Decide.See)
 		}
-		set := assignments(n)
+		set := setEntries(n)
 		for i := range set {
 			c.checkName(set[i].Key)
 		}
 	}
 }
 
-// assignments returns the entries of a set node: state keys and values.
-func assignments(n *Node) []Field {
+// setEntries returns the entries of a set node: state keys and values.
+func setEntries(n *Node) []Field {
 	if set := n.Field("set"); set != nil && n.Kind.Value == "set" {
 		return set.Fields
 	}
@@ -50,10 +50,10 @@ func (c *graphChecker) checkName(name Text) {
 	if c.graph.keys[name.Value] != nil {
 		return
 	}
-	near := c.keyNames.nearest(name.Value)
+	near := c.keyNames.findNearest(name.Value)
 	detail := "; declare it under \"state\""
 	if near == "" && len(c.keyNames.names) > 0 {
-		detail = "; declared are " + c.keyNames.list()
+		detail = "; declared are " + c.keyNames.listNames()
 	}
 	c.report("unknown-state-key", name.At(0, len(name.Value)), "%q is not a declared state key%s", name.Value, detail)
 	c.suggest(near)
@@ -63,7 +63,7 @@ func (c *graphChecker) checkName(name Text) {
 // and not checked here.
 func (c *graphChecker) checkLiterals() {
 	for _, n := range c.graph.Nodes {
-		set := assignments(n)
+		set := setEntries(n)
 		for i := range set {
 			f := &set[i]
 			k := c.graph.keys[f.Key.Value]

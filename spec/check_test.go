@@ -213,7 +213,7 @@ func TestScalarKinds(t *testing.T) {
 		"1_000": "1_000", "0b11": "0b11", "0x": "0x", "1.2.3": "1.2.3", "--1": "--1", "+": "+", ".": ".", "1e": "1e", "e1": "e1", "'1'": "1", `"true"`: "true", "!!str 1": "1", "!!float 1": 1.0, "-0": 0,
 		"nil": "nil", "0x1_0": "0x1_0", "tRUE": "tRUE",
 	} {
-		root, diags := load(NewFile("f", []byte("a: "+text)), graphFile)
+		root, diags := loadMap(NewFile("f", []byte("a: "+text)), graphFile)
 		if root == nil || len(diags) > 0 {
 			t.Errorf("%s: %v", text, diags)
 			continue
@@ -225,7 +225,7 @@ func TestScalarKinds(t *testing.T) {
 }
 
 func TestMergeKeys(t *testing.T) {
-	root, diags := load(NewFile("f", []byte("a: &a {x: 1, y: 2}\nb: &b {y: 3, z: 4}\nc: {w: 0, <<: [*a, *b], x: 9}\nd: {\"<<\": 1}\n1: true\n~: {x: 0, <<: *a}\n")), graphFile)
+	root, diags := loadMap(NewFile("f", []byte("a: &a {x: 1, y: 2}\nb: &b {y: 3, z: 4}\nc: {w: 0, <<: [*a, *b], x: 9}\nd: {\"<<\": 1}\n1: true\n~: {x: 0, <<: *a}\n")), graphFile)
 	if len(diags) > 0 {
 		t.Fatal(diags)
 	}

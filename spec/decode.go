@@ -69,17 +69,17 @@ func (p place) owner() Text {
 // readField checks the value of a key and assigns it to its fields in into, a pointer to a
 // struct or nil.
 func (d *decoder) readField(k *Key, f *Field, into any) {
-	before, fields := len(d.diags), pointers(into, k.Name)
+	before, fields := len(d.diags), fieldPointers(into, k.Name)
 	var parts any
 	if len(fields) > 0 {
-		parts = openField(fields[0], &f.Value)
+		parts = allocateField(fields[0], &f.Value)
 	}
 	d.checkValue(k, &f.Value, place{f.Key, false}, parts)
 	if k.Name == "policies" {
-		d.nameRule(before)
+		d.usePolicyRule(before)
 	}
 	for _, to := range fields {
-		assign(&f.Value, to, k.Role == RoleNode || k.Role == RoleState)
+		setField(&f.Value, to, k.Role == RoleNode || k.Role == RoleState)
 	}
 }
 
@@ -95,7 +95,7 @@ func (d *decoder) checkValue(k *Key, v *Value, at place, into any) {
 		d.readText(k, v, at)
 		return
 	}
-	if !fits(k, v) {
+	if !hasOutline(k, v) {
 		d.reportMismatch(k, v, at)
 		return
 	}
@@ -159,7 +159,7 @@ func (d *decoder) readEntries(k *Key, v *Value, into any) {
 func (d *decoder) readForm(k *Key, v *Value, at place, into any) {
 	for i := range k.Forms {
 		form := &k.Forms[i]
-		if !fits(form, v) {
+		if !hasOutline(form, v) {
 			continue
 		}
 		if form.Type == TypeEnum {
@@ -185,17 +185,17 @@ func (d *decoder) reportMismatch(k *Key, v *Value, at place) {
 		return
 	}
 	note := ""
-	if key, _, glued := strings.Cut(v.Text.Value, ":"); glued && v.Kind == String && fits(k, &Value{Kind: Map}) && isIdentifier(key) {
+	if key, _, glued := strings.Cut(v.Text.Value, ":"); glued && v.Kind == String && hasOutline(k, &Value{Kind: Map}) && isIdentifier(key) {
 		note = "; a colon needs a space behind it"
 	}
 	if k.Type == TypeNode && v.Get("kind") == nil && FindKey(topKeys, at.key.Value) != nil {
 		note = fmt.Sprintf("; %q is a key of the graph and is indented too deep: it begins in the column of \"nodes\"", at.key.Value)
 	}
-	suggestion := d.reshape(k, v)
+	suggestion := d.suggestShape(k, v)
 	if v.Kind == String && suggestion == v.Text.Value {
 		note += "; write " + suggestion + " without quotes"
 	}
-	d.report(rule, span, "%s must be %s; found %s%s", at, describeKey(k), describe(v), note)
+	d.report(rule, span, "%s must be %s; found %s%s", at, describeKey(k), describeValue(v), note)
 	d.suggest(suggestion)
 }
 
@@ -205,24 +205,24 @@ var outlines = map[Type][]ValueKind{
 	TypeList: {List}, TypeMap: {Map}, TypeObject: {Map}, TypeNode: {Map}, TypeGraph: {Map}, TypeSchema: {Map, Bool},
 }
 
-// fits reports whether a value has the outline of a key's shape. A finding is about its content
+// hasOutline reports whether a value has the outline of a key's shape. A finding is about its content
 // then.
-func fits(k *Key, v *Value) bool {
+func hasOutline(k *Key, v *Value) bool {
 	switch k.Type {
 	case TypeAny:
 		return true
 	case TypeString:
-		return fitsText(k, v)
+		return canBeText(k, v)
 	case TypeText:
-		return v.Get("file") != nil || k.Elem != nil && (v.Kind == List || v.Kind == Map) || fitsText(k, v)
+		return v.Get("file") != nil || k.Elem != nil && (v.Kind == List || v.Kind == Map) || canBeText(k, v)
 	case TypeOneOf:
-		return slices.ContainsFunc(k.Forms, func(form Key) bool { return fits(&form, v) })
+		return slices.ContainsFunc(k.Forms, func(form Key) bool { return hasOutline(&form, v) })
 	}
 	return slices.Contains(outlines[k.Type], v.Kind)
 }
 
-// fitsText reports whether a value may be the text of a key.
-func fitsText(k *Key, v *Value) bool {
+// canBeText reports whether a value may be the text of a key.
+func canBeText(k *Key, v *Value) bool {
 	return v.Kind == String || k.Role != RolePlain && k.Role != RoleState && v.IsScalar() && v.Kind != Null
 }
 
@@ -235,22 +235,22 @@ func (d *decoder) checkScalar(k *Key, v *Value, at place) {
 	case TypeName:
 		ok = k.Role == RoleNode || isID(v.Text.Value)
 	case TypeInt, TypeNumber:
-		n := number(v)
+		n := floatOf(v)
 		ok = (!k.Positive || n > 0) && (k.Min == nil || n >= *k.Min) && (k.Max == nil || n <= *k.Max)
 	case TypeDuration:
 		length, err := time.ParseDuration(v.Text.Value)
 		ok = err == nil && length >= 0 && (!k.Positive || length > 0)
 		if k.Role == RoleExpr && err != nil { // a number of seconds, or an expression
-			ok = v.Kind == String || number(v) >= 0
+			ok = v.Kind == String || floatOf(v) >= 0
 		}
 	}
 	if !ok {
-		d.report("invalid-value", v.Span, "%s must be %s; found %s", at, describeKey(k), describe(v))
-		d.suggest(d.reshape(k, v))
+		d.report("invalid-value", v.Span, "%s must be %s; found %s", at, describeKey(k), describeValue(v))
+		d.suggest(d.suggestShape(k, v))
 	}
 }
 
-func number(v *Value) float64 {
+func floatOf(v *Value) float64 {
 	switch v.Kind {
 	case Int:
 		return float64(int(v.bits))
@@ -271,7 +271,7 @@ func (d *decoder) checkEnum(k *Key, allowed []string, v *Value, at place) {
 	if slices.Contains(allowed, v.Text.Value) {
 		return
 	}
-	near, note := nearest(v.Text.Value, allowed), ""
+	near, note := findNearest(v.Text.Value, allowed), ""
 	span := v.Span
 	if near != "" {
 		span = v.Text.At(0, len(v.Text.Value))

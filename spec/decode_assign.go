@@ -25,8 +25,8 @@ var fieldsOf = sync.OnceValue(func() map[reflect.Type]map[string][]int {
 	return out
 })
 
-// pointers returns pointers to the fields of a struct that take the value of a key.
-func pointers(into any, name string) (out []any) {
+// fieldPointers returns pointers to the fields of a struct that take the value of a key.
+func fieldPointers(into any, name string) (out []any) {
 	if into == nil {
 		return nil
 	}
@@ -37,9 +37,9 @@ func pointers(into any, name string) (out []any) {
 	return out
 }
 
-// openField makes room for a value in a field. It returns the pointer that takes the keys or
+// allocateField makes room for a value in a field. It returns the pointer that takes the keys or
 // entries of the value.
-func openField(field any, v *Value) any {
+func allocateField(field any, v *Value) any {
 	switch p := field.(type) {
 	case *Limits:
 		p.Span, p.MaxStepsSpan, p.written = v.Span, v.Span, v.Fields
@@ -76,7 +76,7 @@ func addRetry(list *[]Retry, v *Value) *Retry {
 	return &(*list)[len(*list)-1]
 }
 
-// addItem makes room for an item of a list, like openField.
+// addItem makes room for an item of a list, like allocateField.
 func (d *decoder) addItem(into any, i int, item *Value) any {
 	if item.Kind != Map {
 		if _, ok := into.(*[]*Edge); ok {
@@ -93,7 +93,7 @@ func (d *decoder) addItem(into any, i int, item *Value) any {
 	return nil
 }
 
-// addEntry makes room for an entry of a map of names, like openField.
+// addEntry makes room for an entry of a map of names, like allocateField.
 func (d *decoder) addEntry(into any, f *Field) any {
 	switch list := into.(type) {
 	case *[]*Node:
@@ -124,8 +124,8 @@ func (d *decoder) addEntry(into any, f *Field) any {
 	return nil
 }
 
-// assign sets a field to a value. With names, only a string is a text.
-func assign(v *Value, to any, names bool) {
+// setField sets a field to a value. With names, only a string is a text.
+func setField(v *Value, to any, names bool) {
 	switch p := to.(type) {
 	case *Text:
 		if !names || v.Kind == String {
@@ -138,7 +138,7 @@ func assign(v *Value, to any, names bool) {
 	case *int:
 		*p = intOf(v)
 	case *float64:
-		*p = number(v)
+		*p = floatOf(v)
 	case *bool:
 		if v.Kind == Bool {
 			*p = v.bits != 0

@@ -48,7 +48,7 @@ func (d *decoder) readGraph(keys []Key, root *Value, owner Text) {
 		switch name := keys[i].Name; {
 		case !keys[i].Required || root.Get(name) != nil:
 		case name == "start":
-			span := firstToken(root)
+			span := firstTokenSpan(root)
 			if nodes := findField(root.Fields, "nodes"); nodes != nil {
 				span = nodes.Key.Span
 			}
@@ -181,6 +181,6 @@ func (d *decoder) checkReducer(k *StateKey) {
 	if !k.Reducer.IsSet() || k.HasReducerExpr() || slices.Contains(reducers, name) {
 		return
 	}
-	d.report("invalid-value", k.Reducer.At(0, len(name)), "%q is not a reducer; expected %s, or an expression over current and update", name, oneOf(reducers))
-	d.suggest(nearest(name, reducers))
+	d.report("invalid-value", k.Reducer.At(0, len(name)), "%q is not a reducer; expected %s, or an expression over current and update", name, listNames(reducers))
+	d.suggest(findNearest(name, reducers))
 }

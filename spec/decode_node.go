@@ -40,7 +40,7 @@ func kindNames(kinds []Kind) []string {
 
 // readNode reads one node. Without a known kind, it checks only the keys of every node.
 func (d *decoder) readNode(n *Node, v *Value, id Text) {
-	kind := d.kindOf(v, id)
+	kind := d.findKindOf(v, id)
 	for i := range v.Fields {
 		f := &v.Fields[i]
 		k := FindKey(nodeKeys, f.Key.Value)
@@ -68,7 +68,7 @@ func (d *decoder) readNode(n *Node, v *Value, id Text) {
 	if n.Join != nil && n.Join.Count > 0 {
 		n.Join.Wait = "N"
 	}
-	d.reportRepeats(n.Writes.Keys)
+	d.reportRepeated(n.Writes.Keys)
 	d.checkRetries(n.Retry)
 	if kind == nil {
 		return
@@ -79,12 +79,12 @@ func (d *decoder) readNode(n *Node, v *Value, id Text) {
 	}
 }
 
-// kindOf finds the kind that a node names and reports a missing or unknown one.
-func (d *decoder) kindOf(v *Value, id Text) (kind *Kind) {
+// findKindOf finds the kind that a node names and reports a missing or unknown one.
+func (d *decoder) findKindOf(v *Value, id Text) (kind *Kind) {
 	named := v.Get("kind")
 	for i := range v.Fields {
 		f := &v.Fields[i]
-		if named == nil && FindKey(nodeKeys, f.Key.Value) == nil && nearest(f.Key.Value, []string{"kind"}) != "" {
+		if named == nil && FindKey(nodeKeys, f.Key.Value) == nil && findNearest(f.Key.Value, []string{"kind"}) != "" {
 			d.repairKey(v, f, []Key{{Name: "kind"}}, nil)
 			named = &f.Value
 		}
@@ -97,7 +97,7 @@ func (d *decoder) kindOf(v *Value, id Text) (kind *Kind) {
 	k := Key{Type: TypeEnum, Enum: kindNames(d.kinds)}
 	switch {
 	case named == nil:
-		d.reportMissing(v, id, "the key \"kind\"; kinds are "+oneOf(k.Enum))
+		d.reportMissing(v, id, "the key \"kind\"; kinds are "+listNames(k.Enum))
 	case named.Kind != String:
 		d.reportMismatch(&k, named, place{Text{Value: "kind", Span: named.Span}, false})
 	default:
@@ -127,12 +127,12 @@ func (d *decoder) repairKeyOfNode(n *Node, v *Value, f *Field, kind *Kind) *Key 
 	if len(owners) == 0 || suggest.Closest(key.Value, keyNames(keys)) != "" {
 		return d.repairKey(v, f, keys, n)
 	}
-	d.report("unknown-key", key.At(0, len(key.Value)), "unknown key %q in a node of the kind %s; it belongs to the kind %s", key.Value, kind.Name, oneOf(owners))
+	d.report("unknown-key", key.At(0, len(key.Value)), "unknown key %q in a node of the kind %s; it belongs to the kind %s", key.Value, kind.Name, listNames(owners))
 	return nil
 }
 
-// reportRepeats reports names that a node's list of writes repeats.
-func (d *decoder) reportRepeats(keys []Text) {
+// reportRepeated reports names that a node's list of writes repeats.
+func (d *decoder) reportRepeated(keys []Text) {
 	for i, key := range keys {
 		if slices.ContainsFunc(keys[:i], func(k Text) bool { return k.Value == key.Value }) {
 			d.report("invalid-value", key.At(0, len(key.Value)), "%q is listed twice; a node writes a key once", key.Value)

@@ -64,7 +64,7 @@ func keyNames(keys []Key) []string {
 // would be reported otherwise, and returns the key that it means, or nil.
 func (d *decoder) repairKey(v *Value, f *Field, keys []Key, into any) *Key {
 	key, names := f.Key, keyNames(keys)
-	near := nearest(key.Value, names)
+	near := findNearest(key.Value, names)
 	allowed := "; allowed are " + strings.Join(names, ", ")
 	if near != "" {
 		allowed = ""
@@ -86,7 +86,7 @@ func (d *decoder) repairKey(v *Value, f *Field, keys []Key, into any) *Key {
 		return nil
 	}
 	f.Key = Text{Value: near, Span: f.Key.Span}
-	if !fits(k, &f.Value) {
+	if !hasOutline(k, &f.Value) {
 		return nil
 	}
 	return k
@@ -96,7 +96,7 @@ func (d *decoder) repairKey(v *Value, f *Field, keys []Key, into any) *Key {
 func (d *decoder) reportMissing(v *Value, owner Text, what string) {
 	span := owner.Span
 	if span.From == span.To {
-		span = firstToken(v)
+		span = firstTokenSpan(v)
 	}
 	subject := "this map"
 	if owner.Value != "" {
@@ -105,8 +105,8 @@ func (d *decoder) reportMissing(v *Value, owner Text, what string) {
 	d.report("missing-field", span, "%s lacks %s", subject, what)
 }
 
-// firstToken is where a map without a name of its own is shown.
-func firstToken(v *Value) Span {
+// firstTokenSpan is where a map without a name of its own is shown.
+func firstTokenSpan(v *Value) Span {
 	if len(v.Fields) > 0 {
 		return v.Fields[0].Key.Span
 	}
@@ -121,13 +121,13 @@ func (d *decoder) checkChoice(c Choice, v *Value, owner Text) {
 			continue
 		}
 		if first != nil {
-			d.report("invalid-value", f.Key.Span, "%q and %q exclude each other; use one of %s", first.Key.Value, f.Key.Value, oneOf(c.Keys))
+			d.report("invalid-value", f.Key.Span, "%q and %q exclude each other; use one of %s", first.Key.Value, f.Key.Value, listNames(c.Keys))
 			return
 		}
 		first = f
 	}
 	if first == nil && c.Required {
-		d.reportMissing(v, owner, "one of the keys "+oneOf(c.Keys))
+		d.reportMissing(v, owner, "one of the keys "+listNames(c.Keys))
 	}
 }
 
@@ -135,7 +135,7 @@ func (d *decoder) checkChoice(c Choice, v *Value, owner Text) {
 func (d *decoder) checkSchema(k *Key, v *Value, at place, into any) {
 	if v.Kind == Bool {
 		if len(k.Keys) > 0 {
-			d.report("invalid-value", v.Span, "%s must be a map with the keywords of a JSON Schema; found %s", at, describe(v))
+			d.report("invalid-value", v.Span, "%s must be a map with the keywords of a JSON Schema; found %s", at, describeValue(v))
 		}
 		return
 	}

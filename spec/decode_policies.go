@@ -38,12 +38,12 @@ func (d *decoder) readPolicies(v *Value) {
 	before := len(d.diags)
 	r := &policyReader{d, map[string]bool{}}
 	r.addEntries(v, nil)
-	d.nameRule(before)
+	d.usePolicyRule(before)
 }
 
-// nameRule moves findings about the shape of policies, from an index on, to the rule about
+// usePolicyRule moves findings about the shape of policies, from an index on, to the rule about
 // policies.
-func (d *decoder) nameRule(from int) {
+func (d *decoder) usePolicyRule(from int) {
 	for i := range d.diags[from:] {
 		if found := &d.diags[from+i]; found.Rule == "missing-field" || found.Rule == "invalid-value" {
 			found.Rule = "policy-invalid"
@@ -71,8 +71,8 @@ func (r *policyReader) addEntries(v *Value, from []string) {
 			continue
 		}
 		before := len(r.diags)
-		r.checkHalves(&item)
-		if len(from) > 0 && len(r.diags) == before && r.isElsewhere(&item) {
+		r.checkPairs(&item)
+		if len(from) > 0 && len(r.diags) == before && r.isAboutOthers(&item) {
 			r.graph.Elsewhere = append(r.graph.Elsewhere, item)
 		} else {
 			r.graph.Policies = append(r.graph.Policies, item)
@@ -80,8 +80,8 @@ func (r *policyReader) addEntries(v *Value, from []string) {
 	}
 }
 
-// isElsewhere reports whether a shared policy is about nodes that this graph does not have.
-func (r *policyReader) isElsewhere(item *Value) bool {
+// isAboutOthers reports whether a shared policy is about nodes that this graph does not have.
+func (r *policyReader) isAboutOthers(item *Value) bool {
 	if r.graph.gaps&gapNodes != 0 {
 		return false
 	}
@@ -122,7 +122,7 @@ func (r *policyReader) addFile(named Text, from []string) {
 
 // parseFile reads a file of policies as a value of `policies`, or returns nil.
 func (r *policyReader) parseFile(file *File) *Value {
-	root, found := loadAny(file, policyFile)
+	root, found := loadDocument(file, policyFile)
 	for _, d := range found {
 		d.File, d.Span = r.decoder.file, file.InHost(d.Span)
 		r.diags = append(r.diags, d)
@@ -130,7 +130,7 @@ func (r *policyReader) parseFile(file *File) *Value {
 	if root == nil {
 		return nil
 	}
-	whole := root.in(file.base, &scalar{src: file.Src, base: file.base})
+	whole := root.moved(file.base, &scalar{src: file.Src, base: file.base})
 	switch whole.Kind {
 	case Map:
 		r.readObject(policyFileKeys, nil, &whole, Text{}, nil)
@@ -139,25 +139,25 @@ func (r *policyReader) parseFile(file *File) *Value {
 		r.checkValue(&policyForms[1], &whole, place{key: Text{Value: "policies", Span: whole.Span}}, nil)
 		return &whole
 	}
-	r.report("policy-invalid", whole.Span, "the file holds %s; %s", describe(&whole), policyFile)
+	r.report("policy-invalid", whole.Span, "the file holds %s; %s", describeValue(&whole), policyFile)
 	return nil
 }
 
-// in returns the value in the offsets of a host's space, with copies of shared parts.
-func (v *Value) in(base int, source *scalar) Value {
+// moved returns the value in the offsets of a host's space, with copies of shared parts.
+func (v *Value) moved(base int, source *scalar) Value {
 	out := *v
-	out.Text = v.Text.in(base, source)
+	out.Text = v.Text.moved(base, source)
 	out.Items, out.Fields = slices.Clone(v.Items), slices.Clone(v.Fields)
 	for i := range out.Items {
-		out.Items[i] = v.Items[i].in(base, source)
+		out.Items[i] = v.Items[i].moved(base, source)
 	}
 	for i := range out.Fields {
-		out.Fields[i] = Field{Key: v.Fields[i].Key.in(base, source), Value: v.Fields[i].Value.in(base, source)}
+		out.Fields[i] = Field{Key: v.Fields[i].Key.moved(base, source), Value: v.Fields[i].Value.moved(base, source)}
 	}
 	return out
 }
 
-func (t Text) in(base int, source *scalar) Text {
+func (t Text) moved(base int, source *scalar) Text {
 	t.Span = Span{t.Span.From + base, t.Span.To + base}
 	if t.source != nil {
 		t.source = source
@@ -165,8 +165,8 @@ func (t Text) in(base int, source *scalar) Text {
 	return t
 }
 
-// checkHalves reports keys of a policy that lack their partner.
-func (d *decoder) checkHalves(item *Value) {
+// checkPairs reports keys of a policy that lack their partner.
+func (d *decoder) checkPairs(item *Value) {
 	for i := range policyKeys {
 		if k := &policyKeys[i]; k.Needs != "" && item.Get(k.Name) != nil && item.Get(k.Needs) == nil {
 			d.reportMissing(item, Text{}, fmt.Sprintf("the key %q that belongs to %q", k.Needs, k.Name))

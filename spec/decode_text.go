@@ -29,14 +29,14 @@ var textFileKeys = []Key{{Name: "file", Type: TypeString, Required: true, Doc: "
 // namesFile reports whether a value is {file: path}, perhaps misspelt.
 func namesFile(v *Value) bool {
 	return v.Kind == Map && slices.ContainsFunc(v.Fields, func(f Field) bool {
-		return f.Key.Value == "file" || nearest(f.Key.Value, []string{"file"}) != ""
+		return f.Key.Value == "file" || findNearest(f.Key.Value, []string{"file"}) != ""
 	})
 }
 
 // readText checks the value of a key that takes a text, and replaces {file: path} by the text of
 // the file.
 func (d *decoder) readText(k *Key, v *Value, at place) {
-	if v.IsScalar() && fits(k, v) {
+	if v.IsScalar() && hasOutline(k, v) {
 		return
 	}
 	switch {
@@ -59,12 +59,12 @@ func (d *decoder) readText(k *Key, v *Value, at place) {
 	}
 	*v = Value{Kind: String, Text: Text{Span: named.Span}}
 	if len(d.diags) == before {
-		d.takeFile(v, named)
+		d.readTextFile(v, named)
 	}
 }
 
-// takeFile reads the file that a path names into a value.
-func (d *decoder) takeFile(v *Value, path Text) {
+// readTextFile reads the file that a path names into a value.
+func (d *decoder) readTextFile(v *Value, path Text) {
 	file, problem := d.addText(path.Value, path.Span)
 	if problem != "" {
 		d.report("invalid-value", path.Span, "%s", problem)

@@ -27,7 +27,7 @@ func describeKey(k *Key) string {
 		}
 		return `a duration such as "500ms", "10s" or "1h30m"` + describeBounds(k)
 	case TypeEnum:
-		return oneOf(k.Enum)
+		return listNames(k.Enum)
 	case TypeName:
 		if k.Role == RoleNode {
 			return "the name of a node"
@@ -78,7 +78,7 @@ func textWord(k *Key) string {
 func pluralOf(k *Key) string {
 	switch {
 	case k.Type == TypeEnum:
-		return oneOf(k.Enum)
+		return listNames(k.Enum)
 	case k.Type == TypeName:
 		return "names of nodes"
 	case k.Type == TypeInt:
@@ -106,7 +106,7 @@ func describeBounds(k *Key) string {
 	return ""
 }
 
-// oneOf lists what is allowed, sorted.
-func oneOf(names []string) string {
+// listNames lists what is allowed, sorted.
+func listNames(names []string) string {
 	return suggest.Or(slices.Sorted(slices.Values(names)))
 }

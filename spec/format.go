@@ -26,48 +26,48 @@ var ErrUnformattable = errors.New("it can't be written in canonical form without
 // nothing. A file in brackets, such as JSON, is returned unchanged. The error is an
 // *InvalidError, or wraps ErrUnformattable.
 func Format(name string, src []byte, keys []Key) ([]byte, error) {
-	root, found := load(NewFile(name, src), "a file to format is a map")
+	root, found := loadMap(NewFile(name, src), "a file to format is a map")
 	if root == nil || found.HasErrors() {
 		return nil, &InvalidError{Findings: found.Sort()}
 	}
 	if keys == nil {
 		keys = TopKeys()
 	}
-	out, err := formatted(src, keys)
+	out, err := formatOnce(src, keys)
 	if err != nil {
 		return nil, err
 	}
-	after, found := load(NewFile(name, out), "")
+	after, found := loadMap(NewFile(name, out), "")
 	if after == nil || found.HasErrors() || !reflect.DeepEqual(root.Data(), after.Data()) {
 		return nil, ErrUnformattable
 	}
-	if again, err := formatted(out, keys); err != nil || !bytes.Equal(again, out) {
+	if again, err := formatOnce(out, keys); err != nil || !bytes.Equal(again, out) {
 		return nil, ErrUnformattable
 	}
 	return out, nil
 }
 
-func formatted(src []byte, keys []Key) ([]byte, error) {
+func formatOnce(src []byte, keys []Key) ([]byte, error) {
 	docs, _, err := readYAML(src)
 	if err != nil || len(docs) == 0 || len(docs[0].Content) == 0 {
 		return nil, ErrUnformattable
 	}
 	root := docs[0].Content[0]
-	if !isBlock(root) {
+	if !isBlockCollection(root) {
 		return src, nil
 	}
 	f := &formatter{converter: newConverter(NewFile("", src)), notes: map[*yaml.Node]*notes{}, below: map[*yaml.Node][]comment{}, last: &notes{}}
-	f.read(root)
-	end := f.take(len(src), 0)
+	f.readComments(root)
+	end := f.takeComments(len(src), 0)
 	first := f.notes[root.Content[0]]
 	top := first.above
 	first.above = nil
 	sortKeys(root, &Key{Type: TypeObject, Keys: keys})
-	return []byte(strings.Join(f.writeFile(root, top, end), "\n") + "\n"), nil
+	return []byte(strings.Join(f.formatFile(root, top, end), "\n") + "\n"), nil
 }
 
-// isBlock reports whether a node is a list or map whose entries have lines of their own.
-func isBlock(n *yaml.Node) bool {
+// isBlockCollection reports whether a node is a list or map whose entries have lines of their own.
+func isBlockCollection(n *yaml.Node) bool {
 	return (n.Kind == yaml.MappingNode || n.Kind == yaml.SequenceNode) && n.Style&yaml.FlowStyle == 0
 }
 
@@ -194,14 +194,14 @@ func step(n *yaml.Node) int {
 	return 1
 }
 
-// read collects the comments in a block collection.
-func (f *formatter) read(n *yaml.Node) {
+// readComments collects the comments in a block collection.
+func (f *formatter) readComments(n *yaml.Node) {
 	for entry := range slices.Chunk(n.Content, step(n)) {
 		own := &notes{}
 		f.notes[entry[0]] = own
 		for _, part := range entry {
-			if isBlock(part) {
-				f.read(part)
+			if isBlockCollection(part) {
+				f.readComments(part)
 				continue
 			}
 			at := f.span(part)
@@ -209,7 +209,7 @@ func (f *formatter) read(n *yaml.Node) {
 				at.From = lineEnd(f.file.Src, at.From)
 				at.To = max(at.From, at.To)
 			}
-			own.above = append(own.above, f.take(at.From, column(n))...)
+			own.above = append(own.above, f.takeComments(at.From, column(n))...)
 			f.last, f.at = own, at.To
 		}
 	}
@@ -218,10 +218,10 @@ func (f *formatter) read(n *yaml.Node) {
 
 var commentText = lazyregexp.New(`(?:^|[ \t\x{feff}])#.*`)
 
-// take reads the comments up to an offset, between two nodes. It notes those on the line of the
+// takeComments reads the comments up to an offset, between two nodes. It notes those on the line of the
 // latter entry and those that are indented like an ended collection, and returns the others,
 // which belong to an entry in a column.
-func (f *formatter) take(to, col int) (out []comment) {
+func (f *formatter) takeComments(to, col int) (out []comment) {
 	src, isStart := f.file.Src, f.at == 0
 	lines := strings.Split(string(src[min(f.at, to):to]), "\n")
 	isBlank := func(i int) bool { return i >= 0 && i < len(lines) && strings.TrimSpace(lines[i]) == "" }
@@ -255,8 +255,8 @@ func (f *formatter) take(to, col int) (out []comment) {
 	return out
 }
 
-// writeFile returns the lines of a file, with blank lines around its blocks of several lines.
-func (f *formatter) writeFile(root *yaml.Node, top, end []comment) (lines []string) {
+// formatFile returns the lines of a file, with blank lines around its blocks of several lines.
+func (f *formatter) formatFile(root *yaml.Node, top, end []comment) (lines []string) {
 	blank := func() {
 		if n := len(lines); n > 0 && lines[n-1] != "" {
 			lines = append(lines, "")
@@ -271,7 +271,7 @@ func (f *formatter) writeFile(root *yaml.Node, top, end []comment) (lines []stri
 	write(top)
 	long := false
 	for i := 0; i < len(root.Content); i += 2 {
-		entry, above := f.entry(root, i, 0), f.notes[root.Content[i]].above
+		entry, above := f.formatEntry(root, i, 0), f.notes[root.Content[i]].above
 		head := slices.IndexFunc(entry, func(line string) bool { return line[0] != '#' })
 		before := long
 		if long = len(entry)-head > 1; i > 0 && (before || long || head > 0 || len(above) > 0) {
@@ -290,11 +290,11 @@ func (f *formatter) writeFile(root *yaml.Node, top, end []comment) (lines []stri
 	return lines
 }
 
-// block returns the lines of a block collection.
-func (f *formatter) block(n *yaml.Node, indent int) (lines []string) {
+// formatBlock returns the lines of a block collection.
+func (f *formatter) formatBlock(n *yaml.Node, indent int) (lines []string) {
 	for i := 0; i < len(n.Content); i += step(n) {
 		lines = append(lines, commentLines(f.notes[n.Content[i]].above, indent)...)
-		lines = append(lines, f.entry(n, i, indent)...)
+		lines = append(lines, f.formatEntry(n, i, indent)...)
 	}
 	return append(lines, commentLines(f.below[n], indent)...)
 }
@@ -309,33 +309,33 @@ func commentLines(list []comment, indent int) (lines []string) {
 	return lines
 }
 
-// entry returns the lines of the entry at an index of a block collection. Comments that have no
+// formatEntry returns the lines of the entry at an index of a block collection. Comments that have no
 // place on it stand above.
-func (f *formatter) entry(n *yaml.Node, i, indent int) (lines []string) {
+func (f *formatter) formatEntry(n *yaml.Node, i, indent int) (lines []string) {
 	pad := strings.Repeat(" ", indent)
 	v, head := n.Content[i], pad+"-"
 	beside := f.notes[v].beside
 	if n.Kind == yaml.MappingNode {
-		head, v = pad+f.key(v), n.Content[i+1]
+		head, v = pad+f.formatKey(v), n.Content[i+1]
 	}
 	at := 0 // the line with the comment
 	switch {
-	case isBlock(v):
-		lines = f.block(v, indent+2)
-		if n.Kind == yaml.SequenceNode && properties(v) == "" { // the item begins on the line of its mark
+	case isBlockCollection(v):
+		lines = f.formatBlock(v, indent+2)
+		if n.Kind == yaml.SequenceNode && formatProperties(v) == "" { // the item begins on the line of its mark
 			for strings.HasPrefix(strings.TrimSpace(lines[at])+"#", "#") {
 				lines[at] = strings.TrimRight(pad+strings.TrimSpace(lines[at]), " ")
 				at++
 			}
 			lines[at] = head + lines[at][indent+1:]
 		} else {
-			lines = slices.Insert(lines, 0, head+strings.TrimRight(" "+properties(v), " "))
+			lines = slices.Insert(lines, 0, head+strings.TrimRight(" "+formatProperties(v), " "))
 		}
 	case isBlockText(v):
-		start, text := f.blockText(v, pad+"  ")
-		lines = append([]string{head + " " + properties(v) + start}, text...)
+		start, text := f.formatBlockText(v, pad+"  ")
+		lines = append([]string{head + " " + formatProperties(v) + start}, text...)
 	default:
-		lines = strings.Split(strings.TrimRight(head+" "+f.inlineOrRaw(v, indent-column(n), indent), " "), "\n")
+		lines = strings.Split(strings.TrimRight(head+" "+f.formatValue(v, indent-column(n), indent), " "), "\n")
 		at = len(lines) - 1
 	}
 	if last := len(beside) - 1; last >= 0 {
@@ -345,23 +345,23 @@ func (f *formatter) entry(n *yaml.Node, i, indent int) (lines []string) {
 	return lines
 }
 
-// inlineOrRaw returns a value on one line, or, with comments inside, its lines moved to the right.
-func (f *formatter) inlineOrRaw(n *yaml.Node, shift, indent int) string {
+// formatValue returns a value on one line, or, with comments inside, its lines moved to the right.
+func (f *formatter) formatValue(n *yaml.Node, shift, indent int) string {
 	at := f.span(n)
 	written := string(f.file.Src[at.From:at.To])
 	if n.Kind == yaml.ScalarNode || !strings.Contains(written, "\n") || !strings.Contains(written, "#") {
-		return f.inline(n)
+		return f.formatInline(n)
 	}
 	lines := strings.Split(written, "\n")
 	for i, line := range lines[1:] {
 		text := strings.TrimLeft(line, " ")
 		lines[i+1] = strings.TrimRight(strings.Repeat(" ", max(len(line)-len(text)+shift, indent+1))+text, " \r")
 	}
-	return properties(n) + strings.Join(lines, "\n")
+	return formatProperties(n) + strings.Join(lines, "\n")
 }
 
-// properties returns the anchor and the tag of a node, each with a space behind it.
-func properties(n *yaml.Node) (out string) {
+// formatProperties returns the anchor and the tag of a node, each with a space behind it.
+func formatProperties(n *yaml.Node) (out string) {
 	if n.Anchor != "" {
 		out = "&" + n.Anchor + " "
 	}
@@ -371,37 +371,37 @@ func properties(n *yaml.Node) (out string) {
 	return out
 }
 
-// key returns a key with its colon.
-func (f *formatter) key(n *yaml.Node) string {
+// formatKey returns a key with its colon.
+func (f *formatter) formatKey(n *yaml.Node) string {
 	if n.Kind == yaml.AliasNode {
 		return "*" + n.Value + " :"
 	}
-	return f.inline(n) + ":"
+	return f.formatInline(n) + ":"
 }
 
-// inline returns a value on one line.
-func (f *formatter) inline(n *yaml.Node) string {
+// formatInline returns a value on one line.
+func (f *formatter) formatInline(n *yaml.Node) string {
 	var parts []string
 	switch n.Kind {
 	case yaml.AliasNode:
 		return "*" + n.Value
 	case yaml.ScalarNode:
-		return strings.TrimSpace(properties(n) + f.scalarText(n))
+		return strings.TrimSpace(formatProperties(n) + f.formatScalar(n))
 	case yaml.SequenceNode:
 		for _, item := range n.Content {
-			parts = append(parts, f.inline(item))
+			parts = append(parts, f.formatInline(item))
 		}
-		return properties(n) + "[" + strings.Join(parts, ", ") + "]"
+		return formatProperties(n) + "[" + strings.Join(parts, ", ") + "]"
 	}
 	for i := 0; i < len(n.Content); i += 2 {
-		parts = append(parts, f.key(n.Content[i])+" "+f.inline(n.Content[i+1]))
+		parts = append(parts, f.formatKey(n.Content[i])+" "+f.formatInline(n.Content[i+1]))
 	}
-	return properties(n) + "{" + strings.Join(parts, ", ") + "}"
+	return formatProperties(n) + "{" + strings.Join(parts, ", ") + "}"
 }
 
-// scalarText returns a scalar on one line: without quotes that nothing needs, else as
+// formatScalar returns a scalar on one line: without quotes that nothing needs, else as
 // it was written.
-func (f *formatter) scalarText(n *yaml.Node) string {
+func (f *formatter) formatScalar(n *yaml.Node) string {
 	quoted := n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0
 	if quoted && n.Tag == "!!str" && n.Anchor == "" && isPlainText(n.Value) {
 		return n.Value
@@ -427,9 +427,9 @@ func isPlainText(text string) bool {
 	return plainText().MatchString(text) && strings.TrimSpace(text) == text && !hasWord("false no null off on true yes y n", strings.ToLower(text))
 }
 
-// blockText returns the head of a literal or folded text and its lines as they were
+// formatBlockText returns the head of a literal or folded text and its lines as they were
 // written, at an indentation.
-func (f *formatter) blockText(n *yaml.Node, indent string) (head string, lines []string) {
+func (f *formatter) formatBlockText(n *yaml.Node, indent string) (head string, lines []string) {
 	src, at := f.file.Src, f.span(n)
 	head = string(src[at.From])
 	text := strings.TrimRight(n.Value, "\n")

@@ -82,7 +82,7 @@ func holdsForm(t *testing.T, name string, src []byte) (kept bool) {
 
 // dataOf is what a file says.
 func dataOf(name string, src []byte) any {
-	root, _ := load(NewFile(name, src), graphFile)
+	root, _ := loadMap(NewFile(name, src), graphFile)
 	if root == nil {
 		return nil
 	}

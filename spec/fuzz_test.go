@@ -60,7 +60,7 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		IsGraph(src)
-		if root, _ := load(g.File, graphFile); root != nil {
+		if root, _ := loadMap(g.File, graphFile); root != nil {
 			checkSpans(t, g.File, root)
 		}
 	})

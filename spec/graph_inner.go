@@ -87,12 +87,12 @@ func (c *graphChecker) checkInnerGraphs() {
 		if v == nil || v.Kind != String || !strings.HasPrefix(v.Text.Value, "#") || c.graph.Inner(v.Text.Value) != nil {
 			continue
 		}
-		near, detail := names.nearest(v.Text.Value), "; the file has no graphs"
+		near, detail := names.findNearest(v.Text.Value), "; the file has no graphs"
 		switch {
 		case near != "":
 			detail = ""
 		case len(names.names) > 0:
-			detail = "; graphs are " + names.list()
+			detail = "; graphs are " + names.listNames()
 		}
 		c.report("subgraph-missing", v.At(0, len(v.Text.Value)), "%q is not a graph of this file%s", v.Text.Value, detail)
 		c.suggest(near)

@@ -11,10 +11,10 @@ import (
 	"github.com/graphrun/graphrun/internal/suggest"
 )
 
-// nearest returns the allowed name that a wrong one most likely means, or "". It knows the words
+// findNearest returns the allowed name that a wrong one most likely means, or "". It knows the words
 // of other tools, misspellings, and parts of a single name.
-func nearest(word string, allowed []string) string {
-	if name := synonym(strings.ToLower(word), allowed); name != "" {
+func findNearest(word string, allowed []string) string {
+	if name := findSynonym(strings.ToLower(word), allowed); name != "" {
 		return name
 	}
 	if name := suggest.Closest(word, allowed); name != "" {
@@ -32,8 +32,8 @@ func nearest(word string, allowed []string) string {
 	return ""
 }
 
-// synonym returns the allowed name for a word of another tool, or "".
-func synonym(word string, allowed []string) string {
+// findSynonym returns the allowed name for a word of another tool, or "".
+func findSynonym(word string, allowed []string) string {
 	for _, row := range synonyms {
 		if hasWord(row.words, word) && slices.Contains(allowed, row.name) && !slices.Contains(allowed, word) {
 			return row.name
@@ -144,16 +144,16 @@ func findAdvice(rows []advice, word string) string {
 	return ""
 }
 
-// reshape writes a value of a wrong shape in the shape that a key takes, where that is
+// suggestShape writes a value of a wrong shape in the shape that a key takes, where that is
 // plain: `n: string` as {type: string}, 10 as 10s, yes as true. Otherwise it returns "".
-func (d *decoder) reshape(k *Key, v *Value) string {
+func (d *decoder) suggestShape(k *Key, v *Value) string {
 	if !v.IsScalar() || v.Kind == Null {
 		return ""
 	}
 	word := v.Text.Value
 	switch k.Type {
 	case TypeSchema:
-		if name := synonym(word, schemaTypes); name != "" {
+		if name := findSynonym(word, schemaTypes); name != "" {
 			word = name
 		}
 		if slices.Contains(schemaTypes, word) {
@@ -168,7 +168,7 @@ func (d *decoder) reshape(k *Key, v *Value) string {
 			key := &k.Keys[i]
 			scratch := &decoder{reporter: reporter{file: d.file}, kinds: d.kinds}
 			free := key.Type != TypeEnum && key.Type != TypeDuration && !slices.ContainsFunc(key.Forms, func(f Key) bool { return f.Type == TypeEnum })
-			if !fits(key, v) || v.Kind == String && (!isPlainWords(word) || free && len(k.Keys) > 1) {
+			if !hasOutline(key, v) || v.Kind == String && (!isPlainWords(word) || free && len(k.Keys) > 1) {
 				continue
 			}
 			if scratch.checkValue(key, v, place{}, nil); len(scratch.diags) == 0 {
@@ -191,12 +191,12 @@ func (d *decoder) reshape(k *Key, v *Value) string {
 			return word
 		}
 	case TypeDuration:
-		if v.Kind == Int && number(v) > 0 {
+		if v.Kind == Int && floatOf(v) > 0 {
 			return word + "s"
 		}
 	case TypeOneOf:
 		for i := range k.Forms {
-			if out := d.reshape(&k.Forms[i], v); out != "" {
+			if out := d.suggestShape(&k.Forms[i], v); out != "" {
 				return out
 			}
 		}

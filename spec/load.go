@@ -29,18 +29,18 @@ const (
 // graphFile describes graph files in findings.
 const graphFile = "a graph file is a map with the keys graphrun, name, start and nodes"
 
-// load reads the only document of a file, a map. what describes such a file. The value is nil
+// loadMap reads the only document of a file, a map. what describes such a file. The value is nil
 // if the file can't be read.
-func load(file *File, what string) (*Value, Diagnostics) {
-	root, diags := loadAny(file, what)
+func loadMap(file *File, what string) (*Value, Diagnostics) {
+	root, diags := loadDocument(file, what)
 	if root != nil && root.Kind != Map {
-		return nil, append(diags, syntaxError(file, root.Span, fmt.Sprintf("the file holds %s; %s", describe(root), what)))
+		return nil, append(diags, syntaxError(file, root.Span, fmt.Sprintf("the file holds %s; %s", describeValue(root), what)))
 	}
 	return root, diags
 }
 
-// loadAny reads the only document of a file, of any shape.
-func loadAny(file *File, what string) (*Value, Diagnostics) {
+// loadDocument reads the only document of a file, of any shape.
+func loadDocument(file *File, what string) (*Value, Diagnostics) {
 	if d, bad := checkText(file); bad {
 		return nil, Diagnostics{d}
 	}
@@ -49,7 +49,7 @@ func loadAny(file *File, what string) (*Value, Diagnostics) {
 	}
 	docs, read, err := readYAML(file.Src)
 	if err != nil {
-		return nil, Diagnostics{locate(file, read, err)}
+		return nil, Diagnostics{locateError(file, read, err)}
 	}
 	if len(docs) == 0 || len(docs[0].Content) == 0 {
 		return nil, Diagnostics{syntaxError(file, Span{}, "the file is empty; "+what)}
@@ -182,13 +182,13 @@ type oneByteReader struct{ *bytes.Reader }
 
 func (r oneByteReader) Read(p []byte) (int, error) { return r.Reader.Read(p[:min(1, len(p))]) }
 
-// locate turns an error of the YAML library into a finding. The library names the line
+// locateError turns an error of the YAML library into a finding. The library names the line
 // where the surrounding construct starts, or none at all; the problem is where it
 // stopped reading.
-func locate(file *File, read []byte, err error) Diagnostic {
-	line, message := splitError(err)
+func locateError(file *File, read []byte, err error) Diagnostic {
+	line, message := cutLine(err)
 	if strings.HasPrefix(message, "exceeded max depth") {
-		return tooDeep(file, 0)
+		return reportDepth(file, 0)
 	}
 	reader := oneByteReader{bytes.NewReader(read)}
 	if _, again := decodeYAML(reader); again == nil {
@@ -198,15 +198,15 @@ func locate(file *File, read []byte, err error) Diagnostic {
 	// The library may have looked into the line behind the problem.
 	above := before[:bytes.LastIndexByte(before, '\n')+1]
 	if _, again := decodeYAML(bytes.NewReader(above)); again != nil {
-		if _, same := splitError(again); same == message {
+		if _, same := cutLine(again); same == message {
 			before = above[:len(above)-1]
 		}
 	}
-	return explain(file, message, line, 1+bytes.Count(before, []byte("\n")))
+	return explainError(file, message, line, 1+bytes.Count(before, []byte("\n")))
 }
 
-// splitError takes the line (0: none) off a message of the library.
-func splitError(err error) (line int, message string) {
+// cutLine takes the line (0: none) off a message of the library.
+func cutLine(err error) (line int, message string) {
 	message = strings.TrimPrefix(err.Error(), "yaml: ")
 	if n, scanErr := fmt.Sscanf(message, "line %d: ", &line); n == 1 && scanErr == nil {
 		_, message, _ = strings.Cut(message, ": ")
@@ -214,8 +214,8 @@ func splitError(err error) (line int, message string) {
 	return line, message
 }
 
-// tooDeep returns the finding for nesting beyond the limit.
-func tooDeep(file *File, at int) Diagnostic {
+// reportDepth returns the finding for nesting beyond the limit.
+func reportDepth(file *File, at int) Diagnostic {
 	return syntaxError(file, Span{at, min(at+1, len(file.Src))}, fmt.Sprintf("lists and maps are nested more than %d levels deep; at most %d are allowed", maxDepth, maxDepth))
 }
 
@@ -268,9 +268,9 @@ var explanations = []explanation{
 // gluedKey is a line with a key whose colon touches its value.
 var gluedKey = lazyregexp.New(`^ *(?:- )*([A-Za-z_][\w-]*:[^\s:/])`)
 
-// explain returns the finding about a syntax error. The library named a line, or 0, and stopped
+// explainError returns the finding about a syntax error. The library named a line, or 0, and stopped
 // reading in the line number, a few bytes behind the problem.
-func explain(file *File, message string, line, number int) Diagnostic {
+func explainError(file *File, message string, line, number int) Diagnostic {
 	var fault *json.SyntaxError
 	if start := bytes.TrimLeft(file.Src, " \t\r\n"); bytes.HasPrefix(start, []byte("{")) && errors.As(json.Unmarshal(start, new(any)), &fault) && bytes.HasPrefix(bytes.TrimLeft(start[1:], " \t\r\n"), []byte(`"`)) {
 		at := min(len(file.Src)-len(start)+int(fault.Offset), len(file.Src))
@@ -327,6 +327,6 @@ func IsGraph(src []byte) bool {
 	if !bytes.Contains(src, []byte("graphrun")) {
 		return false
 	}
-	root, _ := load(NewFile("", src), "")
+	root, _ := loadMap(NewFile("", src), "")
 	return root.Get("graphrun") != nil || root == nil && flowKey().Match(src)
 }

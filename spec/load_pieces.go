@@ -74,7 +74,7 @@ func (c *converter) readPiece(piece Span, kind yaml.Kind, column int) *yaml.Node
 	}
 	n := docs[0].Content[0]
 	if len(rest) > 0 {
-		if !isBlock(n.Content[1]) || !isPart(n.Content[1], n.Content[1].Kind, n.Content[1].Column) {
+		if !isBlockCollection(n.Content[1]) || !isPart(n.Content[1], n.Content[1].Kind, n.Content[1].Column) {
 			return nil
 		}
 		c.rest[n.Content[1]] = rest

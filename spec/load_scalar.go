@@ -54,8 +54,8 @@ func resolvePlain(s string) (kind ValueKind, bits uint64, problem string) {
 	return Float, math.Float64bits(f), ""
 }
 
-// describe names a value in a message.
-func describe(v *Value) string {
+// describeValue names a value in a message.
+func describeValue(v *Value) string {
 	switch v.Kind {
 	case List:
 		return "a list"

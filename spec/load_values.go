@@ -79,7 +79,7 @@ func (c *converter) convert(n *yaml.Node, v *Value) {
 	switch {
 	case c.depth > maxDepth && n.Kind != yaml.ScalarNode:
 		c.refused = true
-		c.diags = append(c.diags, tooDeep(c.file, at))
+		c.diags = append(c.diags, reportDepth(c.file, at))
 	case n.Kind == yaml.ScalarNode:
 		c.readScalar(n, at, v)
 	case n.Kind == yaml.SequenceNode:
@@ -232,7 +232,7 @@ func (c *converter) readMap(n *yaml.Node, at int, v *Value) {
 	}
 	v.Kind, v.Fields = Map, m.fields
 	if m.merge >= 0 {
-		v.Fields = c.merge(n, &m)
+		v.Fields = c.mergeMaps(n, &m)
 	}
 	v.Span = Span{at, c.findClose(n, at, m.end)}
 	c.checkTag(n, v, "!!map")
@@ -253,7 +253,7 @@ func (c *converter) readEntries(n *yaml.Node, m *mapReader) {
 		seen := m.find(k.Text.Value)
 		switch {
 		case !k.IsScalar():
-			c.report("syntax", k.Span, "a map key must be a scalar; found %s", describe(&k))
+			c.report("syntax", k.Span, "a map key must be a scalar; found %s", describeValue(&k))
 			continue
 		case k.isAbsent():
 			c.report("syntax", k.Span, "a map key is empty; write \"\" for a key without letters")
@@ -276,13 +276,13 @@ func (c *converter) readEntries(n *yaml.Node, m *mapReader) {
 	}
 }
 
-// merge returns the entries of a map with those of the merged maps in the place of the merge key.
+// mergeMaps returns the entries of a map with those of the merged maps in the place of the merge key.
 // An entry of the map itself takes the place of a merged one before it.
-func (c *converter) merge(n *yaml.Node, m *mapReader) (out []Field) {
+func (c *converter) mergeMaps(n *yaml.Node, m *mapReader) (out []Field) {
 	var merged []Field
 	for _, from := range m.fields[m.merge].Value.OneOrAll() {
 		if from.Kind != Map {
-			c.report("syntax", from.Span, "a merge key takes a map or a list of maps; found %s", describe(&from))
+			c.report("syntax", from.Span, "a merge key takes a map or a list of maps; found %s", describeValue(&from))
 		}
 		c.countRepeated(n, len(from.Fields))
 		merged = append(merged, from.Fields...)
@@ -364,11 +364,11 @@ func (c *converter) scalarEnd(n *yaml.Node, at int) int {
 	case n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0:
 		return closeQuote(src, at)
 	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
-		return spell(src, at, n.Value).end()
+		return alignScalar(src, at, n.Value).endOffset()
 	case bytes.HasPrefix(src[at:], []byte(n.Value)):
 		return at + len(n.Value)
 	}
-	if s := spell(src, at, n.Value); !s.wrong {
+	if s := alignScalar(src, at, n.Value); !s.wrong {
 		return s.offset(len(n.Value))
 	}
 	return at

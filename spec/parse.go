@@ -31,7 +31,7 @@ type Options struct {
 // must not change afterwards.
 func Parse(name string, src []byte, opts Options) (*Graph, Diagnostics) {
 	file := NewFile(name, src)
-	root, diags := load(file, graphFile)
+	root, diags := loadMap(file, graphFile)
 	if root == nil {
 		return &Graph{File: file, gaps: gapAll}, diags.Sort()
 	}
@@ -51,7 +51,7 @@ func Parse(name string, src []byte, opts Options) (*Graph, Diagnostics) {
 		}
 	}
 	for i := range diags {
-		g.faults = append(g.faults, file.home(diags[i].Span))
+		g.faults = append(g.faults, file.spanInHost(diags[i].Span))
 	}
 	for _, inner := range g.Graphs {
 		inner.faults = g.faults

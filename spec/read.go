@@ -13,7 +13,7 @@ import (
 // shapes than the keys. It keeps src, which must not change afterwards.
 func Read(name string, src []byte, what string, keys []Key) (*Value, Diagnostics) {
 	file := NewFile(name, src)
-	root, diags := load(file, what)
+	root, diags := loadMap(file, what)
 	if root == nil {
 		return nil, diags.Sort()
 	}
@@ -26,7 +26,7 @@ func Read(name string, src []byte, what string, keys []Key) (*Value, Diagnostics
 // file. The value is nil if the text can't be read. It keeps src, which must
 // not change afterwards.
 func ReadValue(name string, src []byte, what string) (*Value, Diagnostics) {
-	root, diags := loadAny(NewFile(name, src), what)
+	root, diags := loadDocument(NewFile(name, src), what)
 	return root, diags.Sort()
 }
 

@@ -36,7 +36,7 @@ func compileSchema(t *testing.T) *jsonschema.Schema {
 // generic is a file's value as the JSON Schema library wants it.
 func generic(t *testing.T, text string) any {
 	t.Helper()
-	root, diags := load(NewFile("f.yaml", []byte(text)), graphFile)
+	root, diags := loadMap(NewFile("f.yaml", []byte(text)), graphFile)
 	if root == nil {
 		t.Fatal(diags)
 	}

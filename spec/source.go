@@ -29,7 +29,7 @@ func (t Text) At(from, to int) Span {
 		return t.source.text.InHost(Span{from, to})
 	}
 	base := t.source.base
-	s := spell(t.source.src, t.Span.From-base, t.Value)
+	s := alignScalar(t.source.src, t.Span.From-base, t.Value)
 	if s.wrong {
 		return t.Span
 	}
@@ -49,18 +49,18 @@ type spelling struct {
 	wrong bool // the source does not match the value
 }
 
-// spell aligns a value with the scalar at an offset.
-func spell(src []byte, at int, value string) *spelling {
+// alignScalar aligns a value with the scalar at an offset.
+func alignScalar(src []byte, at int, value string) *spelling {
 	s := &spelling{src: src, value: value, first: at}
 	switch {
 	case at >= len(src):
 	case src[at] == '|' || src[at] == '>':
-		s.mapBlock(at)
+		s.alignBlock(at)
 	case src[at] == '"' || src[at] == '\'':
 		s.first++
-		s.mapFlow(at+1, src[at])
+		s.alignFlow(at+1, src[at])
 	default:
-		s.mapFlow(at, 0)
+		s.alignFlow(at, 0)
 	}
 	s.wrong = s.wrong || len(s.spans) != len(value)
 	return s
@@ -77,57 +77,57 @@ func (s *spelling) offset(i int) int {
 	return s.first
 }
 
-// end returns the offset behind the last byte before trailing line breaks.
-func (s *spelling) end() int {
+// endOffset returns the offset behind the last byte before trailing line breaks.
+func (s *spelling) endOffset() int {
 	if n := min(len(strings.TrimRight(s.value, "\n")), len(s.spans)); n > 0 {
 		return s.spans[n-1].To
 	}
 	return s.first
 }
 
-// rest returns the part of the value that is not mapped yet.
-func (s *spelling) rest() string { return s.value[len(s.spans):] }
+// unmapped returns the part of the value that is not mapped yet.
+func (s *spelling) unmapped() string { return s.value[len(s.spans):] }
 
-// mapTo maps the next n bytes of the value to a part of the source.
-func (s *spelling) mapTo(n int, at Span) {
-	for range min(n, len(s.rest())) {
+// addSpans maps the next n bytes of the value to a part of the source.
+func (s *spelling) addSpans(n int, at Span) {
+	for range min(n, len(s.unmapped())) {
 		s.spans = append(s.spans, at)
 	}
 }
 
-// mapChar reads a character or an escape and returns the offset behind it.
-func (s *spelling) mapChar(at int, quote byte) int {
-	_, size := utf8.DecodeRuneInString(s.rest())
+// alignChar reads a character or an escape and returns the offset behind it.
+func (s *spelling) alignChar(at int, quote byte) int {
+	_, size := utf8.DecodeRuneInString(s.unmapped())
 	switch c := s.src[at]; {
 	case c == '\'' && quote == c:
-		s.mapTo(1, Span{at, at + 2})
+		s.addSpans(1, Span{at, at + 2})
 		return at + 2
 	case c == '\\' && quote == '"':
 		n := escapeLength(s.src[at:])
-		s.mapTo(size, Span{at, at + n})
+		s.addSpans(size, Span{at, at + n})
 		return at + n
 	}
-	s.wrong = !bytes.HasPrefix(s.src[at:], []byte(s.rest()[:size]))
+	s.wrong = !bytes.HasPrefix(s.src[at:], []byte(s.unmapped()[:size]))
 	for i := range size {
-		s.mapTo(1, Span{at + i, at + i + 1})
+		s.addSpans(1, Span{at + i, at + i + 1})
 	}
 	return at + size
 }
 
-// mapBreaks maps line breaks of the value, or the space of a folded one, to a part of the source.
-func (s *spelling) mapBreaks(most int, folded bool, at Span) {
-	rest := s.rest()
+// alignBreaks maps line breaks of the value, or the space of a folded one, to a part of the source.
+func (s *spelling) alignBreaks(most int, folded bool, at Span) {
+	rest := s.unmapped()
 	breaks := len(rest) - len(strings.TrimLeft(rest, "\n"))
 	if breaks == 0 && folded && strings.HasPrefix(rest, " ") {
 		breaks = 1
 	}
-	s.mapTo(min(most, breaks), at)
+	s.addSpans(min(most, breaks), at)
 }
 
-// mapFlow reads a plain or quoted scalar. White space around line breaks is dropped, and a
+// alignFlow reads a plain or quoted scalar. White space around line breaks is dropped, and a
 // single break is a space, unless an escape hides it.
-func (s *spelling) mapFlow(at int, quote byte) {
-	for s.rest() != "" && at < len(s.src) && !s.wrong {
+func (s *spelling) alignFlow(at int, quote byte) {
+	for s.unmapped() != "" && at < len(s.src) && !s.wrong {
 		from, count := at, 0
 		hidden := quote == '"' && s.src[at] == '\\' && lineBreak(s.src, at+1) > 0
 		if hidden {
@@ -143,40 +143,40 @@ func (s *spelling) mapFlow(at int, quote byte) {
 		}
 		switch {
 		case hidden:
-			s.mapBreaks(count-1, false, Span{from, at})
+			s.alignBreaks(count-1, false, Span{from, at})
 		case count > 0:
-			s.mapBreaks(max(count-1, 1), true, Span{from, at})
+			s.alignBreaks(max(count-1, 1), true, Span{from, at})
 		case at > from:
 			for i := from; i < at; i++ {
-				s.mapTo(1, Span{i, i + 1})
+				s.addSpans(1, Span{i, i + 1})
 			}
 		default:
-			at = s.mapChar(at, quote)
+			at = s.alignChar(at, quote)
 		}
 	}
 }
 
-// mapBlock reads a literal or folded scalar.
-func (s *spelling) mapBlock(at int) {
+// alignBlock reads a literal or folded scalar.
+func (s *spelling) alignBlock(at int) {
 	head := lineEnd(s.src, at)
 	for s.first < head && !isBlank(s.src[s.first]) {
 		s.first++
 	}
 	indent := -1
-	for to := head; s.rest() != "" && at < len(s.src) && !s.wrong; {
+	for to := head; s.unmapped() != "" && at < len(s.src) && !s.wrong; {
 		found := len(s.spans)
 		if to > head {
 			line := string(s.src[at:to])
 			bare := strings.TrimLeft(line, " ")
-			if more := len(s.rest()) - len(strings.TrimLeft(s.rest(), " ")); indent < 0 && (bare != "" || more > 0) {
+			if more := len(s.unmapped()) - len(strings.TrimLeft(s.unmapped(), " ")); indent < 0 && (bare != "" || more > 0) {
 				indent = len(line) - len(bare) - more
 			}
-			for at += min(max(indent, 0), len(line)); indent >= 0 && at < to && s.rest() != "" && !s.wrong; {
-				at = s.mapChar(at, 0)
+			for at += min(max(indent, 0), len(line)); indent >= 0 && at < to && s.unmapped() != "" && !s.wrong; {
+				at = s.alignChar(at, 0)
 			}
 		}
 		n := lineBreak(s.src, to)
-		s.mapBreaks(len(s.value), len(s.spans) > found, Span{to, to + n})
+		s.alignBreaks(len(s.value), len(s.spans) > found, Span{to, to + n})
 		at = to + n
 		to = lineEnd(s.src, at)
 	}

@@ -42,7 +42,7 @@ func (f *File) Host() (*File, Span) {
 	if f.host == nil {
 		return nil, f.at
 	}
-	return f.host, f.host.home(f.at)
+	return f.host, f.host.spanInHost(f.at)
 }
 
 // Locate finds the file in which a span of a graph's file stands: itself, or one of
@@ -71,8 +71,8 @@ func (f *File) addText(name string, src []byte, at Span) *File {
 	return t
 }
 
-// home returns a span in the file itself: for a place in a text, where the file names the text.
-func (f *File) home(s Span) Span {
+// spanInHost returns a span in the file itself: for a place in a text, where the file names the text.
+func (f *File) spanInHost(s Span) Span {
 	for {
 		t, _ := f.Locate(s)
 		if t == f {
@@ -100,8 +100,8 @@ func (f *File) Position(offset int) Position {
 	return Position{Line: line + 1, Column: utf8.RuneCount(f.Src[f.lines[line]:offset]) + 1}
 }
 
-// line returns the bounds of a line (from 0), without its line break.
-func (f *File) line(i int) Span {
+// lineSpan returns the bounds of a line (from 0), without its line break.
+func (f *File) lineSpan(i int) Span {
 	start, end := f.lines[i], len(f.Src)
 	if i+1 < len(f.lines) {
 		end = f.lines[i+1] - 1
@@ -116,7 +116,7 @@ func (f *File) line(i int) Span {
 // at is the offset in the text; before and after tell whether the line has more there.
 func (f *File) Around(offset, reach int) (text string, at int, before, after bool) {
 	offset = max(0, min(offset, len(f.Src)))
-	line := f.line(sort.SearchInts(f.lines, offset+1) - 1)
+	line := f.lineSpan(sort.SearchInts(f.lines, offset+1) - 1)
 	offset = min(offset, line.To)
 	from, to := max(line.From, offset-reach), min(line.To, offset+reach)
 	for from > line.From && from < offset && !utf8.RuneStart(f.Src[from]) {
@@ -133,6 +133,6 @@ func (f *File) Line(number int) string {
 	if number < 1 || number > len(f.lines) {
 		return ""
 	}
-	line := f.line(number - 1)
+	line := f.lineSpan(number - 1)
 	return string(f.Src[line.From:line.To])
 }

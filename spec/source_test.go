@@ -90,7 +90,7 @@ func TestAt(t *testing.T) {
 				text = "a:\n" + text
 				want = Span{want.From + 3, want.To + 3}
 			}
-			root, diags := load(NewFile("f.yaml", []byte(text)), graphFile)
+			root, diags := loadMap(NewFile("f.yaml", []byte(text)), graphFile)
 			if root == nil {
 				t.Fatalf("not read: %v", diags)
 			}
@@ -112,7 +112,7 @@ func TestAt(t *testing.T) {
 
 func TestAtEnds(t *testing.T) {
 	src := "a: 'b  c'\nd: |\n  e f\n  g\n"
-	root, _ := load(NewFile("f.yaml", []byte(src)), graphFile)
+	root, _ := loadMap(NewFile("f.yaml", []byte(src)), graphFile)
 	quoted, block := root.Fields[0].Value.Text, root.Fields[1].Value.Text
 	for _, c := range []struct {
 		text     Text
@@ -164,7 +164,7 @@ func TestSpan(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			text, want := unmark(t, marked)
-			root, diags := load(NewFile("f.yaml", []byte(text)), graphFile)
+			root, diags := loadMap(NewFile("f.yaml", []byte(text)), graphFile)
 			if root == nil {
 				t.Fatalf("not read: %v", diags)
 			}
@@ -191,7 +191,7 @@ func FuzzAt(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		file := NewFile("f.yaml", []byte("k: \n "+text))
-		root, _ := load(file, graphFile)
+		root, _ := loadMap(file, graphFile)
 		if root == nil {
 			t.Skip()
 		}
@@ -208,7 +208,7 @@ func checkMap(t *testing.T, file *File, s Text) {
 	if s.Span.From < 0 || s.Span.To < s.Span.From || s.Span.To > len(file.Src) {
 		t.Fatalf("span %v of %q in %d bytes", s.Span, s.Value, len(file.Src))
 	}
-	d := spell(file.Src, s.Span.From, s.Value)
+	d := alignScalar(file.Src, s.Span.From, s.Value)
 	if d.wrong {
 		t.Fatalf("no exact map of %q in %q", s.Value, file.Src)
 	}
@@ -239,12 +239,12 @@ func TestMapIsExact(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			root, diags := load(NewFile("f.yaml", src), graphFile)
+			root, diags := loadMap(NewFile("f.yaml", src), graphFile)
 			if root == nil {
 				t.Fatalf("%q: %v", src, diags)
 			}
 			v := root.Fields[0].Value
-			if spell(src, v.Text.Span.From, v.Text.Value).wrong {
+			if alignScalar(src, v.Text.Span.From, v.Text.Value).wrong {
 				t.Errorf("no exact map for %q in %q", v.Text.Value, src)
 			}
 		}

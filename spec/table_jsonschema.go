@@ -19,11 +19,11 @@ const SchemaID = "https://raw.githubusercontent.com/graphrun/graphrun/main/docs/
 func Schema(opts Options) map[string]any {
 	kinds := allKinds(opts.Kinds)
 	g := schemaWriter{defs: map[string]any{}}
-	g.defs["json_schema"] = g.jsonSchema(nil)
-	g.defs["state_key"] = g.jsonSchema(stateKeywords)
-	g.node(kinds)
-	g.defs["graph"] = g.object(innerKeys, nil)
-	root := g.object(TopKeys(), nil)
+	g.defs["json_schema"] = g.metaSchema(nil)
+	g.defs["state_key"] = g.metaSchema(stateKeywords)
+	g.addNodes(kinds)
+	g.defs["graph"] = g.objectSchema(innerKeys, nil)
+	root := g.objectSchema(TopKeys(), nil)
 	root["$id"], root["$schema"] = SchemaID, "https://json-schema.org/draft/2020-12/schema"
 	root["title"] = "GraphSpec v1"
 	root["description"] = "A graph file that graphrun runs."
@@ -34,7 +34,7 @@ func Schema(opts Options) map[string]any {
 // SchemaOf returns the JSON Schema of files that Read reads with these keys.
 func SchemaOf(title, description string, keys []Key) map[string]any {
 	g := schemaWriter{defs: map[string]any{}}
-	root := g.object(keys, nil)
+	root := g.objectSchema(keys, nil)
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["title"], root["description"] = title, description
 	return root
@@ -47,13 +47,13 @@ type object = map[string]any
 
 func ref(name string) object { return object{"$ref": "#/$defs/" + name} }
 
-// node writes a definition for the nodes of each kind and one that chooses
+// addNodes writes a definition for the nodes of each kind and one that chooses
 // among them by the key "kind".
-func (g schemaWriter) node(kinds []Kind) {
+func (g schemaWriter) addNodes(kinds []Kind) {
 	var choose []any
 	for _, kind := range kinds {
 		keys := append([]Key{{Name: "kind", Type: TypeEnum, Enum: []string{kind.Name}, Required: true, Doc: "The kind of the node."}}, kind.Keys...)
-		def := g.object(append(keys, nodeKeys...), kind.Choices)
+		def := g.objectSchema(append(keys, nodeKeys...), kind.Choices)
 		if kind.Name == "agent" {
 			delete(def["properties"].(object), "retry")
 		}
@@ -78,13 +78,13 @@ func anyList(in []string) []any {
 	return out
 }
 
-// object returns the schema of a map with the given keys.
-func (g schemaWriter) object(keys []Key, choices []Choice) object {
+// objectSchema returns the schema of a map with the given keys.
+func (g schemaWriter) objectSchema(keys []Key, choices []Choice) object {
 	properties := object{}
 	var required []any
 	for i := range keys {
 		k := &keys[i]
-		properties[k.Name] = g.documented(k)
+		properties[k.Name] = g.describeSchema(k)
 		if k.Required {
 			required = append(required, k.Name)
 		}
@@ -109,9 +109,9 @@ func (g schemaWriter) object(keys []Key, choices []Choice) object {
 	return out
 }
 
-// documented returns the schema of a key with its sentence and default.
-func (g schemaWriter) documented(k *Key) object {
-	out := maps.Clone(g.shape(k))
+// describeSchema returns the schema of a key with its sentence and default.
+func (g schemaWriter) describeSchema(k *Key) object {
+	out := maps.Clone(g.schemaOf(k))
 	if k.Doc != "" {
 		out["description"] = k.Doc
 	}
@@ -121,15 +121,15 @@ func (g schemaWriter) documented(k *Key) object {
 	return out
 }
 
-// shape returns the schema of a key's value.
-func (g schemaWriter) shape(k *Key) object {
+// schemaOf returns the schema of a key's value.
+func (g schemaWriter) schemaOf(k *Key) object {
 	switch k.Type {
 	case TypeBool:
 		return object{"type": "boolean"}
 	case TypeInt:
-		return withBounds(k, object{"type": "integer"})
+		return addBounds(k, object{"type": "integer"})
 	case TypeNumber:
-		return withBounds(k, object{"type": "number"})
+		return addBounds(k, object{"type": "number"})
 	case TypeDuration:
 		if k.Role == RoleExpr {
 			return object{"anyOf": []any{object{"type": "number", "minimum": 0}, object{"type": "string"}}}
@@ -145,30 +145,30 @@ func (g schemaWriter) shape(k *Key) object {
 		}
 		return ref("json_schema")
 	case TypeList:
-		out := object{"type": "array", "items": g.shape(k.Elem)}
+		out := object{"type": "array", "items": g.schemaOf(k.Elem)}
 		if k.NonEmpty {
 			out["minItems"] = 1
 		}
 		return out
 	case TypeMap:
-		return g.mapping(k)
+		return g.mapSchema(k)
 	case TypeObject:
-		return g.object(k.Keys, k.Choices)
+		return g.objectSchema(k.Keys, k.Choices)
 	case TypeNode:
 		return ref("node")
 	case TypeGraph:
 		return ref("graph")
 	case TypeText:
-		named := g.object(textFileKeys, nil)
-		forms := []any{g.shape(&Key{Type: TypeString, Role: k.Role}), named}
+		named := g.objectSchema(textFileKeys, nil)
+		forms := []any{g.schemaOf(&Key{Type: TypeString, Role: k.Role}), named}
 		if k.Elem != nil {
-			forms = append(forms, g.shape(k.Elem), g.shape(&Key{Type: TypeList, Elem: k.Elem, NonEmpty: k.NonEmpty}))
+			forms = append(forms, g.schemaOf(k.Elem), g.schemaOf(&Key{Type: TypeList, Elem: k.Elem, NonEmpty: k.NonEmpty}))
 		}
 		return object{"anyOf": forms}
 	case TypeOneOf:
 		var forms []any
 		for i := range k.Forms {
-			forms = append(forms, g.shape(&k.Forms[i]))
+			forms = append(forms, g.schemaOf(&k.Forms[i]))
 		}
 		return object{"anyOf": forms}
 	case TypeString:
@@ -180,7 +180,7 @@ func (g schemaWriter) shape(k *Key) object {
 	return object{}
 }
 
-func withBounds(k *Key, out object) object {
+func addBounds(k *Key, out object) object {
 	if k.Positive {
 		out["exclusiveMinimum"] = 0
 	}
@@ -193,8 +193,8 @@ func withBounds(k *Key, out object) object {
 	return out
 }
 
-func (g schemaWriter) mapping(k *Key) object {
-	out := object{"type": "object", "additionalProperties": g.shape(k.Elem)}
+func (g schemaWriter) mapSchema(k *Key) object {
+	out := object{"type": "object", "additionalProperties": g.schemaOf(k.Elem)}
 	if pattern := map[Names]string{NamesID: idPattern, NamesState: identifierPattern}[k.Names]; pattern != "" {
 		out["patternProperties"] = object{"^x-": true}
 		out["propertyNames"] = object{"anyOf": []any{object{"pattern": pattern}, object{"pattern": "^x-"}}}
@@ -202,9 +202,9 @@ func (g schemaWriter) mapping(k *Key) object {
 	return out
 }
 
-// jsonSchema returns the schema of a JSON Schema, with more keywords at its top.
-func (g schemaWriter) jsonSchema(more []Key) object {
-	out := g.object(slices.Concat(schemaKeywords, more), nil) // a later key replaces an earlier one
+// metaSchema returns the schema of a JSON Schema, with more keywords at its top.
+func (g schemaWriter) metaSchema(more []Key) object {
+	out := g.objectSchema(slices.Concat(schemaKeywords, more), nil) // a later key replaces an earlier one
 	if more == nil {
 		out["type"] = []any{"object", "boolean"}
 	}

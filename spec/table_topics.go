@@ -32,46 +32,46 @@ func Topics(opts Options) []Topic {
 	kinds := allKinds(opts.Kinds)
 	for _, k := range kinds {
 		t := Topic{Kind: k.Name, Name: k.Name, Doc: k.Doc}
-		t.inside("nodes.*", k.Keys, k.Choices)
+		t.addKeys("nodes.*", k.Keys, k.Choices)
 		out = append(out, t)
 	}
-	collect(&out, "", "", TopKeys())
+	collectTopics(&out, "", "", TopKeys())
 	kind := Key{Name: "kind", Type: TypeEnum, Enum: kindNames(kinds), Required: true, Doc: "The kind of the node."}
 	every := append([]Key{kind}, nodeKeys...)
 	for i := range out {
 		if out[i].Path == "nodes" {
-			out[i].inside("nodes.*", every, nil)
+			out[i].addKeys("nodes.*", every, nil)
 		}
 	}
-	collect(&out, "nodes.*", "", every)
+	collectTopics(&out, "nodes.*", "", every)
 	for _, k := range kinds {
-		collect(&out, "nodes.*", k.Name, k.Keys)
+		collectTopics(&out, "nodes.*", k.Name, k.Keys)
 	}
 	return out
 }
 
-// collect adds the topics of some keys and of those below them.
-func collect(out *[]Topic, path, kind string, keys []Key) {
+// collectTopics adds the topics of some keys and of those below them.
+func collectTopics(out *[]Topic, path, kind string, keys []Key) {
 	for i := range keys {
 		k := &keys[i]
-		t := topicOf(path, k)
+		t := newTopic(path, k)
 		t.Kind = kind
 		at := len(*out)
 		*out = append(*out, t)
-		innerMaps(t.Path, k, func(path string, inner *Key) {
-			(*out)[at].inside(path, inner.Keys, inner.Choices)
-			collect(out, path, kind, inner.Keys)
+		eachMap(t.Path, k, func(path string, inner *Key) {
+			(*out)[at].addKeys(path, inner.Keys, inner.Choices)
+			collectTopics(out, path, kind, inner.Keys)
 		})
 	}
 }
 
-func topicOf(path string, k *Key) Topic {
+func newTopic(path string, k *Key) Topic {
 	return Topic{Path: join(path, k.Name), Name: k.Name, Value: describeKey(k), Default: k.Default, Required: k.Required, Doc: k.Doc}
 }
 
-func (t *Topic) inside(path string, keys []Key, choices []Choice) {
+func (t *Topic) addKeys(path string, keys []Key, choices []Choice) {
 	for i := range keys {
-		t.Keys = append(t.Keys, topicOf(path, &keys[i]))
+		t.Keys = append(t.Keys, newTopic(path, &keys[i]))
 	}
 	for _, c := range choices {
 		how := "at most one"
@@ -82,23 +82,23 @@ func (t *Topic) inside(path string, keys []Key, choices []Choice) {
 	}
 }
 
-// innerMaps calls f for each of the maps with keys of their own that a value holds.
-func innerMaps(path string, k *Key, f func(path string, inner *Key)) {
+// eachMap calls f for each of the maps with keys of their own that a value holds.
+func eachMap(path string, k *Key, f func(path string, inner *Key)) {
 	switch k.Type {
 	case TypeObject, TypeSchema:
 		if len(k.Keys) > 0 {
 			f(path, k)
 		}
 	case TypeList:
-		innerMaps(path+"[]", k.Elem, f)
+		eachMap(path+"[]", k.Elem, f)
 	case TypeMap:
-		innerMaps(path+".*", k.Elem, f)
+		eachMap(path+".*", k.Elem, f)
 	case TypeOneOf:
 		for i := range k.Forms {
 			if list := &k.Forms[i]; i > 0 && list.Type == TypeList && sameKeys(list.Elem.Keys, k.Forms[i-1].Keys) {
 				continue
 			}
-			innerMaps(path, &k.Forms[i], f)
+			eachMap(path, &k.Forms[i], f)
 		}
 	}
 }
