@@ -190,7 +190,7 @@ func (c *graphChecker) checkEdges() {
 	}
 }
 
-// checkFinish reports nodes of the finish list that lead on.
+// checkFinish reports finish nodes that have other targets than END.
 func (c *graphChecker) checkFinish() {
 	finish := map[string]bool{}
 	for _, f := range c.graph.Finish {
@@ -225,7 +225,7 @@ func (c *graphChecker) checkRepeatedEdges() {
 		id := identity{e.From.Value, e.To.Value, e.Condition, strings.TrimSpace(e.When.Value)}
 		if first := edges[id]; first == nil {
 			edges[id] = e
-		} else if e.Decl >= 0 { // others are reported by finishes
+		} else if e.Decl >= 0 { // checkFinish reports the others
 			c.report("duplicate-edge", e.To.Span, "a second edge from %q to %q with the same condition", e.From.Value, e.To.Value)
 			c.diags[len(c.diags)-1].Severity = Warning
 			c.relate(first.To.Span, "the first is here")

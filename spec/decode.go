@@ -1,5 +1,5 @@
-// Reads values by the table of keys: one walk checks the shape of each value and
-// assigns it to the field whose tag names its key.
+// Decoding by the table of keys: one walk checks the shape of each value and assigns it to the
+// field whose tag names its key.
 
 package spec
 
@@ -205,8 +205,8 @@ var outlines = map[Type][]ValueKind{
 	TypeList: {List}, TypeMap: {Map}, TypeObject: {Map}, TypeNode: {Map}, TypeGraph: {Map}, TypeSchema: {Map, Bool},
 }
 
-// hasOutline reports whether a value has the outline of a key's shape. A finding is about its content
-// then.
+// hasOutline reports whether a value has the outline of a key's shape. Findings
+// about such a value concern its content.
 func hasOutline(k *Key, v *Value) bool {
 	switch k.Type {
 	case TypeAny:

@@ -1,4 +1,4 @@
-// Assigns values to the fields of a Graph, by their tags and types.
+// Assigning values to the fields of a Graph by their tags and types.
 
 package spec
 

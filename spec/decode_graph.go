@@ -1,4 +1,4 @@
-// Reads a graph and what depends on several of its keys.
+// Reading graphs, edges and state keys.
 
 package spec
 
@@ -60,7 +60,7 @@ func (d *decoder) readGraph(keys []Key, root *Value, owner Text) {
 	d.finishGraph(root)
 }
 
-// finishGraph reads what depends on several keys of a graph. The edges of finish come last.
+// finishGraph completes a graph whose keys are all read. The edges of finish come last.
 func (d *decoder) finishGraph(root *Value) {
 	g := d.graph
 	if !g.Start.IsSet() {
@@ -99,7 +99,7 @@ func (d *decoder) finishGraph(root *Value) {
 	}
 }
 
-// finishEdge completes an edge of a declaration: its condition and its ends.
+// finishEdge completes an edge, checks which of its keys go together, and expands its ends.
 func (d *decoder) finishEdge(e *Edge, v *Value) {
 	when := findField(v.Fields, "when")
 	if e.Condition == "" {
@@ -147,8 +147,8 @@ func (d *decoder) expandEdge(e *Edge, from, to *Value) {
 	}
 }
 
-// finishStateKey completes a state key and reports names that expressions could not
-// hold, reducers that are none, and defaults that do not fit their schema.
+// finishStateKey completes a state key and reports reserved names, unknown reducers, and
+// defaults that do not fit their schema.
 func (d *decoder) finishStateKey(k *StateKey, f *Field) {
 	name := f.Key.Value
 	if reason := reservedReason(name); reason != "" {
@@ -174,8 +174,7 @@ func (d *decoder) finishStateKey(k *StateKey, f *Field) {
 	}
 }
 
-// checkReducer reports a single word that names no reducer: an expression over
-// current and update has more to it.
+// checkReducer reports a reducer of one unknown word. Anything longer is an expression.
 func (d *decoder) checkReducer(k *StateKey) {
 	name := k.Reducer.Value
 	if !k.Reducer.IsSet() || k.HasReducerExpr() || slices.Contains(reducers, name) {

@@ -1,4 +1,4 @@
-// Reads nodes: the keys of every node and of its kind.
+// Decoding nodes: the keys of every node and of its kind.
 
 package spec
 

@@ -1,4 +1,4 @@
-// Reads maps whose keys are the language's: unknown, missing and exclusive keys.
+// Decoding maps with keys of the language: unknown, missing and exclusive keys.
 
 package spec
 
@@ -105,7 +105,7 @@ func (d *decoder) reportMissing(v *Value, owner Text, what string) {
 	d.report("missing-field", span, "%s lacks %s", subject, what)
 }
 
-// firstTokenSpan is where a map without a name of its own is shown.
+// firstTokenSpan returns the place at which a map without a name is reported.
 func firstTokenSpan(v *Value) Span {
 	if len(v.Fields) > 0 {
 		return v.Fields[0].Key.Span

@@ -41,8 +41,7 @@ func (d *decoder) readPolicies(v *Value) {
 	d.usePolicyRule(before)
 }
 
-// usePolicyRule moves findings about the shape of policies, from an index on, to the rule about
-// policies.
+// usePolicyRule files the findings from an index on under the rule about policies.
 func (d *decoder) usePolicyRule(from int) {
 	for i := range d.diags[from:] {
 		if found := &d.diags[from+i]; found.Rule == "missing-field" || found.Rule == "invalid-value" {
@@ -72,7 +71,7 @@ func (r *policyReader) addEntries(v *Value, from []string) {
 		}
 		before := len(r.diags)
 		r.checkPairs(&item)
-		if len(from) > 0 && len(r.diags) == before && r.isAboutOthers(&item) {
+		if len(from) > 0 && len(r.diags) == before && r.namesMissingNodes(&item) {
 			r.graph.Elsewhere = append(r.graph.Elsewhere, item)
 		} else {
 			r.graph.Policies = append(r.graph.Policies, item)
@@ -80,8 +79,8 @@ func (r *policyReader) addEntries(v *Value, from []string) {
 	}
 }
 
-// isAboutOthers reports whether a shared policy is about nodes that this graph does not have.
-func (r *policyReader) isAboutOthers(item *Value) bool {
+// namesMissingNodes reports whether a policy names nodes that the graph does not have.
+func (r *policyReader) namesMissingNodes(item *Value) bool {
 	if r.graph.gaps&gapNodes != 0 {
 		return false
 	}
@@ -130,7 +129,7 @@ func (r *policyReader) parseFile(file *File) *Value {
 	if root == nil {
 		return nil
 	}
-	whole := root.moved(file.base, &scalar{src: file.Src, base: file.base})
+	whole := root.shiftSpans(file.base, &scalar{src: file.Src, base: file.base})
 	switch whole.Kind {
 	case Map:
 		r.readObject(policyFileKeys, nil, &whole, Text{}, nil)
@@ -143,21 +142,21 @@ func (r *policyReader) parseFile(file *File) *Value {
 	return nil
 }
 
-// moved returns the value in the offsets of a host's space, with copies of shared parts.
-func (v *Value) moved(base int, source *scalar) Value {
+// shiftSpans returns a copy of the value with spans in the offsets of the host file.
+func (v *Value) shiftSpans(base int, source *scalar) Value {
 	out := *v
-	out.Text = v.Text.moved(base, source)
+	out.Text = v.Text.shiftSpans(base, source)
 	out.Items, out.Fields = slices.Clone(v.Items), slices.Clone(v.Fields)
 	for i := range out.Items {
-		out.Items[i] = v.Items[i].moved(base, source)
+		out.Items[i] = v.Items[i].shiftSpans(base, source)
 	}
 	for i := range out.Fields {
-		out.Fields[i] = Field{Key: v.Fields[i].Key.moved(base, source), Value: v.Fields[i].Value.moved(base, source)}
+		out.Fields[i] = Field{Key: v.Fields[i].Key.shiftSpans(base, source), Value: v.Fields[i].Value.shiftSpans(base, source)}
 	}
 	return out
 }
 
-func (t Text) moved(base int, source *scalar) Text {
+func (t Text) shiftSpans(base int, source *scalar) Text {
 	t.Span = Span{t.Span.From + base, t.Span.To + base}
 	if t.source != nil {
 		t.source = source

@@ -15,11 +15,11 @@ import (
 	"github.com/graphrun/graphrun/internal/bounded"
 )
 
-// mostTexts bounds the bytes of all texts that one graph file names.
-const mostTexts = 64 << 20
+// maxTextBytes bounds the bytes of all texts that one graph file names.
+const maxTextBytes = 64 << 20
 
-// text returns a key that takes a text or {file: path}.
-func text(name string, role Role, doc string) Key {
+// textKey returns a key that takes a text or {file: path}.
+func textKey(name string, role Role, doc string) Key {
 	return Key{Name: name, Type: TypeText, Role: role, Doc: doc}
 }
 
@@ -110,8 +110,8 @@ func (d *decoder) loadText(path, shown string) (src []byte, problem string) {
 		return nil, "the text can't be read: " + err.Error()
 	case len(src) > bounded.Text:
 		return nil, fmt.Sprintf("the file %s has %s; a text has at most %s", shown, bounded.Size(int64(len(src))), bounded.Size(bounded.Text))
-	case len(src) > mostTexts-d.textBytes:
-		return nil, fmt.Sprintf("with the file %s the texts of this graph have more than %s, the most that is read", shown, bounded.Size(mostTexts))
+	case len(src) > maxTextBytes-d.textBytes:
+		return nil, fmt.Sprintf("with the file %s the texts of this graph have more than %s, the most that is read", shown, bounded.Size(maxTextBytes))
 	}
 	d.textBytes += len(src)
 	return src, ""

@@ -1,4 +1,4 @@
-// What keys take, in words for messages and reference pages.
+// Descriptions of the values of keys for messages and reference pages.
 
 package spec
 
@@ -10,7 +10,7 @@ import (
 	"github.com/graphrun/graphrun/internal/suggest"
 )
 
-// describeKey says in words what a key takes.
+// describeKey describes the values that a key takes.
 func describeKey(k *Key) string {
 	switch k.Type {
 	case TypeAny:
@@ -50,8 +50,8 @@ func describeKey(k *Key) string {
 	return textWord(k)
 }
 
-// describeForms says in words what any of the forms takes. A list of what
-// another form enumerates needs no second enumeration.
+// describeForms describes the values of any form. It does not enumerate the words of a list
+// again.
 func describeForms(forms []Key) string {
 	var words []string
 	for i := range forms {
@@ -106,7 +106,7 @@ func describeBounds(k *Key) string {
 	return ""
 }
 
-// listNames lists what is allowed, sorted.
+// listNames joins sorted alternatives: a, b or c.
 func listNames(names []string) string {
 	return suggest.Or(slices.Sorted(slices.Values(names)))
 }

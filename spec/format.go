@@ -138,7 +138,7 @@ func nodeOrder(n *yaml.Node) []Key {
 	if k := findKind(BuiltinKinds(), kind); k != nil {
 		out = append(out, k.Keys...)
 	}
-	return append(out, NodeKeys()...) // the first of a name counts
+	return append(out, NodeKeys()...) // sortKeys uses the first of a name
 }
 
 // formatter reads the comments of a text in the order of its nodes, then writes both.
@@ -399,8 +399,7 @@ func (f *formatter) formatInline(n *yaml.Node) string {
 	return formatProperties(n) + "{" + strings.Join(parts, ", ") + "}"
 }
 
-// formatScalar returns a scalar on one line: without quotes that nothing needs, else as
-// it was written.
+// formatScalar returns a scalar on one line, as written but without needless quotes.
 func (f *formatter) formatScalar(n *yaml.Node) string {
 	quoted := n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0
 	if quoted && n.Tag == "!!str" && n.Anchor == "" && isPlainText(n.Value) {
@@ -421,8 +420,7 @@ func (f *formatter) formatScalar(n *yaml.Node) string {
 
 var plainText = lazyregexp.New(`^[A-Za-z_][A-Za-z_0-9 ./\-+*<>=()]*$`)
 
-// isPlainText reports whether a text needs no quotes wherever it stands, and nobody takes it
-// for anything else.
+// isPlainText reports whether a text can stand anywhere without quotes and reads as a text.
 func isPlainText(text string) bool {
 	return plainText().MatchString(text) && strings.TrimSpace(text) == text && !hasWord("false no null off on true yes y n", strings.ToLower(text))
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Graph is one parsed graph file. Lists keep declaration order. A graph that
-// came with Error findings may be incomplete and must not be run.
+// Graph is one parsed graph file. Lists keep declaration order. A graph with Error findings may
+// be incomplete and must not be run.
 type Graph struct {
 	File        *File
 	Name        Text   `key:"name"`
@@ -28,7 +28,7 @@ type Graph struct {
 	Edges       []*Edge     `key:"edges"`
 	Limits      Limits      `key:"limits"`
 	Parallel    Parallel    `key:"parallel"`
-	// Retry are the blocks of `retry`, in order.
+	// Retry holds the blocks of `retry` in order.
 	Retry       []Retry `key:"retry"`
 	Cache       *Cache  `key:"cache"`
 	PauseBefore []Text  `key:"pause_before"`
@@ -152,7 +152,7 @@ type StateKey struct {
 }
 
 // HasReducerExpr reports whether the reducer is an expression over current and update. A single
-// word that names no reducer is none.
+// unknown word is a mistake, not an expression.
 func (k *StateKey) HasReducerExpr() bool {
 	name := k.Reducer.Value
 	return k.Reducer.IsSet() && (!isIdentifier(name) || name == "current" || name == "update")
@@ -251,7 +251,7 @@ func Attempts(blocks []Retry) int {
 
 // Cache is a cache block: exactly one of Key (an expression) and Keys is set, or neither.
 type Cache struct {
-	TTL     time.Duration `key:"ttl"` // 0: for ever
+	TTL     time.Duration `key:"ttl"` // 0 means forever
 	Key     Text
 	Keys    []Text
 	Version Text `key:"version"`
@@ -265,7 +265,7 @@ type Node struct {
 	Span   Span
 	Kind   Text
 	Writes Writes `key:"writes"`
-	// Retry are the blocks of the node's own `retry`; see RetryBlocks.
+	// Retry holds the blocks of the node's own `retry`. See RetryBlocks.
 	Retry   []Retry       `key:"retry"`
 	Timeout time.Duration `key:"timeout"`
 	// MaxVisits is 0 without a limit of the node's own.
@@ -285,10 +285,10 @@ type Node struct {
 	// Reads lists the state keys the node may see; HasReads false means all.
 	Reads    []Text `key:"reads"`
 	HasReads bool
-	// Queue names the workers of a cluster that run the node; absent: any.
+	// Queue names the workers of a cluster that run the node. If it is absent, any may.
 	Queue Text   `key:"queue"`
 	Cache *Cache `key:"cache"`
-	// Goto is an expression; absent when not declared.
+	// Goto is an expression, or absent.
 	Goto    Text  `key:"goto"`
 	Ends    []End `key:"ends"`
 	HasEnds bool
@@ -306,7 +306,7 @@ type Node struct {
 	Final bool
 
 	written []Field // all of its keys
-	unsure  bool    // its kind or shape was reported, so Check does not report its ways out
+	unsure  bool    // its kind or shape was reported: Check ignores its ways out
 }
 
 // Written returns the value of a key of the node as written, or nil.
@@ -361,7 +361,7 @@ type NamedExpr struct {
 	Expr Text
 }
 
-// End is a legal dynamic target: Label leads to Target (a node or END).
+// End is a target of goto: Label leads to Target, a node or END.
 type End struct {
 	Label  Text
 	Target Text

@@ -119,7 +119,7 @@ var kindAdvice = []advice{
 	{"loop while foreach for_each map", "an edge back makes a loop, and each: list on a node runs it for every element"},
 }
 
-// adviseKey returns advice for a key that nodes do not have, or "".
+// adviseKey returns advice for an unknown key of a node, or "".
 func adviseKey(f *Field, node string) string {
 	if f.Value.Get("kind") != nil {
 		return fmt.Sprintf("it looks like a node, and is indented too deep: nodes begin in the column of %q", node)
@@ -144,8 +144,8 @@ func findAdvice(rows []advice, word string) string {
 	return ""
 }
 
-// suggestShape writes a value of a wrong shape in the shape that a key takes, where that is
-// plain: `n: string` as {type: string}, 10 as 10s, yes as true. Otherwise it returns "".
+// suggestShape rewrites a value of a wrong shape for a key: `n: string` as {type: string}, 10 as
+// 10s, yes as true. It returns "" if the meaning is not clear.
 func (d *decoder) suggestShape(k *Key, v *Value) string {
 	if !v.IsScalar() || v.Kind == Null {
 		return ""

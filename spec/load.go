@@ -71,7 +71,7 @@ func syntaxError(file *File, span Span, message string) Diagnostic {
 	return Diagnostic{File: file, Rule: "syntax", Severity: Error, Span: span, Message: message}
 }
 
-// checkText refuses bytes that are no text, at their exact place.
+// checkText reports the first bytes of a file that are not text.
 func checkText(file *File) (Diagnostic, bool) {
 	src := file.Src
 	if len(src) > maxFileSize {
@@ -205,7 +205,7 @@ func locateError(file *File, read []byte, err error) Diagnostic {
 	return explainError(file, message, line, 1+bytes.Count(before, []byte("\n")))
 }
 
-// cutLine takes the line (0: none) off a message of the library.
+// cutLine splits a message of the library into its line, or 0, and the rest.
 func cutLine(err error) (line int, message string) {
 	message = strings.TrimPrefix(err.Error(), "yaml: ")
 	if n, scanErr := fmt.Sscanf(message, "line %d: ", &line); n == 1 && scanErr == nil {

@@ -1,4 +1,4 @@
-// What a plain scalar means (YAML 1.2's core schema), and scalars in messages.
+// The meaning of plain scalars (YAML 1.2's core schema), and values in messages.
 
 package spec
 

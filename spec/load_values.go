@@ -57,7 +57,7 @@ func (c *converter) offset(line, column int) int {
 	return c.columns[column-1]
 }
 
-// convert reads a node into a value, which is zero before.
+// convert reads a node into a zero value.
 func (c *converter) convert(n *yaml.Node, v *Value) {
 	if len(c.aliases) > 0 {
 		c.countRepeated(n, 1)
@@ -106,8 +106,8 @@ func (c *converter) readAlias(n *yaml.Node, v *Value) {
 	c.aliases = c.aliases[:len(c.aliases)-1]
 }
 
-// countRepeated counts values that are repeated, and refuses too many: later walks of the tree would
-// take too long.
+// countRepeated counts the values that aliases repeat and refuses too many. Later walks of the
+// tree would take too long.
 func (c *converter) countRepeated(n *yaml.Node, values int) {
 	if c.expanded += values; c.expanded > maxExpanded && !c.refused {
 		c.refused = true
@@ -183,8 +183,8 @@ func (c *converter) findClose(n *yaml.Node, start, end int) int {
 	return end + len(closing().Find(src[end:]))
 }
 
-// checkTag reports a tag that is not the one of a value's kind. One that touches a text is
-// likely to be the ! of an expression: it becomes a part of the text.
+// checkTag reports a tag of another kind than the value's. A tag that touches a text is probably
+// the ! of an expression and becomes a part of the text.
 func (c *converter) checkTag(n *yaml.Node, v *Value, want string) {
 	if n.Style&yaml.TaggedStyle == 0 || n.Tag == want {
 		return
@@ -300,7 +300,7 @@ func (c *converter) mergeMaps(n *yaml.Node, m *mapReader) (out []Field) {
 	return out
 }
 
-// isAbsent reports whether nothing stands where the value would.
+// isAbsent reports whether the file has no text for the value.
 func (v *Value) isAbsent() bool { return v.Kind == Null && v.Text.Value == "" }
 
 // isTemplate reports a template without quotes, {{ name }}, which YAML takes for a map in a

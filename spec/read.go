@@ -1,4 +1,4 @@
-// Reading files of other shapes than a graph's, as strictly as a graph.
+// Reading other files than graphs as strictly as graphs.
 
 package spec
 

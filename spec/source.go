@@ -1,4 +1,4 @@
-// How offsets in a decoded scalar map back to the file.
+// Mapping offsets in a decoded scalar back to the file.
 
 package spec
 
@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// scalar lets a Text find its bytes again. All texts of a file share one.
+// scalar holds the source of a Text. All texts of a file share one.
 type scalar struct {
 	src  []byte
 	text *File // of a text that stands in a file of its own

@@ -8,13 +8,13 @@ var topKeys = []Key{
 	{Name: "description", Type: TypeString, Doc: "What the graph is for, for people."},
 	{
 		Name: "goal", Type: TypeOneOf, Doc: "What a run should achieve; decisions, prompts and judges see it.",
-		Forms: []Key{text("", RolePlain, ""), {Type: TypeObject, Keys: []Key{
+		Forms: []Key{textKey("", RolePlain, ""), {Type: TypeObject, Keys: []Key{
 			{Name: "description", Type: TypeText, Required: true, Doc: "The goal in words."},
 			{Name: "success_criteria", Type: TypeList, Elem: &Key{Type: TypeString}, Doc: "What must hold at the end."},
 			{Name: "constraints", Type: TypeList, Elem: &Key{Type: TypeString}, Doc: "What must always hold."},
 		}}},
 	},
-	text("persona", RolePlain, "The identity layer of every prompt."),
+	textKey("persona", RolePlain, "The identity layer of every prompt."),
 	{Name: "start", Type: TypeName, Role: RoleNode, Required: true, Doc: "The first node."},
 	{Name: "finish", Type: TypeOneOf, Role: RoleNode, Forms: oneOrMany(Key{Type: TypeName, Role: RoleNode}), Doc: "Nodes that each get an `on_success` edge to `END`."},
 	{
@@ -109,7 +109,7 @@ var retryKeys = []Key{
 
 var cacheKeys = []Key{
 	{Name: "ttl", Type: TypeDuration, Default: "0", Doc: "How long a result is valid. 0 means without end."},
-	{Name: "key", Type: TypeOneOf, Forms: []Key{{Type: TypeString, Role: RoleExpr}, list(Key{Type: TypeString, Role: RoleState})}, Default: "everything the node reads", Doc: "The key of a result: an expression or a list of state keys."},
+	{Name: "key", Type: TypeOneOf, Forms: []Key{{Type: TypeString, Role: RoleExpr}, listOf(Key{Type: TypeString, Role: RoleState})}, Default: "everything the node reads", Doc: "The key of a result: an expression or a list of state keys."},
 	{Name: "version", Type: TypeOneOf, Forms: []Key{{Type: TypeString}, {Type: TypeNumber}}, Doc: "Change it to discard earlier results."},
 }
 
@@ -144,8 +144,8 @@ var providerKeys = []Key{
 }
 
 var (
-	toolEnv     = templateMap("env", "Additional environment variables of the program.")
-	toolHeaders = templateMap("headers", "Additional headers of each request.")
+	toolEnv     = templateMapKey("env", "Additional environment variables of the program.")
+	toolHeaders = templateMapKey("headers", "Additional headers of each request.")
 	toolCommand = Key{Name: "command", Type: TypeList, NonEmpty: true, Elem: &Key{Type: TypeString, Role: RoleTemplate}, Doc: "The program and its arguments."}
 	toolDir     = Key{Name: "dir", Type: TypeString, Doc: "The folder in which the program starts."}
 )
@@ -153,9 +153,9 @@ var (
 var toolKeys = []Key{
 	{
 		Name: "mcp", Type: TypeObject, Choices: []Choice{{Keys: []string{"command", "url"}, Required: true}}, Doc: "A server of the Model Context Protocol.",
-		Keys: []Key{toolCommand, template("url", "Where the server is."), toolEnv, envPassKey, toolHeaders, toolDir},
+		Keys: []Key{toolCommand, templateKey("url", "Where the server is."), toolEnv, envPassKey, toolHeaders, toolDir},
 	},
-	{Name: "exec", Type: TypeObject, Doc: "A program that gets its arguments as one JSON object on stdin.", Keys: []Key{required(toolCommand), parseKey, toolEnv, envPassKey, toolDir}},
+	{Name: "exec", Type: TypeObject, Doc: "A program that gets its arguments as one JSON object on stdin.", Keys: []Key{requireKey(toolCommand), parseKey, toolEnv, envPassKey, toolDir}},
 	{Name: "graph", Type: TypeString, Doc: "A graph file to run."},
 	{Name: "description", Type: TypeString, Doc: "What the tool does, for the model."},
 	{Name: "parameters", Type: TypeSchema, Doc: "The JSON Schema of the arguments."},
@@ -167,26 +167,26 @@ var toolKeys = []Key{
 	toolEnv, toolHeaders,
 }
 
-func required(k Key) Key {
+func requireKey(k Key) Key {
 	k.Required = true
 	return k
 }
 
 var policyKeys = []Key{
-	nodeName("require", "before", "A node that every path to `before` passes."),
-	nodeName("before", "require", "The node that `require` guards, or `END`."),
-	nodeName("forbid", "after", "A node, or `END`, that no path from `after` reaches."),
-	nodeName("after", "forbid", "The node behind which `forbid` holds."),
-	nodeName("reach", "from", "A node that some way from `from` leads to, or `END`, to which a way is left wherever a run goes from there. It speaks of the graph: a run that fails or gets stuck behind `from` ends as that."),
-	nodeName("from", "reach", "The node from which `reach` holds."),
+	nodeNameKey("require", "before", "A node that every path to `before` passes."),
+	nodeNameKey("before", "require", "The node that `require` guards, or `END`."),
+	nodeNameKey("forbid", "after", "A node, or `END`, that no path from `after` reaches."),
+	nodeNameKey("after", "forbid", "The node behind which `forbid` holds."),
+	nodeNameKey("reach", "from", "A node that some way from `from` leads to, or `END`, to which a way is left wherever a run goes from there. It speaks of the graph: a run that fails or gets stuck behind `from` ends as that."),
+	nodeNameKey("from", "reach", "The node from which `reach` holds."),
 	{Name: "max_visits", Type: TypeInt, Positive: true, Needs: "node", Doc: "How often `node` may run."},
-	nodeName("node", "max_visits", "The node that `max_visits` bounds."),
+	nodeNameKey("node", "max_visits", "The node that `max_visits` bounds."),
 	{Name: "never", Type: TypeString, Role: RoleExpr, Needs: "at", Doc: "An expression that is false at `at`."},
-	nodeName("at", "never", "The node at which `never` holds."),
+	nodeNameKey("at", "never", "The node at which `never` holds."),
 	{Name: "extends", Type: TypeOneOf, Forms: oneOrSome(Key{Type: TypeString}), Doc: "One or more files of shared policies: each a list of policies, or a map with the key `policies`; the path is relative to the file that names it. A policy there about a place that the graph lacks (`before`, `after`, `from`, `node`, `at`, `forbid`) does not apply."},
 	{Name: "description", Type: TypeString, Doc: "Why the policy exists."},
 }
 
-func nodeName(name, needs, doc string) Key {
+func nodeNameKey(name, needs, doc string) Key {
 	return Key{Name: name, Type: TypeName, Role: RoleNode, Needs: needs, Doc: doc}
 }

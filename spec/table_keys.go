@@ -89,11 +89,11 @@ type Kind struct {
 	Choices []Choice
 }
 
-// list is the shape of a list of elem.
-func list(elem Key) Key { return Key{Type: TypeList, Elem: &elem} }
+// listOf is the shape of a list of elem.
+func listOf(elem Key) Key { return Key{Type: TypeList, Elem: &elem} }
 
 // oneOrMany is the shape of an elem or a list of them.
-func oneOrMany(elem Key) []Key { return []Key{elem, list(elem)} }
+func oneOrMany(elem Key) []Key { return []Key{elem, listOf(elem)} }
 
 // oneOrSome is the shape of an elem or a list of at least one.
 func oneOrSome(elem Key) []Key {

@@ -59,11 +59,11 @@ func toolsKey(doc string) Key {
 	return Key{Name: "tools", Type: TypeList, Elem: &Key{Type: TypeString}, Doc: doc}
 }
 
-func template(name, doc string) Key {
+func templateKey(name, doc string) Key {
 	return Key{Name: name, Type: TypeString, Role: RoleTemplate, Doc: doc}
 }
 
-func templateMap(name, doc string) Key {
+func templateMapKey(name, doc string) Key {
 	return Key{Name: name, Type: TypeMap, Role: RoleTemplate, Elem: &Key{Type: TypeString, Role: RoleTemplate}, Doc: doc}
 }
 
@@ -72,10 +72,10 @@ var execKind = Kind{
 	Choices: []Choice{{Keys: []string{"command", "script"}, Required: true}},
 	Keys: []Key{
 		{Name: "command", Type: TypeList, NonEmpty: true, Role: RoleTemplate, Elem: &Key{Type: TypeString, Role: RoleTemplate}, Doc: "The program and its arguments; no shell reads them."},
-		template("script", "A script for `shell`."),
+		templateKey("script", "A script for `shell`."),
 		{Name: "shell", Type: TypeString, Default: "sh", Doc: "The shell that runs `script`."},
-		template("dir", "The folder in which the program starts."),
-		templateMap("env", "Additional environment variables."), envPassKey,
+		templateKey("dir", "The folder in which the program starts."),
+		templateMapKey("env", "Additional environment variables."), envPassKey,
 		{Name: "stdin", Type: TypeAny, Role: RoleTemplate, Default: "JSON of state, input, node and visit", Doc: "What the program reads."},
 		parseKey,
 		{Name: "max_output", Type: TypeInt, Positive: true, Max: new(float64(math.MaxInt32)), Default: "8388608", Doc: "The most bytes of output to read."},
@@ -87,7 +87,7 @@ var httpKind = Kind{
 	Keys: []Key{
 		{Name: "method", Type: TypeEnum, Enum: []string{"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}, Default: "GET, with a `body` POST", Doc: "The method."},
 		{Name: "url", Type: TypeString, Role: RoleTemplate, Required: true, Doc: "Where the request goes."},
-		templateMap("headers", "Headers of the request."),
+		templateMapKey("headers", "Headers of the request."),
 		{Name: "query", Type: TypeMap, Role: RoleTemplate, Elem: &Key{Type: TypeAny, Role: RoleTemplate}, Doc: "Parameters to add to the URL."},
 		{Name: "body", Type: TypeAny, Role: RoleTemplate, Doc: "The body: text, or a value to send as JSON."},
 		{Name: "follow", Type: TypeEnum, Enum: []string{"none", "same_host", "any"}, Default: "same_host", Doc: "Which redirects to follow: none (the redirect is the answer), those to the same host, or all; another host does not get `headers`."},
@@ -120,20 +120,20 @@ var partKey = &Key{Type: TypeOneOf, Forms: []Key{
 	{Type: TypeString, Role: RoleContent},
 	{Type: TypeObject, Choices: []Choice{{Keys: []string{"audio", "file", "image", "prompt", "resource", "text"}, Required: true}}, Keys: []Key{
 		{Name: "text", Type: TypeString, Role: RoleContent, Doc: "A text."},
-		template("image", "An image: a path relative to the graph's file, an address, or a data URI."),
-		template("file", "A file, such as a PDF or a text, named like an image."),
-		template("audio", "Audio, named like an image."),
-		template("resource", "A resource of an MCP server of `tools`: `server:uri`."),
-		template("prompt", "A prompt of such a server: `server:name`."),
+		templateKey("image", "An image: a path relative to the graph's file, an address, or a data URI."),
+		templateKey("file", "A file, such as a PDF or a text, named like an image."),
+		templateKey("audio", "Audio, named like an image."),
+		templateKey("resource", "A resource of an MCP server of `tools`: `server:uri`."),
+		templateKey("prompt", "A prompt of such a server: `server:name`."),
 		{Name: "args", Type: TypeMap, Role: RoleTemplate, Elem: &Key{Type: TypeString, Role: RoleTemplate}, Doc: "The arguments of that prompt."},
-		template("name", "The name under which the model gets a file."),
+		templateKey("name", "The name under which the model gets a file."),
 	}},
 }}
 
 // modelKeys are the keys that llm and agent nodes share.
 var modelKeys = []Key{
 	{Name: "model", Type: TypeString, Default: "default", Doc: "A role of `models`, or `provider/name`."},
-	text("instructions", RoleContent, "The focus layer of the prompt."),
+	textKey("instructions", RoleContent, "The focus layer of the prompt."),
 	{Name: "prompt", Type: TypeText, Role: RoleContent, NonEmpty: true, Elem: partKey, Doc: "What the model is asked: a text, or a list of parts."},
 	{Name: "messages", Type: TypeString, Role: RoleExpr, Doc: "The whole list of messages; replaces `prompt`."},
 	{Name: "output_retries", Type: TypeInt, Min: new(0.0), Default: "2", Doc: "How often to ask again after an invalid output."},
@@ -162,7 +162,7 @@ var loopKeys = []Key{
 	{Name: "max_iterations", Type: TypeInt, Positive: true, Default: "100", Doc: "The most states that `state_machine` enters."},
 	{Name: "initial", Type: TypeName, Default: "the first of `states`", Doc: "The state in which `state_machine` begins."},
 	{Name: "states", Type: TypeMap, Names: NamesID, Doc: "The states of `state_machine`.", Elem: &Key{Type: TypeObject, Keys: []Key{
-		text("prompt", RoleContent, "What the model is asked in this state."),
+		textKey("prompt", RoleContent, "What the model is asked in this state."),
 		toolsKey("The tools that the model is offered in this state; without it those of the node."),
 		{Name: "transitions", Type: TypeList, Elem: &Key{Type: TypeName}, Doc: "The states that may follow; with several, the model chooses."},
 		{Name: "terminal", Type: TypeBool, Default: "false", Doc: "Whether the loop ends here."},

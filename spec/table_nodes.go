@@ -2,8 +2,8 @@
 
 package spec
 
-// exprMap is a map of names to expressions.
-func exprMap(name, doc string) Key {
+// exprMapKey is a map of names to expressions.
+func exprMapKey(name, doc string) Key {
 	return Key{Name: name, Type: TypeMap, Role: RoleExpr, Elem: &Key{Type: TypeString, Role: RoleExpr}, Doc: doc}
 }
 
@@ -13,7 +13,7 @@ var nodeKeys = []Key{
 	{Name: "reads", Type: TypeOneOf, Role: RoleState, Forms: oneOrMany(Key{Type: TypeString, Role: RoleState}), Default: "all", Doc: "The state keys that the node may see."},
 	{
 		Name: "writes", Type: TypeOneOf, Doc: "The state keys that the node writes: a list, or a map of expressions over `output`.",
-		Forms: []Key{{Type: TypeString, Role: RoleState}, list(Key{Type: TypeString, Role: RoleState}), {Type: TypeMap, Elem: &Key{Type: TypeString, Role: RoleExpr}}},
+		Forms: []Key{{Type: TypeString, Role: RoleState}, listOf(Key{Type: TypeString, Role: RoleState}), {Type: TypeMap, Elem: &Key{Type: TypeString, Role: RoleExpr}}},
 	},
 	{Name: "retry", Type: TypeOneOf, Forms: retryForms, Doc: "Retries of failed attempts: a block, or a list of blocks, where the first that takes the kind of the failure decides; each counts its own failures."},
 	{Name: "timeout", Type: TypeDuration, Positive: true, Default: "none", Doc: "The time limit of an attempt."},
@@ -25,7 +25,7 @@ var nodeKeys = []Key{
 	{Name: "goto", Type: TypeString, Role: RoleExpr, Doc: "An expression that gives a label of `ends`, or a list of them."},
 	{
 		Name: "ends", Type: TypeOneOf, Doc: "The legal targets of `goto`: a map from label to node or `END`, or a list of nodes.",
-		Forms: []Key{list(Key{Type: TypeName, Role: RoleNode}), {Type: TypeMap, Elem: &Key{Type: TypeName, Role: RoleNode}}},
+		Forms: []Key{listOf(Key{Type: TypeName, Role: RoleNode}), {Type: TypeMap, Elem: &Key{Type: TypeName, Role: RoleNode}}},
 	},
 	{Name: "join", Type: TypeObject, Doc: "Makes the node a barrier for branches.", Keys: []Key{
 		{Name: "wait", Type: TypeOneOf, Required: true, Forms: []Key{{Type: TypeEnum, Enum: []string{"all", "any"}}, {Type: TypeInt, Positive: true}}, Doc: "How many branches the join waits for."},
@@ -40,8 +40,8 @@ var nodeKeys = []Key{
 	{Name: "parallel", Type: TypeObject, Keys: parallelKeys, Doc: "The graph's `parallel` for the branches that start here."},
 	{Name: "feedback", Type: TypeBool, Default: "feedback_on_revisit", Doc: "Whether the prompt reports earlier visits."},
 	{Name: "conversation", Type: TypeOneOf, Forms: conversationForms("reset"), Doc: "How the node uses the conversation."},
-	exprMap("before", "Expressions whose values are added to the node's `input`."),
-	exprMap("emit", "Expressions whose values make a custom event after success."),
+	exprMapKey("before", "Expressions whose values are added to the node's `input`."),
+	exprMapKey("emit", "Expressions whose values make a custom event after success."),
 	{Name: "output", Type: TypeSchema, Doc: "The JSON Schema of the node's output."},
 }
 

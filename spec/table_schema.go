@@ -14,7 +14,7 @@ var reducers = []string{"append", "max", "merge", "messages", "min", "prepend", 
 var stateKeywords = []Key{
 	{Name: "default", Type: TypeAny, Doc: "The value at the start of a run."},
 	{Name: "schema", Type: TypeSchema, Doc: "The JSON Schema of the key, instead of its keywords beside the others: needed where it has a `required` of its own."},
-	{Name: "required", Type: TypeOneOf, Forms: []Key{{Type: TypeBool}, list(Key{Type: TypeString})}, Default: "false", Doc: "Whether the key must be an input; a list is JSON Schema's `required`."},
+	{Name: "required", Type: TypeOneOf, Forms: []Key{{Type: TypeBool}, listOf(Key{Type: TypeString})}, Default: "false", Doc: "Whether the key must be an input; a list is JSON Schema's `required`."},
 	{Name: "secret", Type: TypeBool, Default: "false", Doc: "Whether the value is masked in every output."},
 	{Name: "once", Type: TypeBool, Default: "false", Doc: "Whether the key goes back to its default after a model node has read it."},
 	{Name: "scope", Type: TypeEnum, Enum: []string{"run", "session"}, Default: "run", Doc: "How long the value lives."},

@@ -117,8 +117,8 @@ func (f *Flow) isCurrent() bool {
 // Valid reports whether the flow can be run.
 func (f *Flow) Valid() bool { return !f.Found.HasErrors() && len(f.Broken) == 0 }
 
-// most bounds the number of listed flows.
-const most = 2000
+// maxFlows bounds the number of listed flows.
+const maxFlows = 2000
 
 // Paths returns the paths of graph files, sorted. It skips unreadable files, hidden folders,
 // node_modules, and links that lead out of the folder.
@@ -135,7 +135,7 @@ func (c *Catalog) Paths() ([]string, error) {
 				return fs.SkipDir
 			}
 			return nil
-		case len(out) >= most:
+		case len(out) >= maxFlows:
 			return fs.SkipAll
 		}
 		if src, err := c.read(name); err == nil && spec.IsGraph(src) {
