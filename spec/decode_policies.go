@@ -166,9 +166,16 @@ func (t Text) shiftSpans(base int, source *scalar) Text {
 
 // checkPairs reports keys of a policy that lack their partner.
 func (d *decoder) checkPairs(item *Value) {
+	var lacking []*Key
 	for i := range policyKeys {
 		if k := &policyKeys[i]; k.Needs != "" && item.Get(k.Name) != nil && item.Get(k.Needs) == nil {
-			d.reportMissing(item, Text{}, fmt.Sprintf("the key %q that belongs to %q", k.Needs, k.Name))
+			lacking = append(lacking, k)
 		}
+	}
+	switch {
+	case len(lacking) == 1:
+		d.reportMissing(item, Text{}, fmt.Sprintf("the key %q that belongs to %q", lacking[0].Needs, lacking[0].Name))
+	case len(lacking) > 1:
+		d.report("invalid-value", findField(item.Fields, lacking[1].Name).Key.Span, "%q goes with %q; found %q", lacking[0].Name, lacking[0].Needs, lacking[1].Name)
 	}
 }

@@ -95,7 +95,7 @@ func TestSyntax(t *testing.T) {
 		{"open map after block text", "x: |\n  a: {b: [1\n  'c\na: «{»b: 1\nd: 1\n", "syntax", "a map in { } is not closed", ""},
 		{"brackets in brackets", "é: 1 # {\ne: [{when: «é in [1, 2]»}]\n", "syntax", "needs quotes inside { }", ""},
 		{"colon in brackets", "a: {b: «c: d», e: 1}\n", "syntax", "a comma is missing, or quotes", ""},
-		{"no space", head + "nodes: {a: {«kind:pass»}}\nedges: [{from: a, to: END}]\n", "syntax", "\"kind:pass\" has no value: a colon needs a space behind it", ""},
+		{"no space", head + tail + "x-a: {«kind:pass»}\n", "syntax", "\"kind:pass\" has no value: a colon needs a space behind it", ""},
 		{"no space at the start", "«graphrun:v»1\nname: x\n", "syntax", "a colon needs a space", ""},
 		{"bracket too many", "a: {b: [1]}«}» # x\nc: 1\n", "syntax", "a closing bracket too many", ""},
 		{"star", "a: [b, «*.go»]\nc: 1\n", "syntax", "* begins an alias", ""},
