@@ -15,7 +15,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/lazyregexp"
@@ -39,8 +38,6 @@ type Config struct {
 	FailFast bool
 	// Update writes actual results into the test files (see Update).
 	Update bool
-	// Limit bounds the real time of a case; the default is one minute.
-	Limit time.Duration
 }
 
 // T is the part of *testing.T that Test uses.

@@ -114,7 +114,7 @@ type search struct {
 }
 
 func newSearch(cfg Config, g *spec.Graph) (*search, error) {
-	cfg.Run, cfg.Limit = nil, 0
+	cfg.Run = nil
 	cfg.Check = func(string, []byte) (*spec.Graph, spec.Diagnostics) { return g, nil }
 	f := &File{Name: g.File.Name, Flow: g.File.Name, cfg: cfg}
 	if err := f.prepare(nil); err != nil {

@@ -79,11 +79,7 @@ func Run(cfg Config, files []*File) *Report {
 
 // runCase runs one case.
 func (f *File) runCase(cfg *Config, c *Case) *Result {
-	most := cfg.Limit
-	if most <= 0 {
-		most = limit
-	}
-	ctx, stop := context.WithTimeout(context.Background(), most)
+	ctx, stop := context.WithTimeout(context.Background(), limit)
 	defer stop()
 	a := &acting{c: c, cfg: cfg, clock: virtual.NewClock(startTime()), stop: stop, visits: map[string]map[string]int{}, calls: map[string]int{}}
 	watch := &watcher{hits: newHits(f.Graph), acting: a}
@@ -115,7 +111,7 @@ func (f *File) runCase(cfg *Config, c *Case) *Result {
 	case err != nil:
 		out.Failures = append(out.Failures, Failure{What: "run", Line: c.Line, Got: explainError(err)})
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		out.Failures = append(out.Failures, Failure{What: "run", Line: c.Line, Got: fmt.Sprintf("the case took longer than %s on the clock of the world and was stopped", most)})
+		out.Failures = append(out.Failures, Failure{What: "run", Line: c.Line, Got: fmt.Sprintf("the case took longer than %s on the clock of the world and was stopped", limit)})
 	default:
 		out.Failures = append(out.Failures, c.expect.check(result)...)
 		if !c.expect.allowsUnfit() {

@@ -94,7 +94,7 @@ func (f *facts) repeats(cycle []int) bool {
 	}
 	v, t := cycle[0], f.limitless()
 	return t.plan != nil && explore.Explore(explore.Question{
-		Model: t.model, Plan: t.plan, Watch: -1, Guide: f.pathTo(v), Round: cycle[1 : len(cycle)-1], More: v,
+		Model: t.model, Plan: t.plan, Watch: -1, Guide: slices.Concat(f.pathTo(v), slices.Repeat(cycle[1:], rounds)),
 		Visits: map[int]int{v: rounds + 1}, Budget: &f.showing, Most: maxShown / 2,
 		Found: func(r *explore.Run) bool { return r.Visits(v) > rounds },
 	}).Found

@@ -333,7 +333,7 @@ func (f *facts) findRun(path []int, q explore.Question) explore.Answer {
 	if t.plan == nil {
 		return explore.Answer{Gap: "the graph can't run"}
 	}
-	q.Model, q.Plan, q.Guide, q.Watch, q.More = t.model, t.plan, path, -1, -1
+	q.Model, q.Plan, q.Guide, q.Watch = t.model, t.plan, path, -1
 	q.Budget, q.Most = &f.showing, maxShownOne
 	a := explore.Explore(q)
 	if a.Gap == "" && !a.Found && f.flow().FansOut {
@@ -359,17 +359,17 @@ func (f *facts) findBreach(p *policy, q explore.Question) explore.Answer {
 		return explore.Answer{Gap: "the graph can't run"}
 	}
 	q.Most = max(leastTried, f.events/(f.waiting+1)) // the policies after this one need some, too
-	q.Model, q.Plan, q.Watch, q.More, q.Budget = p.trial.model, p.trial.plan, -1, -1, &f.events
+	q.Model, q.Plan, q.Watch, q.Budget = p.trial.model, p.trial.plan, -1, &f.events
 	switch p.kind {
 	case "never":
 		q.Watch = p.place
 	case "forbid", "reach":
 		q.Visits = map[int]int{p.place: 1}
 	case "max_visits":
-		q.Visits, q.More = map[int]int{p.place: p.limit + 1}, p.place
+		q.Visits = map[int]int{p.place: p.limit + 1}
 		q.Guide = f.pathTo(p.place)
 		if cycle := cycleThrough(f.alive(), p.place); cycle != nil {
-			q.Round = cycle[1 : len(cycle)-1]
+			q.Guide = append(q.Guide, slices.Repeat(cycle[1:], p.limit)...)
 		}
 	}
 	a := explore.Explore(q)

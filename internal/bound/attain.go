@@ -9,19 +9,22 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// Attain replaces the paths to the bounds of steps and model calls by those of runs, or
-// nil if no run was found. It reports whether all paths were followed and every bound has
-// a run.
+// Attain searches for runs that reach the bounds of steps and model calls. It replaces the path
+// of each bound by that of such a run, or by nil. It reports whether it found a run for every
+// bound, and all paths were followed.
 func (b *Bounds) Attain() bool {
 	if b.attained != nil {
 		return *b.attained
 	}
 	exact := b.Followed
 	b.attained = &exact
-	for _, inner := range b.subgraphs { //lint:ignore mapiter each by itself
-		inner.Attain()
+	g := b.walk.Source
+	for _, n := range g.Nodes {
+		if inner := b.walk.loadChild(n); inner != nil {
+			inner.Attain()
+		}
 	}
-	world, err := explore.NewWorld(b.graph, b.walk.opts.Kinds)
+	world, err := explore.NewWorld(g, nil)
 	for _, aim := range []struct {
 		metric int
 		most   bool
@@ -44,7 +47,7 @@ func (b *Bounds) Attain() bool {
 		}
 		var way []int
 		for _, name := range guide {
-			way = append(way, b.graph.Node(name).Index)
+			way = append(way, g.Node(name).Index)
 		}
 		a := world.Ask(way, func(r *explore.Run) bool {
 			if !r.State.Ended() || !aim.most && r.State.Status != machine.Completed || b.countTaken(r, aim.metric, aim.most) != aim.total {
@@ -60,18 +63,18 @@ func (b *Bounds) Attain() bool {
 	return exact
 }
 
-// countTaken returns the steps or the model calls of a run, with the least or the most of its
-// executions and subgraphs; NaN if no run of a subgraph attains that.
+// countTaken counts the steps or the model calls of a run, where executions and subgraphs take
+// their most or their least. It returns NaN if no run of a subgraph is known to do so.
 func (b *Bounds) countTaken(r *explore.Run, metric int, most bool) float64 {
 	total := float64(r.State.Steps())
 	if metric == inCalls {
 		total = 0
 		for _, c := range r.Chosen() {
-			total += b.callsOf(&c, most)
+			total += b.countCalls(&c, most)
 		}
 	}
 	for _, v := range r.Path {
-		inner := b.subgraphs[b.graph.Nodes[v].ID.Value]
+		inner := b.walk.loadChild(b.walk.Source.Nodes[v])
 		if inner == nil {
 			continue
 		}
@@ -92,18 +95,17 @@ func (b *Bounds) countTaken(r *explore.Run, metric int, most bool) float64 {
 	return total
 }
 
-// callsOf returns the most or the fewest model calls of an execution, without those of
-// subgraphs.
-func (b *Bounds) callsOf(c *explore.Chosen, most bool) float64 {
-	n := b.graph.Nodes[c.Node]
+// countCalls returns the most or the fewest model calls of an execution, apart from subgraphs.
+func (b *Bounds) countCalls(c *explore.Chosen, most bool) float64 {
+	n := b.walk.Source.Nodes[c.Node]
 	var s span
 	switch {
 	case c.Decision:
-		s = b.walk.decideCost(n.Index)
+		s = b.walk.boundDecision(n.Index)
 	case n.Kind.Value == "graph":
 		return 0
 	default:
-		if s = b.walk.elementCost(n); n.Cache != nil || b.graph.Cache != nil {
+		if s = b.walk.boundElement(n); n.Cache != nil || b.walk.Source.Cache != nil {
 			s.least = cost{}
 		}
 	}

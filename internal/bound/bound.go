@@ -1,8 +1,8 @@
 // Package bound computes the fewest and the most steps, model calls, tokens and US dollars
 // of a run from its graph.
 //
-// Where one token goes through the graph at a time, it follows every path (walk.go).
-// Otherwise it adds up what branches take (shape.go).
+// If a graph starts no branches, every path through it is followed (walk.go). Otherwise the
+// costs of its branches are added up (shape.go).
 package bound
 
 import (
@@ -19,27 +19,23 @@ import (
 
 // Options hold what Of needs besides the graph. The zero value works.
 type Options struct {
-	// Kinds are the node kinds besides the built-in ones.
-	Kinds []spec.Kind
 	// Load returns the text of another graph file; see lint.Options.
 	Load func(path string) ([]byte, error)
 	// Price returns the highest cost of so many tokens of a model, in US dollars.
 	Price func(model string, tokens int) (usd float64, known bool)
 }
 
-// Bounds are the bounds of one graph: the least of runs that complete, the most of all.
+// Bounds are the bounds of one graph: lower ones for runs that complete, upper ones for all.
 type Bounds struct {
 	// Followed says that every path was followed. Otherwise the bounds hold, but are wider.
 	Followed                bool
 	Steps, LLMCalls, Tokens Range
 	CostUSD                 Range
 
-	graph     *spec.Graph
-	walk      *walk
-	subgraphs map[string]*Bounds // by node
-	models    []string           // that a run may call, as provider/name
-	priced    bool               // models are all, and cost the same in a graph around this one
-	attained  *bool              // the result of Attain
+	walk     *walk
+	models   []string // the models a run may call, as provider/name
+	priced   bool     // models is complete, and a graph around this one has the same prices
+	attained *bool    // the result of Attain
 }
 
 // Range is a lower and an upper bound.
@@ -47,12 +43,12 @@ type Range struct {
 	Min float64
 	// Max is +Inf when nothing bounds the value.
 	Max float64
-	// MinPath and MaxPath are the nodes of paths with these values, or nil. Values that
-	// conditions read may keep runs from these paths; see Attain.
+	// MinPath and MaxPath are the nodes of paths with these values, or nil. Perhaps no run
+	// can take these paths; see Attain.
 	MinPath, MaxPath []string
 	// Limit is the limit that sets Max, or "" when the graph itself bounds it.
 	Limit string
-	// Why says, when Max is +Inf, what would bound it.
+	// Why says what would bound an infinite Max.
 	Why string
 }
 
@@ -66,19 +62,19 @@ const (
 	inUSD
 )
 
-// unbounded is the most of something unknown.
+// unbounded is the upper bound of something unknown.
 var unbounded = cost{math.Inf(1), math.Inf(1), math.Inf(1), math.Inf(1)}
 
-func (c cost) times(n float64) cost {
+func (c cost) multiply(n float64) cost {
 	for i := range c {
-		if c[i] *= n; math.IsNaN(c[i]) { // none of any number
+		if c[i] *= n; math.IsNaN(c[i]) { // 0 times infinity
 			c[i] = 0
 		}
 	}
 	return c
 }
 
-func (c cost) plus(d cost) cost {
+func (c cost) add(d cost) cost {
 	for i := range c {
 		c[i] += d[i]
 	}
@@ -92,10 +88,10 @@ func (c cost) max(d cost) cost {
 	return c
 }
 
-// span is the least and the most that something takes.
+// span is a lower and an upper bound of a cost.
 type span struct{ least, most cost }
 
-func (s span) plus(t span) span { return span{s.least.plus(t.least), s.most.plus(t.most)} }
+func (s span) add(t span) span { return span{s.least.add(t.least), s.most.add(t.most)} }
 
 // walk computes the bounds of one graph.
 type walk struct {
@@ -105,38 +101,38 @@ type walk struct {
 	access []dataflow.Access
 	uses   *dataflow.Uses
 	loader *subgraph.Loader
-	depth  int                // of subgraphs that are still read
-	file   string             // of the graph; "" for the outermost
-	known  map[string]*Bounds // of subgraphs by path; nil where nothing is known
+	depth  int                // how many levels of subgraphs are still loaded
+	file   string             // the file of the graph; "" for the outermost
+	known  map[string]*Bounds // bounds of subgraphs by path; nil if there are none
 
-	costs  []span // of one execution, by node
-	limit  []int  // of visits, by node; 0 for none
+	costs  []span // by node, for one execution
+	limit  []int  // by node, the most visits; 0 for any number
 	vars   []variable
 	varOf  map[string]int
 	solver solve.Solver
-	far    float64 // numbers beyond it are not told apart
+	far    float64 // larger numbers are treated as equal
 }
 
-// maxDepth is how deep subgraphs are read.
+// maxDepth is how many levels of subgraphs are loaded.
 const maxDepth = 8
 
-// Of computes the bounds of a graph without errors. ok is false when the graph can't be
-// analysed as a whole, or when no run of it completes.
+// Of computes the bounds of a graph without errors. ok is false if the graph can't be analysed,
+// or if no run of it completes.
 func Of(g *spec.Graph, opts Options) (b Bounds, ok bool) {
-	return (&walk{depth: maxDepth, known: map[string]*Bounds{}, opts: opts}).bounds(g)
+	return (&walk{depth: maxDepth, known: map[string]*Bounds{}, opts: opts}).computeBounds(g)
 }
 
-func (w *walk) bounds(g *spec.Graph) (b Bounds, ok bool) {
+func (w *walk) computeBounds(g *spec.Graph) (b Bounds, ok bool) {
 	vertices := controlflow.NewVertices(g)
-	bound, found := bind.Check(g, w.opts.Kinds, nil)
+	bound, found := bind.Check(g, nil, nil)
 	if found.HasErrors() || !vertices.WellFormed() || lacksCondition(g, bound) {
 		return b, false
 	}
 	w.Graph, w.bound = controlflow.New(vertices, vertices.EdgesOut(), bound), bound
 	w.access, w.uses = dataflow.Accesses(g, bound), dataflow.NewUses(g, bound, vertices.From)
-	w.loader = subgraph.New(g, w.opts.Kinds, w.opts.Load, func(_ *spec.File, ds spec.Diagnostics) spec.Diagnostics { return ds })
-	w.prepare()
-	m := w.followAll()
+	w.loader = subgraph.New(g, nil, w.opts.Load, func(_ *spec.File, ds spec.Diagnostics) spec.Diagnostics { return ds })
+	w.boundNodes()
+	m := w.followGraph()
 	ends := true
 	if b.Followed = m != nil; b.Followed {
 		if b.Steps.Min, b.Steps.MinPath, ends = m.findCheapest(inSteps); ends {
@@ -148,7 +144,7 @@ func (w *walk) bounds(g *spec.Graph) (b Bounds, ok bool) {
 		w.boundByLimit(&b)
 	}
 	w.boundByShape(&b)
-	if cut := w.countCutShort(&b, ends); !ends && !cut {
+	if cut := w.boundCutShort(&b, ends); !ends && !cut {
 		return Bounds{}, false
 	}
 	for v, n := range g.Nodes {
@@ -159,29 +155,24 @@ func (w *walk) bounds(g *spec.Graph) (b Bounds, ok bool) {
 			b.CostUSD.Max += most[inUSD]
 		}
 	}
-	b.models, b.priced = w.models()
-	b.graph, b.walk, b.subgraphs = g, w, map[string]*Bounds{}
-	for _, n := range g.Nodes {
-		if inner := w.child(n); inner != nil {
-			b.subgraphs[n.ID.Value] = inner
-		}
-	}
+	b.models, b.priced = w.listModels()
+	b.walk = w
 	w.applyLimits(&b)
 	return b, true
 }
 
-// lacksCondition reports whether a conditional edge has no condition that compiled.
+// lacksCondition reports whether the condition of an edge did not compile.
 func lacksCondition(g *spec.Graph, bound *bind.Graph) bool {
 	return slices.ContainsFunc(g.Edges, func(e *spec.Edge) bool {
 		return (e.When.IsSet() || e.Condition == "conditional") && bound.Edges[e.Index].When == nil
 	})
 }
 
-// countCutShort counts the runs that complete because on_max_steps cuts them short. It
-// returns false if there are none.
-func (w *walk) countCutShort(out *Bounds, ends bool) bool {
+// boundCutShort lowers the lower bounds for runs that on_max_steps completes at the limit. It
+// returns false if there are no such runs.
+func (w *walk) boundCutShort(out *Bounds, ends bool) bool {
 	g := w.Source
-	mayLoop := false // a node that always fails at its limit of visits may be tried for ever
+	mayLoop := false // between a node at its limit of visits and what catches its failure
 	for v, n := range g.Nodes {
 		mayLoop = mayLoop || w.limit[v] > 0 && n.OnMaxVisits != "skip" && w.Cyclic[v] && w.Has(v, controlflow.OnFailure)
 	}

@@ -1,4 +1,4 @@
-// What one execution of a node takes.
+// The cost of one execution of a node.
 
 package bound
 
@@ -19,48 +19,48 @@ const (
 	asksAgain       = 2
 )
 
-// prepare computes what does not depend on the path through the graph.
-func (w *walk) prepare() {
+// boundNodes computes the cost and the limit of visits of each node.
+func (w *walk) boundNodes() {
 	w.costs, w.limit = make([]span, w.End), make([]int, w.End)
 	for v, n := range w.Source.Nodes {
-		w.costs[v], w.limit[v] = w.nodeCost(n), n.VisitLimit(w.Source)
+		w.costs[v], w.limit[v] = w.boundNode(n), n.VisitLimit(w.Source)
 	}
 	w.findVariables()
 }
 
 func fixedSteps(steps float64) span { return span{cost{inSteps: steps}, cost{inSteps: steps}} }
 
-// elementCost returns what an execution of a node takes, for one element of its each.
-func (w *walk) elementCost(n *spec.Node) span {
+// boundElement bounds the cost of one execution of a node, or of one element of its each.
+func (w *walk) boundElement(n *spec.Node) span {
 	s := fixedSteps(1)
 	switch n.Kind.Value {
 	case "llm":
-		return s.plus(w.modelCost(n, 1, 1+integerOf(n.Field("output_retries"), 2)))
+		return s.add(w.boundModelCalls(n, 1, 1+readInt(n.Field("output_retries"), 2)))
 	case "agent":
-		least, most := agentCalls(n)
-		s = s.plus(w.modelCost(n, least, most))
+		least, most := countAgentCalls(n)
+		s = s.add(w.boundModelCalls(n, least, most))
 	case "graph":
-		return s.plus(w.childCost(n))
+		return s.add(w.boundChild(n))
 	case "tool", "tools":
 	default:
 		return s
 	}
 	for i := range w.Source.Tools {
-		if w.Source.Tools[i].Value.Get("graph") != nil { // nobody knows how often it runs
+		if w.Source.Tools[i].Value.Get("graph") != nil { // it may run any number of times
 			s.most = unbounded
 		}
 	}
 	return s
 }
 
-// nodeCost returns what an execution of a node takes.
-func (w *walk) nodeCost(n *spec.Node) span {
-	s := w.elementCost(n)
+// boundNode bounds the cost of one execution of a node with all elements.
+func (w *walk) boundNode(n *spec.Node) span {
+	s := w.boundElement(n)
 	if n.Each.IsSet() {
-		least, most := w.elements(n)
+		least, most := w.countElements(n)
 		s.least[inSteps]-- // one step, however many elements
 		s.most[inSteps]--
-		s = fixedSteps(1).plus(span{s.least.times(least), s.most.times(most)})
+		s = fixedSteps(1).add(span{s.least.multiply(least), s.most.multiply(most)})
 	}
 	if n.Cache != nil || w.Source.Cache != nil {
 		s.least = cost{inSteps: 1}
@@ -68,8 +68,8 @@ func (w *walk) nodeCost(n *spec.Node) span {
 	return s
 }
 
-// elements returns the fewest and the most elements of the list of a node's each.
-func (w *walk) elements(n *spec.Node) (least, most float64) {
+// countElements bounds the length of the list of a node's each.
+func (w *walk) countElements(n *spec.Node) (least, most float64) {
 	most = math.Inf(1)
 	p := w.bound.Nodes[n.Index].Each
 	if p == nil {
@@ -92,42 +92,41 @@ func (w *walk) elements(n *spec.Node) (least, most float64) {
 	return least, most
 }
 
-// modelCost returns what the model calls of one visit take.
-func (w *walk) modelCost(n *spec.Node, least, most int) span {
+// boundModelCalls bounds the cost of the model calls of one visit.
+func (w *walk) boundModelCalls(n *spec.Node, least, most int) span {
 	attempts := defaultAttempts
 	switch {
 	case n.Kind.Value == "agent":
-		attempts = 1 // it retries inside
+		attempts = 1 // its own calls are retried instead
 	case n.RetryBlocks(w.Source) != nil:
 		attempts = spec.Attempts(n.RetryBlocks(w.Source))
 	}
 	compacts := func(c *spec.Value) bool { return c != nil && c.Get("compaction") != nil }
 	if compacts(w.Source.Conversation) || compacts(n.Conversation) {
-		most *= 2 // each call may be preceded by a summary
+		most *= 2 // a call for a summary may precede each call
 	}
 	if n.Kind.Value == "llm" && n.Output == nil {
-		most = max(1, most-integerOf(n.Field("output_retries"), 2))
+		most = max(1, most-readInt(n.Field("output_retries"), 2))
 	}
-	return span{cost{inCalls: float64(least)}, costOfCalls(most * attempts)}
+	return span{cost{inCalls: float64(least)}, newCallCost(most * attempts)}
 }
 
-// costOfCalls returns the cost of model calls with prompts of any length.
-func costOfCalls(n int) cost {
+// newCallCost returns the cost of model calls with prompts of any length.
+func newCallCost(n int) cost {
 	if n == 0 {
 		return cost{}
 	}
 	return cost{inCalls: float64(n), inTokens: math.Inf(1), inUSD: math.Inf(1)}
 }
 
-// agentCalls returns the calls of an agent whose models succeed at once, and of one that
-// repeats every call as often as it may.
-func agentCalls(n *spec.Node) (least, most int) {
+// countAgentCalls bounds the model calls of an agent: without any retry, and with all retries.
+func countAgentCalls(n *spec.Node) (least, most int) {
 	loop, judge := n.Field("loop"), n.Field("judge")
 	rounds := 0
 	if judge != nil {
-		least, rounds = 1, integerOf(judge.Get("max_rounds"), 3)
+		least, rounds = 1, readInt(judge.Get("max_rounds"), 3)
 	}
-	turns := integerOf(loop.Get("max_turns"), 10)
+	turns := readInt(loop.Get("max_turns"), 10)
 	pattern := ""
 	if v := loop.Get("pattern"); v != nil {
 		pattern = v.Text.Value
@@ -135,17 +134,17 @@ func agentCalls(n *spec.Node) (least, most int) {
 	switch pattern {
 	case "evaluator_optimizer":
 		least = 1 // the judge of a trial
-		most = integerOf(loop.Get("max_trials"), 10) * (turns + 1)
+		most = readInt(loop.Get("max_trials"), 10) * (turns + 1)
 	case "state_machine":
-		most = max(rounds, 1)*integerOf(loop.Get("max_iterations"), 100)*turns + rounds
+		most = max(rounds, 1)*readInt(loop.Get("max_iterations"), 100)*turns + rounds
 	default:
 		most = max(rounds, 1)*turns + rounds
 	}
 	return 1 + least, most * defaultAttempts
 }
 
-// integerOf returns the integer in a value, or missing if there is none.
-func integerOf(v *spec.Value, missing int) int {
+// readInt returns the integer in a value, or missing if it has none.
+func readInt(v *spec.Value, missing int) int {
 	if v == nil {
 		return missing
 	}
@@ -155,8 +154,8 @@ func integerOf(v *spec.Value, missing int) int {
 	return missing
 }
 
-// decideCost returns the cost of a model's choice between the edges of a node.
-func (w *walk) decideCost(v int) span {
+// boundDecision bounds the cost of a model's choice between the edges of a node.
+func (w *walk) boundDecision(v int) span {
 	candidates := 0
 	for _, g := range w.Groups[v] {
 		if g.Kind == controlflow.ByDecision {
@@ -170,29 +169,29 @@ func (w *walk) decideCost(v int) span {
 	if retry := w.Source.Retry; retry != nil {
 		tries = spec.Attempts(retry)
 	}
-	return span{cost{inCalls: 1}, costOfCalls(tries * (1 + asksAgain))}
+	return span{cost{inCalls: 1}, newCallCost(tries * (1 + asksAgain))}
 }
 
-// mostOfVisit returns the most that a visit of a node takes, with the decision after it.
-func (w *walk) mostOfVisit(v int) cost { return w.costs[v].most.plus(w.decideCost(v).most) }
+// boundVisit returns the highest cost of a visit of a node and the decision after it.
+func (w *walk) boundVisit(v int) cost { return w.costs[v].most.add(w.boundDecision(v).most) }
 
-// boundByLimit bounds a run by its limit of steps, each of which is the most expensive.
+// boundByLimit sets the upper bounds to max_steps times the most expensive visit.
 func (w *walk) boundByLimit(out *Bounds) {
 	out.Steps.Max, out.Steps.Limit = float64(w.Source.Limits.MaxSteps), "max_steps"
 	var most cost
 	for v := range w.costs {
-		most = most.max(w.mostOfVisit(v))
+		most = most.max(w.boundVisit(v))
 	}
-	most = most.times(out.Steps.Max)
+	most = most.multiply(out.Steps.Max)
 	out.LLMCalls.Max, out.Tokens.Max, out.CostUSD.Max = most[inCalls], most[inTokens], most[inUSD]
 	if most[inCalls] > 0 {
 		out.LLMCalls.Limit = "max_steps"
 	}
 }
 
-// childCost returns what the subgraph of a node takes. Each attempt runs it again.
-func (w *walk) childCost(n *spec.Node) span {
-	b := w.child(n)
+// boundChild bounds the cost of a node's subgraph, which each attempt runs again.
+func (w *walk) boundChild(n *spec.Node) span {
+	b := w.loadChild(n)
 	if b == nil {
 		return span{cost{inSteps: 1}, unbounded}
 	}
@@ -201,15 +200,15 @@ func (w *walk) childCost(n *spec.Node) span {
 		attempts = spec.Attempts(blocks)
 	}
 	most := cost{b.Steps.Max, b.LLMCalls.Max, b.Tokens.Max, b.CostUSD.Max}
-	return span{cost{inSteps: b.Steps.Min, inCalls: b.LLMCalls.Min}, most.times(float64(attempts))}
+	return span{cost{inSteps: b.Steps.Min, inCalls: b.LLMCalls.Min}, most.multiply(float64(attempts))}
 }
 
-// child returns the bounds of a node's subgraph, or nil if they are unknown.
-func (w *walk) child(n *spec.Node) *Bounds {
+// loadChild returns the bounds of a node's subgraph, or nil if they are unknown.
+func (w *walk) loadChild(n *spec.Node) *Bounds {
 	if n.Kind.Value != "graph" || w.depth == 0 {
 		return nil
 	}
-	c := w.loader.Load(w.Source, "", text(n, "graph"))
+	c := w.loader.Load(w.Source, "", readText(n, "graph"))
 	if c == nil || c.Graph == nil {
 		return nil
 	}
@@ -223,15 +222,15 @@ func (w *walk) child(n *spec.Node) *Bounds {
 	if b, known := w.known[at]; known {
 		return b
 	}
-	w.known[at] = nil // in itself
-	if b, ok := inner.bounds(c.Graph); ok {
+	w.known[at] = nil // a subgraph may run itself
+	if b, ok := inner.computeBounds(c.Graph); ok {
 		w.known[at] = &b
 	}
 	return w.known[at]
 }
 
-// text returns the text of a scalar field of a node, or "".
-func text(n *spec.Node, field string) string {
+// readText returns the text of a scalar field of a node, or "".
+func readText(n *spec.Node, field string) string {
 	if v := n.Field(field); v != nil && v.IsScalar() && v.Kind != spec.Null {
 		return v.Text.Value
 	}

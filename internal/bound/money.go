@@ -1,4 +1,4 @@
-// Bounds by limits and prices, and the reasons why nothing bounds the rest.
+// Limits and prices, and the reasons for missing bounds.
 
 package bound
 
@@ -13,12 +13,12 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// applyLimits bounds what only limits bound.
+// applyLimits lowers the upper bounds to the limits of the graph, and explains infinite ones.
 func (w *walk) applyLimits(out *Bounds) {
 	limits := &w.Source.Limits
 	calls, tokens, usd := &out.LLMCalls, &out.Tokens, &out.CostUSD
 	if calls.Max == 0 {
-		calls.MinPath, calls.MaxPath = nil, nil // all runs are alike
+		calls.MinPath, calls.MaxPath = nil, nil // every path has none
 		return
 	}
 	if math.IsInf(calls.Max, 1) {
@@ -30,7 +30,7 @@ func (w *walk) applyLimits(out *Bounds) {
 	if limits.MaxTokens > 0 && float64(limits.MaxTokens) <= tokens.Max {
 		*tokens = Range{Max: float64(limits.MaxTokens), Limit: "max_tokens"}
 	}
-	if most, limit, why := w.costOf(tokens.Max, out); most <= usd.Max {
+	if most, limit, why := w.boundCost(tokens.Max, out); most <= usd.Max {
 		if usd.Max, usd.Limit, usd.Why = most, limit, why; limit != "" {
 			usd.Limit = tokens.Limit
 		}
@@ -40,7 +40,7 @@ func (w *walk) applyLimits(out *Bounds) {
 	}
 }
 
-// whyManyCalls says why a run may make any number of model calls.
+// whyManyCalls explains why nothing bounds the model calls.
 func (w *walk) whyManyCalls() string {
 	for v, n := range w.Source.Nodes {
 		switch {
@@ -49,7 +49,7 @@ func (w *walk) whyManyCalls() string {
 		case n.Each.IsSet():
 			return fmt.Sprintf("%q runs for each element of a list of any length; give the list maxItems in its schema", n.ID.Value)
 		case n.Kind.Value == "graph":
-			if child := w.child(n); child != nil {
+			if child := w.loadChild(n); child != nil {
 				return fmt.Sprintf("in the subgraph of %q: %s", n.ID.Value, child.LLMCalls.Why)
 			}
 			return fmt.Sprintf("what the subgraph of %q calls is not known", n.ID.Value)
@@ -59,9 +59,9 @@ func (w *walk) whyManyCalls() string {
 	return ""
 }
 
-// costOf returns the highest cost of so many tokens of any model, and the limit that sets it,
-// or "" for models that cost nothing.
-func (w *walk) costOf(tokens float64, b *Bounds) (usd float64, limit, why string) {
+// boundCost returns the highest cost of a number of tokens. limit is "max_tokens" if the cost
+// depends on that number.
+func (w *walk) boundCost(tokens float64, b *Bounds) (usd float64, limit, why string) {
 	const remedy = "set limits.max_cost_usd"
 	if w.opts.Price == nil || !b.priced {
 		return math.Inf(1), "", "which models are called is not known before the run; " + remedy
@@ -86,16 +86,16 @@ func (w *walk) costOf(tokens float64, b *Bounds) (usd float64, limit, why string
 	return usd, limit, ""
 }
 
-// models returns the models that a run may call, with its subgraphs. priced says that
-// these are all and cost the same everywhere.
-func (w *walk) models() (names []string, priced bool) {
+// listModels returns the models that a run and its subgraphs may call. priced says that the
+// list is complete, and that prices are the same in all subgraphs.
+func (w *walk) listModels() (names []string, priced bool) {
 	names, priced = Models(w.Source)
 	for _, n := range w.Source.Nodes {
 		if n.Kind.Value != "graph" {
 			continue
 		}
-		child := w.child(n)
-		if child == nil || !child.priced || !w.sharesPrices(child.graph) {
+		child := w.loadChild(n)
+		if child == nil || !child.priced || !w.sharesPrices(child.walk.Source) {
 			return nil, false
 		}
 		for _, name := range child.models {
@@ -116,8 +116,8 @@ func (w *walk) sharesPrices(g *spec.Graph) bool {
 	return len(g.Providers)+len(g.Whole().Providers)+len(own.Providers)+len(own.Whole().Providers) == 0
 }
 
-// Models returns the models that a run may call, as provider/name, without those of
-// subgraphs. known says that these are all.
+// Models returns the models that a run may call, as provider/name, apart from subgraphs. known
+// says that the list is complete.
 func Models(g *spec.Graph) (names []string, known bool) {
 	roles := map[string]string{}
 	for _, models := range [][]spec.Field{g.Whole().Models, g.Models} {
@@ -129,7 +129,7 @@ func Models(g *spec.Graph) (names []string, known bool) {
 	add := func(name, role string) {
 		if name = cmp.Or(name, role); !strings.Contains(name, "/") {
 			if name = cmp.Or(roles[name], roles["default"]); name == "" {
-				return // a call of it fails
+				return // its calls fail
 			}
 		}
 		known = known && !strings.Contains(name, "{{")
@@ -141,7 +141,7 @@ func Models(g *spec.Graph) (names []string, known bool) {
 		if n.Kind.Value != "llm" && n.Kind.Value != "agent" {
 			continue
 		}
-		add(text(n, "model"), "default")
+		add(readText(n, "model"), "default")
 		add("", "compact")
 		if judge := n.Field("judge"); judge != nil || n.Kind.Value == "agent" {
 			named := ""
@@ -160,8 +160,8 @@ func Models(g *spec.Graph) (names []string, known bool) {
 	return names, known
 }
 
-// Price returns the highest cost of so many tokens of a model: by the prices of its
-// provider in the file, or as of says. A server with an address of its own has no known
+// Price returns the highest cost of a number of tokens of a model. It uses the prices that the
+// file gives for its provider, then the function of. A provider with a base_url has no known
 // price.
 func Price(g *spec.Graph, of func(model string, tokens int) (usd float64, known bool), name string, tokens int) (usd float64, known bool) {
 	server, id, _ := strings.Cut(name, "/")

@@ -25,11 +25,11 @@ type moves struct {
 type move struct {
 	from, to int
 	span     span
-	ran      int // -1: the node refused the visit, which is not a step
+	ran      int // the node; -1 if it refused the visit, which is not a step
 }
 
-// findCheapest returns the fewest steps or calls of a path that completes. Paths of equal
-// cost compare by the other.
+// findCheapest returns the fewest steps or calls of a path that completes. Ties are broken by
+// the other metric.
 func (m *moves) findCheapest(metric int) (total float64, path []string, ok bool) {
 	const unit = 1e6
 	best, via := slices.Repeat([]float64{math.Inf(1)}, m.states), slices.Repeat([]int{-1}, m.states)
@@ -57,7 +57,7 @@ func (m *moves) prepend(path []string, i int) []string {
 	return path
 }
 
-// maxRelaxed limits the moves that findMostExpensive looks at.
+// maxRelaxed limits the moves that findMostExpensive tries.
 const maxRelaxed = 5_000_000
 
 // arrival is the most expensive path to a state in some number of steps.
@@ -66,8 +66,8 @@ type arrival struct {
 	via, steps int // the last move, and the steps before it
 }
 
-// findMostExpensive returns the most expensive path of at most limit steps. cut reports whether
-// there are longer paths, or too many to compare.
+// findMostExpensive returns the most expensive path of at most limit steps. cut says that there
+// are longer paths, or too many to compare.
 func (m *moves) findMostExpensive(metric, limit int) (total float64, path []string, cut bool) {
 	var arrivals [][]arrival // by steps and state
 	reach := func(steps, state int, by arrival) bool {
@@ -86,7 +86,7 @@ func (m *moves) findMostExpensive(metric, limit int) (total float64, path []stri
 		if steps*len(m.list) > maxRelaxed {
 			return math.Inf(1), nil, true
 		}
-		for changed := true; changed; { // by visits that are refused, which are no steps
+		for changed := true; changed; { // refused visits stay in this layer
 			changed = false
 			for i := range m.list {
 				one := &m.list[i]
@@ -110,7 +110,7 @@ func (m *moves) findMostExpensive(metric, limit int) (total float64, path []stri
 	return total, path, cut
 }
 
-// boundByPaths sets the upper bounds from all paths of the graph.
+// boundByPaths sets the upper bounds to those of all paths through the graph.
 func (w *walk) boundByPaths(m *moves, out *Bounds) {
 	w.boundByLimit(out)
 	limit := w.Source.Limits.MaxSteps

@@ -10,8 +10,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// boundBelow sets the lower bounds: the shortest path of a token, or the nodes that every
-// run visits. It returns false when no run completes.
+// boundBelow sets the lower bounds to the shortest path, or to the nodes that every run visits.
+// It returns false if no run completes.
 func (w *walk) boundBelow(out *Bounds) bool {
 	steps := graphalg.Distances(w.Digraph.Next, w.Digraph.Len(), w.Start())
 	shortest := steps[w.End]
@@ -23,7 +23,7 @@ func (w *walk) boundBelow(out *Bounds) bool {
 	for v, groups := range w.Groups {
 		n := w.Source.Nodes[v]
 		if n.Join != nil && n.Join.Count > 1 || w.Catches && (controlflow.Bypass(n) != "" || w.Joins[v]) {
-			note(v) // a branch may end here because others do not arrive
+			note(v) // a run may end here because other branches do not arrive
 		}
 		for i := range groups { // a join may run although all branches have failed
 			if g := &groups[i]; len(g.Targets) > 1 && controlflow.FailurePolicy(w.Source, v) == "wait_all" {
@@ -34,14 +34,14 @@ func (w *walk) boundBelow(out *Bounds) bool {
 	if w.Anywhere {
 		shortest = 1
 	}
-	least := w.leastOfEveryRun()
+	least := w.boundEveryRun()
 	out.Steps.Min, out.LLMCalls.Min = max(float64(shortest), least[inSteps]), least[inCalls]
 	return shortest >= 0
 }
 
-// leastOfEveryRun returns the least that the nodes take that every completed run visits.
-// These are the start, and the targets that all groups of such a node share.
-func (w *walk) leastOfEveryRun() (least cost) {
+// boundEveryRun returns the lowest cost of the nodes that every completed run visits: the start,
+// and the targets that all groups of such a node share.
+func (w *walk) boundEveryRun() (least cost) {
 	if w.Anywhere {
 		return cost{}
 	}
@@ -51,9 +51,9 @@ func (w *walk) leastOfEveryRun() (least cost) {
 	for i := 0; i < len(nodes); i++ {
 		groups := w.Groups[nodes[i]]
 		if w.Has(nodes[i], controlflow.OnFailure) {
-			least = least.plus(cost{inSteps: 1})
+			least = least.add(cost{inSteps: 1})
 		} else {
-			least = least.plus(w.costs[nodes[i]].least)
+			least = least.add(w.costs[nodes[i]].least)
 		}
 		if cut || len(groups) == 0 || groups[0].Subset {
 			continue
@@ -68,8 +68,8 @@ func (w *walk) leastOfEveryRun() (least cost) {
 	return least
 }
 
-// boundByShape lowers upper bounds to the most expensive of the paths out of the start,
-// where branches add up and a node at which they meet counts once.
+// boundByShape lowers the upper bounds to the most expensive way through the graph. The costs of
+// parallel branches are added, and a node that joins them counts once.
 func (w *walk) boundByShape(out *Bounds) {
 	if w.Anywhere {
 		return
@@ -81,7 +81,7 @@ func (w *walk) boundByShape(out *Bounds) {
 			s.behind[last] = append(s.behind[last], v)
 		}
 	}
-	most := s.costFrom(w.Start())
+	most := s.boundFrom(w.Start())
 	for metric, r := range []*Range{&out.Steps, &out.LLMCalls, &out.Tokens, &out.CostUSD} {
 		if most[metric] < r.Max {
 			r.Max, r.MaxPath, r.Limit = most[metric], nil, ""
@@ -89,53 +89,53 @@ func (w *walk) boundByShape(out *Bounds) {
 	}
 }
 
-// branchCosts computes what follows the nodes of a graph with branches.
+// branchCosts bounds the rest of a run from each node of a graph with branches.
 type branchCosts struct {
 	*walk
-	meets  []bool        // by node: branches meet there once
-	behind map[int][]int // these, by their dominators, where they count
+	meets  []bool        // by node: it runs once for all branches
+	behind map[int][]int // these nodes, by dominator: they count there
 	known  map[int]cost
 }
 
-// costFrom returns the most that a node takes, with all that follows it.
-func (s *branchCosts) costFrom(v int) cost {
+// boundFrom returns the highest cost of a node and all that follows it.
+func (s *branchCosts) boundFrom(v int) cost {
 	if v >= s.End || s.known[v] != (cost{}) {
 		return s.known[v]
 	}
 	if s.known[v] = unbounded; s.Cyclic[v] {
-		s.known[v] = s.costOfCycle(v)
+		s.known[v] = s.boundCycle(v)
 		return s.known[v]
 	}
 	var most cost
 	for i := range s.Groups[v] {
 		var all cost
-		if isList(&s.Groups[v][i]) {
+		if fansByList(&s.Groups[v][i]) {
 			all = unbounded
 		}
 		for _, to := range s.Groups[v][i].Targets {
-			all = all.plus(s.costOfBranch(to))
+			all = all.add(s.boundBranch(to))
 		}
 		most = most.max(all)
 	}
-	most = most.plus(s.mostOfVisit(v))
+	most = most.add(s.boundVisit(v))
 	for _, m := range s.behind[v] {
-		most = most.plus(s.costFrom(m))
+		most = most.add(s.boundFrom(m))
 	}
 	s.known[v] = most
 	return most
 }
 
-// costOfBranch returns the most that a branch takes from a node on.
-func (s *branchCosts) costOfBranch(v int) cost {
+// boundBranch returns the highest cost of a branch that starts at a node.
+func (s *branchCosts) boundBranch(v int) cost {
 	if v < s.End && s.meets[v] {
 		return cost{}
 	}
-	return s.costFrom(v)
+	return s.boundFrom(v)
 }
 
-// costOfCycle returns the most that a token takes from a node on a cycle, if no branches start
-// or join there that stay on the cycle.
-func (s *branchCosts) costOfCycle(v int) cost {
+// boundCycle returns the highest cost of a branch that enters a cycle at a node. The cost is
+// unbounded if the cycle forks or joins.
+func (s *branchCosts) boundCycle(v int) cost {
 	inside := func(u int) bool { return u < s.End && s.SCC[u] == s.SCC[v] }
 	var most cost
 	for u, groups := range s.Groups {
@@ -152,15 +152,15 @@ func (s *branchCosts) costOfCycle(v int) cost {
 					stay++
 				}
 			}
-			if stay > 1 || stay > 0 && groups[i].Subset || isList(&groups[i]) {
+			if stay > 1 || stay > 0 && groups[i].Subset || fansByList(&groups[i]) {
 				return unbounded
 			}
 		}
 		for _, m := range s.behind[u] {
-			most = most.plus(s.costFrom(m))
+			most = most.add(s.boundFrom(m))
 		}
 	}
-	m := s.follow(v, s.initialValues(true, inside), inside, s.costOfBranch)
+	m := s.followPaths(v, s.initialValues(true, inside), inside, s.boundBranch)
 	if m == nil {
 		return unbounded
 	}
@@ -174,8 +174,8 @@ func (s *branchCosts) costOfCycle(v int) cost {
 	return most
 }
 
-// isList reports whether a group begins as many branches as a list has labels.
-func isList(g *controlflow.Group) bool { return g.Kind == controlflow.ByGoto && g.Subset }
+// fansByList reports whether a group starts a branch for each label of a list.
+func fansByList(g *controlflow.Group) bool { return g.Kind == controlflow.ByGoto && g.Subset }
 
 // meetsOnce reports whether a node runs once for all branches that reach it.
 func (w *walk) meetsOnce(v int) bool {
@@ -183,7 +183,7 @@ func (w *walk) meetsOnce(v int) bool {
 		return false
 	}
 	tree, before := w.Dominators(), w.Reverse.Reach(v)
-	for u, groups := range w.Groups { // a cycle may start the branches again
+	for u, groups := range w.Groups { // it may run again with the next branches
 		if before[u] && w.Cyclic[u] && controlflow.Fans(groups) {
 			return false
 		}

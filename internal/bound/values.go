@@ -1,4 +1,4 @@
-// Numbers that conditions compare, followed as intervals: state keys, visits, the step.
+// Intervals of the numbers that conditions compare: state keys, visits and the step.
 
 package bound
 
@@ -15,14 +15,14 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// interval holds the numbers from lo to hi. Anything is possible while a value may be
-// null.
+// interval holds the numbers from lo to hi. A value that may be null has the interval of any
+// number.
 type interval struct{ lo, hi float64 }
 
 var anyNumber = interval{math.Inf(-1), math.Inf(1)}
 
-// intervalOf returns the bounds of a domain.
-func intervalOf(d solve.Domain) interval {
+// toInterval returns the bounds of a domain.
+func toInterval(d solve.Domain) interval {
 	out := anyNumber
 	if d.HasMin {
 		out.lo = d.Min
@@ -33,13 +33,13 @@ func intervalOf(d solve.Domain) interval {
 	return out
 }
 
-// variable is a number that is followed.
+// variable is a number with an interval at each step.
 type variable struct {
 	key    *spec.StateKey // nil for visits and the step
 	schema interval
 }
 
-// clamp drops the ends of an interval that the walk does not tell apart.
+// clamp widens an interval beyond w.far to infinity.
 func (w *walk) clamp(a interval) interval {
 	if a.lo > a.hi {
 		return anyNumber
@@ -53,18 +53,18 @@ func (w *walk) clamp(a interval) interval {
 	return a
 }
 
-// maxCounted is the largest constant up to which numbers are told apart.
+// maxCounted is the largest constant that distinguish accepts.
 const maxCounted = 1000
 
-// tellApart makes the walk tell apart numbers up to a constant.
-func (w *walk) tellApart(n float64) {
+// distinguish makes clamp keep numbers up to a constant.
+func (w *walk) distinguish(n float64) {
 	if math.Abs(n) <= maxCounted {
 		w.far = max(w.far, math.Ceil(math.Abs(n))+2)
 	}
 }
 
-// findVariables collects the visits and, of graphs with cycles, the state keys that conditions
-// read, and the keys from which these are computed.
+// findVariables collects the visits that conditions read. In graphs with cycles it also collects
+// state keys, and the keys from which these are computed.
 func (w *walk) findVariables() {
 	w.vars, w.varOf, w.far = nil, map[string]int{}, 0
 	var todo []eval.Read
@@ -73,7 +73,7 @@ func (w *walk) findVariables() {
 			todo = append(todo, p.Reads()...)
 			p.Tree().Each(func(t *eval.Tree) {
 				if n, ok := eval.Number(t.Value); ok {
-					w.tellApart(n)
+					w.distinguish(n)
 				}
 			})
 		}
@@ -89,7 +89,7 @@ func (w *walk) findVariables() {
 	}
 	keys := slices.Contains(w.Cyclic, true)
 	for ; len(todo) > 0; todo = todo[1:] {
-		name := variableName(todo[0].Path)
+		name := nameVariable(todo[0].Path)
 		v := variable{key: w.Source.Key(name)}
 		if _, known := w.varOf[name]; known || v.key == nil && name != "step" && !strings.HasPrefix(name, "visits.") {
 			continue
@@ -100,11 +100,11 @@ func (w *walk) findVariables() {
 			if !keys || kind != "integer" && kind != "number" || v.key.Once || domain.AllowsNull(v.key.Schema) {
 				continue
 			}
-			v.schema = intervalOf(d)
-			w.tellApart(v.schema.lo)
-			w.tellApart(v.schema.hi)
+			v.schema = toInterval(d)
+			w.distinguish(v.schema.lo)
+			w.distinguish(v.schema.hi)
 			for u := range w.Source.Nodes {
-				if value := w.writeOf(u, name); value != nil {
+				if value := w.findWrite(u, name); value != nil {
 					read(value.Program())
 				}
 			}
@@ -113,8 +113,8 @@ func (w *walk) findVariables() {
 	}
 }
 
-// variableName returns the variable that a path reads, or "".
-func variableName(path []string) string {
+// nameVariable returns the variable that a path reads, or "".
+func nameVariable(path []string) string {
 	switch {
 	case len(path) == 1 && path[0] != "visits":
 		return path[0]
@@ -124,8 +124,8 @@ func variableName(path []string) string {
 	return ""
 }
 
-// writeOf returns the value that a node writes to a key, or nil.
-func (w *walk) writeOf(v int, name string) *bind.Value {
+// findWrite returns the value that a node writes to a key, or nil.
+func (w *walk) findWrite(v int, name string) *bind.Value {
 	b := &w.bound.Nodes[v]
 	fields := b.Writes
 	if w.Source.Nodes[v].Kind.Value == "set" {
@@ -139,8 +139,8 @@ func (w *walk) writeOf(v int, name string) *bind.Value {
 	return nil
 }
 
-// initialValues returns the values with which a run reaches its start or, if entered is set, a
-// cycle with nodes that it has not visited.
+// initialValues returns the values at the start of a run. With entered, it returns those on
+// entry to a cycle, whose nodes have no visits.
 func (w *walk) initialValues(entered bool, inside func(v int) bool) []interval {
 	out := make([]interval, len(w.vars))
 	for name, i := range w.varOf { //lint:ignore mapiter each by itself
@@ -163,7 +163,7 @@ func mayLack(key *spec.StateKey) bool {
 	return !key.Required && (key.Default == nil || key.Default.Kind == spec.Null)
 }
 
-// countVisit returns the values once a node has begun a visit, or was skipped.
+// countVisit returns the values after a node has begun a visit, or was skipped.
 func (w *walk) countVisit(v int, values []interval, visit bool) []interval {
 	out := slices.Clone(values)
 	for _, name := range []string{"step", "visits." + w.Name(v)} {
@@ -174,7 +174,7 @@ func (w *walk) countVisit(v int, values []interval, visit bool) []interval {
 	return out
 }
 
-// applyWrites returns the values once a node has succeeded.
+// applyWrites returns the values after a node has succeeded.
 func (w *walk) applyWrites(v int, from []interval) []interval {
 	n := w.Source.Nodes[v]
 	to, seen := slices.Clone(from), slices.Clone(from)
@@ -194,7 +194,7 @@ func (w *walk) applyWrites(v int, from []interval) []interval {
 		}
 		of, before, value := &w.vars[i], to[i], anyNumber
 		if writes[one.Name.Value] == 1 && !n.Each.IsSet() {
-			value = w.valueOf(w.writeOf(v, one.Name.Value), seen)
+			value = w.boundValue(w.findWrite(v, one.Name.Value), seen)
 		}
 		after := anyNumber
 		switch {
@@ -213,8 +213,8 @@ func (w *walk) applyWrites(v int, from []interval) []interval {
 	return to
 }
 
-// valueOf bounds the number that a node writes, unless it is null.
-func (w *walk) valueOf(value *bind.Value, values []interval) interval {
+// boundValue returns the interval of the number that a node writes.
+func (w *walk) boundValue(value *bind.Value, values []interval) interval {
 	var t *eval.Tree
 	switch {
 	case value == nil:
@@ -224,18 +224,18 @@ func (w *walk) valueOf(value *bind.Value, values []interval) interval {
 		t = &eval.Tree{Op: eval.TreeConst, Value: value.Const()}
 	}
 	if t != nil {
-		if d, ok := solve.Interval(t, w.domains(values)); ok {
-			return intervalOf(d)
+		if d, ok := solve.Interval(t, w.newDomains(values)); ok {
+			return toInterval(d)
 		}
 	}
 	return anyNumber
 }
 
-// domains returns what the values say of what expressions read.
-func (w *walk) domains(values []interval) func(path []string, typ eval.Type) solve.Domain {
+// newDomains returns the domains of paths in expressions for some values.
+func (w *walk) newDomains(values []interval) func(path []string, typ eval.Type) solve.Domain {
 	return func(path []string, typ eval.Type) solve.Domain {
 		d := domain.OfType(typ)
-		if i, followed := w.varOf[variableName(path)]; followed && values[i] != anyNumber {
+		if i, followed := w.varOf[nameVariable(path)]; followed && values[i] != anyNumber {
 			d = solve.Domain{Kind: solve.Number}
 			if lo := values[i].lo; !math.IsInf(lo, 0) {
 				d.Min, d.HasMin = lo, true
@@ -251,8 +251,8 @@ func (w *walk) domains(values []interval) func(path []string, typ eval.Type) sol
 	}
 }
 
-// outcomes reports whether a condition may be true, and whether it may be false.
-func (w *walk) outcomes(t *eval.Tree, domain func([]string, eval.Type) solve.Domain) (yes, no bool) {
+// decideCondition reports whether a condition may be true, and whether it may be false.
+func (w *walk) decideCondition(t *eval.Tree, domain func([]string, eval.Type) solve.Domain) (yes, no bool) {
 	may := func(holds bool) bool { return w.solver.Possible([]solve.Claim{{Tree: t, Holds: holds}}, domain) }
 	return may(true), may(false)
 }

@@ -1,5 +1,5 @@
-// Every path of one token through a graph, or through a cycle of it. The walk decides
-// conditions over the numbers that it follows. Other conditions may hold or not.
+// The paths through a graph or a cycle without branches. Intervals decide conditions over the
+// numbers of values.go. Other conditions may be true or false.
 
 package bound
 
@@ -13,29 +13,29 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// How many states and moves are followed before a walk is given up.
+// Limits beyond which a walk is given up.
 const (
 	maxStates = 20_000
 	maxMoves  = 120_000
 )
 
-// state is a token between two steps.
+// state is a point of a run between two steps.
 type state struct {
 	at     int        // the node that runs next
 	values []interval // by variable
 }
 
-// outcome is an outcome of an execution.
+// outcome says how a visit of a node may end.
 type outcome struct {
-	targets []int // none: the run ends
+	targets []int // empty if the run ends
 	values  []interval
 	extra   span
-	failed  bool // it may have taken nothing
+	failed  bool // it may have cost nothing but the step
 }
 
-// follow explores the states that a token can reach from a node inside a region, and adds the
-// cost beyond where it leaves. It returns nil if there are too many states.
-func (w *walk) follow(from int, values []interval, inside func(v int) bool, beyond func(v int) cost) *moves {
+// followPaths finds the states that can be reached from a node inside a region. Moves that leave
+// it cost what beyond returns. The result is nil if there are too many states.
+func (w *walk) followPaths(from int, values []interval, inside func(v int) bool, beyond func(v int) cost) *moves {
 	m := &moves{name: w.Name}
 	known, queue := map[string]int{}, make([]state, begun)
 	number := func(s state) int {
@@ -49,11 +49,11 @@ func (w *walk) follow(from int, values []interval, inside func(v int) bool, beyo
 	}
 	number(state{from, values})
 	for at := begun; at < len(queue); at++ {
-		outcomes, common := w.step(queue[at])
+		outcomes, common := w.takeStep(queue[at])
 		common.from = at
 		for _, one := range outcomes {
 			next := common
-			next.to, next.span = ended, next.span.plus(one.extra)
+			next.to, next.span = ended, next.span.add(one.extra)
 			if one.failed && next.ran >= 0 {
 				next.span.least = cost{inSteps: 1}
 			}
@@ -66,10 +66,10 @@ func (w *walk) follow(from int, values []interval, inside func(v int) bool, beyo
 				case inside(to):
 					next.to = number(state{to, one.values})
 				default:
-					next.span.most = next.span.most.plus(beyond(to))
+					next.span.most = next.span.most.add(beyond(to))
 				}
 			}
-			if next.to != at || next.ran >= 0 { // a visit that is refused again takes nothing
+			if next.to != at || next.ran >= 0 { // a visit that is refused again costs nothing
 				m.list = append(m.list, next)
 			}
 		}
@@ -81,12 +81,12 @@ func (w *walk) follow(from int, values []interval, inside func(v int) bool, beyo
 	return m
 }
 
-// step returns the outcomes of a visit, and the move that they share.
-func (w *walk) step(s state) ([]outcome, move) {
+// takeStep returns the outcomes of a visit, and the fields of move that they share.
+func (w *walk) takeStep(s state) ([]outcome, move) {
 	v, n := s.at, w.Source.Nodes[s.at]
 	if w.limit[v] > 0 && s.values[w.varOf["visits."+n.ID.Value]].lo >= float64(w.limit[v]) {
 		if n.OnMaxVisits != "skip" {
-			return w.failureOutcomes(n, s.values, true), move{ran: -1}
+			return w.listFailures(n, s.values, true), move{ran: -1}
 		}
 		one := outcome{values: w.countVisit(v, s.values, false)}
 		for e, from := range w.From {
@@ -99,18 +99,18 @@ func (w *walk) step(s state) ([]outcome, move) {
 	before := w.countVisit(v, s.values, true)
 	var out []outcome
 	if n.Kind.Value != "fail" {
-		out = w.successOutcomes(n, w.applyWrites(v, before))
+		out = w.listSuccesses(n, w.applyWrites(v, before))
 	}
 	if n.Kind.Value != "pass" || controlflow.Bypass(n) == "fail" || len(w.uses.OfNode(v)) > 0 || len(out) == 0 {
-		out = append(out, w.failureOutcomes(n, before, false)...)
+		out = append(out, w.listFailures(n, before, false)...)
 	}
 	return out, move{ran: v, span: w.costs[v]}
 }
 
-// successOutcomes returns the outcomes of a success: conditions are tried in order.
-func (w *walk) successOutcomes(n *spec.Node, values []interval) []outcome {
+// listSuccesses returns the outcomes of a success: conditions are tried in order.
+func (w *walk) listSuccesses(n *spec.Node, values []interval) []outcome {
 	var out []outcome
-	open, other := true, false // no condition holds for sure; there is a way without one
+	open, other := true, false // all conditions may be false; another kind of edge exists
 	for i := range w.Groups[n.Index] {
 		g := &w.Groups[n.Index][i]
 		one := outcome{targets: g.Targets, values: values}
@@ -119,11 +119,11 @@ func (w *walk) successOutcomes(n *spec.Node, values []interval) []outcome {
 		case !open && g.Kind != controlflow.ByGoto, g.Kind == controlflow.OnFailure:
 			continue
 		case g.Kind == controlflow.ByDecision:
-			one.extra = w.decideCost(n.Index)
+			one.extra = w.boundDecision(n.Index)
 		case g.Kind == controlflow.ByDefault: // a decision may have been tried, and failed
-			one.extra.most = w.decideCost(n.Index).most
+			one.extra.most = w.boundDecision(n.Index).most
 		case g.Kind == controlflow.ByGuard && !g.Subset:
-			yes, no := w.outcomes(w.bound.Edges[g.Edges[0]].When.Tree(), w.domains(values))
+			yes, no := w.decideCondition(w.bound.Edges[g.Edges[0]].When.Tree(), w.newDomains(values))
 			if open = no; !yes {
 				continue
 			}
@@ -136,10 +136,10 @@ func (w *walk) successOutcomes(n *spec.Node, values []interval) []outcome {
 	return out
 }
 
-// failureOutcomes returns where a failed or refused visit may lead.
-func (w *walk) failureOutcomes(n *spec.Node, values []interval, refused bool) []outcome {
+// listFailures returns the outcomes of a failed or refused visit.
+func (w *walk) listFailures(n *spec.Node, values []interval, refused bool) []outcome {
 	var out []outcome
-	domains := w.domains(values)
+	domains := w.newDomains(values)
 	if refused {
 		known := domains
 		domains = func(path []string, typ eval.Type) solve.Domain {
@@ -157,7 +157,7 @@ func (w *walk) failureOutcomes(n *spec.Node, values []interval, refused bool) []
 		}
 		yes, no := true, false
 		if when := w.bound.Edges[g.Edges[0]].When; when != nil {
-			yes, no = w.outcomes(when.Tree(), domains)
+			yes, no = w.decideCondition(when.Tree(), domains)
 		}
 		open = no || g.Subset
 		if yes || g.Subset {
@@ -167,12 +167,13 @@ func (w *walk) failureOutcomes(n *spec.Node, values []interval, refused bool) []
 	return append(out, outcome{values: values, failed: true})
 }
 
-// followAll follows a graph without branches. It returns nil for branches or too many states.
-func (w *walk) followAll() *moves {
+// followGraph follows all paths of a graph. It returns nil if the graph starts branches, or has
+// too many states.
+func (w *walk) followGraph() *moves {
 	joins := func(n *spec.Node) bool { return n.Join != nil && n.Join.Count > 1 }
 	if w.Anywhere || w.FansOut || slices.ContainsFunc(w.Source.Nodes, joins) {
 		return nil
 	}
 	everywhere := func(int) bool { return true }
-	return w.follow(w.Start(), w.initialValues(false, everywhere), everywhere, nil)
+	return w.followPaths(w.Start(), w.initialValues(false, everywhere), everywhere, nil)
 }

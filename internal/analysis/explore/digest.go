@@ -1,4 +1,4 @@
-// Digests: which states of a run go on alike.
+// Digests, which tell apart the states from which runs continue in different ways.
 
 package explore
 
@@ -16,22 +16,21 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// digest hashes the values of a state that decide how its run continues. States with the same
-// digest go on alike, apart from time, max_steps and the size of the state.
+// digest says which values of a state decide how its run continues. Runs from states with the
+// same digest behave alike, apart from time, max_steps and the size of the state.
 type digest struct {
 	keys   []int // state keys that count
 	visits []visited
-	// steps says that the number of steps counts, past that outputs, inputs and the
-	// remembered visits do.
+	// steps says that the number of steps matters, past that outputs, inputs and past visits do.
 	steps, past bool
 }
 
-// visited says how many visits of a node are told apart.
+// visited says up to how many visits of a node are distinguished.
 type visited struct{ node, most int }
 
-// digested lists the fields that a digest holds, by type. A word behind a colon says how: the
-// number of a task; the contents of a view; a rank, or an order that matters only beside
-// ranks; a time from now on; what counts only for results of the past.
+// digested lists the fields that a digest holds, by type. A word behind a colon says how a field
+// is written: "task" as the number of a task, "contents" as the contents of a view, "rank" and
+// "order" only if branches can be ranked, "time" from now on, "past" only with digest.past.
 var digested = map[reflect.Type]string{
 	reflect.TypeFor[machine.Scope]():    `Full FinalNext End Fans MaxRank:rank Tasks Ended Gone Final Bends`,
 	reflect.TypeFor[machine.End]():      `Status Reason Failure`,
@@ -55,7 +54,7 @@ var digested = map[reflect.Type]string{
 	reflect.TypeFor[machine.Write]():  `ID Key Absent Reset After Update`,
 }
 
-// digestedField is a field of digested.
+// digestedField is a parsed word of digested.
 type digestedField struct {
 	index []int
 	how   string
@@ -80,14 +79,14 @@ type digester struct {
 	state   *machine.State
 	scope   *machine.Scope
 	out     []byte
-	written map[int]bool // views
-	rank    int          // the lowest of all tasks: ranks are written relative to it
+	written map[int]bool // views that are in the digest
+	rank    int          // the lowest rank of a task; ranks are written relative to it
 }
 
-// all writes the digest of the state. Graph nodes are tasks of the driver in explored
-// plans, so there is one scope.
-func (w *digester) all() {
-	w.word(string(w.state.Status), len(w.state.Stopping))
+// writeState writes the digest of the state. Explored plans don't run subgraphs, so there is one
+// scope.
+func (w *digester) writeState() {
+	w.writeWords(string(w.state.Status), len(w.state.Stopping))
 	if len(w.state.Scopes) == 0 {
 		return
 	}
@@ -96,65 +95,65 @@ func (w *digester) all() {
 	for _, t := range w.scope.Tasks {
 		w.rank = min(w.rank, t.Rank)
 	}
-	w.part(reflect.ValueOf(w.scope), "")
+	w.writePart(reflect.ValueOf(w.scope), "")
 }
 
-// part writes a part of the state; how is a word of digested.
-func (w *digester) part(v reflect.Value, how string) {
+// writePart writes a part of the state in the way that digested names.
+func (w *digester) writePart(v reflect.Value, how string) {
 	switch kind := v.Kind(); {
 	case how == "past" && !w.past, (how == "rank" || how == "order") && !w.steps && len(w.scope.Fans) == 0:
 	case v.CanInt():
-		w.int(int(v.Int()), how)
+		w.writeInt(int(v.Int()), how)
 	case kind == reflect.Bool:
-		w.word(v.Bool())
+		w.writeWords(v.Bool())
 	case kind == reflect.String:
-		w.word(v.String())
+		w.writeWords(v.String())
 	case kind == reflect.Slice && v.Type().Elem().Kind() != reflect.Interface:
-		w.word(v.Len())
+		w.writeWords(v.Len())
 		for i := range v.Len() {
-			w.part(v.Index(i), how)
+			w.writePart(v.Index(i), how)
 		}
 	case kind == reflect.Map && v.Type().Elem().Kind() != reflect.Interface:
 		keys := v.MapKeys()
 		slices.SortFunc(keys, func(a, b reflect.Value) int { return cmp.Compare(a.Int(), b.Int()) })
 		for _, key := range keys {
-			w.word(int(key.Int()))
-			w.part(v.MapIndex(key), how)
+			w.writeWords(int(key.Int()))
+			w.writePart(v.MapIndex(key), how)
 		}
 	case kind == reflect.Pointer && !v.IsNil():
-		w.part(v.Elem(), how)
+		w.writePart(v.Elem(), how)
 	case kind == reflect.Pointer, kind == reflect.Struct && v.IsZero():
-		w.word("-")
+		w.writeWords("-")
 	case kind == reflect.Struct && how == "task":
-		w.part(v.FieldByName("ID"), how)
+		w.writePart(v.FieldByName("ID"), how)
 	case kind == reflect.Struct:
 		for _, f := range digestedFields()[v.Type()] {
-			w.part(v.FieldByIndex(f.index), f.how)
+			w.writePart(v.FieldByIndex(f.index), f.how)
 		}
 	default:
-		w.value(v.Interface())
+		w.writeValue(v.Interface())
 	}
 }
 
-func (w *digester) int(n int, how string) {
+func (w *digester) writeInt(n int, how string) {
 	switch how {
 	case "contents":
-		w.view(n)
+		w.writeView(n)
 	case "rank":
-		if n != 0 { // which means none
-			w.word("r", n-w.rank)
+		if n != 0 { // 0: none
+			w.writeWords("r", n-w.rank)
 		}
 	case "time":
 		if n != 0 {
-			w.word(n - int(w.state.Now))
+			w.writeWords(n - int(w.state.Now))
 		}
 	default:
-		w.word(n)
+		w.writeWords(n)
 	}
 }
 
-// word appends plain values.
-func (w *digester) word(values ...any) {
+// writeWords appends plain values.
+func (w *digester) writeWords(values ...any) {
 	for _, v := range values {
 		switch v := v.(type) {
 		case bool:
@@ -170,84 +169,84 @@ func (w *digester) word(values ...any) {
 	}
 }
 
-// value appends data. Text is quoted and numbers keep their type.
-func (w *digester) value(v any) {
+// writeValue appends data. Texts are quoted, numbers keep their type.
+func (w *digester) writeValue(v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		w.out = append(w.out, '{')
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			w.out = strconv.AppendQuote(w.out, name)
-			w.value(v[name])
+			w.writeValue(v[name])
 		}
 		w.out = append(w.out, '}')
 	case []any:
 		w.out = append(w.out, '[')
 		for _, item := range v {
-			w.value(item)
+			w.writeValue(item)
 		}
 		w.out = append(w.out, ']')
 	case string:
 		w.out = strconv.AppendQuote(w.out, v)
 	case int, bool:
-		w.word(v)
+		w.writeWords(v)
 	case eval.Open:
 		if s := &w.slots[v.Number]; s.bound {
-			w.value(s.value)
+			w.writeValue(s.value)
 		} else {
-			w.word("?", s.source)
+			w.writeWords("?", s.source)
 		}
 	default:
-		w.out = fmt.Appendf(w.out, "%T %v,", v, v) // also that a key has no value
+		w.out = fmt.Appendf(w.out, "%T %v,", v, v) // a key without a value, too
 	}
 }
 
-// view appends a view and those below it, each where it is first met.
-func (w *digester) view(id int) {
+// writeView appends a view and the views below it, each once.
+func (w *digester) writeView(id int) {
 	at, found := slices.BinarySearchFunc(w.scope.Views, id, func(v *machine.View, id int) int { return cmp.Compare(v.ID, id) })
 	if !found {
 		return
 	}
 	v := w.scope.Views[at]
-	if w.word("view", id); w.written[id] {
+	if w.writeWords("view", id); w.written[id] {
 		return
 	}
 	w.written[id] = true
 	for _, key := range w.keys {
-		w.value(v.Vals[key])
+		w.writeValue(v.Vals[key])
 	}
 	for _, one := range w.visits {
 		visits := 0
 		if at := slices.IndexFunc(v.Visits, func(of machine.Visits) bool { return of.Node == one.node }); at >= 0 {
 			visits = v.Visits[at].Count
 		}
-		w.word(min(visits, one.most))
+		w.writeWords(min(visits, one.most))
 	}
 	for _, of := range v.Visits {
 		if of.Succeeded > 0 {
-			w.word(of.Node)
+			w.writeWords(of.Node)
 		}
 	}
-	w.word(",")
+	w.writeWords(",")
 	if w.steps {
-		w.word(v.Count)
+		w.writeWords(v.Count)
 	}
 	if w.past {
 		for _, node := range slices.Sorted(maps.Keys(v.Mem)) {
-			w.word(node)
+			w.writeWords(node)
 			m := *v.Mem[node]
-			if m.Stale { // only prompts read it
+			if m.Stale { // only prompts read the output
 				m.Output = nil
 			}
-			w.part(reflect.ValueOf(m), "")
+			w.writePart(reflect.ValueOf(m), "")
 		}
 	}
 	if v.Base == 0 {
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(v.Heads)) {
-		w.word("head", key)
-		w.part(reflect.ValueOf(v.Heads[key]), "")
+		w.writeWords("head", key)
+		w.writePart(reflect.ValueOf(v.Heads[key]), "")
 	}
-	w.part(reflect.ValueOf(v.Done), "")
-	w.view(v.Base)
+	w.writePart(reflect.ValueOf(v.Done), "")
+	w.writeView(v.Base)
 }

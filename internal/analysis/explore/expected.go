@@ -1,5 +1,5 @@
-// The schemas that expressions expect of results that declare none: a list where they look
-// at each element, a number where they add.
+// The schemas that expressions expect of results without a declared schema, such as a list in
+// filter(output, # > 1).
 
 package explore
 
@@ -29,39 +29,39 @@ var operands = map[string]doc{
 	"startsWith": text, "endsWith": text, "contains": text, "matches": text,
 	"min": number, "max": number, "abs": number, "round": number, "floor": number, "ceil": number, "float": number, "int": number,
 	"sum": number, "mean": number, "median": number, "join": {"type": "array", "items": text}, "lower": text, "upper": text, "trim": text, "split": text,
-	// of the body for each element of a list:
+	// of the body that is evaluated for each element:
 	"any": boolean, "all": boolean, "none": boolean, "one": boolean, "count": boolean, "filter": boolean, "find": boolean, "findIndex": boolean,
 }
 
-// expected returns the schema that the expressions of a node expect of its result, or of
-// an element where it runs for each. It is empty where they don't tell.
-func (m *Model) expected(v int) doc {
+// expectResult returns the schema that the expressions of a node expect of its result, or of one
+// element of its each. The schema is empty if nothing is expected.
+func (m *Model) expectResult(v int) doc {
 	root := doc{}
 	for _, e := range m.own[v] {
 		if !e.Program.Uses("output") {
 			continue
 		}
 		var want doc
-		if key := m.graph.Key(m.target(e)); e.Field == "writes" && key != nil {
+		if key := m.graph.Key(m.findTarget(e)); e.Field == "writes" && key != nil {
 			if tree := e.Program.Tree(); !collects(key) || tree.Op == eval.TreeList || tree.Over != nil {
 				want = key.Schema
 			}
 		}
-		expect(e.Program.Tree(), want, map[string]doc{"output": root})
+		expectValue(e.Program.Tree(), want, map[string]doc{"output": root})
 	}
 	if m.graph.Nodes[v].Each.IsSet() {
-		return memberSchema(root, "[0]")
+		return extendSchema(root, "[0]")
 	}
 	return root
 }
 
-// expect extends the schemas of some names by what an expression needs for its value to be
-// of a schema, nil for any.
-func expect(t *eval.Tree, want doc, names map[string]doc) {
+// expectValue extends the schemas of names so that the value of an expression can have the schema
+// want, which may be nil.
+func expectValue(t *eval.Tree, want doc, names map[string]doc) {
 	if t.Op == eval.TreePath {
 		if at, known := names[t.Path[0]]; known {
 			for _, part := range t.Path[1:] {
-				at = memberSchema(at, part)
+				at = extendSchema(at, part)
 			}
 			if len(at) == 0 {
 				maps.Copy(at, cloneSchema(want).(doc))
@@ -70,10 +70,10 @@ func expect(t *eval.Tree, want doc, names map[string]doc) {
 		return
 	}
 	if t.Over != nil {
-		expectEach(t, want, names)
+		expectElements(t, want, names)
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Members)) {
-		expect(t.Members[name], domain.Subschema(want, name), names)
+		expectValue(t.Members[name], domain.Subschema(want, name), names)
 	}
 	function := t.Op == eval.TreeCall
 	for i, a := range t.Args {
@@ -92,12 +92,12 @@ func expect(t *eval.Tree, want doc, names map[string]doc) {
 		case function && i > 0 && (t.Name == "join" || t.Name == "split"):
 			continue // the separator
 		}
-		expect(a, of, names)
+		expectValue(a, of, names)
 	}
 }
 
-// expectEach extends schemas by what an expression needs of each element of a list.
-func expectEach(t *eval.Tree, want doc, names map[string]doc) {
+// expectElements extends the schemas of names by what an expression needs of each element.
+func expectElements(t *eval.Tree, want doc, names map[string]doc) {
 	function, _, _ := strings.Cut(t.Name, "(")
 	body := operands[function]
 	if function == "map" {
@@ -106,12 +106,12 @@ func expectEach(t *eval.Tree, want doc, names map[string]doc) {
 	element := doc{}
 	inner := maps.Clone(names)
 	inner["#"] = element
-	expect(t.Body, body, inner)
-	expect(t.Over, doc{"type": "array", "items": element}, names)
+	expectValue(t.Body, body, inner)
+	expectValue(t.Over, doc{"type": "array", "items": element}, names)
 }
 
-// memberSchema returns the schema of a member or an element, and makes it where there is none.
-func memberSchema(at doc, part string) doc {
+// extendSchema returns the schema of a member or an element. It adds a missing one.
+func extendSchema(at doc, part string) doc {
 	parent, kind := at, "array"
 	if !isElement(part) {
 		kind = "object"

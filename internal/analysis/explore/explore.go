@@ -1,12 +1,10 @@
-// Package explore tries the runs of a graph: the real machine with chosen inputs,
-// results, answers and decisions, in every order in which tasks and people can end.
-// It finds a run that does something, or says that no run does, or names what kept it
-// from trying every run.
+// Package explore tries the runs of a graph on the real machine. It chooses inputs, results,
+// answers and decisions, and the order in which tasks and people end. It finds a run that does
+// something, proves that no run does, or names what kept it from trying every run.
 //
 // The search is explicit-state and bounded. A run is a list of choices, which the machine
-// executes from the start. An input or a result is an eval.Open at first. When an
-// expression that decides something reads it, the search chooses a value and keeps the other
-// values as runs to try later.
+// executes from the start. An input or a result is an eval.Open at first. When a condition
+// reads it, the search chooses a value, and keeps the other values to try later.
 package explore
 
 import (
@@ -23,39 +21,35 @@ type Question struct {
 	Model *Model
 	// Plan is the plan of the model's graph, with the policy in question.
 	Plan *machine.Plan
-	// Visits holds, by node, up to how many visits states are told apart. The search adds
-	// the visits that conditions read.
+	// Visits holds, by node, up to how many visits the search distinguishes states, besides the
+	// visits that conditions read.
 	Visits map[int]int
 	// Watch, unless it is -1, is a node that may fail although nothing catches it.
 	Watch int
 	// Found reports whether a run is the answer. The search calls it after every event, and
 	// again when it repeats a run. Nil asks for a run that a policy ends.
 	Found func(r *Run) bool
-	// Evaluates, if set, is called before an expression is evaluated, with what it can read.
+	// Evaluates, if set, is called before an expression is evaluated, with its environment.
 	Evaluates func(r *Run, p *eval.Program, env map[string]any)
-	// Allow, if set, says which ways out of a node runs may take.
+	// Allow, if set, reports whether a run may leave a node in this way.
 	Allow func(r *Run, node int, taken []Taken) bool
-	// Fixed are state keys whose unknown values are not guessed.
+	// Fixed are state keys for whose unknown values the search tries none.
 	Fixed map[string]bool
-	// Omit is a state key that no input sets, or "". Its value tells states apart.
+	// Omit is a state key that no input sets, or "". States with different values of it differ.
 	Omit string
 	// Late tries every order in which parallel tasks end and timers fire.
 	Late bool
 	// Proof ends the search at the first gap.
 	Proof bool
 	// Guide is a path. The search first tries runs that follow it further, later those that
-	// repeat nodes beside it, and last those that went on past its end. More is a node or
-	// -1: runs that visit it more often come first. Round is the path from More back to it,
-	// without both ends.
-	Guide, Round []int
-	More         int
-	// Budget holds the steps that several searches may still take. Most limits the steps of
-	// this search.
+	// repeat nodes beside it, and last those that went on past its end.
+	Guide []int
+	// Budget holds the steps left for several searches, Most those of this one.
 	Budget *int
 	Most   int
 }
 
-// Taken is a way out of a node that was taken.
+// Taken is an edge, or a dynamic target, that a run took out of a node.
 type Taken struct {
 	Edge int // index; -1 for a dynamic target
 	To   int // index of the node; -1 for END
@@ -63,12 +57,12 @@ type Taken struct {
 
 // Answer is the result of a search.
 type Answer struct {
-	// Found says that a run was found. Witness are the nodes that it visits, Failure is
+	// Found says that there is such a run. Witness are the nodes that it visits, Failure is
 	// its failure.
 	Found   bool
 	Witness []int
 	Failure *machine.Failure
-	// Input is its input, Chosen the results of its executions, in order.
+	// Input is the input of the run, Chosen the results of its executions, in order.
 	Input  map[string]any
 	Chosen []Chosen
 	// Gap is the first thing that kept the search from trying every run, or "".
@@ -93,7 +87,7 @@ const (
 	otherWay = "a run goes on in another way with other values"
 )
 
-// maxChain limits the choices that a run makes before the search turns to another.
+// maxChain limits the choices of a run before the search continues with another run.
 const maxChain = 6
 
 // search is a question being answered.
@@ -103,7 +97,7 @@ type search struct {
 	todo   [][]*untried   // by progress
 	seen   map[string]int // fewest steps by state
 	digest digest
-	left   int // steps that may still be taken
+	left   int // steps left
 	// steering caches steeringKeys.
 	steering map[int]map[string]bool
 }
@@ -114,7 +108,7 @@ type branch struct {
 	event *machine.Event
 	slot  int
 	value any
-	rest  *untried // the other choices at this point
+	rest  *untried // the alternatives
 }
 
 // untried holds the choices at one point of a run that the search has not tried.
@@ -123,11 +117,11 @@ type untried struct {
 	events []machine.Event
 	slot   int
 	values []any
-	level  int // the least progress that they count as; see reconsider
+	level  int // a lower bound of their progress; see reconsider
 }
 
-// next removes the first choice. last reports whether it was the only one.
-func (u *untried) next() (b *branch, last bool) {
+// takeNext removes the first choice. last reports whether no other is left.
+func (u *untried) takeNext() (b *branch, last bool) {
 	switch {
 	case len(u.events) > 0:
 		b, u.events = &branch{from: u.from, event: &u.events[0], rest: u}, u.events[1:]
@@ -155,19 +149,19 @@ func Explore(q Question) Answer {
 		s.Found = violatesPolicy
 	}
 	for _, gap := range q.Model.gaps {
-		s.gap(gap)
+		s.noteGap(gap)
 	}
-	s.follow(nil, false)
+	s.followRun(nil, false)
 	for !s.answer.Found && !(s.Proof && s.answer.Gap != "") {
 		b := s.nextBranch()
 		if b == nil {
 			break
 		}
 		if s.isSpent() {
-			s.gap(TooMany)
+			s.noteGap(TooMany)
 			break
 		}
-		s.follow(b, false)
+		s.followRun(b, false)
 	}
 	return s.answer
 }
@@ -178,7 +172,7 @@ func violatesPolicy(r *Run) bool { return r.State.Reason == "policy" && r.State.
 func (s *search) nextBranch() *branch {
 	for i := len(s.todo) - 1; i >= 0; i-- {
 		for len(s.todo[i]) > 0 {
-			b, last := s.todo[i][0].next()
+			b, last := s.todo[i][0].takeNext()
 			if last {
 				s.todo[i] = s.todo[i][1:]
 			}
@@ -190,15 +184,15 @@ func (s *search) nextBranch() *branch {
 	return nil
 }
 
-// gap records why the search can't try every run, unless it has recorded a reason.
-func (s *search) gap(what string) {
+// noteGap records the first reason why the search can't try every run.
+func (s *search) noteGap(what string) {
 	if s.answer.Gap == "" {
 		s.answer.Gap = what
 	}
 }
 
-// choicesOf returns the events of a run and the values of its slots.
-func choicesOf(b *branch) (events []*machine.Event, values map[int]any) {
+// listChoices returns the events of a run and the values of its slots.
+func listChoices(b *branch) (events []*machine.Event, values map[int]any) {
 	values = map[int]any{}
 	for ; b != nil; b = b.from {
 		if b.event == nil {
@@ -211,16 +205,16 @@ func choicesOf(b *branch) (events []*machine.Event, values map[int]any) {
 	return events, values
 }
 
-// follow executes a run up to a choice and adds the other choices to those to try. A run
-// that answers the question is executed once more with a value for every slot: if it still
-// does, the search is over.
-func (s *search) follow(b *branch, concrete bool) {
-	events, values := choicesOf(b)
+// followRun executes a run up to a choice, and postpones the alternatives of the choices after
+// it. It executes a run that answers the question once more, with a value for every slot. The
+// search is over if that run answers it, too.
+func (s *search) followRun(b *branch, concrete bool) {
+	events, values := listChoices(b)
 	r := s.newRun(b, values, concrete)
 	r.begin()
 	defer func() {
 		if concrete && !s.answer.Found {
-			s.gap(otherWay)
+			s.noteGap(otherWay)
 		}
 	}()
 	for made := 0; made < maxChain; {
@@ -229,72 +223,71 @@ func (s *search) follow(b *branch, concrete bool) {
 			return
 		case concrete && s.Found(r):
 			for len(r.tasks) > 0 {
-				r.drop(r.tasks[0])
+				r.dropTask(r.tasks[0])
 			}
 			s.answer.Found, s.answer.Witness, s.answer.Failure = true, slices.Clone(r.Path), r.State.Failure
 			s.answer.Input, s.answer.Chosen = r.input, r.chosen
 			return
 		case s.Found(r):
-			s.follow(r.last, true)
+			s.followRun(r.last, true)
 			return
 		case r.State.Ended():
 			if r.State.Status == machine.Limit && r.State.Reason == "size" {
-				s.gap("the size of the state may end a run")
+				s.noteGap("the size of the state may end a run")
 			}
 			return
 		case s.isSpent() && !concrete:
-			s.gap(TooMany)
+			s.noteGap(TooMany)
 			return
 		case r.settle():
 		case len(events) > 0:
-			if !r.take(*events[0]) {
-				s.gap(otherWay)
+			if !r.takeEvent(*events[0]) {
+				s.noteGap(otherWay)
 				return
 			}
 			events = events[1:]
 		case concrete:
 			return
 		default:
-			key := r.key()
-			s.spend(1 + len(key)/bytesAStep)
-			// A run with more steps to the same state may do less before max_steps.
+			key := r.describeState()
+			s.spendSteps(1 + len(key)/bytesAStep)
+			// With more steps to the same state, a run can do less before max_steps.
 			if steps, seen := s.seen[string(key)]; seen && steps <= r.State.Steps() {
 				return
 			}
 			s.seen[string(key)] = r.State.Steps()
 			rest := &untried{from: r.last, events: r.listMoves()}
-			s.spend(costOfChoice * len(rest.events))
+			s.spendSteps(costOfChoice * len(rest.events))
 			if made++; made == maxChain || len(rest.events) == 0 {
 				s.postpone(rest, r)
 				return
 			}
-			r.last, _ = rest.next()
+			r.last, _ = rest.takeNext()
 			s.postpone(rest, r)
-			r.take(*r.last.event)
+			r.takeEvent(*r.last.event)
 		}
 	}
 }
 
-// postpone adds choices to those that the search tries later.
+// postpone queues choices by the progress of their run.
 func (s *search) postpone(rest *untried, r *Run) {
 	if len(rest.events)+len(rest.values) == 0 {
 		return
 	}
-	progress := r.rounds * (1 + len(s.Guide) + len(s.Round))
+	progress := rest.level
 	if !r.past {
-		progress += max(min(r.followed, r.strayed)-r.again, 0)
+		progress = max(progress, min(r.followed, r.strayed)-r.again)
 	}
-	progress = max(progress, rest.level)
 	for len(s.todo) <= progress {
 		s.todo = append(s.todo, nil)
 	}
 	s.todo[progress] = append(s.todo[progress], rest)
 }
 
-// reconsider lets the other choices that steer the way out of a node be tried next. Otherwise,
-// all combinations of later choices would be tried before an early one changes.
+// reconsider moves alternatives that steer the way out of a node to the front of the queue.
+// Otherwise the search would try all combinations of later choices before an early one changes.
 func (s *search) reconsider(r *Run, v int) {
-	level := r.rounds*(1+len(s.Guide)+len(s.Round)) + min(r.followed, r.strayed) + 1
+	level := min(r.followed, r.strayed) + 1
 	for b := r.last; b != nil; b = b.from {
 		if !s.steers(r, b, v) {
 			continue
@@ -308,8 +301,7 @@ func (s *search) reconsider(r *Run, v int) {
 	}
 }
 
-// steers reports whether a choice of a run, which may lie ahead of it, steers the way out of a
-// node.
+// steers reports whether a choice can change which way out of a node a run takes.
 func (s *search) steers(r *Run, b *branch, v int) bool {
 	if b.event != nil {
 		place, known := r.places[b.event.Task.Task]
@@ -318,13 +310,13 @@ func (s *search) steers(r *Run, b *branch, v int) bool {
 	if b.slot >= len(r.slots) {
 		return false
 	}
-	slot, keys := &r.slots[b.slot], s.steeringKeys(v)
+	slot, keys := &r.slots[b.slot], s.findSteeringKeys(v)
 	return slot.node == v || slices.ContainsFunc(slices.Concat(slot.keys, slot.into), func(key string) bool { return keys[key] })
 }
 
-// steeringKeys returns the state keys that decide, directly or through computed keys, which way
-// out of a node a run takes.
-func (s *search) steeringKeys(v int) map[string]bool {
+// findSteeringKeys returns the state keys that the conditions behind a node read, directly or
+// through computed keys.
+func (s *search) findSteeringKeys(v int) map[string]bool {
 	if s.steering[v] != nil {
 		return s.steering[v]
 	}
@@ -347,18 +339,18 @@ func (s *search) steeringKeys(v int) map[string]bool {
 	return out
 }
 
-// Costs in steps, of which the machine does about a million in a second.
+// Costs in steps. The machine takes about a million steps a second.
 const (
-	costOfRun    = 16 // and one more for so many nodes and state keys:
+	costOfRun    = 16 // plus one for each nodesAStep nodes and state keys
 	nodesAStep   = 3
-	costOfEvent  = 2 // and one more for so many notes:
+	costOfEvent  = 2 // plus one for each notesAStep notes
 	notesAStep   = 4
 	costOfChoice = 1
 	bytesAStep   = 50 // of digests
 )
 
-// spend counts steps.
-func (s *search) spend(steps int) {
+// spendSteps reduces the budget.
+func (s *search) spendSteps(steps int) {
 	*s.Budget -= steps
 	s.left -= steps
 }
@@ -376,8 +368,7 @@ type slot struct {
 	value   any
 }
 
-// newSlot returns a new value that is chosen when an expression reads it, or the value that
-// the run chose for it.
+// newSlot adds a slot. It returns the value that the run chose for it, or an eval.Open.
 func (r *Run) newSlot(s slot) any {
 	number := len(r.slots)
 	s.value, s.bound = r.values[number]
@@ -391,18 +382,18 @@ func (r *Run) newSlot(s slot) any {
 	return eval.Open{Number: number}
 }
 
-// choose binds a slot to its first option and leaves the others for later.
-func (r *Run) choose(number int) any {
+// chooseOption binds a slot to its first option and postpones the others.
+func (r *Run) chooseOption(number int) any {
 	s := &r.slots[number]
 	switch {
 	case s.bound:
 		return s.value
 	case len(s.options) == 0:
-		r.s.gap(runTimeGap(s.name))
+		r.s.noteGap(describeRunTimeGap(s.name))
 		r.stopped = true
 		return s.usual
 	case s.partial:
-		r.s.gap(strconv.Quote(s.name) + " may have many values")
+		r.s.noteGap(strconv.Quote(s.name) + " may have many values")
 	}
 	rest := &untried{from: r.last, slot: number, values: s.options[1:]}
 	r.s.postpone(rest, r)
@@ -411,15 +402,15 @@ func (r *Run) choose(number int) any {
 	return s.value
 }
 
-// chooseParts returns a value without open parts, and whether it had any. Without choose, they
-// get their usual values.
+// chooseParts replaces the open parts of a value, and reports whether there were any. Without
+// choose, unbound slots get their usual values.
 func (r *Run) chooseParts(v any, choose bool) (closed any, wasOpen bool) {
 	switch t := v.(type) {
 	case eval.Open:
 		if s := &r.slots[t.Number]; !choose && !s.bound {
 			return s.usual, true
 		}
-		return r.choose(t.Number), true
+		return r.chooseOption(t.Number), true
 	case map[string]any:
 		object := t
 		for _, name := range slices.Sorted(maps.Keys(t)) {
@@ -448,8 +439,8 @@ func (r *Run) chooseParts(v any, choose bool) (closed any, wasOpen bool) {
 	return v, false
 }
 
-// chooseReads chooses the values that a program is about to read. Values that it only copies
-// stay open. A program that decides nothing reads usual values.
+// chooseReads chooses the values that a program is about to read. Programs that copy a value
+// leave it open, and programs that decide nothing read usual values.
 func (r *Run) chooseReads(p *eval.Program, env map[string]any) map[string]any {
 	if r.s.Model.copies[p] {
 		return env
@@ -465,7 +456,7 @@ func (r *Run) chooseReads(p *eval.Program, env map[string]any) map[string]any {
 			value = object[name]
 		}
 		if value, wasOpen := r.chooseParts(value, r.s.Model.decisive[p]); wasOpen {
-			env = withPart(env, path, value).(map[string]any)
+			env = setPart(env, path, value).(map[string]any)
 		}
 	}
 	return env

@@ -39,7 +39,7 @@ func ask(t *testing.T, text string, change func(q *Question)) (Answer, []string)
 		}
 	}
 	budget := 100_000
-	q := Question{Model: NewModel(g, bound, dataflow.NewUses(g, bound, from), never, at), Plan: plan, Watch: -1, More: -1, Budget: &budget, Most: budget}
+	q := Question{Model: NewModel(g, bound, dataflow.NewUses(g, bound, from), never, at), Plan: plan, Watch: -1, Budget: &budget, Most: budget}
 	if change != nil {
 		change(&q)
 	}
@@ -113,7 +113,7 @@ edges:
   - {from: n1, to: [n0, n2]}
   - {from: n2, to: n0}
   - {from: n3, to: END, when: i < 2}
-  - {from: n3, to: n1}`, func(q *Question) { q.More = 2; q.Visits = map[int]int{2: 3} }, "n0 n3 n1 n2 n0 n3 n1 n2 n0 n3 n1"},
+  - {from: n3, to: n1}`, func(q *Question) { q.Guide = []int{0, 3, 1, 2, 0, 3, 1, 2, 0, 3, 1}; q.Visits = map[int]int{2: 3} }, "n0 n3 n1 n2 n0 n3 n1 n2 n0 n3 n1"},
 		"the later branch wins, whoever ends last": {gate + lastWriter, nil, "proven"},
 		"the earlier branch wins":                  {gate + "parallel: {conflict: first_wins}" + lastWriter, nil, "a b c d"},
 		"more values than are tried": {gate + `

@@ -1,5 +1,4 @@
-// The parts of a graph that decide how its runs go: which keys conditions read, which
-// results they come from, and which values are worth trying.
+// The state keys, results and programs that decide how the runs of a graph go.
 
 package explore
 
@@ -16,36 +15,36 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Model holds what the search knows of a graph before it tries runs.
+// Model holds the facts about a graph that all searches share.
 type Model struct {
 	graph *spec.Graph
 	bound *bind.Graph
-	all   []*dataflow.Use   // with a program
+	all   []*dataflow.Use   // those with a program
 	own   [][]*dataflow.Use // by node
 	asked []string
-	// counts says which state keys decide, directly or by others, how runs go; members
-	// are the paths in them that do.
+	// counts holds the state keys that decide, directly or through other keys, how runs go.
+	// members are the paths in them that programs read.
 	counts  map[string]bool
 	members map[string][][]string
-	// decisive are the programs that decide or compute such keys, copies those that only
-	// pass on a result. computed are the programs that compute a state key.
+	// decisive are the conditions, and the programs that compute such keys. copies are programs
+	// that write a result to a key as it is. computed are the programs that compute a key.
 	decisive, copies map[*eval.Program]bool
 	computed         map[string][]*eval.Program
-	// computes says by node which of the keys that it writes it computes.
+	// computes holds, by node, the keys it writes, and whether it computes them.
 	computes []map[string]bool
-	// steps says that the number of the step decides, past that results of the past do.
+	// steps says that conditions read the number of the step, past that they read past results.
 	steps, past bool
 	visits      map[int]int // see Question.Visits
 	gaps        []string
-	mayFail     []bool               // by node: a failure leads on
+	mayFail     []bool               // by node: the run can continue after its failure
 	ranks       bool                 // the order in which tasks end matters
-	failures    [][]*machine.Failure // to try, by node
+	failures    [][]*machine.Failure // by node, the failures to try
 	sources     []source
 	inputs      []part
 }
 
-// NewModel prepares a graph. Never is the condition of a policy after the node with index
-// at, or nil. Asked are state keys that a question reads.
+// NewModel prepares a graph. never is nil, or the condition of a policy after the node with the
+// index at. asked are state keys that a question reads.
 func NewModel(g *spec.Graph, bound *bind.Graph, uses *dataflow.Uses, never *eval.Program, at int, asked ...string) *Model {
 	n := len(g.Nodes)
 	m := &Model{
@@ -66,7 +65,7 @@ func NewModel(g *spec.Graph, bound *bind.Graph, uses *dataflow.Uses, never *eval
 		if e.Node >= 0 {
 			m.own[e.Node] = append(m.own[e.Node], e)
 		}
-		if target := m.target(e); target != "" {
+		if target := m.findTarget(e); target != "" {
 			m.computed[target] = append(m.computed[target], e.Program)
 		}
 	}
@@ -76,14 +75,14 @@ func NewModel(g *spec.Graph, bound *bind.Graph, uses *dataflow.Uses, never *eval
 		if limit := n.VisitLimit(g); limit > 0 {
 			m.visits[v] = max(m.visits[v], limit)
 		}
-		m.sources[v] = m.source(v)
+		m.sources[v] = m.findSource(v)
 		m.findFailures(v)
 	}
 	m.findInputs()
 	return m
 }
 
-// findCaught finds the nodes after whose failures a run can go on.
+// findCaught finds the nodes after whose failures a run can continue.
 func (m *Model) findCaught() {
 	tolerates := controlflow.Tolerates(m.graph)
 	m.ranks = tolerates
@@ -102,8 +101,7 @@ func (m *Model) findCaught() {
 	}
 }
 
-// decides reports whether a use decides where runs go, or whether they fail where a
-// failure leads on.
+// decides reports whether a program decides where runs go, directly or by failing.
 func (m *Model) decides(e *dataflow.Use) bool {
 	switch e.Field {
 	case "when", "goto", "each", "never":
@@ -114,8 +112,8 @@ func (m *Model) decides(e *dataflow.Use) bool {
 	return readsElement(e.Program.Tree())
 }
 
-// readsElement reports whether an expression reads an element of a list by its number,
-// which fails if the list is too short.
+// readsElement reports whether an expression reads an element by its index. It fails if the list
+// is too short.
 func readsElement(t *eval.Tree) bool {
 	found := false
 	t.Each(func(t *eval.Tree) {
@@ -124,7 +122,7 @@ func readsElement(t *eval.Tree) bool {
 	return found
 }
 
-// findDecisive finds the programs and the state keys that decide, and what else they read.
+// findDecisive finds the programs and the state keys that decide how runs go.
 func (m *Model) findDecisive() {
 	todo := []*eval.Program{}
 	count := func(name string) {
@@ -133,7 +131,7 @@ func (m *Model) findDecisive() {
 		}
 		m.counts[name] = true
 		todo = append(todo, m.computed[name]...)
-		if p := m.bound.Keys[m.keyIndex(name)].Reducer; p != nil {
+		if p := m.bound.Keys[m.findKey(name)].Reducer; p != nil {
 			todo = append(todo, p)
 		}
 	}
@@ -155,7 +153,7 @@ func (m *Model) findDecisive() {
 		for _, read := range p.Reads() {
 			name := read.Path[0]
 			if m.graph.Key(name) == nil {
-				m.readContext(read.Path, p)
+				m.noteContext(read.Path, p)
 				continue
 			}
 			m.members[name] = append(m.members[name], read.Path[1:])
@@ -164,12 +162,12 @@ func (m *Model) findDecisive() {
 	}
 }
 
-func (m *Model) keyIndex(name string) int {
+func (m *Model) findKey(name string) int {
 	return slices.IndexFunc(m.graph.State, func(k *spec.StateKey) bool { return k.Name.Value == name })
 }
 
-// target returns the state key that a use computes a value for, or "".
-func (m *Model) target(e *dataflow.Use) string {
+// findTarget returns the state key that a program computes, or "".
+func (m *Model) findTarget(e *dataflow.Use) string {
 	if e.Node < 0 {
 		return ""
 	}
@@ -189,15 +187,15 @@ func (m *Model) target(e *dataflow.Use) string {
 	return ""
 }
 
-// readContext notes that a condition reads something besides state keys.
-func (m *Model) readContext(path []string, p *eval.Program) {
+// noteContext records that a condition reads a name that is no state key.
+func (m *Model) noteContext(path []string, p *eval.Program) {
 	unknown := false
 	switch path[0] {
-	case "error": // explored failures have no real message or details
+	case "error": // messages and details are not explored
 		unknown = len(path) < 2 || !slices.Contains([]string{"kind", "node", "attempt"}, path[1])
 	case "output", "outcome", "node", "visit", "item", "index", "accumulator", "current", "update":
 	case "visits":
-		most := greatest(p.Tree()) + 2
+		most := findGreatest(p.Tree()) + 2
 		for _, n := range m.graph.Nodes {
 			if len(path) < 2 || n.ID.Value == path[1] {
 				m.visits[n.Index] = max(m.visits[n.Index], most)
@@ -212,21 +210,21 @@ func (m *Model) readContext(path []string, p *eval.Program) {
 		m.past, unknown = true, true
 	}
 	if unknown {
-		m.gaps = append(m.gaps, runTimeGap(p.Source()))
+		m.gaps = append(m.gaps, describeRunTimeGap(p.Source()))
 	}
 }
 
-// errorOnly matches the question whether a branch failed.
+// errorOnly matches a comparison of the error of a branch with null.
 var errorOnly = lazyregexp.New(`branches\s*(\[[^\]]*\]|\.\w+)\s*\.\s*error\s*(!=|==)\s*(nil|null|None)`)
 
-// asksOnlyForErrors reports whether a program asks of branches only whether they failed.
+// asksOnlyForErrors reports whether a program reads only whether branches failed.
 func asksOnlyForErrors(p *eval.Program) bool {
 	return !strings.Contains(errorOnly().ReplaceAllString(p.Source(), ""), "branches")
 }
 
-// greatest returns the greatest whole number in a condition: more visits than that are
-// all the same.
-func greatest(t *eval.Tree) int {
+// findGreatest returns the greatest whole number in a condition. It can't distinguish larger
+// numbers of visits.
+func findGreatest(t *eval.Tree) int {
 	n := 0
 	t.Each(func(t *eval.Tree) {
 		if v, ok := t.Value.(int); ok && v < 1_000_000 {

@@ -9,17 +9,17 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// listMoves lists the events that can happen next. They lack the time and outputs.
+// listMoves lists the events that can happen next, without times and outputs.
 func (r *Run) listMoves() []machine.Event {
 	var out []machine.Event
 	switch {
 	case len(r.tasks) > 0:
-		for _, id := range r.endingTasks() {
+		for _, id := range r.listEndingTasks() {
 			out = append(out, r.listEndings(id)...)
 		}
 		return out
 	case len(r.decides) > 0:
-		c := &r.decides[0] // the other decisions do not depend on it
+		c := &r.decides[0] // decisions are independent
 		for _, option := range c.Choice.Candidates {
 			out = append(out, machine.Event{Kind: machine.Decided, Task: c.Task, Target: option.Target})
 		}
@@ -28,15 +28,14 @@ func (r *Run) listMoves() []machine.Event {
 	for _, q := range r.State.Questions() {
 		out = append(out, machine.Event{Kind: machine.Answered, Task: q.Task, Question: q.ID})
 	}
-	for _, t := range r.dueTimers() {
+	for _, t := range r.listDueTimers() {
 		out = append(out, machine.Event{Kind: machine.TimerFired, Task: t.Task, Timer: t.Timer, Fan: t.Fan, Lane: t.Lane})
 	}
 	return out
 }
 
-// endingTasks returns the tasks that can be the next to end. One is enough where no order
-// matters.
-func (r *Run) endingTasks() []machine.TaskID {
+// listEndingTasks returns the tasks that can end next, or one of them if no order matters.
+func (r *Run) listEndingTasks() []machine.TaskID {
 	room := r.s.Model.graph.Limits.MaxConcurrency
 	if room <= 0 || room > len(r.tasks) {
 		room = len(r.tasks)
@@ -47,10 +46,10 @@ func (r *Run) endingTasks() []machine.TaskID {
 	return r.tasks[:room]
 }
 
-// listEndings lists how a task can end.
+// listEndings lists the events that can end a task or suspend it.
 func (r *Run) listEndings(id machine.TaskID) []machine.Event {
 	m := r.s.Model
-	v := r.node(id)
+	v := r.findNode(id)
 	out := []machine.Event{{Kind: machine.TaskEnded, Task: id}}
 	if m.mayFail[v] || v == r.s.Watch {
 		for _, failure := range m.failures[v] {
@@ -63,9 +62,9 @@ func (r *Run) listEndings(id machine.TaskID) []machine.Event {
 	return out
 }
 
-// dueTimers returns the timers that can be the next to fire. Unless the search is Late, that is
-// the first one, and none if only limits of time are left.
-func (r *Run) dueTimers() []machine.Command {
+// listDueTimers returns the timers that can fire next. Unless the search is Late, these are the
+// first one, or none if all are time limits.
+func (r *Run) listDueTimers() []machine.Command {
 	isLimit := func(t machine.Command) bool {
 		return !slices.Contains([]machine.TimerKind{machine.WaitTimer, machine.RetryTimer, machine.AnswerTimer, machine.BranchTimer}, t.Timer)
 	}
@@ -76,8 +75,9 @@ func (r *Run) dueTimers() []machine.Command {
 	return []machine.Command{slices.MinFunc(r.timers, func(a, b machine.Command) int { return int(min(max(a.For-b.For, -1), 1)) })}
 }
 
-// take applies an event with its outputs. It returns false if the event can't happen.
-func (r *Run) take(e machine.Event) bool {
+// takeEvent adds the output of an event and applies it. It returns false if the event can't
+// happen.
+func (r *Run) takeEvent(e machine.Event) bool {
 	switch e.Kind {
 	case machine.TaskEnded:
 		if !slices.Contains(r.tasks, e.Task) {
@@ -85,26 +85,26 @@ func (r *Run) take(e machine.Event) bool {
 		}
 		if len(e.Asks) > 0 {
 			r.asked[e.Task] = true
-			r.remove(e.Task)
+			r.removeTask(e.Task)
 			break
 		}
 		end := &result{failure: e.Failure}
 		if e.Failure == nil {
-			end.output = r.output(r.node(e.Task))
+			end.output = r.newOutput(r.findNode(e.Task))
 		}
-		r.results[r.execution(e.Task)] = end
-		r.finish(e.Task)
+		r.results[r.nameExecution(e.Task)] = end
+		r.finishTask(e.Task)
 		return true
 	case machine.Answered:
 		if !slices.ContainsFunc(r.State.Questions(), func(q machine.Question) bool { return q.Task == e.Task && q.ID == e.Question }) {
 			return false
 		}
 		e.Output = "yes"
-		if v := r.node(e.Task); r.s.Model.graph.Nodes[v].Kind.Value == "human" {
-			e.Output = r.output(v)
-			r.results[r.execution(e.Task)] = &result{output: e.Output}
+		if v := r.findNode(e.Task); r.s.Model.graph.Nodes[v].Kind.Value == "human" {
+			e.Output = r.newOutput(v)
+			r.results[r.nameExecution(e.Task)] = &result{output: e.Output}
 		}
-		r.note(e.Task, Chosen{Output: e.Output})
+		r.noteChosen(e.Task, Chosen{Output: e.Output})
 		r.asking--
 	case machine.TimerFired:
 		i := slices.IndexFunc(r.timers, func(t machine.Command) bool { return isTimer(&t, e.Timer, e.Task, e.Fan, e.Lane) })
@@ -112,7 +112,7 @@ func (r *Run) take(e machine.Event) bool {
 			return false
 		}
 		if e.Timer == machine.AnswerTimer {
-			r.note(e.Task, Chosen{Absent: true})
+			r.noteChosen(e.Task, Chosen{Absent: true})
 			r.asking--
 		}
 		if !r.s.Late {
@@ -125,19 +125,19 @@ func (r *Run) take(e machine.Event) bool {
 			return false
 		}
 		r.decides = slices.Delete(slices.Clone(r.decides), i, i+1)
-		r.note(e.Task, Chosen{Decision: true, Target: e.Target, Failure: e.Failure})
+		r.noteChosen(e.Task, Chosen{Decision: true, Target: e.Target, Failure: e.Failure})
 	}
-	r.apply(e)
+	r.applyEvent(e)
 	return true
 }
 
-// isTimer reports whether a command has started a timer.
+// isTimer reports whether a command is about a timer.
 func isTimer(c *machine.Command, kind machine.TimerKind, task machine.TaskID, fan, lane int) bool {
 	return c.Timer == kind && c.Task == task && c.Fan == fan && c.Lane == lane
 }
 
-// output returns a result of a node in which the parts that count are open.
-func (r *Run) output(v int) any {
+// newOutput returns a result of a node with open parts.
+func (r *Run) newOutput(v int) any {
 	src := &r.s.Model.sources[v]
 	out := src.base
 	for i := range src.parts {
@@ -145,15 +145,15 @@ func (r *Run) output(v int) any {
 		if len(p.options) == 0 {
 			continue
 		}
-		if value := r.partValue(p, v); value != any(unset{}) {
-			out = withPart(out, p.path, value)
+		if value := r.newPartValue(p, v); value != any(unset{}) {
+			out = setPart(out, p.path, value)
 		}
 	}
 	return out
 }
 
-// partValue returns a value for a part of a node's result, or for an input if node is -1.
-func (r *Run) partValue(p *part, node int) any {
+// newPartValue returns a value for a part of a result, or for an input if node is -1.
+func (r *Run) newPartValue(p *part, node int) any {
 	fixed := slices.ContainsFunc(p.keys, func(key string) bool { return r.s.Fixed[key] })
 	s := slot{part: p, source: p.source, node: node, options: p.options}
 	switch {
@@ -171,8 +171,8 @@ func (r *Run) partValue(p *part, node int) any {
 	return value
 }
 
-// withPart returns data with a value at a path.
-func withPart(data any, path []string, value any) any {
+// setPart returns a copy of data with a value at a path.
+func setPart(data any, path []string, value any) any {
 	if len(path) == 0 {
 		return value
 	}
@@ -181,6 +181,6 @@ func withPart(data any, path []string, value any) any {
 	if out == nil {
 		out = map[string]any{}
 	}
-	out[path[0]] = withPart(out[path[0]], path[1:], value)
+	out[path[0]] = setPart(out[path[0]], path[1:], value)
 	return out
 }

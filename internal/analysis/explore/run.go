@@ -1,4 +1,4 @@
-// A run of the machine with chosen values.
+// Executing a run on the machine with chosen values.
 
 package explore
 
@@ -15,12 +15,12 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// Run is a run as far as it was followed.
+// Run is a run up to some event.
 type Run struct {
 	State *machine.State
 	// Path are the nodes that were entered, in order.
 	Path []int
-	// Written are the state keys whose values the graph itself has computed last.
+	// Written holds the state keys that nodes wrote, and whether their last value was computed.
 	Written map[string]bool
 
 	s        *search
@@ -35,34 +35,33 @@ type Run struct {
 	tasks   []machine.TaskID // that run
 	cancels []machine.TaskID
 	decides []machine.Command
-	timers  []machine.Command // that have started; For is when they fire
+	timers  []machine.Command // those that run; For is when they fire
 	advance bool
 	results map[string]*result      // by execution
-	places  map[int]machine.Place   // of the executions, by task
-	asked   map[machine.TaskID]bool // tasks that have asked somebody
+	places  map[int]machine.Place   // by task
+	asked   map[machine.TaskID]bool // tasks that have asked a person
 	seen    int                     // length of the path before the last event
-	stopped bool                    // the run is not followed any further
+	stopped bool                    // the search gives up this run
 	asking  int                     // questions without an answer
-	broken  bool                    // a node has failed because of the values that it reads
+	broken  bool                    // a node has failed because it read unsuitable values
 
-	rounds   int  // visits of Question.More
-	followed int  // nodes of the guide, or of the round
-	again    int  // nodes visited again beside it
-	past     bool // it has left the end of the guide
-	strayed  int  // nodes of the guide until other values would have led on
+	followed int  // how many nodes of the guide it has visited
+	again    int  // repeated visits since the last of them
+	past     bool // it continues after the end of the guide
+	strayed  int  // followed, when it first left the guide because of a choice
 }
 
-// result is the result of an execution, for all of its attempts and elements.
+// result is the result of all attempts and elements of an execution.
 type result struct {
 	output  any
 	failure *machine.Failure
 }
 
-// epoch is when runs begin.
+// epoch is the time at which runs begin.
 const epoch = int64(1e18)
 
 func (s *search) newRun(last *branch, values map[int]any, concrete bool) *Run {
-	s.spend(costOfRun + (s.Plan.NodeCount()+len(s.Model.graph.State))/nodesAStep)
+	s.spendSteps(costOfRun + (s.Plan.NodeCount()+len(s.Model.graph.State))/nodesAStep)
 	r := &Run{
 		State: s.Plan.NewState(), Written: map[string]bool{}, s: s, last: last, values: values, concrete: concrete, now: epoch, strayed: math.MaxInt,
 		results: map[string]*result{}, places: map[int]machine.Place{}, asked: map[machine.TaskID]bool{},
@@ -85,7 +84,7 @@ func (s *search) newRun(last *branch, values map[int]any, concrete bool) *Run {
 	return r
 }
 
-// begin starts the run with an input in which every key that counts is open.
+// begin starts the run. Inputs that matter are open.
 func (r *Run) begin() {
 	r.input = map[string]any{}
 	for i := range r.s.Model.inputs {
@@ -93,38 +92,38 @@ func (r *Run) begin() {
 		if p.name == r.s.Omit {
 			continue
 		}
-		if value := r.partValue(p, -1); value != any(unset{}) {
+		if value := r.newPartValue(p, -1); value != any(unset{}) {
 			r.input[p.name] = value
 		}
 	}
-	r.apply(machine.Event{Kind: machine.RunBegan, Run: &machine.RunInfo{ID: "run"}, Input: r.input})
+	r.applyEvent(machine.Event{Kind: machine.RunBegan, Run: &machine.RunInfo{ID: "run"}, Input: r.input})
 }
 
-// apply brings an event into the machine and notes the commands that follow.
-func (r *Run) apply(e machine.Event) {
+// applyEvent applies an event, and reads the commands and notes of the machine.
+func (r *Run) applyEvent(e machine.Event) {
 	e.At = r.now
 	r.State.StopAt = r.State.Count() + 1 // one step at a time
 	cmds, err := r.s.Plan.Apply(r.State, e)
-	r.s.spend(costOfEvent + len(r.State.Notes())/notesAStep)
-	for _, sc := range r.State.Scopes { // at joins, the machine compares tasks
-		r.s.spend(len(sc.Tasks))
+	r.s.spendSteps(costOfEvent + len(r.State.Notes())/notesAStep)
+	for _, sc := range r.State.Scopes { // the machine compares tasks at joins
+		r.s.spendSteps(len(sc.Tasks))
 	}
 	if err != nil {
-		r.s.gap("a value that is tried is refused: " + err.Error())
+		r.s.noteGap("a value that is tried is refused: " + err.Error())
 		r.stopped = true
 		return
 	}
 	r.advance = !r.State.Ended() && r.State.Count() == r.State.StopAt
 	for i := range cmds {
-		r.command(&cmds[i])
+		r.noteCommand(&cmds[i])
 	}
 	r.seen = len(r.Path)
 	for i := range r.State.Notes() {
-		r.observe(&r.State.Notes()[i])
+		r.observeNote(&r.State.Notes()[i])
 	}
 }
 
-func (r *Run) command(c *machine.Command) {
+func (r *Run) noteCommand(c *machine.Command) {
 	switch c.Kind {
 	case machine.Advance:
 		r.advance = true
@@ -145,8 +144,8 @@ func (r *Run) command(c *machine.Command) {
 	}
 }
 
-// observe reads a note of the last event.
-func (r *Run) observe(n *machine.Note) {
+// observeNote follows a note of the last event.
+func (r *Run) observeNote(n *machine.Note) {
 	index := func() int { return r.s.Model.graph.Node(n.Node).Index }
 	switch n.Kind {
 	case machine.NoteAsked:
@@ -157,7 +156,7 @@ func (r *Run) observe(n *machine.Note) {
 	case machine.NoteNodeStarted:
 		r.places[n.Task.Task] = n.Place
 		if !n.Again {
-			r.enter(index())
+			r.enterNode(index())
 		}
 	case machine.NoteNodeCompleted:
 		if !n.Skipped {
@@ -166,7 +165,7 @@ func (r *Run) observe(n *machine.Note) {
 	case machine.NoteNodeFailed:
 		if !n.Stopped && r.failsByValues(n) {
 			r.broken = true
-			r.s.gap("what " + strconv.Quote(n.Node) + " computes fails with the values that are tried")
+			r.s.noteGap("what " + strconv.Quote(n.Node) + " computes fails with the values that are tried")
 		}
 	case machine.NoteEdgesResolved:
 		r.leaveGuide(index(), n)
@@ -176,10 +175,9 @@ func (r *Run) observe(n *machine.Note) {
 	}
 }
 
-// leaveGuide makes the search reconsider the values that led a run away from its guide.
+// leaveGuide reconsiders the choices that led a run away from its guide.
 func (r *Run) leaveGuide(v int, n *machine.Note) {
-	g := r.guide()
-	at := r.followed - 1
+	g, at := r.s.Guide, r.followed-1
 	if at < 0 || g[at] != v || r.strayed < math.MaxInt {
 		return
 	}
@@ -193,104 +191,92 @@ func (r *Run) leaveGuide(v int, n *machine.Note) {
 func (r *Run) failsByValues(n *machine.Note) bool {
 	switch n.Failure.Kind {
 	case "expression", "invalid_output", "invalid_input":
-		end := r.results[placeName(&n.Place)]
+		end := r.results[namePlace(&n.Place)]
 		return end == nil || end.failure == nil
 	}
 	return false
 }
 
-// guide returns the path that the run should follow now.
-func (r *Run) guide() []int {
-	if r.rounds > 0 {
-		return r.s.Round
-	}
-	return r.s.Guide
-}
-
-// enter records that a node begins, and how far the run follows the guide.
-func (r *Run) enter(v int) {
-	g := r.guide()
+// enterNode appends a node to the path, and compares the path with the guide.
+func (r *Run) enterNode(v int) {
 	switch {
-	case v == r.s.More:
-		r.rounds++
-		r.followed, r.again, r.past, r.strayed = 0, 0, false, math.MaxInt
-	case r.followed == len(g):
+	case r.followed == len(r.s.Guide):
 		r.past = true
-	case g[r.followed] == v:
-		r.followed++
+	case r.s.Guide[r.followed] == v:
+		r.followed, r.again = r.followed+1, 0
 	case slices.Contains(r.Path, v):
 		r.again++
 	}
 	r.Path = append(r.Path, v)
 }
 
-// settle applies an event that leaves nothing to choose. It returns false if there is none.
+// settle applies an event without alternatives. It returns false if there is none.
 func (r *Run) settle() bool {
-	known := slices.IndexFunc(r.tasks, func(id machine.TaskID) bool { return r.resultOf(id) != nil })
+	known := slices.IndexFunc(r.tasks, func(id machine.TaskID) bool { return r.findResult(id) != nil })
 	switch {
 	case len(r.cancels) > 0:
 		id := r.cancels[0]
 		r.cancels = r.cancels[1:]
-		r.drop(id)
-		r.apply(machine.Event{Kind: machine.TaskEnded, Task: id, Failure: &machine.Failure{Kind: "cancelled", Message: "cancelled"}})
+		r.dropTask(id)
+		r.applyEvent(machine.Event{Kind: machine.TaskEnded, Task: id, Failure: &machine.Failure{Kind: "cancelled", Message: "cancelled"}})
 	case r.advance:
-		r.apply(machine.Event{Kind: machine.Advanced})
+		r.applyEvent(machine.Event{Kind: machine.Advanced})
 	case known >= 0:
-		r.finish(r.tasks[known])
+		r.finishTask(r.tasks[known])
 	default:
 		return false
 	}
 	return true
 }
 
-// resultOf returns the result that the execution of an attempt already has, or nil.
-func (r *Run) resultOf(id machine.TaskID) *result {
+// findResult returns the known result of the execution of an attempt, or nil.
+func (r *Run) findResult(id machine.TaskID) *result {
 	if id.Element == 0 && r.s.Late {
 		return nil
 	}
-	return r.results[r.execution(id)]
+	return r.results[r.nameExecution(id)]
 }
 
-// execution names the execution of an attempt by its place.
-func (r *Run) execution(id machine.TaskID) string {
+// nameExecution returns the key of an execution in results.
+func (r *Run) nameExecution(id machine.TaskID) string {
 	p := r.places[id.Task]
-	return placeName(&p)
+	return namePlace(&p)
 }
 
-func placeName(p *machine.Place) string { return fmt.Sprint(p.Node, "#", p.Visit, p.Order) }
+func namePlace(p *machine.Place) string { return fmt.Sprint(p.Node, "#", p.Visit, p.Order) }
 
-// node returns the index of the node of an attempt.
-func (r *Run) node(id machine.TaskID) int {
+// findNode returns the index of the node of an attempt.
+func (r *Run) findNode(id machine.TaskID) int {
 	return r.s.Model.graph.Node(r.places[id.Task].Node).Index
 }
 
-// drop removes a task that does not end by itself.
-func (r *Run) drop(id machine.TaskID) {
-	r.remove(id)
-	if r.resultOf(id) == nil {
-		r.note(id, Chosen{Output: r.s.Model.usual(r.node(id))})
+// dropTask removes a task that is cancelled, and notes a usual result for it.
+func (r *Run) dropTask(id machine.TaskID) {
+	r.removeTask(id)
+	if r.findResult(id) == nil {
+		r.noteChosen(id, Chosen{Output: r.s.Model.makeUsual(r.findNode(id))})
 	}
 }
 
-func (r *Run) remove(id machine.TaskID) {
+func (r *Run) removeTask(id machine.TaskID) {
 	r.tasks = slices.DeleteFunc(r.tasks, func(other machine.TaskID) bool { return other == id })
 }
 
-// finish ends an attempt with the result of its execution.
-func (r *Run) finish(id machine.TaskID) {
-	r.remove(id)
+// finishTask ends an attempt with the known result of its execution.
+func (r *Run) finishTask(id machine.TaskID) {
+	r.removeTask(id)
 	if r.stopped {
 		return
 	}
-	end := r.results[r.execution(id)]
+	end := r.results[r.nameExecution(id)]
 	if id.Attempt == 1 {
-		r.note(id, Chosen{Output: end.output, Failure: end.failure})
+		r.noteChosen(id, Chosen{Output: end.output, Failure: end.failure})
 	}
-	r.apply(machine.Event{Kind: machine.TaskEnded, Task: id, Output: end.output, Failure: end.failure})
+	r.applyEvent(machine.Event{Kind: machine.TaskEnded, Task: id, Output: end.output, Failure: end.failure})
 }
 
-// note keeps the result of an execution.
-func (r *Run) note(id machine.TaskID, what Chosen) {
+// noteChosen appends to the results of executions.
+func (r *Run) noteChosen(id machine.TaskID, what Chosen) {
 	place := r.places[id.Task]
 	what.Node, what.Visit = r.s.Model.graph.Node(place.Node).Index, place.Visit
 	r.chosen = append(r.chosen, what)
@@ -299,7 +285,7 @@ func (r *Run) note(id machine.TaskID, what Chosen) {
 // Chosen returns the results of executions, in order.
 func (r *Run) Chosen() []Chosen { return r.chosen }
 
-// Ways returns the ways out that a node took.
+// Ways returns the edges and targets that a run took out of a node.
 func (r *Run) Ways(n *machine.Note) []Taken {
 	var out []Taken
 	for _, c := range n.Candidates {
@@ -326,38 +312,40 @@ func (r *Run) Visits(v int) int {
 	return n
 }
 
-// key describes the state: runs with the same key go on alike.
-func (r *Run) key() []byte {
+// describeState returns the digest of the state and of what the search itself remembers.
+func (r *Run) describeState() []byte {
 	w := &digester{digest: &r.s.digest, state: r.State, slots: r.slots, written: map[int]bool{}}
-	w.all()
+	w.writeState()
 	if r.s.Allow != nil {
 		for _, name := range slices.Sorted(maps.Keys(r.Written)) {
 			if r.Written[name] {
-				w.word(name, "!")
+				w.writeWords(name, "!")
 			}
 		}
 	}
 	for _, id := range r.tasks {
 		if r.asked[id] {
-			w.word(r.execution(id), "&")
+			w.writeWords(r.nameExecution(id), "&")
 		}
 	}
 	if len(r.State.Scopes) == 0 {
 		return w.out
 	}
-	for i, t := range r.State.Scopes[0].Tasks { // whose next attempt has a known result
+	for i, t := range r.State.Scopes[0].Tasks { // the next attempt may have a known result
 		id := machine.TaskID{Task: t.ID}
 		if t.Each != nil {
 			id.Element = 1
 		}
-		if end := r.resultOf(id); t.Begun && !t.Done && end != nil {
-			w.word("ends", i)
-			w.part(reflect.ValueOf(end.failure), "")
-			w.value(end.output)
+		if end := r.findResult(id); t.Begun && !t.Done && end != nil {
+			w.writeWords("ends", i)
+			w.writePart(reflect.ValueOf(end.failure), "")
+			w.writeValue(end.output)
 		}
 	}
 	return w.out
 }
 
-// runTimeGap is the gap of a value that only a run knows.
-func runTimeGap(what string) string { return strconv.Quote(what) + " is known at run time only" }
+// describeRunTimeGap returns the gap of a value for which the search has no options.
+func describeRunTimeGap(what string) string {
+	return strconv.Quote(what) + " is known at run time only"
+}

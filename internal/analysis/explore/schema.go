@@ -1,4 +1,4 @@
-// Values of schemas.
+// Values that schemas allow.
 
 package explore
 
@@ -13,10 +13,10 @@ import (
 	"github.com/graphrun/graphrun/internal/solve"
 )
 
-// valuesOf returns values of a schema, made of constants that conditions mention, the
-// simplest first. partial says that there are others. Only the members of objects on the
-// paths in read vary.
-func valuesOf(of doc, constants []any, read [][]string) (out []any, partial bool) {
+// listValues returns values of a schema, the simplest first. They include and surround constants
+// in conditions. Members of objects vary only on the paths in read. partial says that the schema
+// allows other values, too.
+func listValues(of doc, constants []any, read [][]string) (out []any, partial bool) {
 	if list, ok := of["enum"].([]any); ok {
 		return list, false
 	}
@@ -36,15 +36,15 @@ func valuesOf(of doc, constants []any, read [][]string) (out []any, partial bool
 			out = append(out, false, true)
 			continue
 		case "integer", "number":
-			more, others := numbersOf(of, kind == "number", constants)
+			more, others := listNumbers(of, kind == "number", constants)
 			out, partial = append(out, more...), partial || others
 			continue
 		case "array":
-			out = append(out, listsOf(of, constants)...)
+			out = append(out, listArrays(of, constants)...)
 		case "object":
-			out = append(out, objectsOf(of, constants, read)...)
+			out = append(out, listObjects(of, constants, read)...)
 		case "string":
-			out = append(out, textsOf(of, constants)...)
+			out = append(out, listTexts(of, constants)...)
 		default:
 			out = append(out, AnyText)
 			for _, c := range constants {
@@ -59,9 +59,9 @@ func valuesOf(of doc, constants []any, read [][]string) (out []any, partial bool
 	return out, partial
 }
 
-// textsOf returns a text of the schema, the constants, and texts as long as constants say.
-func textsOf(of doc, constants []any) []any {
-	text := textOf(of)
+// listTexts returns a text of the schema, the constants, and texts with constants as lengths.
+func listTexts(of doc, constants []any) []any {
+	text := sampleText(of)
 	out, long := []any{text}, []any{}
 	for _, c := range constants {
 		switch c := c.(type) {
@@ -79,11 +79,11 @@ func textsOf(of doc, constants []any) []any {
 	return append(out, long...)
 }
 
-// maxText bounds a text that has to be long, in bytes.
+// maxText bounds the length of a text in bytes.
 const maxText = 1 << 20
 
-// textOf returns a text with the pattern, the format or the length of a schema.
-func textOf(of doc) string {
+// sampleText returns a text with the pattern, format or length that a schema demands.
+func sampleText(of doc) string {
 	if pattern, ok := of["pattern"].(string); ok {
 		return solve.Matching(pattern)
 	}
@@ -110,8 +110,8 @@ func isInt(v any) bool {
 	return is
 }
 
-// numbersOf returns all numbers of a small range, or the numbers that constants tell apart.
-func numbersOf(of doc, fractions bool, constants []any) (out []any, partial bool) {
+// listNumbers returns all numbers of a small range, or numbers at and between constants.
+func listNumbers(of doc, fractions bool, constants []any) (out []any, partial bool) {
 	low, hasLow := of["minimum"].(int)
 	high, hasHigh := of["maximum"].(int)
 	if hasLow && hasHigh && !fractions && high-low < maxOptions {
@@ -120,7 +120,7 @@ func numbersOf(of doc, fractions bool, constants []any) (out []any, partial bool
 		}
 		return out, false
 	}
-	out = append(out, leastNumber(of))
+	out = append(out, findLeast(of))
 	var sorted []float64
 	for _, c := range constants {
 		n, isNumber := eval.Number(c)
@@ -141,7 +141,7 @@ func numbersOf(of doc, fractions bool, constants []any) (out []any, partial bool
 	for i := 1; i < len(sorted) && fractions; i++ {
 		out = append(out, (sorted[i-1]+sorted[i])/2)
 	}
-	for _, c := range constants { // a number is added before it is compared
+	for _, c := range constants { // for a condition such as n + 1 > 3
 		for _, d := range constants {
 			if isInt(c) && isInt(d) && len(out) < maxOptions {
 				out = append(out, c.(int)-d.(int))
@@ -154,8 +154,8 @@ func numbersOf(of doc, fractions bool, constants []any) (out []any, partial bool
 	return out, true
 }
 
-// leastNumber returns the least number of a schema, or 0 if there is none.
-func leastNumber(of doc) any {
+// findLeast returns the least number of a schema, or 0 if it has no minimum.
+func findLeast(of doc) any {
 	if least := of["minimum"]; least != nil {
 		return least
 	}
@@ -171,10 +171,10 @@ func leastNumber(of doc) any {
 	return 0
 }
 
-// listsOf returns lists of no item, of one or two, and as long as constants say.
-func listsOf(of doc, constants []any) (out []any) {
+// listArrays returns lists of at most two items, and lists with constants as lengths.
+func listArrays(of doc, constants []any) (out []any) {
 	items, _ := of["items"].(doc)
-	all, _ := valuesOf(items, constants, [][]string{{}})
+	all, _ := listValues(items, constants, [][]string{{}})
 	if least, _ := of["minItems"].(int); least < 1 || len(all) == 0 {
 		out = append(out, []any{})
 	}
@@ -198,20 +198,20 @@ func listsOf(of doc, constants []any) (out []any) {
 	return out
 }
 
-// objectsOf returns objects with all properties: every combination of the properties that
-// are read where they are few, and each with another value. Then come one with the
-// required properties only, and the empty one.
-func objectsOf(of doc, constants []any, read [][]string) []any {
+// listObjects returns objects with all properties: first combinations of the properties that are
+// read, as far as they are few, then objects in which one property differs. The last ones have
+// the required properties only, or none.
+func listObjects(of doc, constants []any, read [][]string) []any {
 	properties, _ := of["properties"].(doc)
-	full, _ := sample(of).(doc)
+	full, _ := makeSample(of).(doc)
 	out, one := []any{full}, []any{}
 	names := slices.Sorted(maps.Keys(properties))
 	values := make([][]any, len(names))
 	most, product := 0, 1
 	for i, name := range names {
-		if within := pathsWithin(read, name); len(within) > 0 {
+		if within := cutPaths(read, name); len(within) > 0 {
 			own, _ := properties[name].(doc)
-			values[i], _ = valuesOf(own, constants, within)
+			values[i], _ = listValues(own, constants, within)
 		}
 		most = max(most, len(values[i]))
 		product = min(product*max(len(values[i]), 1), maxOptions)
@@ -223,7 +223,7 @@ func objectsOf(of doc, constants []any, read [][]string) []any {
 		var next []any
 		for _, object := range out {
 			for _, value := range values[i] {
-				next = append(next, withPart(object, []string{name}, value))
+				next = append(next, setPart(object, []string{name}, value))
 			}
 		}
 		out = next
@@ -231,7 +231,7 @@ func objectsOf(of doc, constants []any, read [][]string) []any {
 	for nth := range min(most, maxOptions) {
 		for i, name := range names {
 			if nth < len(values[i]) && !reflect.DeepEqual(values[i][nth], full[name]) {
-				one = append(one, withPart(full, []string{name}, values[i][nth]))
+				one = append(one, setPart(full, []string{name}, values[i][nth]))
 			}
 		}
 	}
@@ -245,9 +245,8 @@ func objectsOf(of doc, constants []any, read [][]string) []any {
 	return append(append(out, one...), least, doc{})
 }
 
-// pathsWithin returns the paths that lead into a member, without its name. A path that
-// ends before reads all members.
-func pathsWithin(paths [][]string, name string) (out [][]string) {
+// cutPaths returns the paths inside a member. An empty path reads all members.
+func cutPaths(paths [][]string, name string) (out [][]string) {
 	for _, path := range paths {
 		switch {
 		case len(path) == 0 || isElement(path[0]):
@@ -259,21 +258,20 @@ func pathsWithin(paths [][]string, name string) (out [][]string) {
 	return out
 }
 
-// sample returns the simplest value of a schema, with all properties of objects. It prefers
-// an object where the schema allows one: otherwise it and valuesOf would call each other for
-// ever.
-func sample(of doc) any {
+// makeSample returns the simplest value of a schema, with all properties of objects. It prefers
+// objects: otherwise it and listValues could call each other for ever.
+func makeSample(of doc) any {
 	kinds, _ := of["type"].([]any)
 	if of["type"] == "object" || slices.Contains(kinds, any("object")) || of["properties"] != nil {
 		out := doc{}
 		properties, _ := of["properties"].(doc)
 		for name, own := range properties {
 			schema, _ := own.(doc)
-			out[name] = sample(schema)
+			out[name] = makeSample(schema)
 		}
 		return out
 	}
-	if values, _ := valuesOf(of, nil, nil); len(values) > 0 {
+	if values, _ := listValues(of, nil, nil); len(values) > 0 {
 		return values[0]
 	}
 	return nil
@@ -284,12 +282,12 @@ func sample(of doc) any {
 func Sample(of map[string]any) (value any, unmet string) {
 	compiled, err := schema.Compile(of)
 	if err != nil {
-		return sample(of), ""
+		return makeSample(of), ""
 	}
-	for _, v := range []any{sample(of), "", "a", "A1", "0", "2030-01-01", 1, nil, false, []any{}, doc{}} {
+	for _, v := range []any{makeSample(of), "", "a", "A1", "0", "2030-01-01", 1, nil, false, []any{}, doc{}} {
 		if compiled.Check(v) == nil {
 			return v, ""
 		}
 	}
-	return sample(of), compiled.String()
+	return makeSample(of), compiled.String()
 }

@@ -1,4 +1,4 @@
-// The results of nodes, and which parts of them are read.
+// The results of nodes, and the parts of them that expressions read.
 
 package explore
 
@@ -11,7 +11,7 @@ import (
 	"github.com/graphrun/graphrun/internal/analysis/domain"
 )
 
-// source is the result of a node.
+// source describes the results of a node.
 type source struct {
 	base  any
 	parts []part
@@ -21,18 +21,18 @@ type source struct {
 type part struct {
 	path         []string
 	name, source string   // of its slots
-	keys         []string // that take it as it is
-	into         []string // that take a value computed from it
+	keys         []string // state keys that it is written to as it is
+	into         []string // state keys that are computed from it
 	options      []any
 	partial      bool // there are other options
-	usual        any  // its value where nothing depends on it
-	// counts says that something depends on it; now says that the machine itself reads it;
+	usual        any  // the value if nothing depends on it
+	// counts says that a condition depends on it. now says that the machine itself reads it.
 	// optional says that a run can begin without it.
 	counts, now, optional bool
 }
 
-// source finds which parts of a node's result are read, and their values.
-func (m *Model) source(v int) source {
+// findSource finds the parts of a node's result that are read, and their options.
+func (m *Model) findSource(v int) source {
 	n, b := m.graph.Nodes[v], &m.bound.Nodes[v]
 	var src source
 	m.computes[v] = map[string]bool{}
@@ -47,7 +47,7 @@ func (m *Model) source(v int) source {
 		if len(n.Writes.Keys) > 1 || domain.Subschema(doc, key.Value) != nil || doc == nil && m.readsMembers(v) {
 			path = []string{key.Value}
 		}
-		p := src.part(path)
+		p := src.addPart(path)
 		p.keys = append(p.keys, key.Value)
 		m.computes[v][key.Value] = false
 	}
@@ -61,13 +61,13 @@ func (m *Model) source(v int) source {
 		if e.Field == "when" || e.Field == "goto" || e.Field == "never" {
 			for _, read := range e.Program.Reads() {
 				if read.Path[0] == "output" {
-					src.part(read.Path[1:]).counts = true
+					src.addPart(read.Path[1:]).counts = true
 				}
 			}
 		}
 	}
 	if n.HasEnds && !n.Goto.IsSet() {
-		p := src.part([]string{"goto"})
+		p := src.addPart([]string{"goto"})
 		p.counts, p.now = true, true
 	}
 	for i := range src.parts {
@@ -84,28 +84,28 @@ func (m *Model) source(v int) source {
 	return src
 }
 
-// readsMembers reports whether something reads a member of a node's result.
+// readsMembers reports whether an expression reads a member of a node's result.
 func (m *Model) readsMembers(v int) bool {
 	return slices.ContainsFunc(m.own[v], func(e *dataflow.Use) bool {
 		return slices.ContainsFunc(e.Program.Reads(), func(r eval.Read) bool { return r.Path[0] == "output" && len(r.Path) > 1 })
 	})
 }
 
-// copiesPart reports whether an entry of writes takes a part of the result as it is. It
-// adds the parts that the entry reads.
+// copiesPart adds the parts that an entry of writes reads. It reports whether the entry writes
+// one of them as it is.
 func (m *Model) copiesPart(key string, p *eval.Program, src *source) bool {
 	if p == nil {
 		return false
 	}
 	if tree := p.Tree(); tree.Op == eval.TreePath && tree.Path[0] == "output" && !slices.ContainsFunc(tree.Path, isElement) {
-		part := src.part(tree.Path[1:])
+		part := src.addPart(tree.Path[1:])
 		part.keys = append(part.keys, key)
 		m.copies[p] = true
 		return true
 	}
 	for _, read := range p.Reads() {
 		if read.Path[0] == "output" {
-			part := src.part(read.Path[1:])
+			part := src.addPart(read.Path[1:])
 			part.counts, part.into = part.counts || m.counts[key], append(part.into, key)
 		}
 	}
@@ -114,8 +114,8 @@ func (m *Model) copiesPart(key string, p *eval.Program, src *source) bool {
 
 func isElement(name string) bool { return strings.HasPrefix(name, "[") }
 
-// part finds or adds the part at a path, up to its first index.
-func (s *source) part(path []string) *part {
+// addPart finds or adds the part at a path, which ends before the first index.
+func (s *source) addPart(path []string) *part {
 	if i := slices.IndexFunc(path, isElement); i >= 0 {
 		path = path[:i]
 	}

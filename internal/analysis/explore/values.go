@@ -1,4 +1,4 @@
-// The values to try for inputs, results and failures.
+// The options of inputs, results and failures.
 
 package explore
 
@@ -18,17 +18,17 @@ import (
 // unset stands for a value that is absent.
 type unset struct{}
 
-// Limits of the values that are tried.
+// Limits of the options.
 const (
-	maxOptions = 24 // values of one slot
-	maxItems   = 6  // values that elements of lists have
-	maxLength  = 30 // of lists with a length that conditions name
+	maxOptions = 24 // of one slot
+	maxItems   = 6  // different elements of lists
+	maxLength  = 30 // constants beyond it are no lengths of lists
 )
 
-// AnyText is a sample where any text fits.
+// AnyText is the sample of a text without constraints.
 const AnyText = "made up"
 
-// findInputs finds the values that the caller of a run may give.
+// findInputs finds the options of inputs.
 func (m *Model) findInputs() {
 	for _, k := range m.graph.State {
 		name := k.Name.Value
@@ -37,11 +37,11 @@ func (m *Model) findInputs() {
 			counts: m.counts[name], now: slices.Contains(m.asked, name) || !dataflow.Replaces(k), optional: !k.Required || k.Default != nil,
 		}
 		if !k.Once {
-			p.options, p.partial = valuesOf(k.Schema, m.constants(name, map[string]bool{}), m.members[name])
+			p.options, p.partial = listValues(k.Schema, m.findConstants(name, map[string]bool{}), m.members[name])
 			if k.Default != nil {
 				p.options = slices.Insert(slices.Clone(p.options), 0, k.Default.Data())
 			}
-			if m.fit(&p); k.Default == nil && len(p.options) > 0 {
+			if m.dropUnfit(&p); k.Default == nil && len(p.options) > 0 {
 				p.usual = p.options[0]
 			}
 		}
@@ -52,12 +52,12 @@ func (m *Model) findInputs() {
 	}
 }
 
-// fit drops options that state keys can't hold, repeated ones, and those beyond maxOptions.
-func (m *Model) fit(p *part) {
+// dropUnfit drops options that state keys refuse, duplicates, and those beyond maxOptions.
+func (m *Model) dropUnfit(p *part) {
 	var out []any
 	for _, v := range p.options {
 		refused := func(name string) bool {
-			i := m.keyIndex(name)
+			i := m.findKey(name)
 			return m.bound.Keys[i].Schema != nil && dataflow.Replaces(m.graph.State[i]) && m.bound.Keys[i].Schema.Check(v) != nil
 		}
 		if len(out) < maxOptions && !slices.ContainsFunc(p.keys, refused) && !slices.ContainsFunc(out, func(w any) bool { return reflect.DeepEqual(v, w) }) {
@@ -68,22 +68,22 @@ func (m *Model) fit(p *part) {
 	p.options = out
 }
 
-// constants returns the constants in expressions that read a state key, or a key that is
-// computed from it.
-func (m *Model) constants(key string, seen map[string]bool) []any {
+// findConstants returns the constants in expressions that read a state key, or a key computed
+// from it.
+func (m *Model) findConstants(key string, seen map[string]bool) []any {
 	seen[key] = true
 	uses := slices.DeleteFunc(slices.Clone(m.all), func(e *dataflow.Use) bool { return !e.Program.Uses(key) })
 	out := dataflow.Constants(uses)
 	for _, e := range uses {
-		if target := m.target(e); m.counts[target] && !seen[target] {
-			out = union(out, m.constants(target, seen))
+		if target := m.findTarget(e); m.counts[target] && !seen[target] {
+			out = mergeValues(out, m.findConstants(target, seen))
 		}
 	}
 	return out
 }
 
-// union appends the values that a list lacks.
-func union(list, more []any) []any {
+// mergeValues appends the values that a list lacks.
+func mergeValues(list, more []any) []any {
 	out := slices.Clip(list)
 	for _, v := range more {
 		if !slices.Contains(out, v) {
@@ -93,13 +93,13 @@ func union(list, more []any) []any {
 	return out
 }
 
-// fillParts finds the options of the parts of a result, and the value of the rest.
+// fillParts finds the options of the parts of a result, and its value without them.
 func (m *Model) fillParts(v int, doc map[string]any, src *source) {
 	n := m.graph.Nodes[v]
-	src.base = m.baseResult(n, doc)
+	src.base = m.newBaseResult(n, doc)
 	expected := map[string]any{}
 	if doc == nil && n.Kind.Value != "human" {
-		expected = m.expected(v)
+		expected = m.expectResult(v)
 	}
 	for i := range src.parts {
 		p := &src.parts[i]
@@ -107,16 +107,16 @@ func (m *Model) fillParts(v int, doc map[string]any, src *source) {
 			p.options = labels
 			continue
 		}
-		constants, read := m.usesOf(v, p)
-		of := declared(n, p.path)
+		constants, read := m.findUses(v, p)
+		of := findDeclared(n, p.path)
 		if of == nil {
 			of = domain.Part(expected, p.path)
 		}
 		if len(of) == 0 && len(p.keys) > 0 {
-			of = elementSchema(m.graph.Key(p.keys[0]), n)
+			of = findElementSchema(m.graph.Key(p.keys[0]), n)
 		}
-		if p.options, p.partial = valuesOf(of, constants, read); !n.Each.IsSet() {
-			m.fit(p)
+		if p.options, p.partial = listValues(of, constants, read); !n.Each.IsSet() {
+			m.dropUnfit(p)
 		}
 	}
 	for i := range src.parts {
@@ -126,19 +126,19 @@ func (m *Model) fillParts(v int, doc map[string]any, src *source) {
 	}
 }
 
-// usesOf returns the constants beside a part of a result, and the paths in it that
-// expressions read.
-func (m *Model) usesOf(v int, p *part) (constants []any, read [][]string) {
+// findUses returns the constants in expressions that read a part of a result, and the paths
+// inside the part that they read.
+func (m *Model) findUses(v int, p *part) (constants []any, read [][]string) {
 	isIn := func(r eval.Read) bool {
 		return r.Path[0] == "output" && len(r.Path) > len(p.path) && slices.Equal(r.Path[1:1+len(p.path)], p.path)
 	}
 	for _, e := range m.own[v] {
 		if slices.ContainsFunc(e.Program.Reads(), isIn) {
-			constants = union(constants, dataflow.Constants([]*dataflow.Use{e}))
+			constants = mergeValues(constants, dataflow.Constants([]*dataflow.Use{e}))
 		}
 	}
 	for _, key := range slices.Concat(p.keys, p.into) {
-		constants = union(constants, m.constants(key, map[string]bool{}))
+		constants = mergeValues(constants, m.findConstants(key, map[string]bool{}))
 	}
 	for _, e := range m.own[v] {
 		for _, r := range e.Program.Reads() {
@@ -156,9 +156,9 @@ func (m *Model) usesOf(v int, p *part) (constants []any, read [][]string) {
 	return constants, read
 }
 
-// elementSchema returns the schema of a value that is written to a key: of an element where the
-// key collects them.
-func elementSchema(k *spec.StateKey, n *spec.Node) map[string]any {
+// findElementSchema returns the schema of a value that is written to a key, which is an element
+// of a key that collects.
+func findElementSchema(k *spec.StateKey, n *spec.Node) map[string]any {
 	if k == nil {
 		return nil
 	}
@@ -172,7 +172,7 @@ func collects(k *spec.StateKey) bool {
 	return slices.Contains([]string{"append", "prepend", "union"}, k.Reducer.Value)
 }
 
-// listLabels returns the labels of a part that names the next node.
+// listLabels returns the labels of ends if a part of a result names the next node.
 func (m *Model) listLabels(v int, path []string) ([]any, bool) {
 	n := m.graph.Nodes[v]
 	if !n.HasEnds {
@@ -191,26 +191,26 @@ func (m *Model) listLabels(v int, path []string) ([]any, bool) {
 	return out, names && domain.Part(n.Output, path)["enum"] == nil
 }
 
-// usual returns the usual result of a node.
-func (m *Model) usual(v int) any {
+// makeUsual returns a result of a node in which every part has its usual value.
+func (m *Model) makeUsual(v int) any {
 	out := m.sources[v].base
 	for i := range m.sources[v].parts {
 		p := &m.sources[v].parts[i]
 		if _, absent := p.usual.(unset); len(p.options) > 0 && !absent {
-			out = withPart(out, p.path, p.usual)
+			out = setPart(out, p.path, p.usual)
 		}
 	}
 	return out
 }
 
-// baseResult returns a result in which nothing is read.
-func (m *Model) baseResult(n *spec.Node, doc map[string]any) any {
+// newBaseResult returns a result without the parts that are read.
+func (m *Model) newBaseResult(n *spec.Node, doc map[string]any) any {
 	if doc == nil && n.Kind.Value == "human" {
 		doc = domain.Yields(n, nil)
 	}
 	switch kind := n.Kind.Value; {
 	case doc != nil:
-		return sample(doc)
+		return makeSample(doc)
 	case kind == "http":
 		return map[string]any{"status": 200, "headers": map[string]any{}, "body": map[string]any{}}
 	case kind == "graph":
@@ -221,9 +221,9 @@ func (m *Model) baseResult(n *spec.Node, doc map[string]any) any {
 	return AnyText
 }
 
-// declared returns the schema of a part of a node's result, as the node or its kind
-// declares it, or nil.
-func declared(n *spec.Node, path []string) map[string]any {
+// findDeclared returns the schema that a node or its kind declares for a part of its result, or
+// nil.
+func findDeclared(n *spec.Node, path []string) map[string]any {
 	if doc := domain.Yields(n, path); doc != nil || domain.OutputSchema(n) != nil {
 		return doc
 	}
@@ -236,8 +236,8 @@ func declared(n *spec.Node, path []string) map[string]any {
 	return nil
 }
 
-// findFailures sets the failures of a node to try: its usual one, one of each kind that its
-// conditions or retry blocks name, and one for each constant beside a message or a detail.
+// findFailures sets the failures of a node to try: the usual one, one of each kind that its
+// conditions or retry blocks name, and one for each constant compared with a message or detail.
 func (m *Model) findFailures(v int) {
 	n := m.graph.Nodes[v]
 	usual := map[string]string{"exec": "exit_status", "http": "http_status", "llm": "llm", "agent": "llm", "tool": "tool"}[n.Kind.Value]
@@ -253,7 +253,7 @@ func (m *Model) findFailures(v int) {
 				continue
 			}
 			for _, r := range e.Program.Reads() {
-				compared = append(compared, failuresWith(kinds[0], r.Path, c)...)
+				compared = append(compared, listFailures(kinds[0], r.Path, c)...)
 			}
 		}
 	}
@@ -276,8 +276,8 @@ func (m *Model) findFailures(v int) {
 	}
 }
 
-// failuresWith returns failures that have a constant at a path, or a number beside it.
-func failuresWith(kind string, path []string, c any) (out []*machine.Failure) {
+// listFailures returns failures with a constant at a path, or with a number next to it.
+func listFailures(kind string, path []string, c any) (out []*machine.Failure) {
 	if path[0] != "error" || len(path) < 2 || path[1] != "message" && path[1] != "details" {
 		return nil
 	}
@@ -286,7 +286,7 @@ func failuresWith(kind string, path []string, c any) (out []*machine.Failure) {
 		values = append(values, n+1, n-1)
 	}
 	for _, value := range values {
-		of := withPart(map[string]any{"message": "failed"}, path[1:], value).(map[string]any)
+		of := setPart(map[string]any{"message": "failed"}, path[1:], value).(map[string]any)
 		message, _ := of["message"].(string)
 		details, _ := of["details"].(map[string]any)
 		out = append(out, &machine.Failure{Kind: kind, Message: message, Details: details})

@@ -1,4 +1,4 @@
-// World: questions about the edges of a whole graph, for test cases.
+// Questions about a whole graph, for test cases and bounds.
 
 package explore
 
@@ -14,7 +14,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// World answers questions about one graph, with one budget for all.
+// World answers questions about one graph within one budget.
 type World struct {
 	graph  *spec.Graph
 	model  *Model
@@ -23,14 +23,14 @@ type World struct {
 	budget int
 }
 
-// Steps for all edges of a graph, and for one question.
+// Budgets in steps.
 const (
-	worldBudget = 6_000_000
-	worldMost   = 150_000
-	worldNicer  = 30_000 // to find a run that completes, too
+	worldBudget = 6_000_000 // for all questions about a graph
+	worldMost   = 150_000   // for one question
+	worldNicer  = 30_000    // to find a run that also completes
 )
 
-// NewWorld prepares a graph without errors. kinds are those beside the built-in ones.
+// NewWorld prepares a graph without errors. kinds are node kinds besides the built-in ones.
 func NewWorld(g *spec.Graph, kinds []spec.Kind) (*World, error) {
 	bound, found := bind.Check(g, kinds, nil)
 	if found.HasErrors() {
@@ -47,10 +47,10 @@ func NewWorld(g *spec.Graph, kinds []spec.Kind) (*World, error) {
 }
 
 // Usual returns the usual result of a node.
-func (w *World) Usual(node int) any { return w.model.usual(node) }
+func (w *World) Usual(node int) any { return w.model.makeUsual(node) }
 
-// Fire asks for a run that fires an edge and ends: one that completes, or else any but
-// one that a limit ends.
+// Fire asks for a run that fires an edge and ends, but not at a limit. It prefers a run that
+// completes.
 func (w *World) Fire(edge int) Answer {
 	e := w.graph.Edges[edge]
 	from, to, end := w.graph.Node(e.From.Value).Index, len(w.graph.Nodes), len(w.graph.Nodes)
@@ -58,7 +58,7 @@ func (w *World) Fire(edge int) Answer {
 		to = n.Index
 	}
 	start := w.graph.Node(w.graph.Start.Value).Index
-	guide := append(w.path(start, from), w.path(to, end)...)
+	guide := append(w.findPath(start, from), w.findPath(to, end)...)
 	guide = slices.DeleteFunc(guide, func(v int) bool { return v >= end })
 	fired := func(r *Run) bool {
 		root := r.State.Scope("")
@@ -70,7 +70,7 @@ func (w *World) Fire(edge int) Answer {
 		return completes || fired(r) && r.State.Status != machine.Limit
 	})
 	if a.Found && !completes {
-		b := w.ask(guide, worldNicer, func(r *Run) bool { return fired(r) && r.State.Status == machine.Completed && r.asking == 0 })
+		b := w.askLimited(guide, worldNicer, func(r *Run) bool { return fired(r) && r.State.Status == machine.Completed && r.asking == 0 })
 		if b.Found {
 			return b
 		}
@@ -78,19 +78,21 @@ func (w *World) Fire(edge int) Answer {
 	return a
 }
 
-// Ask asks for a run, trying first those that visit the nodes of a guide.
-func (w *World) Ask(guide []int, found func(*Run) bool) Answer { return w.ask(guide, worldMost, found) }
+// Ask asks for a run. It first tries runs that visit the nodes of a guide.
+func (w *World) Ask(guide []int, found func(*Run) bool) Answer {
+	return w.askLimited(guide, worldMost, found)
+}
 
-func (w *World) ask(guide []int, most int, found func(*Run) bool) Answer {
+func (w *World) askLimited(guide []int, most int, found func(*Run) bool) Answer {
 	count, visits := map[int]int{}, map[int]int{}
 	for _, v := range guide {
-		if count[v]++; count[v] > 1 { // rounds of a loop are to be told apart
+		if count[v]++; count[v] > 1 { // distinguish the rounds of a loop
 			visits[v] = count[v] + 1
 		}
 	}
 	return Explore(Question{
-		Model: w.model, Plan: w.plan, Watch: -1, More: -1, Guide: guide, Visits: visits, Found: found, Budget: &w.budget, Most: most,
+		Model: w.model, Plan: w.plan, Watch: -1, Guide: guide, Visits: visits, Found: found, Budget: &w.budget, Most: most,
 	})
 }
 
-func (w *World) path(from, to int) []int { return graphalg.Path(w.arcs.Next, from, to) }
+func (w *World) findPath(from, to int) []int { return graphalg.Path(w.arcs.Next, from, to) }
