@@ -1,4 +1,4 @@
-// A case: what is given to a run, and what is expected of it.
+// A case: the input of a run and the expectations about it.
 
 package flowtest
 
@@ -20,8 +20,8 @@ type Case struct {
 	// Line is the first line of the case or row, from 1.
 	Line int
 
-	value *spec.Value // merged with the defaults, and a row with its case
-	own   *spec.Value // as written
+	value *spec.Value // with the defaults and, for a row, its case
+	own   *spec.Value // as in the file
 	at    spec.Span
 	row   int // -1 without a table
 
@@ -30,8 +30,8 @@ type Case struct {
 	tools   map[string]*stub
 	answers map[string][]string
 	decide  map[string]*decision
-	script  string // scripted answers: the name of the model
-	dir     string // the folder of the script
+	script  string // the model of scripted answers, or ""
+	dir     string // the folder of the script file
 	opts    runner.Options
 	session *spec.Value
 	resumes []resumption
@@ -105,7 +105,7 @@ func (f *File) checkTool(name spec.Text) {
 	}
 }
 
-// readAnswers reads the answers of people, as texts, by the target of the question.
+// readAnswers reads the answers of people, by the target of the question.
 func (f *File) readAnswers(v *spec.Value) map[string][]string {
 	if v == nil {
 		return nil
@@ -132,7 +132,7 @@ func (f *File) readAnswers(v *spec.Value) map[string][]string {
 	return out
 }
 
-// everyVisit is how often a single answer is given: more often than a run asks.
+// everyVisit is how often a single answer is repeated: more often than any run asks.
 const everyVisit = 256
 
 // answerText writes an answer as a person types it.
@@ -157,7 +157,7 @@ func (f *File) readDecisions(v *spec.Value) map[string]*decision {
 	return out
 }
 
-// checkDecides reports a node without llm_decide edges.
+// checkDecides reports a decision for a node without llm_decide edges.
 func (f *File) checkDecides(name spec.Text) {
 	if n := f.Graph.Node(name.Value); n == nil || slices.ContainsFunc(f.Graph.Edges, func(e *spec.Edge) bool {
 		return e.From.Value == name.Value && e.Condition == "llm_decide"
@@ -167,7 +167,7 @@ func (f *File) checkDecides(name spec.Text) {
 	f.report(name.Span, "invalid-value", "%s has no llm_decide edge, so nothing is decided there", quoted(name.Value))
 }
 
-// textsOf returns the texts of a text or of a list of texts. A map has none.
+// textsOf returns a text, or the items of a list of texts. It returns nil for a map.
 func textsOf(v *spec.Value) []spec.Text {
 	if v != nil && v.Kind == spec.Map {
 		return nil
@@ -183,7 +183,7 @@ func durationOf(v *spec.Value) time.Duration {
 	if v == nil {
 		return 0
 	}
-	d, _ := time.ParseDuration(v.Text.Value) // else reported
+	d, _ := time.ParseDuration(v.Text.Value) // an error has been reported
 	return d
 }
 
@@ -195,7 +195,7 @@ func numberOf(v *spec.Value) int {
 	return n
 }
 
-// readRunOptions decodes the key run: options that are flags of the command run.
+// readRunOptions decodes the key run, which holds options of the command run.
 func (f *File) readRunOptions(c *Case, v *spec.Value) {
 	c.opts = runner.Options{RunID: "test", Input: c.input, Answers: c.answers, Dir: filepath.Dir(f.Flow)}
 	if v == nil {

@@ -27,17 +27,17 @@ type Coverage struct {
 
 	graph *spec.Graph
 	hits  *hits
-	taken [3][]int // by edge: how many runs took it 0, 1 and more times
+	taken [3][]int // by edge, the number of runs that took it 0, 1 and more times
 }
 
-// Covered counts the parts of one sort that were reached.
+// Covered counts the reached parts of one sort.
 type Covered[M any] struct {
 	Covered int `json:"covered"`
 	Total   int `json:"total"`
 	Missing []M `json:"missing"`
 }
 
-// Percent returns the share that was reached, from 0 to 100; without parts it is 100.
+// Percent returns the share of reached parts, from 0 to 100. It is 100 if there are none.
 func (c Covered[M]) Percent() float64 {
 	if c.Total == 0 {
 		return 100
@@ -62,7 +62,7 @@ type Loop struct {
 type hits struct {
 	graph             *spec.Graph
 	nodes             []int
-	fired, held, lost []int // by edge; held and lost: how often its condition was true, and false
+	fired, held, lost []int // by edge; held counts true conditions, lost false ones
 }
 
 func newHits(g *spec.Graph) *hits {
@@ -76,7 +76,7 @@ func (h *hits) countNode(id string) {
 	}
 }
 
-// countEdges notes which edges of a node fired.
+// countEdges counts the edges of a node that fired, and the values of conditions.
 func (h *hits) countEdges(e *runner.Event) {
 	for _, c := range e.Candidates {
 		if c.Edge < 0 || c.Edge >= len(h.fired) {
@@ -93,7 +93,7 @@ func (h *hits) countEdges(e *runner.Event) {
 	}
 }
 
-// guardOutcome reports whether an edge has a condition that was true, or one that was false.
+// guardOutcome reports whether the condition of an edge was true, and whether it was false.
 func guardOutcome(c *machine.Candidate) (held, failed bool) {
 	return c.When != "" && c.Fired, c.When != "" && !c.Fired && strings.HasSuffix(c.Why, " is false")
 }
@@ -106,7 +106,7 @@ func newCoverage(g *spec.Graph) *Coverage {
 	return c
 }
 
-// addRun adds a run.
+// addRun adds the counts of a run.
 func (c *Coverage) addRun(run *hits) {
 	sum := c.hits
 	for i, n := range run.nodes {
@@ -120,7 +120,7 @@ func (c *Coverage) addRun(run *hits) {
 	}
 }
 
-// countParts fills in the exported fields.
+// countParts computes the exported fields.
 func (c *Coverage) countParts() {
 	g := c.graph
 	c.Nodes, c.Edges, c.Failures = newCovered[string](), newCovered[string](), newCovered[string]()
@@ -181,10 +181,9 @@ func EdgeNames(g *spec.Graph) []string {
 	return out
 }
 
-// findBackEdges lists the edges that close a loop, walked depth first from the start in the
-// order of the file.
+// findBackEdges lists the edges that close a loop in a depth-first search from the start.
 func findBackEdges(g *spec.Graph) []int {
-	out, closed := []int{}, map[string]bool{} // false while a node is on the way
+	out, closed := []int{}, map[string]bool{} // false while the search is below the node
 	edges := map[string][]int{}
 	for i, e := range g.Edges {
 		edges[e.From.Value] = append(edges[e.From.Value], i)

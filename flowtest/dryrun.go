@@ -1,4 +1,4 @@
-// Dry runs: the real machine, with a made-up value in the place of every effect.
+// Dry runs, which replace every effect by a made-up value.
 
 package flowtest
 
@@ -27,12 +27,12 @@ import (
 type dryRun struct {
 	graph *spec.Graph
 	stubs map[string]*stub
-	kinds []spec.Kind // of the program
+	kinds []spec.Kind // besides the built-in ones
 
 	mu      sync.Mutex
 	steps   []*Planned
-	tainted map[string]bool // state keys that hold what was made up
-	hidden  []string        // what is masked
+	tainted map[string]bool // state keys with made-up values
+	hidden  []string        // texts to mask
 }
 
 // DryRun runs a flow with made-up effects and returns what each step would do. It starts at
@@ -72,7 +72,7 @@ func DryRun(ctx context.Context, cfg Config, g *spec.Graph, opts runner.Options,
 		opts.RunID = "dry-run"
 	}
 	result, err := flow.Run(context.WithValue(ctx, actingKey{}, a), opts)
-	number := func(p *Planned) int { return cmp.Or(p.Step, math.MaxInt) } // those that were stopped stand last
+	number := func(p *Planned) int { return cmp.Or(p.Step, math.MaxInt) } // stopped steps come last
 	slices.SortStableFunc(re.steps, func(a, b *Planned) int { return cmp.Compare(number(a), number(b)) })
 	return result, re.steps, err
 }
@@ -96,7 +96,7 @@ func humanKeys() []spec.Key {
 	return kinds[slices.IndexFunc(kinds, func(k spec.Kind) bool { return k.Name == "human" })].Keys
 }
 
-// answerPeople replaces nodes that ask people by nodes that the dry run answers.
+// answerPeople replaces human nodes by stubs, which the dry run answers.
 func answerPeople(_ string, g *spec.Graph) *spec.Graph {
 	with := map[string]*spec.Node{}
 	for _, n := range g.Nodes {
@@ -137,7 +137,8 @@ func (m madeUpModel) Chat(_ context.Context, req *model.Request, _ func(string))
 	return &model.Response{Content: content, Stop: model.StopEnd}, nil
 }
 
-// findStub returns the stub for a task, if there is one, or what is wrong with it.
+// findStub returns the entry of a stub for a task, or nil. problem says that the stub has none for
+// this execution.
 func (re *dryRun) findStub(task *runner.Task) (e *entry, problem string) {
 	s := re.stubs[task.Node]
 	if s == nil {
@@ -146,7 +147,7 @@ func (re *dryRun) findStub(task *runner.Task) (e *entry, problem string) {
 	return s.pickEntry(occasion{task.Visit, task.Attempt, task.Index}, "visit")
 }
 
-// notePrompt notes the prompt of a model call, and the made-up answer.
+// notePrompt records the prompt of a model call, and the made-up answer.
 func (re *dryRun) notePrompt(task *runner.Task, req *model.Request, made any) {
 	re.mu.Lock()
 	defer re.mu.Unlock()
@@ -181,7 +182,7 @@ func findNode(task *runner.Task) *spec.Node {
 	return task.Graph.Node(task.Node[strings.LastIndexByte(task.Node, '/')+1:])
 }
 
-// taintNode notes that the keys a node writes are made up.
+// taintNode marks the keys that a node writes as made up.
 func (re *dryRun) taintNode(task *runner.Task) {
 	if n := findNode(task); n != nil {
 		for _, key := range n.Writes.Keys {
@@ -193,7 +194,7 @@ func (re *dryRun) taintNode(task *runner.Task) {
 	}
 }
 
-// planNode answers for a node, and notes what the node would do.
+// planNode records what a node would do, and returns a made-up result.
 func (re *dryRun) planNode(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
 	about, err := node.Describe(ctx, task)
 	if err != nil {
@@ -210,7 +211,7 @@ func (re *dryRun) planNode(ctx context.Context, task *runner.Task) (*runner.Repl
 		return nil, &runner.Failure{Kind: "failed", Message: problem}
 	case e == nil:
 	case e.output != nil && (task.Kind == "llm" || task.Kind == "agent"):
-		return nil, nil // asked for real, and answered with it
+		return nil, nil // the made-up model answers with the stub
 	default:
 		if reply, failure := e.toReply(); reply != nil || failure != nil {
 			return reply, failure
@@ -267,7 +268,7 @@ func (re *dryRun) maskSecrets(text string) string {
 	return text
 }
 
-// Event notes the steps of the run.
+// Event records the steps of the run.
 func (re *dryRun) Event(e *runner.Event) error {
 	re.mu.Lock()
 	defer re.mu.Unlock()
@@ -307,7 +308,7 @@ func (re *dryRun) Event(e *runner.Event) error {
 	return nil
 }
 
-// taintWrites notes that a set node passes made-up values on.
+// taintWrites marks the keys to which a set node copies made-up values.
 func (re *dryRun) taintWrites(p *Planned) {
 	n := re.graph.Node(p.Node)
 	if n == nil {
@@ -432,13 +433,13 @@ func ReadStubs(name string, src []byte) (*spec.Value, spec.Diagnostics) {
 	return root.Get("stubs"), found
 }
 
-// NeedsStub reports whether a case must say what a node results in.
+// NeedsStub reports whether a case must give the result of a node.
 func NeedsStub(n *spec.Node) bool {
 	return !slices.Contains([]string{"set", "pass", "wait", "fail", "graph", "human", "tool", "tools"}, n.Kind.Value)
 }
 
-// MadeUp returns an output that fits a node's schema, the keys that it writes, and the
-// expressions that read it.
+// MadeUp returns an output of a node that fits its schema, its state keys, and the expressions
+// that read it.
 func MadeUp(g *spec.Graph, n *spec.Node, kinds ...spec.Kind) any {
 	if w, err := explore.NewWorld(g, kinds); err == nil {
 		return w.Usual(n.Index)

@@ -1,4 +1,4 @@
-// Expectations: what must hold at the end of a case, and comparing a run with it.
+// Expectations about the end of a run.
 
 package flowtest
 
@@ -24,7 +24,7 @@ type expectation struct {
 	edges  []edgeWish
 }
 
-// where is an expression that must be true.
+// where is an expression that must be true at the end.
 type where struct {
 	text    spec.Text
 	program *eval.Program
@@ -33,7 +33,7 @@ type where struct {
 // edgeWish is an edge that must fire, or must not.
 type edgeWish struct {
 	name  spec.Text
-	edges []int // by index: all between two nodes, or the one with that id
+	edges []int // indexes: all edges between two nodes, or the one with the id
 	fired bool
 }
 
@@ -41,7 +41,7 @@ type edgeWish struct {
 func (f *File) readExpectation(c *Case, v *spec.Value) *expectation {
 	x := &expectation{file: f, value: v}
 	if v == nil || v.Kind == spec.Map && len(v.Fields) == 0 {
-		if f.hasShapeError(c) { // its expectations are unreadable
+		if f.hasShapeError(c) { // it may have invalid expectations
 			return x
 		}
 		f.report(c.at, "missing-field", "case %s expects nothing: say what must hold at the end with expect, or expect: update", quoted(c.Name))
@@ -76,7 +76,7 @@ func (f *File) readExpectation(c *Case, v *spec.Value) *expectation {
 	return x
 }
 
-// checkOwnNode reports an unknown node of the flow itself.
+// checkOwnNode reports a name that is no node of the flow.
 func (f *File) checkOwnNode(name spec.Text) {
 	if isPattern(name.Value) || f.Graph.Node(name.Value) != nil {
 		return
@@ -85,7 +85,7 @@ func (f *File) checkOwnNode(name spec.Text) {
 }
 
 func (f *File) checkPath(v *spec.Value) {
-	for _, name := range textsOf(v) { // none of a map
+	for _, name := range textsOf(v) {
 		f.checkOwnNode(name)
 	}
 	if v == nil {
@@ -144,8 +144,7 @@ func (f *File) readEdgeWishes(v *spec.Value, fired bool) []edgeWish {
 	return out
 }
 
-// allowsUnfit reports whether the case expects that an output breaks its schema: its
-// error says so, or a condition asks for it.
+// allowsUnfit reports whether the case expects an output that breaks its schema.
 func (x *expectation) allowsUnfit() bool {
 	const kind = "invalid_output"
 	named := x.value.Get("error").Get("kind")
@@ -153,7 +152,7 @@ func (x *expectation) allowsUnfit() bool {
 		slices.ContainsFunc(x.wheres, func(w where) bool { return strings.Contains(w.text.Value, kind) })
 }
 
-// check returns the expectations that a run fails.
+// check returns the failed expectations.
 func (x *expectation) check(r *runner.Result) []Failure {
 	if x.update {
 		return []Failure{{What: "expect", Line: x.file.lineOf(x.value.Span), Want: "update", Got: "not written yet: run test --update"}}
@@ -171,7 +170,7 @@ func (x *expectation) check(r *runner.Result) []Failure {
 type checker struct {
 	x        *expectation
 	r        *runner.Result
-	end      map[string]any // see endOf
+	end      map[string]any // see describeEnd
 	at       spec.Span
 	failures []Failure
 }
@@ -276,7 +275,7 @@ func visitsOf(r *runner.Result) map[string]int {
 	return out
 }
 
-// checkPath compares the path with a list or with several forms.
+// checkPath compares the path with a list, or with each form of a map.
 func (k *checker) checkPath(v *spec.Value) {
 	if v.Kind == spec.List {
 		k.checkPathForm("exactly", v)
@@ -325,7 +324,7 @@ func (k *checker) checkPathForm(form string, v *spec.Value) {
 	}
 }
 
-// endScope returns the scope of the expressions of where.
+// endScope returns the types of the names in expressions of where.
 func (f *File) endScope() *eval.Scope {
 	g := f.Graph
 	keys, counts, outputs, nodes := map[string]eval.Type{}, map[string]eval.Type{}, map[string]eval.Type{}, map[string]eval.Type{}
@@ -372,7 +371,7 @@ func (f *File) compileWheres(v *spec.Value) []where {
 	return out
 }
 
-// describeEnd returns the environment of the expressions of where.
+// describeEnd returns the values of the names in expressions of where.
 func describeEnd(g *spec.Graph, r *runner.Result) map[string]any {
 	visits, nodes, history := map[string]any{}, map[string]any{}, map[string]any{}
 	counts := visitsOf(r)
@@ -412,7 +411,7 @@ func failureData(e *runner.Failure) map[string]any {
 	return map[string]any{"kind": e.Kind, "message": e.Message, "node": e.Node, "attempt": e.Attempt, "details": any(e.Details)}
 }
 
-// checkWheres evaluates the expressions.
+// checkWheres evaluates the expressions of where.
 func (k *checker) checkWheres() {
 	var vm eval.VM
 	for _, w := range k.x.wheres {

@@ -1,4 +1,4 @@
-// Test files: from text to cases.
+// Reading test files.
 
 package flowtest
 
@@ -28,12 +28,12 @@ type File struct {
 	defaults *spec.Value // may be nil
 	cfg      Config
 	found    spec.Diagnostics
-	shape    spec.Diagnostics // the findings about the file's shape
-	plain    *prepared        // without replaced nodes
+	shape    spec.Diagnostics // findings about unknown, missing and invalid keys
+	plain    *prepared        // the flow without replaced nodes
 }
 
-// Load reads a test file and its flow. A file with an error among the findings must not be
-// run. The error is one of the file system.
+// Load reads a test file and its flow. A file with errors among the findings must not be run. err
+// is an error of the file system.
 func Load(cfg Config, name string) (*File, spec.Diagnostics, error) {
 	src, err := readFile(name)
 	if err != nil {
@@ -50,7 +50,7 @@ func Parse(cfg Config, name string, src []byte) (*File, spec.Diagnostics, error)
 		return nil, found, nil
 	}
 	f.found, f.shape = found, filterErrors(found)
-	dropInvalid(root, f.shape) // the rest is checked too: all that is wrong is said at once
+	dropInvalid(root, f.shape) // the rest is checked, too
 	f.Flow = flowOf(name)
 	if flow := root.Get("flow"); flow != nil {
 		f.Flow = filepath.Join(filepath.Dir(name), filepath.FromSlash(flow.Text.Value))
@@ -77,7 +77,7 @@ func Parse(cfg Config, name string, src []byte) (*File, spec.Diagnostics, error)
 	for _, c := range f.Cases {
 		f.compile(c)
 	}
-	if len(f.shape) > 0 { // some of it is missing
+	if len(f.shape) > 0 { // dropInvalid has removed parts
 		return nil, f.found.Sort(), nil
 	}
 	return f, f.found.Sort(), nil
@@ -139,16 +139,16 @@ func (f *File) report(at spec.Span, rule, format string, args ...any) {
 	})
 }
 
-// lineOf returns the lineOf of a span, from 1.
+// lineOf returns the line of a span, from 1.
 func (f *File) lineOf(at spec.Span) int { return f.src.Position(at.From).Line }
 
-// readCases reads the cases, each row of a table as one.
+// readCases reads the cases. Each row of a table becomes a case.
 func (f *File) readCases(root *spec.Value) {
 	mergedKeys := []string{"answers", "decide", "expect", "input", "run", "stubs", "tools"}
 	f.defaults = root.Get("defaults")
 	seen := map[string]bool{}
 	list := root.Get("cases")
-	if list == nil { // which has been reported
+	if list == nil { // it has been reported
 		return
 	}
 	for i := range list.Items {
@@ -188,8 +188,7 @@ func textOf(v *spec.Value) spec.Text {
 	return v.Text
 }
 
-// mergeValues returns over with the entries that only base has. Maps that both have under some
-// keys are merged, too.
+// mergeValues adds to over the entries that only base has. It merges maps under some keys.
 func mergeValues(base, over *spec.Value, keys ...string) *spec.Value {
 	if base == nil {
 		return over
@@ -220,7 +219,7 @@ func (f *File) reportUnknown(at spec.Span, what, name string, known []string) {
 	}
 }
 
-// collect returns a part of each item of a list.
+// collect applies a function to each item of a list.
 func collect[T, U any](list []T, part func(T) U) []U {
 	out := make([]U, len(list))
 	for i, item := range list {
@@ -229,8 +228,7 @@ func collect[T, U any](list []T, part func(T) U) []U {
 	return out
 }
 
-// dropInvalid removes the parts of a value that findings are about, so that the rest can be
-// checked.
+// dropInvalid removes the parts of a value with findings, so that the rest can be checked.
 func dropInvalid(v *spec.Value, found spec.Diagnostics) {
 	isBad := func(at spec.Span, isKey bool) bool {
 		return slices.ContainsFunc(found, func(d spec.Diagnostic) bool {
@@ -247,7 +245,7 @@ func dropInvalid(v *spec.Value, found spec.Diagnostics) {
 	}
 }
 
-// hasShapeError reports whether a finding about the file's shape may concern a case.
+// hasShapeError reports whether dropInvalid may have removed parts of a case.
 func (f *File) hasShapeError(c *Case) bool {
 	return slices.ContainsFunc(f.shape, func(d spec.Diagnostic) bool {
 		in := func(at spec.Span) bool { return at.From <= d.Span.From && d.Span.From < at.To }

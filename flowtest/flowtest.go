@@ -1,6 +1,5 @@
-// Package flowtest tests flows: it runs the cases of test files on the machine that runs
-// flows, under a virtual clock, with stubs for the effects of nodes. docs/testing.md
-// describes test files.
+// Package flowtest runs the cases of test files on the machine that runs flows, with a virtual
+// clock and stubs for the effects of nodes. docs/testing.md describes test files.
 //
 // A Go program tests its flows, with node kinds of its own, like this:
 //
@@ -26,7 +25,7 @@ import (
 type Config struct {
 	// Kinds are node kinds besides graphrun's own.
 	Kinds []runner.Kind
-	// Real names kinds of Kinds without effects, which run where a case has no stub.
+	// Real names kinds without effects. Their nodes run where a case has no stub.
 	Real []string
 	// Check parses and checks a flow; the default is spec.Parse and spec.Check.
 	Check func(path string, src []byte) (*spec.Graph, spec.Diagnostics)
@@ -47,9 +46,8 @@ type T[Self any] interface {
 	Run(name string, f func(t Self)) bool
 }
 
-// Test runs test files as subtests; folders are searched for *.test.yaml. A failing case
-// fails its subtest and names each failed expectation. An invalid file or flow, or a path
-// without a test, fails t.
+// Test runs test files, and those in folders, as subtests. A failing case fails its subtest and
+// names each failed expectation. An invalid file or flow, or a path without a test, fails t.
 func Test[Self T[Self]](t Self, cfg Config, paths ...string) {
 	t.Helper()
 	names, err := Find(paths...)

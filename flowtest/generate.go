@@ -1,4 +1,4 @@
-// Generated cases: a small set that fires every edge for which a run is found.
+// Generating a small set of cases that fires as many edges as possible.
 
 package flowtest
 
@@ -23,7 +23,7 @@ import (
 type Generated struct {
 	// Text is the test file.
 	Text string
-	// Cases counts the cases, and Edges the edges they fire, of Total.
+	// Cases counts the cases, Edges the edges that they fire, Total all edges.
 	Cases, Edges, Total int
 	// Missing names the edges without a case, with the reason.
 	Missing []string
@@ -32,13 +32,13 @@ type Generated struct {
 }
 
 const (
-	maxShrinks = 600             // runs that are tried to simplify the cases
-	searchTime = 5 * time.Minute // a limit for slow machines only: everything else is counted
+	maxShrinks = 600             // runs to simplify the cases
+	searchTime = 5 * time.Minute // only slow machines reach it
 )
 
-// Generate finds a small set of cases that fire the edges of a flow. The explorer chooses
-// inputs, results, answers and failures on the real machine, and each run that it finds
-// is tried as a case. flow is the test file's name of the flow.
+// Generate finds a small set of cases that fire the edges of a flow. The explorer finds runs with
+// inputs, results, answers and failures, and each run is tried as a case. flow is the name of the
+// flow in the test file.
 func Generate(ctx context.Context, cfg Config, g *spec.Graph, flow string) (*Generated, error) {
 	s, err := newSearch(cfg, g)
 	if err != nil {
@@ -66,34 +66,21 @@ func Generate(ctx context.Context, cfg Config, g *spec.Graph, flow string) (*Gen
 	return out, nil
 }
 
-// option is the outcome of an execution.
-type option struct {
-	output  any
-	failure *runner.Failure // nil for a success
-	target  string          // of a decision
-	absent  time.Duration   // of a person who does not answer in this time
-}
-
-// execution names one execution of a node, or its decision.
+// execution names one execution of a node.
 type execution struct {
-	node   string
-	visit  int
-	decide bool
+	node  string
+	visit int
 }
 
-// choice is the outcome of one execution in a run.
+// choice is the outcome of an execution in a run.
 type choice struct {
 	execution
-	option
-	human bool
-	usual option
+	key string // of the case: stubs, answers or decide
+	// value is a stub, an answer or a target, or the time in which a person does not answer.
+	value, usual any
 }
 
-func (c *choice) isUsual() bool {
-	return c.target == c.usual.target && c.absent == 0 && reflect.DeepEqual(c.toStub(), c.usual.toStub())
-}
-
-// tried is a run that was tried as a case.
+// tried is the run of a case.
 type tried struct {
 	input   map[string]any
 	choices []choice // in the order of the run
@@ -102,7 +89,7 @@ type tried struct {
 	fired   map[int]bool // edges
 	status  string
 	failure *runner.Failure
-	resumed int // how often the run was resumed; -1 before it is tried
+	resumed int // how often the run was resumed; -1 before it has run
 }
 
 // search looks for the cases of one flow.
@@ -127,8 +114,7 @@ func newSearch(cfg Config, g *spec.Graph) (*search, error) {
 	return &search{graph: g, file: f, world: world}, err
 }
 
-// exploreEdges looks for a run for each edge that none has fired, and returns why there is
-// none, by edge.
+// exploreEdges looks for a run for each edge. It returns, by edge, why there is none.
 func (s *search) exploreEdges(ctx context.Context) map[int]string {
 	fired, missing, w := map[int]bool{}, map[int]string{}, newGuards(&s.file.cfg, s.graph)
 	keep := func(t *tried) {
@@ -162,30 +148,28 @@ func (s *search) exploreEdges(ctx context.Context) map[int]string {
 	return missing
 }
 
-// convertChoices converts the choices of the explorer. The last one counts for each execution.
+// convertChoices converts the choices of the explorer. The last choice of an execution counts.
 func (s *search) convertChoices(chosen []explore.Chosen) []choice {
 	var out []choice
 	for i := range chosen {
 		c := &chosen[i]
-		n := s.graph.Nodes[c.Node]
-		own := choice{execution: execution{n.ID.Value, c.Visit, c.Decision}, human: n.Kind.Value == "human"}
-		if !c.Decision {
-			own.usual.output = s.world.Usual(c.Node)
-		}
+		n, usual := s.graph.Nodes[c.Node], s.world.Usual(c.Node)
+		own := choice{execution: execution{n.ID.Value, c.Visit}, key: "stubs", value: map[string]any{"output": c.Output}, usual: map[string]any{"output": usual}}
 		switch {
 		case c.Decision:
 			first := slices.IndexFunc(s.graph.Edges, func(e *spec.Edge) bool { return e.From.Value == own.node && e.Condition == "llm_decide" })
-			own.target, own.usual.target = c.Target, s.graph.Edges[first].To.Value
-		case c.Absent && n.Field("default") != nil:
-			own.output = n.Field("default").Data()
-		case c.Absent:
-			own.absent = n.Timeout
+			own.key, own.value, own.usual = "decide", c.Target, s.graph.Edges[first].To.Value
+		case n.Kind.Value == "human":
+			if own.key, own.value, own.usual = "answers", c.Output, usual; c.Absent {
+				own.value = n.Timeout
+				if missing := n.Field("default"); missing != nil {
+					own.value = missing.Data()
+				}
+			}
 		case c.Failure != nil:
-			own.failure = s.simplifyFailure(c.Failure)
-		default:
-			own.output = c.Output
+			own.value = s.failureStub(c.Failure)
 		}
-		if same := slices.IndexFunc(out, func(o choice) bool { return o.execution == own.execution }); same >= 0 {
+		if same := slices.IndexFunc(out, func(o choice) bool { return o.execution == own.execution && o.key == own.key }); same >= 0 {
 			out[same] = own
 		} else {
 			out = append(out, own)
@@ -194,18 +178,22 @@ func (s *search) convertChoices(chosen []explore.Chosen) []choice {
 	return out
 }
 
-// simplifyFailure drops the message and the details that the graph does not read.
-func (s *search) simplifyFailure(of *runner.Failure) *runner.Failure {
+// failureStub returns a stub that fails, without a message and details that the graph does not
+// read.
+func (s *search) failureStub(of *runner.Failure) map[string]any {
 	isRead := func(path string) bool { return strings.Contains(string(s.graph.File.Src), path) }
-	out := &runner.Failure{Kind: of.Kind, Message: explore.AnyText, Details: maps.Clone(of.Details)}
+	failure, details := map[string]any{"kind": of.Kind}, maps.Clone(of.Details)
 	if isRead("error.message") {
-		out.Message = of.Message
+		failure["message"] = of.Message
 	}
-	maps.DeleteFunc(out.Details, func(name string, _ any) bool { return !isRead("details." + name) })
-	return out
+	maps.DeleteFunc(details, func(name string, _ any) bool { return !isRead("details." + name) })
+	if len(details) > 0 {
+		failure["details"] = details
+	}
+	return map[string]any{"error": failure}
 }
 
-// tryCase runs a case with the outcomes of a plan. It returns nil if no case can run so.
+// tryCase runs a case with planned choices. It returns nil if the case is invalid.
 func (s *search) tryCase(input map[string]any, plan []choice) *tried {
 	c := s.file.compileGenerated(&tried{input: input, choices: plan, resumed: -1})
 	if c == nil {
@@ -228,7 +216,7 @@ func (s *search) tryCase(input map[string]any, plan []choice) *tried {
 	return t
 }
 
-// recordResult records how a run ended, and the edges that it fired if it makes a useful case.
+// recordResult records how a run ended, and the edges it fired if a case should show it.
 func (t *tried) recordResult(r *runner.Result) {
 	t.path, t.status, t.failure = r.Path, string(r.Status), r.Error
 	t.fired, t.failed = map[int]bool{}, map[execution]bool{}
@@ -240,7 +228,7 @@ func (t *tried) recordResult(r *runner.Result) {
 			if h.Error.Kind == "invalid_output" || h.Error.Kind == "expression" {
 				return
 			}
-			t.failed[execution{h.Node, h.Visit, false}] = true
+			t.failed[execution{h.Node, h.Visit}] = true
 		}
 	}
 	for _, e := range r.Edges {
@@ -278,17 +266,18 @@ func (s *search) inputsWithoutValue() []string {
 	return out
 }
 
-// cost says which of two runs that fire the same edges is easier to read.
+// cost estimates how hard a case is to read.
 func (t *tried) cost() int {
 	cost := 2*len(t.path) + len(t.choices) + 2*len(t.input)
 	if len(t.input) > 0 {
 		cost += 2
 	}
 	for _, c := range t.choices {
-		if !c.isUsual() {
+		if !reflect.DeepEqual(c.value, c.usual) {
 			cost++
 		}
-		if c.failure != nil || c.absent > 0 {
+		stub, _ := c.value.(map[string]any)
+		if _, absent := c.value.(time.Duration); absent || stub["error"] != nil {
 			cost += 4
 		}
 	}
@@ -306,7 +295,7 @@ func (t *tried) countMissing(edges map[int]bool) int {
 	return n
 }
 
-// chooseRuns returns a small set of the runs that fires every edge that they fire together.
+// chooseRuns returns a small set of runs that fires the edges of all runs.
 func (s *search) chooseRuns() []*tried {
 	all := map[int]bool{}
 	for _, t := range s.runs {
@@ -323,21 +312,21 @@ func (s *search) chooseRuns() []*tried {
 	for left := all; len(left) > 0; left = without(all, out...) {
 		out = append(out, s.findBest(left))
 	}
-	for i := range out { // a simpler run may fire what the others don't
+	for i := range out { // replace it by the simplest that suffices
 		out[i] = s.findBest(without(all, slices.Concat(out[:i], out[i+1:])...))
 	}
 	slices.SortStableFunc(out, func(a, b *tried) int { return len(a.path) - len(b.path) })
 	return out
 }
 
-// findBest returns the run that fires most of some edges, and of these the simplest.
+// findBest returns the simplest run that fires the most of some edges.
 func (s *search) findBest(edges map[int]bool) *tried {
 	return slices.MinFunc(s.runs, func(a, b *tried) int {
 		return cmp.Or(a.countMissing(edges)-b.countMissing(edges), a.cost()-b.cost())
 	})
 }
 
-// simplify drops inputs and unusual outcomes that the runs can do without.
+// simplify drops inputs and unusual outcomes that no edge needs.
 func (s *search) simplify(ctx context.Context, runs []*tried) []*tried {
 	left := maxShrinks
 	out := make([]*tried, len(runs))
@@ -350,8 +339,8 @@ func (s *search) simplify(ctx context.Context, runs []*tried) []*tried {
 	return out
 }
 
-// simplifyOnce returns a run that fires the same edges with one input less or one usual
-// outcome more, or nil.
+// simplifyOnce returns a run that fires the same edges with one input fewer or one more usual
+// outcome, or nil.
 func (s *search) simplifyOnce(ctx context.Context, t *tried, left *int) *tried {
 	better := func(input map[string]any, plan []choice) *tried {
 		if *left--; *left < 0 || ctx.Err() != nil {
@@ -374,11 +363,11 @@ func (s *search) simplifyOnce(ctx context.Context, t *tried, left *int) *tried {
 		}
 	}
 	for i, c := range t.choices {
-		if c.isUsual() {
+		if reflect.DeepEqual(c.value, c.usual) {
 			continue
 		}
 		plan := slices.Clone(t.choices)
-		plan[i].option = c.usual
+		plan[i].value = c.usual
 		if other := better(t.input, plan); other != nil {
 			return other
 		}

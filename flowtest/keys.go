@@ -58,7 +58,7 @@ func caseKeys() []spec.Key {
 	}
 }
 
-// stubKey returns the key of a stub; deep bounds how stubs nest.
+// stubKey returns the key of a stub. deep bounds the nesting of entries.
 func stubKey(deep int) spec.Key {
 	entry := entryKey(deep)
 	return spec.Key{Type: spec.TypeOneOf, Forms: []spec.Key{entry, {Type: spec.TypeList, NonEmpty: true, Elem: &entry}}}

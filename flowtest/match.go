@@ -1,4 +1,4 @@
-// Comparing values: subsets, patterns, numbers, and the differences of two.
+// Comparing expected with actual values.
 
 package flowtest
 
@@ -34,11 +34,11 @@ func matchText(want, got string) bool {
 	return err == nil && (pattern.MatchString(got) || want == got)
 }
 
-// matchSubset reports whether data matches: objects may hold more keys, a text may be a /pattern/,
-// and numbers compare across types.
+// matchSubset reports whether a value matches. Objects may have more keys, a text may be a
+// /pattern/, and numbers of different types can be equal.
 func matchSubset(want, got any) bool { return matchValue(want, got, true) }
 
-// matchExactly is fits for objects without other keys.
+// matchExactly is matchSubset without more keys.
 func matchExactly(want, got any) bool { return matchValue(want, got, false) }
 
 func matchValue(want, got any, subset bool) bool {
@@ -90,8 +90,7 @@ func formatValue(v any) string {
 	return jsonText(v)
 }
 
-// diffValues compares lists and objects line by line, or returns nil if one line each says
-// it better.
+// diffValues compares lists and objects line by line. It returns nil for short values.
 func diffValues(want, got any) []string {
 	w, wok := splitLines(want)
 	g, gok := splitLines(got)
@@ -105,8 +104,8 @@ func diffValues(want, got any) []string {
 	return append([]string{"- want, + got"}, diffLines(w, g, same)...)
 }
 
-// alignValue returns what was wanted, with the parts of got that match it: matches of
-// patterns, numbers of another type and, for subsets, the other keys.
+// alignValue replaces the parts of want that match got by those of got, so that a difference
+// does not show them. With subset, it adds the keys that only got has.
 func alignValue(want, got any, subset bool) any {
 	if matchValue(want, got, subset) {
 		return got
@@ -158,7 +157,7 @@ const maxCells = 1 << 20
 
 func equalLines(a, b string) bool { return a == b }
 
-// diffLines returns the lines of both, and marks those of one side only.
+// diffLines returns the lines of both lists, with marks for those that only one has.
 func diffLines(a, b []string, same func(want, got string) bool) []string {
 	if len(a)*len(b) > maxCells {
 		return append(prefixLines("- ", a), prefixLines("+ ", b)...)

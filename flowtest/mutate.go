@@ -1,4 +1,4 @@
-// Mutation: whether tests notice that a flow has changed.
+// Mutation testing of flows.
 
 package flowtest
 
@@ -24,10 +24,10 @@ type Mutation struct {
 	// Mutants counts the changes that can be noticed, Killed those that a case notices.
 	Mutants int `json:"mutants"`
 	Killed  int `json:"killed"`
-	// Equivalent counts changes that no input can show, as far as the solver knows. They
-	// are not in Mutants.
+	// Equivalent counts changes that the solver knows to have no effect. Mutants does not
+	// include them.
 	Equivalent int `json:"equivalent"`
-	// Score is the share of killed mutants, from 0 to 100; without mutants it is 100.
+	// Score is the share of killed mutants, from 0 to 100. It is 100 if there are none.
 	Score     float64    `json:"score"`
 	Survivors []Survivor `json:"survivors"`
 }
@@ -45,7 +45,7 @@ type mutant struct {
 	at    spec.Span
 	what  string
 	graph *spec.Graph
-	equal bool // no input can show the change
+	equal bool // the change is known to have no effect
 }
 
 // Mutate changes the flows of test files one place at a time, and runs their tests on each
@@ -60,7 +60,7 @@ func Mutate(cfg Config, files []*File) (*Mutation, error) {
 	for _, f := range files {
 		own := byFlow[f.Flow]
 		if own[0] != f {
-			continue // its flow is done
+			continue // another file has done this flow
 		}
 		for _, m := range listMutants(&cfg, f.Graph) {
 			if m.equal {
@@ -88,7 +88,7 @@ func Mutate(cfg Config, files []*File) (*Mutation, error) {
 	return out, nil
 }
 
-// testMutant runs the tests of a flow on a change of it.
+// testMutant runs the tests of a flow on a changed graph.
 func testMutant(cfg Config, files []*File, g *spec.Graph) (killed, valid bool, err error) {
 	cfg.Check = func(string, []byte) (*spec.Graph, spec.Diagnostics) { return g, nil }
 	var changed []*File
@@ -142,7 +142,7 @@ func replaceEdges(g *spec.Graph, with map[int]*spec.Edge) *spec.Graph {
 	return &out
 }
 
-// mutateGuard negates a condition, and moves its numbers by one.
+// mutateGuard negates a condition, and shifts each of its numbers by one.
 func mutateGuard(cfg *Config, w guards, i int, name string) []mutant {
 	e := w.graph.Edges[i]
 	changes := append([]string{"not (" + e.When.Value + ")"}, shiftNumbers(e.When.Value)...)
@@ -158,7 +158,7 @@ func mutateGuard(cfg *Config, w guards, i int, name string) []mutant {
 	return out
 }
 
-// guards are the conditions of a graph.
+// guards answers questions about the conditions of a graph.
 type guards struct {
 	graph *spec.Graph
 	bound *bind.Graph
@@ -178,7 +178,7 @@ func (w guards) newClaim(edge int, holds bool) solve.Claim {
 	return solve.Claim{Tree: tree, Holds: holds}
 }
 
-// areExclusive reports whether claims after the node of an edge provably never hold together.
+// areExclusive reports whether claims after the node of an edge never hold together.
 func (w guards) areExclusive(edge int, claims ...solve.Claim) bool {
 	n := w.graph.Node(w.graph.Edges[edge].From.Value)
 	return n != nil && !new(solve.Solver).Possible(claims, func(path []string, typ eval.Type) solve.Domain {
@@ -195,12 +195,12 @@ func (w guards) areExclusive(edge int, claims ...solve.Claim) bool {
 	})
 }
 
-// neverHolds reports whether the condition of an edge provably never holds.
+// neverHolds reports whether the condition of an edge is known to be false always.
 func (w guards) neverHolds(edge int) bool {
 	return w.graph.Edges[edge].When.IsSet() && w.areExclusive(edge, w.newClaim(edge, true))
 }
 
-// isEquivalent reports whether an edge provably has the same condition in another graph.
+// isEquivalent reports whether the condition of an edge means the same in another graph.
 func (w guards) isEquivalent(edge int, other guards) bool {
 	return w.areExclusive(edge, w.newClaim(edge, true), other.newClaim(edge, false)) && w.areExclusive(edge, w.newClaim(edge, false), other.newClaim(edge, true))
 }
@@ -208,7 +208,7 @@ func (w guards) isEquivalent(edge int, other guards) bool {
 // token matches texts, names and numbers of a condition.
 var token = lazyregexp.New(`'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[A-Za-z_][\w.]*|\.?\d[\w.]*`)
 
-// shiftNumbers returns a condition with each of its whole numbers one more, and one less.
+// shiftNumbers returns copies of a condition in which one whole number is one more or less.
 func shiftNumbers(text string) []string {
 	var out []string
 	for _, at := range token().FindAllStringIndex(text, -1) {
@@ -235,7 +235,7 @@ func mutatePair(w guards, i, j int, names []string) []mutant {
 		return nil
 	}
 	var out []mutant
-	fans := !a.When.IsSet() && !b.When.IsSet() && a.Condition == b.Condition // both fire: a swap is none
+	fans := !a.When.IsSet() && !b.When.IsSet() && a.Condition == b.Condition // both fire, so a swap has no effect
 	if a.To.Value != b.To.Value && !fans {
 		first, second := a, b
 		first.To, second.To = b.To, a.To
@@ -249,33 +249,31 @@ func mutatePair(w guards, i, j int, names []string) []mutant {
 		}
 		out = append(out, mutant{
 			at: a.Span, what: names[j] + " is tried before " + names[i], graph: replaceEdges(g, map[int]*spec.Edge{i: &first, j: &second}),
-			equal: w.areExclusive(i, w.newClaim(i, true), w.newClaim(j, true)), // then their order does not matter
+			equal: w.areExclusive(i, w.newClaim(i, true), w.newClaim(j, true)), // their order does not matter
 		})
 	}
 	return out
 }
 
-// limitSite is a number or a time in a graph that bounds its runs.
+// limitSite is a number or a duration in a graph that limits its runs.
 type limitSite struct {
 	at     spec.Span
 	name   string
-	number *int           // is moved by one
-	time   *time.Duration // is dropped
-	equal  bool           // no input can show that it is dropped
+	number *int           // to shift by one
+	time   *time.Duration // to drop
 }
 
 // listLimits lists the limits of a graph and its nodes.
 func listLimits(g *spec.Graph) []limitSite {
-	free := func(takes func(n *spec.Node) bool) bool { return !slices.ContainsFunc(g.Nodes, takes) }
-	own := func(n *spec.Node) bool { return n.Timeout == 0 && takesTime(n) }
 	l := &g.Limits
+	at := func(key string) spec.Span { return writtenSpan(l.Written(key), l.Span) }
 	out := []limitSite{
-		{at: limitSpan(g, "max_steps"), name: "limits.max_steps", number: &l.MaxSteps},
-		{at: limitSpan(g, "timeout"), name: "limits.timeout", time: &l.Timeout, equal: free(takesTime)},
-		{at: limitSpan(g, "step_timeout"), name: "limits.step_timeout", time: &l.StepTimeout, equal: free(takesTime)},
-		{at: limitSpan(g, "node_timeout"), name: "limits.node_timeout", time: &l.NodeTimeout, equal: free(own)},
-		{at: g.Parallel.Span, name: "parallel.branch_timeout", time: &g.Parallel.BranchTimeout, equal: free(takesTime)},
-		{at: limitSpan(g, "max_visits"), name: "limits.max_visits", number: &l.MaxVisits},
+		{at: at("max_steps"), name: "limits.max_steps", number: &l.MaxSteps},
+		{at: at("timeout"), name: "limits.timeout", time: &l.Timeout},
+		{at: at("step_timeout"), name: "limits.step_timeout", time: &l.StepTimeout},
+		{at: at("node_timeout"), name: "limits.node_timeout", time: &l.NodeTimeout},
+		{at: g.Parallel.Span, name: "parallel.branch_timeout", time: &g.Parallel.BranchTimeout},
+		{at: at("max_visits"), name: "limits.max_visits", number: &l.MaxVisits},
 	}
 	attempts := func(of string, blocks []spec.Retry) {
 		for i := range blocks {
@@ -284,14 +282,22 @@ func listLimits(g *spec.Graph) []limitSite {
 	}
 	attempts("the graph", g.Retry)
 	for _, n := range g.Nodes {
-		out = append(out, limitSite{at: keySpan(n, "max_visits"), name: "max_visits of " + n.ID.Value, number: &n.MaxVisits})
+		out = append(out, limitSite{at: writtenSpan(n.Written("max_visits"), n.Span), name: "max_visits of " + n.ID.Value, number: &n.MaxVisits})
 		attempts(n.ID.Value, n.Retry)
-		out = append(out, limitSite{at: keySpan(n, "timeout"), name: "the timeout of " + n.ID.Value, time: &n.Timeout})
+		out = append(out, limitSite{at: writtenSpan(n.Written("timeout"), n.Span), name: "the timeout of " + n.ID.Value, time: &n.Timeout})
 		if n.Parallel != nil {
 			out = append(out, limitSite{at: n.Parallel.Span, name: "the branch_timeout of " + n.ID.Value, time: &n.Parallel.BranchTimeout})
 		}
 	}
 	return out
+}
+
+// writtenSpan returns the span of a value in the file, or whole for nil.
+func writtenSpan(v *spec.Value, whole spec.Span) spec.Span {
+	if v == nil {
+		return whole
+	}
+	return v.Span
 }
 
 // mutateLimits changes the limits of a graph and its nodes.
@@ -301,13 +307,16 @@ func mutateLimits(g *spec.Graph) []mutant {
 		if s.time != nil && *s.time > 0 {
 			own := copyLimits(g)
 			*listLimits(own)[i].time = 0
-			out = append(out, mutant{at: s.at, what: s.name + " is dropped", graph: own, equal: s.equal})
+			out = append(out, mutant{at: s.at, what: s.name + " is dropped", graph: own})
 		}
 		isSteps := s.number == &g.Limits.MaxSteps
 		if s.number == nil || isSteps && s.at == g.Limits.Span { // it is the default
 			continue
 		}
-		for _, n := range nearbyLimits(*s.number) {
+		for _, n := range []int{*s.number - 1, *s.number + 1} {
+			if *s.number == 0 || n == 0 { // not set, or invalid
+				continue
+			}
 			own := copyLimits(g)
 			*listLimits(own)[i].number = n
 			equal := isSteps && boundSteps(g, g.Limits.MaxSteps+2) <= min(g.Limits.MaxSteps, n)
@@ -317,7 +326,7 @@ func mutateLimits(g *spec.Graph) []mutant {
 	return out
 }
 
-// copyLimits returns a copy of a graph that shares no limit with it.
+// copyLimits returns a copy of a graph with limits of its own.
 func copyLimits(g *spec.Graph) *spec.Graph {
 	nodes := map[string]*spec.Node{}
 	for _, n := range g.Nodes {
@@ -334,7 +343,7 @@ func copyLimits(g *spec.Graph) *spec.Graph {
 	return &out
 }
 
-// boundSteps bounds the steps of any run of a graph; it is at most limit.
+// boundSteps bounds the steps of any run of a graph. The result is at most limit.
 func boundSteps(g *spec.Graph, limit int) int {
 	free := *g
 	free.Limits.MaxSteps = limit
@@ -342,36 +351,4 @@ func boundSteps(g *spec.Graph, limit int) int {
 		return int(b.Steps.Max)
 	}
 	return limit
-}
-
-// takesTime reports whether a node may take any time.
-func takesTime(n *spec.Node) bool {
-	return !slices.Contains([]string{"fail", "pass", "set"}, n.Kind.Value)
-}
-
-// limitSpan returns the span of a limit in the file.
-func limitSpan(g *spec.Graph, key string) spec.Span {
-	if v := g.Limits.Written(key); v != nil {
-		return v.Span
-	}
-	return g.Limits.Span
-}
-
-// keySpan returns the span of a node's key in the file.
-func keySpan(n *spec.Node, key string) spec.Span {
-	if v := n.Written(key); v != nil {
-		return v.Span
-	}
-	return n.Span
-}
-
-// nearbyLimits returns the limits next to one. A limit that is not set has none.
-func nearbyLimits(limit int) []int {
-	switch {
-	case limit > 1:
-		return []int{limit - 1, limit + 1}
-	case limit == 1:
-		return []int{2}
-	}
-	return nil
 }

@@ -1,5 +1,5 @@
-// Flows with replaced nodes: nodes that the machine executes itself and that have a stub,
-// and nodes whose stub is an expression, which the machine evaluates in their place.
+// Replacing nodes in flows. A stub replaces a node that the machine executes itself, and the
+// expression of a stub is evaluated as a field of its node.
 
 package flowtest
 
@@ -18,14 +18,14 @@ type prepared struct {
 	flow   *runner.Flow
 }
 
-// stubKind is the kind of nodes that are a stub and nothing else; exprsKey is the
-// key that holds the expressions of stubs, in nodes of every kind.
+// stubKind is the kind of nodes that only have a stub. exprsKey is the key of any node that
+// holds the expressions of its stub.
 const (
 	stubKind = "stub"
 	exprsKey = "x-stub"
 )
 
-// exprBase is where the spans of the stubs' expressions begin: beyond any file.
+// exprBase is the offset of expressions of stubs, beyond the end of any file.
 const exprBase = 1 << 40
 
 // newRunner returns a runner for cases and dry runs.
@@ -45,7 +45,7 @@ func newRunner(cfg *Config, kept store.Store, rewrite func(string, *spec.Graph) 
 	})
 }
 
-// chooseFlow prepares the flow that a case runs, and reports what is wrong with its stubs.
+// chooseFlow prepares the flow that a case runs, and reports invalid stubs.
 func (f *File) chooseFlow(c *Case) {
 	replaced := f.findReplaced(c)
 	var kept store.Store
@@ -72,7 +72,7 @@ func (f *File) chooseFlow(c *Case) {
 	c.flow = flow
 }
 
-// reportStubs reports findings about expressions of stubs where these stand.
+// reportStubs reports findings about the expressions of stubs at their place in the test file.
 func (f *File) reportStubs(c *Case, replaced *replacement, found spec.Diagnostics) {
 	for _, d := range found {
 		if i := d.Span.From - exprBase; i >= 0 && i < len(replaced.exprs) {
@@ -86,7 +86,7 @@ func (f *File) reportStubs(c *Case, replaced *replacement, found spec.Diagnostic
 
 // replacement lists the replaced nodes of a flow, by path.
 type replacement struct {
-	stubs map[string]*stub // those that need it
+	stubs map[string]*stub // of the nodes to replace
 	exprs []*entry
 }
 
@@ -130,7 +130,7 @@ func (r *replacement) stubNode(n *spec.Node, s *stub) *spec.Node {
 	out := *n
 	out.Fields = slices.Clone(n.Fields)
 	switch kind := n.Kind.Value; {
-	case kind == "graph" && s.isReal(): // its expressions are refused below
+	case kind == "graph" && s.isReal(): // the runner refuses its expressions
 	case kind == "graph" || isMachineKind(kind):
 		out.Fields = nil
 		out.Kind.Value = stubKind
@@ -151,8 +151,8 @@ func (r *replacement) stubNode(n *spec.Node, s *stub) *spec.Node {
 	return &out
 }
 
-// copyContract lets a stub treat its output as the original kind does: a set node writes its
-// keys, and an answer must be legal.
+// copyContract makes a stub treat its output as the original kind does: a set node writes its
+// keys, and an answer must fit the schema.
 func copyContract(out, n *spec.Node) {
 	switch n.Kind.Value {
 	case "set":

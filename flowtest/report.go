@@ -93,7 +93,7 @@ func (r *Result) Text() string {
 	return b.String()
 }
 
-// formatLines writes what was wanted and got, as a difference where that is shorter.
+// formatLines writes the wanted and the actual value, or their difference.
 func (f *Failure) formatLines() []string {
 	lines := f.diff()
 	if lines == nil {
@@ -102,8 +102,7 @@ func (f *Failure) formatLines() []string {
 	return lines
 }
 
-// diff compares what was wanted and got line by line, or returns nil if one line
-// each says it better.
+// diff compares the wanted with the actual value line by line. It returns nil for short values.
 func (f *Failure) diff() []string {
 	path, _ := f.Got.([]string)
 	want, isPath := f.Want.([]string)
@@ -112,7 +111,7 @@ func (f *Failure) diff() []string {
 		return diffValues(want, path[:min(len(want), len(path))])
 	case f.What == "path.ends" && isPath:
 		return diffValues(want, path[max(0, len(path)-len(want)):])
-	case strings.HasPrefix(f.What, "path."): // the others are about some of the names
+	case strings.HasPrefix(f.What, "path."): // the other forms concern some of the names
 		return nil
 	case isPath:
 		return diffValues(want, path)

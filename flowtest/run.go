@@ -67,7 +67,7 @@ func Run(cfg Config, files []*File) *Report {
 	}
 	group.Wait()
 	for i, r := range results {
-		if r != nil { // nil after the first that failed
+		if r != nil { // nil if FailFast stopped before
 			report.addResult(jobs[i].file, r)
 		}
 	}
@@ -137,7 +137,7 @@ func explainError(err error) string {
 	return err.Error()
 }
 
-// hasRealStub reports whether a stub is real.
+// hasRealStub reports whether a stub runs its node.
 func (c *Case) hasRealStub() bool {
 	all := slices.AppendSeq(slices.Collect(maps.Values(c.stubs)), maps.Values(c.tools))
 	return slices.ContainsFunc(all, (*stub).isReal)
@@ -164,9 +164,9 @@ type watcher struct {
 	failed string // the node that failed last
 }
 
-// Event notes an event.
+// Event records an event.
 func (w *watcher) Event(e *runner.Event) error {
-	if w.acting.hasGivenUp() { // what follows is only the end of the run
+	if w.acting.hasGivenUp() { // the run is being stopped
 		return nil
 	}
 	own := !strings.Contains(e.Node, "/")
@@ -208,7 +208,7 @@ func (w *watcher) Event(e *runner.Event) error {
 	return nil
 }
 
-// failureText says whether a node failureText for good or is tried again.
+// failureText says whether a failed node is tried again.
 func failureText(e *runner.Event) string {
 	if e.Type == runner.NodeRetrying {
 		return "failed and is tried again in " + e.NextDelay.String()
@@ -216,7 +216,7 @@ func failureText(e *runner.Event) string {
 	return "failed"
 }
 
-// failsOnStub fails the case when the expression of a stub fails.
+// failsOnStub fails the case if the expression of a stub has failed.
 func (w *watcher) failsOnStub(e *runner.Event) bool {
 	s := w.acting.c.stubs[e.Node]
 	if s == nil || e.Error == nil || e.Error.Kind != "expression" {
@@ -232,7 +232,7 @@ func (w *watcher) failsOnStub(e *runner.Event) bool {
 	return true
 }
 
-// noteUnfit notes that a stub breaks the schema of its node.
+// noteUnfit records that a stub breaks the schema of its node.
 func (w *watcher) noteUnfit(e *runner.Event) {
 	s := w.acting.c.stubs[e.Node]
 	failure := Failure{What: "stub", Line: s.line, Got: "the stub of " + quoted(e.Node) + " does not fit: " + e.Error.Message}
@@ -241,10 +241,10 @@ func (w *watcher) noteUnfit(e *runner.Event) {
 	}
 }
 
-// formatStep formats the number of a step, or blanks for 0, in a column.
+// formatStep formats the number of a step in a column. Step 0 is blank.
 func (w *watcher) formatStep(e *runner.Event) string { return fmt.Sprintf("%6.0d", e.Step) }
 
-// traceStep writes a line of the trace.
+// traceStep formats a line of the trace.
 func (w *watcher) traceStep(e *runner.Event) string {
 	line := w.formatStep(e) + " " + e.Node
 	if e.Visit > 1 {
@@ -261,5 +261,5 @@ func (w *watcher) traceStep(e *runner.Event) string {
 	return line
 }
 
-// shorten cuts a text for a line of the trace.
+// shorten truncates a text to fit on a line.
 func shorten(text string) string { return terminal.Truncate(terminal.Line(text), 100) }

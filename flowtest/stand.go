@@ -29,10 +29,10 @@ type acting struct {
 
 	mu       sync.Mutex
 	failures []Failure
-	// visits numbers the executions of a node in subgraphs, where visits restart each
-	// time; by node path and work key.
+	// visits numbers the executions of nodes in subgraphs, by node path and work key. Visits of
+	// these nodes restart with each run of the subgraph.
 	visits map[string]map[string]int
-	calls  map[string]int // of tools, by name
+	calls  map[string]int // by tool
 	// unfit lists stubs that break the schema of their node.
 	unfit []Failure
 }
@@ -89,7 +89,7 @@ func answerNode(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
 	return e.toReply()
 }
 
-// waitDelay passes the delay of a stub.
+// waitDelay waits for the delay of a stub.
 func (a *acting) waitDelay(ctx context.Context, e *entry) error {
 	if e.delay <= 0 {
 		return nil
@@ -121,7 +121,7 @@ func (a *acting) emitEvents(task *runner.Task, e *entry) error {
 	return err
 }
 
-// canRun reports whether a node without a stub can run: its effects have stand-ins.
+// canRun reports whether a node without a stub can run, because its effects have stand-ins.
 func (a *acting) canRun(task *runner.Task) bool {
 	switch task.Kind {
 	case "graph":
@@ -134,7 +134,7 @@ func (a *acting) canRun(task *runner.Task) bool {
 	return slices.Contains(a.cfg.Real, task.Kind)
 }
 
-// countVisit numbers the executions of a node, from 1.
+// countVisit returns the number of an execution of a node, from 1.
 func (a *acting) countVisit(task *runner.Task) int {
 	if !strings.Contains(task.Node, "/") || task.Index >= 0 {
 		return task.Visit
@@ -152,13 +152,12 @@ func (a *acting) countVisit(task *runner.Task) int {
 	return seen[task.Key]
 }
 
-// runStub is the handler of stub nodes; beforeNode answers for them.
+// runStub fails: answerNode has answered for a stub, unless it is real.
 func runStub(context.Context, *runner.Task) (any, error) {
 	return nil, &runner.Failure{Kind: "internal", Message: "a stub can't run for real"}
 }
 
-// realOnly runs a handler in real time if it has effects. Scripted models and tools take
-// no time.
+// realOnly stops the virtual clock while a handler with effects runs.
 type realOnly struct{ handler runner.Handler }
 
 func (h realOnly) Run(ctx context.Context, task *runner.Task) (output any, err error) {
@@ -210,7 +209,7 @@ func newStandIns() *node.Stand {
 	}
 }
 
-// hasStub reports whether a node has a real stub and may have effects.
+// hasStub reports whether a running node has a stub, which must be real.
 func (a *acting) hasStub(task *runner.Task) bool { return a.dry == nil && a.c.stubs[task.Node] != nil }
 
 // callTool answers a call of a tool.
@@ -247,7 +246,7 @@ func (a *acting) callTool(ctx context.Context, task *runner.Task, call handler.T
 	return e.output.Data(), true, nil
 }
 
-// isGraphTool reports whether a tool is a graph, whose nodes have stubs.
+// isGraphTool reports whether a tool runs a graph, whose nodes have stubs.
 func isGraphTool(task *runner.Task, name string) bool {
 	for i := range task.Graph.Tools {
 		if t := &task.Graph.Tools[i]; t.Key.Value == name {
@@ -260,7 +259,7 @@ func isGraphTool(task *runner.Task, name string) bool {
 // decider decides by the case, or by the script.
 type decider struct{ models runner.Decider }
 
-// Decide returns a target.
+// Decide chooses the target of a decision.
 func (d decider) Decide(ctx context.Context, task *runner.Task, choice handler.Choice) (target, reasoning string, err error) {
 	a := actingIn(ctx)
 	if a == nil {

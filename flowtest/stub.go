@@ -15,13 +15,13 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// stub holds the results of a node: one entry for every visit, or one per visit.
+// stub holds the results of a node: one for all visits, or a list by visit.
 type stub struct {
-	name   string // of the node, by its path
+	name   string // the path of the node
 	line   int
 	visits []*entry
 	list   bool
-	// exprs are the expressions in it.
+	// exprs are the entries with an expression.
 	exprs []*entry
 }
 
@@ -31,8 +31,8 @@ type entry struct {
 	output   *spec.Value // may be nil
 	failure  *runner.Failure
 	expr     spec.Text
-	key      string // of the expression's value, in the task's configuration
-	guard    string // when the expression is evaluated
+	key      string // the name of the expression under exprsKey
+	guard    string // a condition: the entry is for this execution
 	attempts []*entry
 	items    []*entry
 	real     bool
@@ -40,7 +40,7 @@ type entry struct {
 	events   []map[string]any
 }
 
-// readStubs reads stubs by name; check reports unknown names.
+// readStubs reads stubs by name. check reports unknown names.
 func (f *File) readStubs(v *spec.Value, check func(spec.Text)) map[string]*stub {
 	if v == nil {
 		return nil
@@ -68,7 +68,7 @@ func (f *File) readEntry(s *stub, v *spec.Value, guards []string) *entry {
 	if failure := v.Get("error"); failure != nil {
 		kind, kinds := textOf(failure.Get("kind")), spec.FailureKinds()
 		e.failure = &runner.Failure{Kind: kind.Value, Message: cmp.Or(textOf(failure.Get("message")).Value, "the stub says so")}
-		if near := suggest.Closest(kind.Value, kinds); near != "" && !slices.Contains(kinds, kind.Value) { // programs have kinds of their own
+		if near := suggest.Closest(kind.Value, kinds); near != "" && !slices.Contains(kinds, kind.Value) { // programs may use kinds of their own
 			f.report(kind.Span, "invalid-value", "no failure is of kind %q; did you mean %q?", kind.Value, near)
 		}
 		if details := failure.Get("details"); details != nil {
@@ -97,7 +97,7 @@ func (f *File) readEntry(s *stub, v *spec.Value, guards []string) *entry {
 	return e
 }
 
-// guardedExpr returns the expression as the node evaluates it: only when the entry applies.
+// guardedExpr returns the expression, which is null in other executions.
 func (e *entry) guardedExpr() string {
 	if e.guard == "" {
 		return e.expr.Value
@@ -105,7 +105,7 @@ func (e *entry) guardedExpr() string {
 	return "(" + e.guard + ") ? (" + e.expr.Value + ") : nil"
 }
 
-// occasion names one execution.
+// occasion identifies an execution.
 type occasion struct {
 	visit, attempt int // from 1
 	index          int // of an element, from 0; -1 without each
@@ -138,7 +138,7 @@ func (s *stub) pickEntry(at occasion, what string) (e *entry, problem string) {
 	}
 }
 
-// isReal reports whether an entry runs the real node.
+// isReal reports whether an entry runs the node.
 func (s *stub) isReal() bool {
 	var any func(list []*entry) bool
 	any = func(list []*entry) bool {
@@ -147,7 +147,7 @@ func (s *stub) isReal() bool {
 	return any(s.visits)
 }
 
-// countNoun writes a number with its noun.
+// countNoun formats a number with the right form of its noun.
 func countNoun(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -33,7 +33,7 @@ func Update(f *File, report *Report) (changed int, err error) {
 		}
 		changed++
 		for _, e := range own {
-			if !slices.ContainsFunc(edits, func(other edit) bool { return other.at == e.at }) { // rows share what the case expects
+			if !slices.ContainsFunc(edits, func(other edit) bool { return other.at == e.at }) { // rows share the expectation of their case
 				edits = append(edits, e)
 			}
 		}
@@ -49,7 +49,7 @@ func Update(f *File, report *Report) (changed int, err error) {
 	return changed, os.WriteFile(f.Name, src, 0o644)
 }
 
-// hasFatal reports whether a case failed in a way that no update fixes.
+// hasFatal reports whether a case has a failure that no update fixes.
 func hasFatal(failures []Failure) bool {
 	return slices.ContainsFunc(failures, func(f Failure) bool { return f.What == "stub" || f.What == "run" })
 }
@@ -76,8 +76,8 @@ func (f *File) listEdits(r *Result) (edits []edit, changed bool) {
 	return edits, true
 }
 
-// formatExpectation returns the expectation that replaces the word update: on its own lines, unless it
-// stands in a one-line map.
+// formatExpectation returns the edit that replaces the word update. The expectation gets lines of
+// its own, unless it stands in a one-line map.
 func (f *File) formatExpectation(at spec.Span, path string, state map[string]any) edit {
 	src := f.src.Src
 	start := bytes.LastIndexByte(src[:at.From], '\n') + 1
@@ -94,7 +94,7 @@ func (f *File) formatExpectation(at spec.Span, path string, state map[string]any
 	for end < len(src) && src[end] != '\n' {
 		end++
 	}
-	rest := strings.TrimRight(string(src[at.To:end]), " \r") // a comment stays where it is
+	rest := strings.TrimRight(string(src[at.To:end]), " \r") // keep a comment
 	for at.From > start && src[at.From-1] == ' ' {
 		at.From--
 	}

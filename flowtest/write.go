@@ -1,4 +1,4 @@
-// Generated cases as a person would write them.
+// Formatting generated cases.
 
 package flowtest
 
@@ -10,11 +10,10 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/eval"
-	"github.com/graphrun/graphrun/internal/analysis/explore"
 	"github.com/graphrun/graphrun/internal/lazyregexp"
 )
 
-// formatTestFile writes the test file of some runs.
+// formatTestFile returns a test file with a case for each run.
 func formatTestFile(runs []*tried, flow string, missing []string) string {
 	var b strings.Builder
 	b.WriteString("graphrun-test: v1\n")
@@ -47,14 +46,14 @@ func formatTestFile(runs []*tried, flow string, missing []string) string {
 	return b.String()
 }
 
-// describe lists the nodes on the path, each once, and which of them failed.
+// describe returns a name for a case: the nodes on its path, and which of them failed.
 func (t *tried) describe() string {
 	var parts []string
 	visits := map[string]int{}
 	for _, node := range t.path {
 		visits[node]++
-		isHuman := func(c choice) bool { return c.node == node && c.human && !c.decide }
-		if failed := t.failed[execution{node, visits[node], false}]; failed && slices.ContainsFunc(t.choices, isHuman) {
+		isHuman := func(c choice) bool { return c.node == node && c.key == "answers" }
+		if failed := t.failed[execution{node, visits[node]}]; failed && slices.ContainsFunc(t.choices, isHuman) {
 			node += " unanswered"
 		} else if failed {
 			node += " fails"
@@ -77,14 +76,14 @@ func (t *tried) describe() string {
 func (t *tried) writeCase(b *strings.Builder, indent string) {
 	stubs, decide, order := map[string][]any{}, map[string][]any{}, []string{}
 	for _, c := range t.choices {
-		switch {
-		case c.decide:
-			decide[c.node] = append(decide[c.node], c.target)
-		case !c.human:
+		switch c.key {
+		case "decide":
+			decide[c.node] = append(decide[c.node], c.value)
+		case "stubs":
 			if stubs[c.node] == nil {
 				order = append(order, c.node)
 			}
-			stubs[c.node] = append(stubs[c.node], c.toStub())
+			stubs[c.node] = append(stubs[c.node], c.value)
 		}
 	}
 	line := func(key, text string) {
@@ -113,8 +112,8 @@ func (t *tried) writeCase(b *strings.Builder, indent string) {
 	line("resume", yamlFlow(t.listResumes(sittings)))
 }
 
-// mergeVisits returns one value for all visits, or the list if the values differ or are lists
-// themselves, or if the plan may not cover all visits.
+// mergeVisits returns one value for all visits if their values are equal. Otherwise, or before the
+// case has run, it returns the list.
 func (t *tried) mergeVisits(list []any) any {
 	_, isList := list[0].([]any)
 	if t.resumed < 0 || isList || slices.ContainsFunc(list, func(v any) bool { return v == nil || !reflect.DeepEqual(v, list[0]) }) {
@@ -123,7 +122,7 @@ func (t *tried) mergeVisits(list []any) any {
 	return list[0]
 }
 
-// mergeByNode returns the values of nodes by visit.
+// mergeByNode applies mergeVisits to the values of each node.
 func (t *tried) mergeByNode(values map[string][]any) map[string]any {
 	out := map[string]any{}
 	for node, list := range values { //lint:ignore mapiter each for itself
@@ -132,46 +131,28 @@ func (t *tried) mergeByNode(values map[string][]any) map[string]any {
 	return out
 }
 
-// toStub returns an option as a stub.
-func (o option) toStub() map[string]any {
-	e := o.failure
-	if e == nil {
-		return map[string]any{"output": o.output}
-	}
-	failure := map[string]any{"kind": e.Kind}
-	if e.Message != explore.AnyText {
-		failure["message"] = e.Message
-	}
-	if len(e.Details) > 0 {
-		failure["details"] = e.Details
-	}
-	return map[string]any{"error": failure}
-}
-
-// sitting holds the answers of people until somebody does not answer in time.
+// sitting holds the answers of people until one of them does not answer in time.
 type sitting struct {
 	answers map[string][]any
-	after   time.Duration // 0 if the run goes on to its end
+	after   time.Duration // the time until the run is resumed; 0 for the last sitting
 }
 
-// splitSittings splits the answers of a run at the waits between them.
+// splitSittings splits the answers of a run where a person does not answer.
 func (t *tried) splitSittings() []sitting {
 	out := []sitting{{answers: map[string][]any{}}}
 	for _, c := range t.choices {
 		last := &out[len(out)-1]
-		switch {
-		case !c.human || c.decide:
-		case c.absent > 0:
-			last.after = c.absent
+		if after, absent := c.value.(time.Duration); absent {
+			last.after = after
 			out = append(out, sitting{answers: map[string][]any{}})
-		default:
-			last.answers[c.node] = append(last.answers[c.node], c.output)
+		} else if c.key == "answers" {
+			last.answers[c.node] = append(last.answers[c.node], c.value)
 		}
 	}
 	return out
 }
 
-// listResumes returns how a run is resumed after people let the time pass.
+// listResumes returns the resumes after which people answer or a timeout passes.
 func (t *tried) listResumes(all []sitting) (out []any) {
 	for i, s := range all {
 		if i > 0 && len(s.answers) > 0 {
@@ -181,13 +162,13 @@ func (t *tried) listResumes(all []sitting) (out []any) {
 			out = append(out, map[string]any{"after": s.after})
 		}
 	}
-	if t.resumed >= 0 { // the time of two people may have passed at once
+	if t.resumed >= 0 { // two timeouts may have passed at once
 		out = out[:min(len(out), t.resumed)]
 	}
 	return out
 }
 
-// plainText matches texts that YAML reads without quotes, in flow style too.
+// plainText matches texts that need no quotes in YAML, not even in flow style.
 var plainText = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_./-]*( [A-Za-z0-9_./-]+)*$`)
 
 // yamlText writes a text as a scalar, quoted if necessary.
