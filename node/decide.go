@@ -35,10 +35,14 @@ func (d *decider) Decide(ctx context.Context, task *runner.Task, choice handler.
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	a := &asker{calls: newCaller(d.models, task), role: "router", named: "router", retries: decisionRetries, ended: requireGoodEnding}
+	tries := decisionTries
+	if retry := task.Graph.Retry; retry != nil {
+		tries = spec.Attempts(retry)
+	}
 	var answer any
 	req := decisionRequest(task, &choice)
 	read := newReader(requireOnly(req.Schema, "target"))
-	err = a.calls.retryCall(ctx, a.role, maxTries(task), func() error {
+	err = a.calls.retryCall(ctx, a.role, tries, func() error {
 		answer, _, err = a.askUntilFits(ctx, req, read)
 		return err
 	})
@@ -49,14 +53,6 @@ func (d *decider) Decide(ctx context.Context, task *runner.Task, choice handler.
 	target, _ = fields["target"].(string)
 	reasoning, _ = fields["reasoning"].(string)
 	return target, reasoning, err
-}
-
-// maxTries returns the attempts of calls with transient failures, by the graph's retry.
-func maxTries(task *runner.Task) int {
-	if retry := task.Graph.Retry; retry != nil {
-		return spec.Attempts(retry)
-	}
-	return decisionTries
 }
 
 func decisionRequest(task *runner.Task, choice *handler.Choice) model.Request {

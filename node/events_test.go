@@ -107,7 +107,7 @@ func TestEventFileIsRemoved(t *testing.T) {
 }
 
 func TestEventsWithoutFile(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir()+"/nope")
+	t.Setenv("TMPDIR", os.Args[0]+"/nope") // below a file
 	rec := &recorder{}
 	task := sh(`echo '{"event":"text","text":"x"}' >> "$GRAPHRUN_TASK_EVENTS" && echo ok`, nil)
 	task.Emit = rec.emit

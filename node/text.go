@@ -71,7 +71,11 @@ func parseOutput(mode, program string, out []byte, wantsText func(data any, text
 	case "text":
 		return trimLineBreak(validText(out)), nil
 	case "lines":
-		return splitLines(validText(out)), nil
+		lines := []any{}
+		for line := range strings.Lines(validText(out)) {
+			lines = append(lines, trimLineBreak(line))
+		}
+		return lines, nil
 	case "json":
 		v, err := decodeJSON(out)
 		if err != nil {
@@ -104,14 +108,6 @@ func trimLineBreak(s string) string {
 		return strings.TrimSuffix(cut, "\r")
 	}
 	return s
-}
-
-func splitLines(s string) []any {
-	lines := []any{}
-	for line := range strings.Lines(s) {
-		lines = append(lines, trimLineBreak(line))
-	}
-	return lines
 }
 
 // decodeJSON reads one JSON value as canonical data. Errors have a position in bytes from 1.

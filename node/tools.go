@@ -29,7 +29,10 @@ func (k *toolkit) runTools(ctx context.Context, task *runner.Task) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	allowed := allowList(task.Config, registry)
+	allowed := registry.Names()
+	if list, given := task.Config["tools"].([]any); given {
+		allowed = keys.Texts(list)
+	}
 	sequential, _ := task.Config["sequential"].(bool)
 	results, err := k.callAll(ctx, task, allowed, calls, sequential)
 	if err != nil {
@@ -112,14 +115,6 @@ func (k *toolkit) callAll(ctx context.Context, task *runner.Task, allowed []stri
 		return nil, err
 	}
 	return answers, nil
-}
-
-// allowList returns the tools that a node may call: its own or all of the graph.
-func allowList(config map[string]any, registry *tool.Registry) []string {
-	if list, given := config["tools"].([]any); given {
-		return keys.Texts(list)
-	}
-	return registry.Names()
 }
 
 // readOpenCalls returns the last message's calls without a result (asked), or those in the input.

@@ -100,7 +100,7 @@ func newDriver(f *Flow, opts Options, known secrets) *driver {
 	d.log = runlog.New(runlog.Config{Store: f.runner.cfg.Store, RunID: opts.RunID, Now: clock.Now, Mask: d.mask, Heard: opts.Heard})
 	d.pace, _ = clock.(*virtual.Clock)
 	d.host = f.runner.cfg.Host
-	d.vault = known.newVault()
+	d.vault = mask.NewVault(known.sortedValues())
 	d.notices = f.newNotices()
 	d.updateWatched()
 	return d

@@ -114,9 +114,9 @@ func (f *Flow) Notifies() bool { return len(f.tree.Graph.Notify) > 0 }
 // Tools returns the graph's tools by name, with secrets in clear text. The error says which
 // template needs a run, or which secret is missing.
 func (f *Flow) Tools() (map[string]any, error) {
-	secrets, err := readSecrets(f.tree.Graph)
-	if err != nil {
-		return nil, err
+	secrets, wrong := input.Secrets(f.tree.Graph)
+	if len(wrong) > 0 {
+		return nil, inputError(wrong)
 	}
 	return f.tree.Plan.Tools(secrets)
 }

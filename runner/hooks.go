@@ -34,11 +34,6 @@ type Hooks struct {
 // Reply is an output that a hook returns: plain data, or anything that marshals to JSON.
 type Reply struct{ Output any }
 
-// hooksOf returns the hooks of a node, then those of the runner.
-func (d *driver) hooksOf(node string) []Hooks {
-	return []Hooks{d.flow.runner.cfg.NodeHooks[node], d.flow.runner.cfg.Hooks}
-}
-
 func (c *Config) hasBeforeNode() bool {
 	for _, h := range c.NodeHooks {
 		if h.BeforeNode != nil {

@@ -82,8 +82,12 @@ func (rec *record) replayUpTo(at int, opts Options) (*Result, error) {
 	}
 	result := d.endReplay()
 	if at < 0 && result.Status == machine.Running {
-		if err := d.flow.runner.addStanding(result); err != nil {
+		lines, err := rec.store.List(store.RunFilter{ID: result.RunID})
+		if err != nil {
 			return nil, err
+		}
+		if len(lines) == 1 && lines[0].StandsAs() == store.Crashed {
+			result.Status = store.Crashed
 		}
 		result.Running = d.listRunning()
 		if result.Status == machine.Running { // it is: time goes on
@@ -104,15 +108,6 @@ func (d *driver) endReplay() *Result {
 		}
 	}
 	return result
-}
-
-// addStanding sets the status of a run without a driver to crashed.
-func (r *Runner) addStanding(result *Result) error {
-	lines, err := r.cfg.Store.List(store.RunFilter{ID: result.RunID})
-	if err == nil && len(lines) == 1 && lines[0].StandsAs() == store.Crashed {
-		result.Status = store.Crashed
-	}
-	return err
 }
 
 // listRunning lists the current executions. Subgraphs follow their nodes.

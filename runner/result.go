@@ -86,10 +86,11 @@ func (d *driver) result() *Result {
 		d.history[i].Error = d.mask.Failure(d.history[i].Error)
 	}
 	slices.SortStableFunc(d.history, func(a, b view.HistoryRecord) int { return cmp.Compare(orderOf(&a), orderOf(&b)) })
+	partial, _ := d.mask.Value(s.Partial()).(map[string]any)
 	out := &Result{
 		RunID: d.opts.RunID, Graph: d.plan.Graph.Name.Value, Status: s.Status, Quality: s.Quality, Reason: s.Reason, Limited: s.Limited,
 		Start: d.plan.Start(), Steps: s.Steps(), MaxSteps: s.MaxSteps(), MaxStateBytes: s.MaxStateBytes(), Path: []string{}, State: map[string]any{},
-		Output: d.mask.Value(s.Output), Error: d.mask.Failure(s.Failure), Pending: []view.Pending{}, PausedAt: newPausedAt(s), Partial: d.maskedPartial(),
+		Output: d.mask.Value(s.Output), Error: d.mask.Failure(s.Failure), Pending: []view.Pending{}, PausedAt: newPausedAt(s), Partial: partial,
 		Finally: d.finallyResults(), Usage: view.NewUsage(s.Usage()), StartedAt: d.started.UTC(), Duration: d.elapsed(d.now()), History: d.history,
 	}
 	var fired map[int]int
@@ -117,11 +118,6 @@ func newPausedAt(s *machine.State) *view.PausedAt {
 		}
 	}
 	return out
-}
-
-func (d *driver) maskedPartial() map[string]any {
-	partial, _ := d.mask.Value(d.state.Partial()).(map[string]any)
-	return partial
 }
 
 // orderOf returns the sort key of a record. Nodes of finally come last.

@@ -62,9 +62,6 @@ func (s secrets) sortedValues() []any {
 	return out
 }
 
-// newVault returns a masker of the secrets alone: they are never stored.
-func (s secrets) newVault() *mask.Masker { return mask.NewVault(s.sortedValues()) }
-
 // newMask returns a masker of the secrets, and of the defaults of secret keys.
 func (f *Flow) newMask(known secrets) *mask.Masker {
 	m := &mask.Masker{}
@@ -75,12 +72,6 @@ func (f *Flow) newMask(known secrets) *mask.Masker {
 		m.Hide(value)
 	}
 	return m
-}
-
-// readSecrets reads the secrets of one graph. The error is an *InputError.
-func readSecrets(g *spec.Graph) (map[string]any, error) {
-	values, wrong := input.Secrets(g)
-	return values, inputError(wrong)
 }
 
 // learnState masks the current values of secret keys.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -29,7 +30,8 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	task.Log, task.Answers = work.Log, work.Answers
 	task.Note = func(data any) error { return d.noteWithin(limit, id, data) }
 	task.Talk, task.WantsText = d.newTalk(work.Talk), work.Graph.WantsText(work.Node)
-	hush := d.connectOutput(task, id)
+	task.Emit = func(said Said) { d.sendSaid(id, said) }
+	hush := logTo(d.log, task, d.flow.tree.Confides(task.Graph, path.Base(task.Node)))
 	reason := ""
 	task.Because = func(word string) { reason = word }
 	task.Partial = func(data any) { d.storePartial(id, data) }
@@ -46,7 +48,8 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 		handler = HandlerFunc(beginGraph)
 	}
 	if ready.err != nil {
-		handler = ready.failingHandler()
+		failure := &Failure{Kind: "expression", Message: "tools and providers: " + ready.err.Error()}
+		handler = HandlerFunc(func(context.Context, *Task) (any, error) { return nil, failure })
 	}
 	if d.plan.SeesRunDir() {
 		handler = inFolder(handler)
@@ -75,7 +78,8 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 func (d *driver) newTask(id machine.TaskID, place *machine.Place, plan *machine.Plan, index int) *Task {
 	return &Task{
 		RunID: d.opts.RunID, Node: nodePath(place), Place: placePath(place, index), Visit: place.Visit, Attempt: max(1, id.Attempt),
-		Index: index, Dir: d.dirOf(plan), Graph: plan.Graph, Scope: d.scope, Hooks: d.hooksOf(nodePath(place)),
+		Index: index, Dir: d.dirOf(plan), Graph: plan.Graph, Scope: d.scope,
+		Hooks: []Hooks{d.flow.runner.cfg.NodeHooks[nodePath(place)], d.flow.runner.cfg.Hooks},
 	}
 }
 

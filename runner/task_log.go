@@ -4,20 +4,12 @@ package runner
 
 import (
 	"io"
-	"strings"
 	"time"
 
 	"github.com/graphrun/graphrun/runner/internal/mask"
 	"github.com/graphrun/graphrun/runner/internal/runlog"
-	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
-
-// connectOutput connects a task's output to the driver and the log. end closes what the task opened.
-func (d *driver) connectOutput(task *Task, id machine.TaskID) (end func()) {
-	task.Emit = func(said Said) { d.sendSaid(id, said) }
-	return logTo(d.log, task, d.flow.tree.Confides(task.Graph, lastNode(task.Node)))
-}
 
 // logTo makes a task write its streams, and the texts that it emits, to a log.
 func logTo(log *runlog.Log, task *Task, quiet bool) (end func()) {
@@ -52,5 +44,3 @@ func LogTask(task *Task, keeper runlog.Keeper, every time.Duration, secrets []st
 		log.Close()
 	}
 }
-
-func lastNode(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

@@ -93,12 +93,6 @@ type setup struct {
 	err              error
 }
 
-// failingHandler returns the handler of a task whose graph has a declaration that fails.
-func (s *setup) failingHandler() Handler {
-	failure := &Failure{Kind: "expression", Message: "tools and providers: " + s.err.Error()}
-	return HandlerFunc(func(context.Context, *Task) (any, error) { return nil, failure })
-}
-
 // findSetup returns the tools and providers of a scope's graph.
 func (d *driver) findSetup(sc *machine.Scope) *setup {
 	s := d.setups[sc.Plan()]

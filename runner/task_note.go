@@ -35,7 +35,10 @@ func (d *driver) sendNote(task machine.TaskID, data any, call *handler.Usage) er
 	event := machine.Event{Kind: machine.TaskNoted, At: d.now(), Task: task, Output: plain, Usage: call}
 	kept := make(chan error, 1)
 	d.sendMessage(func() *machine.Event {
-		d.storeNote(&event)
+		if _, _, d.journalErr = d.storeThenApply(&event); d.journalErr == nil {
+			d.emitUsage(&event)
+			d.emitToolCall(&event)
+		}
 		kept <- d.journalErr
 		return nil
 	})
@@ -47,13 +50,6 @@ func (d *driver) sendNote(task machine.TaskID, data any, call *handler.Usage) er
 		return err
 	case <-d.done:
 		return errRunOver
-	}
-}
-
-func (d *driver) storeNote(event *machine.Event) {
-	if _, _, d.journalErr = d.storeThenApply(event); d.journalErr == nil {
-		d.emitUsage(event)
-		d.emitToolCall(event)
 	}
 }
 

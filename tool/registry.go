@@ -114,7 +114,12 @@ func (r *Registry) listServers(ctx context.Context, actor Actor, allowed []strin
 		}
 		l := &listing{}
 		out[decl.server] = l
-		group.Go(func() { l.tools, l.err = decl.server.listTools(ctx, actor) })
+		group.Go(func() {
+			connection, err := decl.server.ensureLink(ctx, actor)
+			if l.err = err; err == nil {
+				l.tools = *connection.members.Load()
+			}
+		})
 	}
 	group.Wait()
 	return out

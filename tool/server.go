@@ -82,15 +82,6 @@ func declareServer(name string, values map[string]any, opts *Options) (*server, 
 	return s, nil
 }
 
-// listTools returns the server's tools under their own names.
-func (s *server) listTools(ctx context.Context, actor Actor) ([]member, error) {
-	l, err := s.ensureLink(ctx, actor)
-	if err != nil {
-		return nil, err
-	}
-	return *l.members.Load(), nil
-}
-
 // callTool calls a tool. It repeats a call during which the server died only if that is harmless.
 func (s *server) callTool(ctx context.Context, actor Actor, name string, call Call) (result any, err error) {
 	full := s.name + "." + name

@@ -73,7 +73,12 @@ func (s *server) startProgram() (*program, error) {
 		p.mark.Close()
 		return nil, errors.Join(err, stdout.Close())
 	}
-	go p.awaitEnd()
+	go func() {
+		_ = p.cmd.Wait()
+		p.mark.Kill(p.cmd) // its children: one could keep stdout open
+		p.mark.Close()
+		close(p.ended)
+	}()
 	return p, nil
 }
 
@@ -88,14 +93,6 @@ func (s *server) environment(dir string) ([]string, error) {
 		env = append(env, name+"="+eval.Text(s.Env[name]))
 	}
 	return env, nil
-}
-
-// awaitEnd ends the program's children after it: one could keep stdout open.
-func (p *program) awaitEnd() {
-	_ = p.cmd.Wait()
-	p.mark.Kill(p.cmd)
-	p.mark.Close()
-	close(p.ended)
 }
 
 // stopProgram ends the program: it closes stdin, then sends SIGTERM, then SIGKILL.

@@ -171,8 +171,8 @@ func (s *State) makeReady(r ready) {
 func (s *State) startFirstReady() bool {
 	for i := 0; i < len(s.ready); {
 		r := s.ready[i]
-		starts := r.mayStart()
-		if !starts && r.isReady() {
+		starts := r.isReady()
+		if starts && !r.mayStart() {
 			i++
 			continue
 		}
@@ -202,9 +202,6 @@ func (r ready) isReady() bool {
 }
 
 func (r ready) mayStart() bool {
-	if !r.isReady() {
-		return false
-	}
 	if r.unit != nil {
 		return r.task.mayStartUnit(r.unit)
 	}

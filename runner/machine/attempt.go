@@ -221,10 +221,8 @@ func (s *State) removeStopped(e *Event) bool {
 // endAttempt checks an attempt's output, then starts the next attempt or ends the unit.
 func (t *Task) endAttempt(u *Unit, output any, failure *Failure) {
 	s, n := t.scope.state, &t.scope.plan.nodes[t.Node]
-	if u.Ends > 0 {
-		s.addCommand(Command{Kind: StopTimer, Timer: TaskTimer, Task: t.attemptID(u)})
-	}
-	u.Until, u.Ends, u.Cause, u.Questions = 0, 0, nil, nil
+	t.stopTimeout(u)
+	u.Until, u.Cause, u.Questions = 0, nil, nil
 	u.Called = slices.DeleteFunc(u.Called, func(c *Called) bool { return c.Call > 0 })
 	if failure == nil {
 		output, u.Writes, failure = t.checkResult(u, n, output, u.Writes)
@@ -361,12 +359,6 @@ func parseWait(given any) (time.Duration, *Failure) {
 		return 0, wrong
 	}
 	return time.Duration(min(seconds*float64(time.Second), maxWait)), nil
-}
-
-func (t *Task) stopStepTimer() {
-	if t.scope.limits.StepTimeout > 0 && t.Begun && !t.Final {
-		t.scope.state.addCommand(Command{Kind: StopTimer, Timer: StepTimer, Task: TaskID{Task: t.ID}})
-	}
 }
 
 // stopUnit cancels a unit. It writes nothing any more.

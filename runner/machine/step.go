@@ -214,7 +214,9 @@ func (t *Task) finishStep() {
 			}
 		}
 	}
-	t.stopStepTimer()
+	if sc.limits.StepTimeout > 0 && t.Begun && !t.Final {
+		sc.state.addCommand(Command{Kind: StopTimer, Timer: StepTimer, Task: TaskID{Task: t.ID}})
+	}
 	if t.Failure != nil {
 		t.addNote(&Note{Kind: NoteNodeFailed, Failure: t.Failure})
 	} else {
@@ -311,10 +313,6 @@ func (sc *Scope) recordBend(t *Task) {
 
 // restoreSplitValues gives keys whose conflict a failure edge took their value at the split.
 func (sc *Scope) restoreSplitValues(t *Task, v *View) {
-	if len(t.Settled) == 0 {
-		return
-	}
-	d := v.lastDone()
 	for _, c := range t.Settled {
 		w := Write{Key: c.Key, Absent: true}
 		if f := sc.findFan(c.Fan); f != nil {
@@ -323,18 +321,12 @@ func (sc *Scope) restoreSplitValues(t *Task, v *View) {
 			}
 		}
 		v.applyWrite(&w)
-		if d != nil {
+		if v.Base != 0 && len(v.Done) > 0 {
 			v.addHead(&w)
-			d.Writes = append(d.Writes, w)
+			last := v.Done[len(v.Done)-1]
+			last.Writes = append(last.Writes, w)
 		}
 	}
-}
-
-func (v *View) lastDone() *Done {
-	if v.Base == 0 || len(v.Done) == 0 {
-		return nil
-	}
-	return v.Done[len(v.Done)-1]
 }
 
 // followTargets moves on: one target continues the branch, several begin branches.

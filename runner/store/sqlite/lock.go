@@ -25,7 +25,11 @@ func (s kv) Lock(runID string) (release func() error, err error) {
 	if err != nil || lock == nil {
 		return nil, s.wrapError(err)
 	}
-	return func() error { return removeLock(lock) }, nil
+	return func() error {
+		_ = os.Remove(lock.Path())               // fails on Windows, where it is open
+		_ = os.Remove(filepath.Dir(lock.Path())) // if it is empty
+		return lock.Close()
+	}, nil
 }
 
 // lockRun locks a run. It returns nil if another driver holds the lock.
@@ -58,13 +62,6 @@ func (s *Store) isLockedAt(path string, lock *flock.Flock) bool {
 	}
 	now, err := os.Stat(path)
 	return err == nil && os.SameFile(locked, now)
-}
-
-// removeLock removes and releases a lock. Windows can't remove an open file.
-func removeLock(lock *flock.Flock) error {
-	_ = os.Remove(lock.Path())
-	_ = os.Remove(filepath.Dir(lock.Path())) // if it is empty
-	return lock.Close()
 }
 
 // IsLocked reports whether a driver holds the lock of a run.

@@ -108,7 +108,9 @@ func (s *Store) openFile() error {
 	if err != nil {
 		return err
 	}
-	s.reader = openReader(s.path, s.opts)
+	s.reader = openDB(s.path, url.Values{"mode": {"ro"}, "_pragma": {busyPragma(s.opts), "query_only(1)"}})
+	s.reader.SetMaxOpenConns(maxReaders)
+	s.reader.SetMaxIdleConns(maxReaders)
 	version := 0
 	if !fresh {
 		if version, err = s.readVersion(); errors.Is(describeError(err), ErrUnfinished) && !s.opts.ReadOnly {
@@ -259,14 +261,6 @@ func openDB(path string, query url.Values) *sql.DB {
 }
 
 func busyPragma(o Options) string { return fmt.Sprintf("busy_timeout(%d)", o.Busy.Milliseconds()) }
-
-// openReader returns connections that can't change the file.
-func openReader(path string, o Options) *sql.DB {
-	db := openDB(path, url.Values{"mode": {"ro"}, "_pragma": {busyPragma(o), "query_only(1)"}})
-	db.SetMaxOpenConns(maxReaders)
-	db.SetMaxIdleConns(maxReaders)
-	return db
-}
 
 // openWriter opens the connection that writes. It never waits for locks: see Store.retryWrite.
 func openWriter(path string, o Options) (*sql.DB, error) {
