@@ -17,8 +17,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// folder makes files by name.
-func folder(t testing.TB, files map[string]string) string {
+// writeFolder writes files, by name, to a new folder.
+func writeFolder(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -29,8 +29,8 @@ func folder(t testing.TB, files map[string]string) string {
 	return dir
 }
 
-// ran runs the test files of a folder.
-func ran(t *testing.T, cfg flowtest.Config, dir string) *flowtest.Report {
+// runFolder runs the test files of a folder.
+func runFolder(t *testing.T, cfg flowtest.Config, dir string) *flowtest.Report {
 	t.Helper()
 	names, err := flowtest.Find(dir)
 	if err != nil {
@@ -50,8 +50,8 @@ func ran(t *testing.T, cfg flowtest.Config, dir string) *flowtest.Report {
 	return flowtest.Run(cfg, files)
 }
 
-// double is a kind of a Go program.
-func double(calls *atomic.Int64) runner.Kind {
+// newDouble returns a node kind of a Go program.
+func newDouble(calls *atomic.Int64) runner.Kind {
 	return runner.Kind{
 		Spec: spec.Kind{Name: "double", Keys: []spec.Key{{Name: "of", Type: spec.TypeString, Role: spec.RoleExpr}}},
 		Handler: runner.HandlerFunc(func(_ context.Context, task *runner.Task) (any, error) {
@@ -71,39 +71,39 @@ edges: [{from: go, to: END}]
 `
 
 func TestKindsOfAProgram(t *testing.T) {
-	dir := folder(t, map[string]string{"doubling.yaml": doubling, "doubling.test.yaml": `graphrun-test: v1
+	dir := writeFolder(t, map[string]string{"doubling.yaml": doubling, "doubling.test.yaml": `graphrun-test: v1
 cases:
   - {name: stubbed, stubs: {go: {output: 7}}, expect: {state: {n: 7}}}
   - {name: by expression, stubs: {go: {expr: n + 1}}, expect: {state: {n: 4}}}
   - {name: as it is, stubs: {go: {real: true}}, expect: {state: {n: 6}}}
 `})
 	var calls atomic.Int64
-	flowtest.Test(t, flowtest.Config{Kinds: []runner.Kind{double(&calls)}, Parallel: 1}, dir)
+	flowtest.Test(t, flowtest.Config{Kinds: []runner.Kind{newDouble(&calls)}, Parallel: 1}, dir)
 	if calls.Load() != 1 {
 		t.Errorf("the handler was called %d times, want once, by the case that is real", calls.Load())
 	}
 }
 
-// told collects what a test says.
-type told struct {
+// recorder records the output of a test.
+type recorder struct {
 	lines []string
 	names []string
 }
 
-func (r *told) Helper() {}
+func (r *recorder) Helper() {}
 
-func (r *told) Errorf(format string, args ...any) {
+func (r *recorder) Errorf(format string, args ...any) {
 	r.lines = append(r.lines, fmt.Sprintf(format, args...))
 }
 
-func (r *told) Run(name string, f func(*told)) bool {
+func (r *recorder) Run(name string, f func(*recorder)) bool {
 	r.names = append(r.names, name)
 	f(r)
 	return true
 }
 
 func TestFailuresHaveTheirPlace(t *testing.T) {
-	dir := folder(t, map[string]string{"doubling.yaml": doubling, "doubling.test.yaml": `graphrun-test: v1
+	dir := writeFolder(t, map[string]string{"doubling.yaml": doubling, "doubling.test.yaml": `graphrun-test: v1
 cases:
   - name: wrong
     expect:
@@ -111,8 +111,8 @@ cases:
   - {name: right, expect: {state: {n: 6}}}
 `})
 	var calls atomic.Int64
-	got := &told{}
-	cfg := flowtest.Config{Kinds: []runner.Kind{double(&calls)}, Real: []string{"double"}}
+	got := &recorder{}
+	cfg := flowtest.Config{Kinds: []runner.Kind{newDouble(&calls)}, Real: []string{"double"}}
 	flowtest.Test(got, cfg, dir)
 	if len(got.lines) != 1 || !strings.Contains(got.lines[0], "doubling.test.yaml:5: state.n\n    want 7\n    got  6") {
 		t.Errorf("got %q", got.lines)
@@ -120,7 +120,7 @@ cases:
 	if len(got.names) != 2 || got.names[0] != "wrong" {
 		t.Errorf("subtests %q", got.names)
 	}
-	got = &told{}
+	got = &recorder{}
 	flowtest.Test(got, cfg, t.TempDir())
 	if len(got.lines) != 1 || !strings.Contains(got.lines[0], "no test file") {
 		t.Errorf("got %q", got.lines)
@@ -152,7 +152,7 @@ func TestDelaysDoNotChangeTheResult(t *testing.T) {
 		}
 		fmt.Fprintf(&same, "}\n    expect: {state: {won: b%d}, duration: %ds}\n", branches-1, branches)
 	}
-	flowtest.Test(t, flowtest.Config{}, folder(t, map[string]string{"race.yaml": flow.String(), "race.test.yaml": same.String()}))
+	flowtest.Test(t, flowtest.Config{}, writeFolder(t, map[string]string{"race.yaml": flow.String(), "race.test.yaml": same.String()}))
 }
 
 // What really runs takes the time that it takes, and its timeout ends it.
@@ -164,7 +164,7 @@ func TestRealTime(t *testing.T) {
 			return nil, ctx.Err()
 		}),
 	}
-	dir := folder(t, map[string]string{"slow.yaml": `graphrun: v1
+	dir := writeFolder(t, map[string]string{"slow.yaml": `graphrun: v1
 name: slow
 start: go
 nodes: {go: {kind: slow, timeout: 50ms}, later: {kind: wait, for: 24h}}
@@ -198,9 +198,9 @@ func TestManyCasesAreQuick(t *testing.T) {
 	for i := range 1000 {
 		fmt.Fprintf(&tests, "  - {name: case %d, expect: {steps: 20, state: {n: 19}}}\n", i)
 	}
-	dir := folder(t, map[string]string{"long.yaml": flow.String(), "long.test.yaml": tests.String()})
+	dir := writeFolder(t, map[string]string{"long.yaml": flow.String(), "long.test.yaml": tests.String()})
 	began := time.Now()
-	report := ran(t, flowtest.Config{}, dir)
+	report := runFolder(t, flowtest.Config{}, dir)
 	t.Logf("1000 cases of 20 nodes took %s", time.Since(began))
 	if report.Passed != 1000 {
 		t.Errorf("%d of 1000 cases passed", report.Passed)

@@ -50,7 +50,7 @@ cases:
 	} {
 		f.Add([]byte(wrong))
 	}
-	dir := folder(f, map[string]string{"flow.yaml": fuzzFlow})
+	dir := writeFolder(f, map[string]string{"flow.yaml": fuzzFlow})
 	f.Fuzz(func(t *testing.T, src []byte) {
 		file, found, err := flowtest.Parse(flowtest.Config{}, filepath.Join(dir, "flow.test.yaml"), src)
 		if err == nil && file == nil && !found.HasErrors() {

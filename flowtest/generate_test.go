@@ -17,7 +17,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// guarded writes random graphs whose conditions the solver covers.
+// guarded writes random graphs with conditions that the solver understands.
 type guarded struct {
 	*rand.Rand
 	text  strings.Builder
@@ -50,7 +50,7 @@ const guardedState = `state:
   count: {type: integer, default: 0}
 `
 
-func (m *guarded) atom(from string) string {
+func (m *guarded) writeAtom(from string) string {
 	order := m.pick("<", "<=", ">", ">=", "==", "!=")
 	if m.small {
 		return m.pick(fmt.Sprintf("n %s %d", order, m.IntN(3)), "ok", "not ok", "cat == 'a'", "cat != 'b'", fmt.Sprintf("visits.%s < 2", from), "n + 1 > 2")
@@ -76,20 +76,20 @@ func (m *guarded) atom(from string) string {
 	return fmt.Sprintf("visits.%s < %d", from, 2+m.IntN(2))
 }
 
-func (m *guarded) condition(from string) string {
+func (m *guarded) writeCondition(from string) string {
 	switch m.IntN(5) {
 	case 0:
-		return m.atom(from) + " and " + m.atom(from)
+		return m.writeAtom(from) + " and " + m.writeAtom(from)
 	case 1:
-		return m.atom(from) + " or " + m.atom(from)
+		return m.writeAtom(from) + " or " + m.writeAtom(from)
 	case 2:
-		return "not (" + m.atom(from) + ")"
+		return "not (" + m.writeAtom(from) + ")"
 	}
-	return m.atom(from)
+	return m.writeAtom(from)
 }
 
-// graph is one of n nodes. Of small ones all runs can be tried.
-func (m *guarded) graph(n, steps int, small bool) {
+// writeGraph writes a graph of n nodes. All runs of a small one can be tried.
+func (m *guarded) writeGraph(n, steps int, small bool) {
 	m.small = small
 	state := guardedState
 	if small {
@@ -124,12 +124,12 @@ func (m *guarded) graph(n, steps int, small bool) {
 		}
 	}
 	for i, name := range m.nodes {
-		m.leave(i, name)
+		m.addEdges(i, name)
 	}
 }
 
-// leave adds the edges of a node.
-func (m *guarded) leave(i int, name string) {
+// addEdges adds the edges that leave a node.
+func (m *guarded) addEdges(i int, name string) {
 	target := func() string {
 		if to := i - 1 + m.IntN(4); to > 0 && to < len(m.nodes) && to != i {
 			return m.nodes[to]
@@ -138,7 +138,7 @@ func (m *guarded) leave(i int, name string) {
 	}
 	add := func(edge, to string) { m.edges, m.to = append(m.edges, edge), append(m.to, to) }
 	for range m.IntN(3) {
-		add(fmt.Sprintf("from: %s, when: \"%s\"", name, m.condition(name)), target())
+		add(fmt.Sprintf("from: %s, when: \"%s\"", name, m.writeCondition(name)), target())
 	}
 	add("from: "+name, target())
 	if kind := m.kinds[name]; kind != "set" && kind != "human" && m.IntN(3) == 0 {
@@ -149,8 +149,8 @@ func (m *guarded) leave(i int, name string) {
 	}
 }
 
-// plain is the graph; probed has a node on each edge, and policies that forbid them.
-func (m *guarded) plain() string {
+// formatPlain returns the graph.
+func (m *guarded) formatPlain() string {
 	var b strings.Builder
 	b.WriteString(m.text.String() + "edges:\n")
 	for i, e := range m.edges {
@@ -159,7 +159,8 @@ func (m *guarded) plain() string {
 	return b.String()
 }
 
-func (m *guarded) probed() string {
+// formatProbed returns the graph with a node on each edge, and policies that forbid them.
+func (m *guarded) formatProbed() string {
 	var nodes, edges, policies strings.Builder
 	for i, e := range m.edges {
 		fmt.Fprintf(&nodes, "  p%d: {kind: pass}\n", i)
@@ -171,9 +172,9 @@ func (m *guarded) probed() string {
 	return head + rest + nodes.String() + "edges:\n" + edges.String() + "policies:\n" + policies.String()
 }
 
-// judged are the edges that static verification claims to be fired by some run, and
-// those that it proves are not.
-func judged(t *testing.T, probed string) (can, cannot map[int]bool, ok bool) {
+// judgeEdges returns the edges that some run fires according to lint, and those that no run
+// fires.
+func judgeEdges(t *testing.T, probed string) (can, cannot map[int]bool, ok bool) {
 	t.Helper()
 	g, found := spec.Parse("probed.yaml", []byte(probed), spec.Options{})
 	if g == nil {
@@ -189,7 +190,7 @@ func judged(t *testing.T, probed string) (can, cannot map[int]bool, ok bool) {
 			continue
 		}
 		var i int
-		if _, err := fmt.Sscanf(lineAt(g, d.Span.From), "  - {forbid: p%d,", &i); err != nil {
+		if _, err := fmt.Sscanf(findLine(g, d.Span.From), "  - {forbid: p%d,", &i); err != nil {
 			t.Fatal(d.Message, err)
 		}
 		if d.Rule == "policy-violated" {
@@ -204,17 +205,17 @@ func judged(t *testing.T, probed string) (can, cannot map[int]bool, ok bool) {
 	return can, cannot, true
 }
 
-// lineAt is the line that an offset is in.
-func lineAt(g *spec.Graph, at int) string {
+// findLine returns the line at an offset.
+func findLine(g *spec.Graph, at int) string {
 	src := string(g.File.Src)
 	from := strings.LastIndexByte(src[:at], '\n') + 1
 	line, _, _ := strings.Cut(src[from:], "\n")
 	return line
 }
 
-// graphs is how many random graphs a test tries; GRAPHRUN_FLOWTEST_ROUNDS=10 tries
-// ten times as many others.
-func graphs(n int) (count int, seed uint64) {
+// countGraphs returns how many random graphs a test tries. GRAPHRUN_FLOWTEST_ROUNDS=10 tries ten
+// times as many, and others.
+func countGraphs(n int) (count int, seed uint64) {
 	if times, err := strconv.Atoi(os.Getenv("GRAPHRUN_FLOWTEST_ROUNDS")); err == nil && times > 0 {
 		return n * times, uint64(1000 + times)
 	}
@@ -224,12 +225,12 @@ func graphs(n int) (count int, seed uint64) {
 // Every edge of which static verification shows a run is fired by the cases, and none
 // that it proves impossible; what it leaves open is counted.
 func TestGeneratedCasesFireWhatIsPossible(t *testing.T) {
-	count, seed := graphs(4)
+	count, seed := countGraphs(4)
 	var flows, total, possible, impossible, open, openFired int
 	for i := 0; flows < count; i++ {
 		m := &guarded{Rand: rand.New(rand.NewPCG(seed, uint64(i)))}
-		m.graph(3+m.IntN(5), 60, false)
-		can, cannot, ok := judged(t, m.probed())
+		m.writeGraph(3+m.IntN(5), 60, false)
+		can, cannot, ok := judgeEdges(t, m.formatProbed())
 		if !ok {
 			continue // a node that nothing reaches, a cycle without a way out
 		}
@@ -237,16 +238,16 @@ func TestGeneratedCasesFireWhatIsPossible(t *testing.T) {
 		if strings.Contains(m.list, "#") { // the checks forget what predicates have shown
 			clear(can)
 		}
-		g, _ := spec.Parse("random.yaml", []byte(m.plain()), spec.Options{})
+		g, _ := spec.Parse("random.yaml", []byte(m.formatPlain()), spec.Options{})
 		made, err := flowtest.Generate(t.Context(), flowtest.Config{}, g, "")
 		if err != nil {
-			t.Fatalf("graph %d: %v\n%s", i, err, m.plain())
+			t.Fatalf("graph %d: %v\n%s", i, err, m.formatPlain())
 		}
-		dir := folder(t, map[string]string{"random.yaml": m.plain(), "random.test.yaml": made.Text})
-		report := ran(t, flowtest.Config{}, dir)
+		dir := writeFolder(t, map[string]string{"random.yaml": m.formatPlain(), "random.test.yaml": made.Text})
+		report := runFolder(t, flowtest.Config{}, dir)
 		for _, result := range report.Results {
 			if !result.Passed {
-				t.Fatalf("graph %d: %s\n%s\n%s", i, result.Text(), m.plain(), made.Text)
+				t.Fatalf("graph %d: %s\n%s\n%s", i, result.Text(), m.formatPlain(), made.Text)
 			}
 		}
 		missing := report.Coverage[filepath.Join(dir, "random.yaml")].Edges.Missing
@@ -256,9 +257,9 @@ func TestGeneratedCasesFireWhatIsPossible(t *testing.T) {
 			total++
 			switch {
 			case can[e] && !fired:
-				t.Errorf("graph %d: no case covers %s, which static verification shows a run of: %v\n%s", i, names[e], made.Missing, m.plain())
+				t.Errorf("graph %d: no case covers %s, which static verification shows a run of: %v\n%s", i, names[e], made.Missing, m.formatPlain())
 			case cannot[e] && fired:
-				t.Errorf("graph %d: a case fires %s, which static verification proves impossible\n%s\n%s", i, names[e], m.plain(), made.Text)
+				t.Errorf("graph %d: a case fires %s, which static verification proves impossible\n%s\n%s", i, names[e], m.formatPlain(), made.Text)
 			case can[e]:
 				possible++
 			case cannot[e]:

@@ -23,10 +23,10 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// scripted is what the visits of a node come to: a number, or a failure below 0.
+// scripted holds the results of the visits of a node. A negative number is a failure.
 type scripted map[string][]int
 
-// randomFlow is a graph whose nodes write numbers to keys of their own, with guards,
+// randomFlow returns a graph whose nodes write numbers to keys of their own, with guards,
 // failure edges, loops and fan-outs.
 func randomFlow(r *rand.Rand, nodes int) (text string, script scripted) {
 	var b strings.Builder
@@ -132,12 +132,12 @@ func TestCasesRunAsTheDriverDoes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		dir := folder(t, map[string]string{
+		dir := writeFolder(t, map[string]string{
 			"random.yaml": text,
 			"random.test.yaml": fmt.Sprintf("graphrun-test: v1\ncases:\n  - name: random\n    stubs:\n%s    expect:\n      status: %s\n      reason: %s\n      path: [%s]\n      state_exactly: %s\n      steps: %d\n",
 				script.stubs(), want.Status, want.Reason, strings.Join(want.Path, ", "), state, want.Steps),
 		})
-		for _, result := range ran(t, flowtest.Config{}, dir).Results {
+		for _, result := range runFolder(t, flowtest.Config{}, dir).Results {
 			if !result.Passed {
 				t.Fatalf("seed %d: %s\n%s", seed, result.Text(), text)
 			}
@@ -168,8 +168,8 @@ func TestGeneratedCasesOfRandomGraphs(t *testing.T) {
 		if made.Cases == 0 {
 			continue
 		}
-		dir := folder(t, map[string]string{"random.yaml": text, "random.test.yaml": made.Text})
-		report := ran(t, flowtest.Config{}, dir)
+		dir := writeFolder(t, map[string]string{"random.yaml": text, "random.test.yaml": made.Text})
+		report := runFolder(t, flowtest.Config{}, dir)
 		for _, result := range report.Results {
 			if !result.Passed {
 				t.Fatalf("seed %d: %s\n%s\n%s", seed, result.Text(), text, made.Text)
@@ -194,8 +194,8 @@ type world struct {
 	calls atomic.Int64
 }
 
-// newWorld makes a PATH whose every program leaves a mark, and a server for every
-// address: that of proxies, of names that are looked up, of what flows name.
+// newWorld makes a PATH on which every program leaves a mark, and a server for all addresses of
+// proxies, of names that are looked up, and of flows.
 func newWorld(t *testing.T) *world {
 	w := &world{marks: t.TempDir()}
 	bin := t.TempDir()
@@ -234,8 +234,8 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// copied is a folder with files of others, in which every address is the world's.
-func (w *world) copied(t *testing.T, from string) string {
+// copyFlow copies a folder, and replaces its addresses by that of the world.
+func (w *world) copyFlow(t *testing.T, from string) string {
 	t.Helper()
 	address := regexp.MustCompile(`https?://[A-Za-z0-9.:-]+`)
 	dir := t.TempDir()
@@ -255,7 +255,7 @@ func (w *world) copied(t *testing.T, from string) string {
 	return dir
 }
 
-func (w *world) untouched(t *testing.T, what string) {
+func (w *world) checkUntouched(t *testing.T, what string) {
 	t.Helper()
 	left, err := os.ReadDir(w.marks)
 	if err != nil || len(left) > 0 {
@@ -271,13 +271,13 @@ func (w *world) untouched(t *testing.T, what string) {
 func TestNothingIsExecuted(t *testing.T) {
 	w := newWorld(t)
 	for _, from := range []string{"../examples", "../internal/templates", "testdata/effects"} {
-		dir := w.copied(t, from)
+		dir := w.copyFlow(t, from)
 		names, err := flowtest.Find(dir)
 		if err != nil || len(names) == 0 {
 			t.Fatalf("%d test files: %v", len(names), err)
 		}
 		flowtest.Test(t, flowtest.Config{}, names...)
-		w.untouched(t, "test "+from)
+		w.checkUntouched(t, "test "+from)
 		for _, name := range names {
 			file, _, err := flowtest.Load(flowtest.Config{}, name)
 			if err != nil || file == nil {
@@ -286,16 +286,16 @@ func TestNothingIsExecuted(t *testing.T) {
 			if _, err := flowtest.Generate(t.Context(), flowtest.Config{}, file.Graph, ""); err != nil {
 				t.Error(name, err)
 			}
-			w.untouched(t, "generate "+name)
+			w.checkUntouched(t, "generate "+name)
 			if _, _, err := flowtest.DryRun(t.Context(), flowtest.Config{}, file.Graph, runner.Options{}, nil, ""); err != nil {
 				t.Error(name, err)
 			}
-			w.untouched(t, "run dry "+name)
+			w.checkUntouched(t, "run dry "+name)
 			if strings.Contains(from, "effects") {
 				if _, err := flowtest.Mutate(flowtest.Config{}, []*flowtest.File{file}); err != nil {
 					t.Error(name, err)
 				}
-				w.untouched(t, "mutate "+name)
+				w.checkUntouched(t, "mutate "+name)
 			}
 		}
 	}
@@ -305,7 +305,7 @@ func TestNothingIsExecuted(t *testing.T) {
 // network.
 func TestWhatIsExecutedIsRecorded(t *testing.T) {
 	w := newWorld(t)
-	dir := w.copied(t, "testdata/effects")
+	dir := w.copyFlow(t, "testdata/effects")
 	src, err := os.ReadFile(filepath.Join(dir, "effects.test.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -314,7 +314,7 @@ func TestWhatIsExecutedIsRecorded(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "effects.test.yaml"), real, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ran(t, flowtest.Config{}, dir)
+	runFolder(t, flowtest.Config{}, dir)
 	left, err := os.ReadDir(w.marks)
 	if err != nil || len(left) == 0 || w.calls.Load() == 0 {
 		t.Errorf("marks %v (%v), %d calls", left, err, w.calls.Load())

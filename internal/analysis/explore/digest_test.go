@@ -55,7 +55,7 @@ nodes: {a: {kind: pass}, f: {kind: exec, command: [x]}, g: {kind: exec, command:
 edges:
   - {from: a, to: END}`, "a f g ship"},
 	} {
-		got := outcome(ask(t, c.text, func(q *Question) {
+		got := describeAnswer(explorePolicy(t, c.text, func(q *Question) {
 			if !strings.Contains(c.text, "policies") {
 				q.Found = func(r *Run) bool { return slices.Contains(r.Path, len(q.Model.graph.Nodes)-1) }
 			}

@@ -12,8 +12,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// ask explores a graph with one policy.
-func ask(t *testing.T, text string, change func(q *Question)) (Answer, []string) {
+// explorePolicy explores a graph with one policy.
+func explorePolicy(t *testing.T, text string, change func(q *Question)) (Answer, []string) {
 	t.Helper()
 	if !strings.Contains(text, "limits:") {
 		text = "limits: {timeout: 1h}\n" + text
@@ -205,14 +205,14 @@ edges:
   - {from: ok, to: ship}
   - {from: ship, to: END}`, func(q *Question) { *q.Budget = 1 }, TooMany},
 	} {
-		if got := outcome(ask(t, c.text, c.change)); got != c.want {
+		if got := describeAnswer(explorePolicy(t, c.text, c.change)); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
 }
 
 // outcome is an answer in words: the path of a witness, or what was proven or not.
-func outcome(a Answer, path []string) string {
+func describeAnswer(a Answer, path []string) string {
 	switch {
 	case a.Found:
 		return strings.Join(path, " ")
@@ -235,7 +235,7 @@ edges:
 	first := ""
 	for range 5 {
 		var left *int
-		a, path := ask(t, text, func(q *Question) { left = q.Budget })
+		a, path := explorePolicy(t, text, func(q *Question) { left = q.Budget })
 		if got := fmt.Sprint(a.Found, a.Gap, path, *left); first == "" {
 			first = got
 		} else if got != first {
