@@ -114,7 +114,7 @@ func (f *Flow) Notifies() bool { return len(f.tree.Graph.Notify) > 0 }
 // Tools returns the graph's tools by name, with secrets in clear text. The error says which
 // template needs a run, or which secret is missing.
 func (f *Flow) Tools() (map[string]any, error) {
-	secrets, wrong := input.Secrets(f.tree.Graph)
+	secrets, wrong := input.ReadSecrets(f.tree.Graph)
 	if len(wrong) > 0 {
 		return nil, inputError(wrong)
 	}

@@ -32,7 +32,7 @@ func (f *Flow) secretsOf(o *Options) (secrets, error) {
 			values = mask.Placeholders(tree.Graph)
 		default:
 			var wrong []string
-			values, wrong = input.Secrets(tree.Graph)
+			values, wrong = input.ReadSecrets(tree.Graph)
 			for _, problem := range wrong {
 				if !slices.Contains(problems, problem) {
 					problems = append(problems, problem)

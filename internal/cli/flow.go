@@ -188,10 +188,10 @@ func (a *app) readInput(g *spec.Graph, file string, pairs []string, partial bool
 		if err != nil {
 			return nil, usagef("--input-file: %w", err)
 		}
-		in.File(file, src)
+		in.ReadFile(file, src)
 	}
 	for _, pair := range pairs {
-		in.Pair(pair)
+		in.ReadPair(pair)
 	}
 	values, problems := in.Values(partial)
 	if len(problems) > 0 {

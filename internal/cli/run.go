@@ -297,7 +297,7 @@ func readModelParam(text string) (handler.ModelParam, error) {
 		return p, usagef("--set-model-param %q: want [PATH/NODE:]KEY=JSON, such as reasoning=low", text)
 	}
 	var err error
-	if p.Value, err = input.JSON([]byte(value)); err != nil {
+	if p.Value, err = input.ParseJSON([]byte(value)); err != nil {
 		if value == "" || strings.ContainsAny(value[:1], `{["`) {
 			return p, usagef("--set-model-param %q: the value is not JSON: %w", text, err)
 		}

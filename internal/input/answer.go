@@ -13,9 +13,9 @@ import (
 	"github.com/graphrun/graphrun/internal/schema"
 )
 
-// Answer parses an answer as a value of a schema, whose source is document. It tries the text
+// ParseAnswer parses an answer as a value of a schema, whose source is document. It tries the text
 // itself, then YAML or JSON, then the schema's Choices by their first letters or numbers.
-func Answer(text string, s *schema.Schema, document any) (any, error) {
+func ParseAnswer(text string, s *schema.Schema, document any) (any, error) {
 	problem := s.Check(text)
 	if problem == nil {
 		return text, nil
@@ -42,7 +42,7 @@ func Answer(text string, s *schema.Schema, document any) (any, error) {
 
 // decode parses a text as YAML, or as JSON that is not YAML, such as JSON with tabs.
 func decode(text string) (any, error) {
-	value, err := YAML([]byte(text))
+	value, err := ParseYAML([]byte(text))
 	if err == nil {
 		return eval.Canonical(value)
 	}

@@ -61,7 +61,7 @@ func TestAnswer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := Answer(c.text, s, c.schema)
+		got, err := ParseAnswer(c.text, s, c.schema)
 		switch {
 		case c.err == "" && err != nil:
 			t.Errorf("%q for %v: %v", c.text, c.schema, err)

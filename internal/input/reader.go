@@ -48,8 +48,8 @@ func (r *Reader) Values(partial bool) (values map[string]any, problems []string)
 	return values, problems
 }
 
-// Pair reads key=value, key=@file, key:=json or key:=@file, with a file or a pipe.
-func (r *Reader) Pair(s string) {
+// ReadPair reads key=value, key=@file, key:=json or key:=@file, with a file or a pipe.
+func (r *Reader) ReadPair(s string) {
 	key, text, ok := strings.Cut(s, "=")
 	if !ok || key == "" || key == ":" {
 		r.problems = append(r.problems, fmt.Sprintf("%q is not an input (allowed: key=value, key=@file, key:=json)", s))
@@ -86,17 +86,17 @@ func (r *Reader) read(key, text string, isJSON bool) (any, error) {
 		return nil, errors.New("is not UTF-8 text")
 	}
 	if !isJSON {
-		return Typed(text, schema), nil
+		return ParseTyped(text, schema), nil
 	}
-	value, err := JSON([]byte(text))
+	value, err := ParseJSON([]byte(text))
 	if err != nil && declared != nil && declared.Secret {
 		return nil, errors.New("the value, which is secret and not shown, is not JSON")
 	}
 	return value, err
 }
 
-// File reads the text of an input file: a JSON or YAML object with a key per state key.
-func (r *Reader) File(path string, src []byte) {
+// ReadFile reads the text of an input file: a JSON or YAML object with a key per state key.
+func (r *Reader) ReadFile(path string, src []byte) {
 	value, err := readObject(path, src)
 	object, ok := value.(map[string]any)
 	if err == nil && !ok {
@@ -115,11 +115,11 @@ func readObject(path string, src []byte) (any, error) {
 		return nil, errors.New("is not UTF-8 text")
 	}
 	if !isJSON && !bytes.HasPrefix(trimmed, []byte("{")) {
-		return YAML(src)
+		return ParseYAML(src)
 	}
-	value, err := JSON(trimmed)
+	value, err := ParseJSON(trimmed)
 	if err != nil && !isJSON && !errors.Is(err, errDuplicateKey) {
-		return YAML(src) // a flow map: {a: 1}
+		return ParseYAML(src) // a flow map: {a: 1}
 	}
 	return value, err
 }
@@ -141,13 +141,13 @@ func Types(schema map[string]any) []string {
 	return nil
 }
 
-// Typed parses text as a value of the schema's type. With several types the first of null,
+// ParseTyped parses text as a value of the schema's type. With several types the first of null,
 // boolean, integer, number, array, object and string that fits wins. Without a type, an enum
 // decides, then JSON. Text that fits no type stays a string.
-func Typed(text string, schema map[string]any) any {
+func ParseTyped(text string, schema map[string]any) any {
 	types := Types(schema)
 	enum, _ := schema["enum"].([]any)
-	if v, err := JSON([]byte(text)); len(types) == 0 && err == nil && !slices.Contains(enum, any(text)) {
+	if v, err := ParseJSON([]byte(text)); len(types) == 0 && err == nil && !slices.Contains(enum, any(text)) {
 		return v
 	}
 	for _, t := range []string{"null", "boolean", "integer", "number", "array", "object"} {
@@ -169,7 +169,7 @@ func convertText(text, t string) (any, bool) {
 		n, err := strconv.ParseInt(text, 10, 64)
 		return int(n), err == nil
 	}
-	v, err := JSON([]byte(text))
+	v, err := ParseJSON([]byte(text))
 	switch v.(type) {
 	case int, float64:
 		return v, t == "number" && err == nil
@@ -185,8 +185,8 @@ func convertText(text, t string) (any, bool) {
 // errDuplicateKey says that an object has the same key twice.
 var errDuplicateKey = errors.New("is given twice in one object")
 
-// JSON parses one JSON value as canonical data. Duplicate keys are errors.
-func JSON(src []byte) (any, error) {
+// ParseJSON parses one JSON value as canonical data. Duplicate keys are errors.
+func ParseJSON(src []byte) (any, error) {
 	if len(bytes.TrimSpace(src)) == 0 {
 		return nil, errors.New("is empty, want a JSON value")
 	}
@@ -207,9 +207,9 @@ func JSON(src []byte) (any, error) {
 	return value, nil
 }
 
-// YAML parses one YAML document into plain data. An empty document is null, dates stay text.
+// ParseYAML parses one YAML document into plain data. An empty document is null, dates stay text.
 // The error completes a sentence: "is not YAML …".
-func YAML(src []byte) (any, error) {
+func ParseYAML(src []byte) (any, error) {
 	if len(bytes.TrimSpace(src)) == 0 {
 		return nil, nil
 	}

@@ -78,7 +78,7 @@ func TestPairs(t *testing.T) {
 		{"any:=1e999", nil, `any: number "1e999" is beyond the range of a 64-bit float`},
 	} {
 		r := newInput(inputGraph(t), files)
-		r.Pair(c.pair)
+		r.ReadPair(c.pair)
 		values, problems := r.Values(true)
 		if diff := cmp.Diff(c.problem, strings.Join(problems, "\n")); diff != "" {
 			t.Errorf("%s: problems (-want +got)\n%s", c.pair, diff)
@@ -104,7 +104,7 @@ func TestInputFiles(t *testing.T) {
 		{"in.yaml", "", nil, "in.yaml: must hold an object with a value for each key"},
 	} {
 		r := newInput(inputGraph(t), nil)
-		r.File(c.path, []byte(c.src))
+		r.ReadFile(c.path, []byte(c.src))
 		values, problems := r.Values(true)
 		if diff := cmp.Diff(c.problem, strings.Join(problems, "\n")); diff != "" {
 			t.Errorf("%s: problems (-want +got)\n%s", c.src, diff)
@@ -127,9 +127,9 @@ func FuzzInput(f *testing.F) {
 	g := inputGraph(f)
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, read := range []func(r *Reader){
-			func(r *Reader) { r.Pair(text) },
-			func(r *Reader) { r.File("in.yaml", []byte(text)) },
-			func(r *Reader) { r.File("in.json", []byte(text)) },
+			func(r *Reader) { r.ReadPair(text) },
+			func(r *Reader) { r.ReadFile("in.yaml", []byte(text)) },
+			func(r *Reader) { r.ReadFile("in.json", []byte(text)) },
 		} {
 			r := newInput(g, map[string]string{"text": text})
 			read(r)

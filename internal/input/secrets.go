@@ -19,8 +19,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Secrets reads the secrets of the graph by name. If there are problems, it returns only them.
-func Secrets(g *spec.Graph) (values map[string]any, wrong []string) {
+// ReadSecrets reads the secrets of the graph by name. If there are problems, it returns only them.
+func ReadSecrets(g *spec.Graph) (values map[string]any, wrong []string) {
 	out := make(map[string]any, len(g.Secrets))
 	for i := range g.Secrets {
 		secret := &g.Secrets[i]

@@ -55,7 +55,7 @@ func TestTyped(t *testing.T) {
 		{"{not json", nil, "{not json"},
 		{"true", map[string]any{"enum": []any{"true", "maybe"}}, "true"},
 	} {
-		if diff := cmp.Diff(c.want, Typed(c.text, c.schema)); diff != "" {
+		if diff := cmp.Diff(c.want, ParseTyped(c.text, c.schema)); diff != "" {
 			t.Errorf("%q as %v (-want +got)\n%s", c.text, c.schema, diff)
 		}
 	}

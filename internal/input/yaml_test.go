@@ -24,7 +24,7 @@ func TestYAML(t *testing.T) {
 		{"a: [\n", nil, "is not YAML"},
 		{"a: &x [*x]\n", nil, "inside the value that it repeats"},
 	} {
-		got, err := YAML([]byte(c.src))
+		got, err := ParseYAML([]byte(c.src))
 		switch {
 		case c.err == "" && err != nil:
 			t.Errorf("%q: %v", c.src, err)

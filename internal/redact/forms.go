@@ -38,8 +38,8 @@ func Refusal(secret string) string {
 	return fmt.Sprintf("has %s; at least %d are needed: what is shorter stands in other texts too, and can't be masked in them", length, Least)
 }
 
-// Word reports whether a text looks like a name. Such secrets are not masked inside object keys.
-func Word(text string) bool {
+// IsWord reports whether a text looks like a name. Such secrets are not masked inside object keys.
+func IsWord(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '_' && r != '-'
 	}) < 0

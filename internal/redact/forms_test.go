@@ -118,7 +118,7 @@ func TestRefusal(t *testing.T) {
 // A secret that reads as a name is left in keys.
 func TestWord(t *testing.T) {
 	for text, want := range map[string]bool{"kind": true, "x-api-key": true, "tool_calls": true, "hunter2": false, "a b": false, "sk-1": false, "clé": false} {
-		if Word(text) != want {
+		if IsWord(text) != want {
 			t.Errorf("%q: %t", text, !want)
 		}
 	}

@@ -236,7 +236,7 @@ func readAnswer(text string, document map[string]any) (any, error) {
 	if err != nil {
 		return text, nil // the run has reported the schema error
 	}
-	return input.Answer(text, compiled, document)
+	return input.ParseAnswer(text, compiled, document)
 }
 
 // newEditor returns a function that edits a text with $VISUAL or $EDITOR, or nil if neither is set.

@@ -170,7 +170,7 @@ func maskValue(v any, secrets []string, byKey bool) any {
 				value = redact.Mask
 			}
 			for _, secret := range secrets {
-				if !redact.Word(secret) { // a word may be the key itself
+				if !redact.IsWord(secret) { // a word may be the key itself
 					key = strings.ReplaceAll(key, secret, redact.Mask)
 				}
 			}

@@ -73,7 +73,7 @@ func (q *Question) Parse(text string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	value, err := input.Answer(text, compiled, q.Schema)
+	value, err := input.ParseAnswer(text, compiled, q.Schema)
 	if err != nil {
 		return nil, fmt.Errorf("answer %s for %q is not legal: %w; its schema is %s", strconv.Quote(text), q.Target(), err, compiled)
 	}

@@ -192,7 +192,7 @@ func (m *Masker) maskObject(v map[string]any) map[string]any {
 // maskKey hides the secrets in a key of an object, except for secrets that look like a name.
 func (m *Masker) maskKey(name string) string {
 	for _, value := range m.Values() {
-		if !redact.Word(value) {
+		if !redact.IsWord(value) {
 			name = strings.ReplaceAll(name, value, redact.Mask)
 		}
 	}

@@ -41,7 +41,7 @@ func openSecrets(nonce string, graphs []*spec.Graph) (*secrets, error) {
 	out := &secrets{}
 	var seal, unseal []string
 	for _, g := range graphs {
-		values, wrong := input.Secrets(g)
+		values, wrong := input.ReadSecrets(g)
 		if len(wrong) > 0 {
 			return nil, &runner.InputError{Problems: wrong}
 		}
