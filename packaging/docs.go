@@ -66,7 +66,7 @@ func (r *release) writeFormula() error {
 		if t.os == "windows" {
 			continue
 		}
-		sum, err := checksum(filepath.Join(r.out, fmt.Sprintf("graphrun_%s_%s_%s.tar.gz", version, t.os, t.arch)))
+		sum, err := computeChecksum(filepath.Join(r.out, fmt.Sprintf("graphrun_%s_%s_%s.tar.gz", version, t.os, t.arch)))
 		if os.IsNotExist(err) {
 			return nil
 		}

@@ -101,7 +101,7 @@ func (r *release) pack(t target) error {
 	if t.os == "windows" {
 		binary += ".exe"
 	}
-	build := exec.Command("go", "build", "-trimpath", "-ldflags", r.ldflags(), "-o", binary, "./cmd/graphrun")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", r.formatLDFlags(), "-o", binary, "./cmd/graphrun")
 	build.Dir, build.Stderr = "..", os.Stderr
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch)
 	if err := build.Run(); err != nil {
@@ -121,9 +121,9 @@ func (r *release) pack(t target) error {
 	name := fmt.Sprintf("graphrun_%s_%s_%s", strings.TrimPrefix(r.version, "v"), t.os, t.arch)
 	target := filepath.Join(r.out, name)
 	if t.os == "windows" {
-		err = writeZip(target+".zip", r.inFolder(name, files))
+		err = writeZip(target+".zip", r.moveToFolder(name, files))
 	} else {
-		err = writeTar(target+".tar.gz", r.inFolder(name, files))
+		err = writeTar(target+".tar.gz", r.moveToFolder(name, files))
 	}
 	err = errors.Join(err, writeComponents(target+".cdx.json", binary, r.version))
 	if t.os == "linux" {
@@ -137,8 +137,8 @@ func (r *release) newFile(data []byte, mode os.FileMode) *fstest.MapFile {
 	return &fstest.MapFile{Data: data, Mode: mode, ModTime: r.time}
 }
 
-// inFolder returns files and their folders below a folder.
-func (r *release) inFolder(folder string, files fstest.MapFS) fstest.MapFS {
+// moveToFolder returns files and their folders below a folder.
+func (r *release) moveToFolder(folder string, files fstest.MapFS) fstest.MapFS {
 	out := fstest.MapFS{folder: r.newFile(nil, os.ModeDir|0o755)}
 	for name, file := range files {
 		out[folder+"/"+name] = file
@@ -147,8 +147,8 @@ func (r *release) inFolder(folder string, files fstest.MapFS) fstest.MapFS {
 	return out
 }
 
-// ldflags returns the linker flags that set the version, commit and time of the binary.
-func (r *release) ldflags() string {
+// formatLDFlags returns the linker flags that set the version, commit and time of the binary.
+func (r *release) formatLDFlags() string {
 	return "-s -w -X github.com/graphrun/graphrun/internal/cli.release=" + r.version + "," + r.commit + "," + r.time.UTC().Format(time.RFC3339)
 }
 
@@ -160,7 +160,7 @@ func (r *release) writeChecksums() error {
 	}
 	var b strings.Builder
 	for _, e := range names {
-		sum, err := checksum(filepath.Join(r.out, e.Name()))
+		sum, err := computeChecksum(filepath.Join(r.out, e.Name()))
 		if err != nil {
 			return err
 		}
@@ -169,7 +169,7 @@ func (r *release) writeChecksums() error {
 	return os.WriteFile(filepath.Join(r.out, "checksums.txt"), []byte(b.String()), 0o644)
 }
 
-func checksum(path string) (string, error) {
+func computeChecksum(path string) (string, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return "", err

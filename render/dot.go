@@ -24,11 +24,11 @@ func WriteDOT(w io.Writer, d *Drawing, rankdir string) error {
 		"fontcolor=%q, bgcolor=white, pad=0.3, nodesep=0.45, ranksep=0.55]\n", rankdir, title, inkColor)
 	fmt.Fprintf(out, "  node [fontname=\"Helvetica,Arial,sans-serif\", fontsize=12, fontcolor=%q, margin=\"0.2,0.1\", penwidth=1.2]\n", inkColor)
 	fmt.Fprintf(out, "  edge [fontname=\"Helvetica,Arial,sans-serif\", fontsize=10, arrowsize=0.75, penwidth=1.1]\n\n")
-	(&dotWriter{out: out, indent: "  ", rankdir: rankdir}).write(d)
+	(&dotWriter{out: out, indent: "  ", rankdir: rankdir}).writeDrawing(d)
 	for i, inner := range d.Inner {
 		fmt.Fprintf(out, "\n  subgraph cluster_graph%d {\n    graph [label=%s, labelloc=t, fontsize=12, style=rounded, color=%q, fontcolor=%q]\n",
 			i, quote(escapeText(inner.Title)), quietColor, quietColor)
-		(&dotWriter{out: out, indent: "    ", prefix: inner.Title + "/", rankdir: rankdir}).write(inner)
+		(&dotWriter{out: out, indent: "    ", prefix: inner.Title + "/", rankdir: rankdir}).writeDrawing(inner)
 		fmt.Fprintln(out, "  }")
 	}
 	fmt.Fprintln(out, "}")
@@ -42,7 +42,7 @@ type dotWriter struct {
 	rankdir        string
 }
 
-func (w *dotWriter) write(d *Drawing) {
+func (w *dotWriter) writeDrawing(d *Drawing) {
 	d.drawBoxes(w)
 	fmt.Fprintln(w.out)
 	d.drawEdges(w)
@@ -60,22 +60,22 @@ func (w *dotWriter) closeFinally() {
 	fmt.Fprintln(w.out, w.indent+"}")
 }
 
-// id returns the quoted, unique name of a box.
-func (w *dotWriter) id(box string) string { return quote(w.prefix + box) }
+// quoteID returns the quoted, unique name of a box.
+func (w *dotWriter) quoteID(box string) string { return quote(w.prefix + box) }
 
 func (w *dotWriter) drawMark(id string, m Mark) {
 	if id == startID {
 		fmt.Fprintf(w.out, "%s%s [label=\"\", tooltip=\"start\", shape=circle, style=filled, width=0.2, height=0.2, "+
-			"fixedsize=true, color=%q, fillcolor=%q]\n", w.indent, w.id(id), inkColor, inkColor)
+			"fixedsize=true, color=%q, fillcolor=%q]\n", w.indent, w.quoteID(id), inkColor, inkColor)
 		return
 	}
 	fmt.Fprintf(w.out, "%s%s [label=\"END\", shape=box, style=\"rounded,filled\", fontsize=11, fontcolor=white, "+
-		"margin=\"0.16,0.05\", height=0.3, color=%q, fillcolor=%q]\n", w.indent, w.id(id), m.ink(), m.ink())
+		"margin=\"0.16,0.05\", height=0.3, color=%q, fillcolor=%q]\n", w.indent, w.quoteID(id), m.ink(), m.ink())
 }
 
 func (w *dotWriter) drawNode(n *Node) {
 	s := styleOf(n.Kind, n.Mark)
-	fmt.Fprintf(w.out, "%s%s [label=%s, shape=%s, style=%q, color=%q, fillcolor=%q", w.indent, w.id(n.ID), boxLabel(n, s), s.shape, s.style, s.line, s.fill)
+	fmt.Fprintf(w.out, "%s%s [label=%s, shape=%s, style=%q, color=%q, fillcolor=%q", w.indent, w.quoteID(n.ID), formatLabel(n, s), s.shape, s.style, s.line, s.fill)
 	if n.Mark == Untouched {
 		fmt.Fprintf(w.out, ", fontcolor=%q", paleColor)
 	}
@@ -88,8 +88,8 @@ func (w *dotWriter) drawNode(n *Node) {
 	w.closeAttributes(n.Description)
 }
 
-// boxLabel returns the label of a box: id, kind, notes.
-func boxLabel(n *Node, s boxStyle) string {
+// formatLabel returns the label of a box: id, kind, notes.
+func formatLabel(n *Node, s boxStyle) string {
 	lines := []string{"<b>" + escapeHTML(n.ID) + "</b>"}
 	small := func(text, color string) {
 		if text != "" { // Graphviz refuses an empty element
@@ -107,7 +107,7 @@ func (w *dotWriter) drawEdge(e *Edge) {
 	if e.Else && !isPale && (e.Condition == "on_success" || e.Condition == "always") {
 		color = quietColor
 	}
-	fmt.Fprintf(w.out, "%s%s -> %s [style=%s, color=%q", w.indent, w.id(e.From), w.id(boxID(e.To)), style, color)
+	fmt.Fprintf(w.out, "%s%s -> %s [style=%s, color=%q", w.indent, w.quoteID(e.From), w.quoteID(idOfBox(e.To)), style, color)
 	if e.Condition == "llm_decide" {
 		fmt.Fprint(w.out, ", arrowhead=vee, arrowtail=odiamond, dir=both")
 	}

@@ -151,7 +151,7 @@ func (d *Drawing) addEdges(g *spec.Graph, opts Options) {
 	}
 	if !opts.NoDestinations {
 		for _, n := range g.Nodes {
-			d.Edges = append(d.Edges, gotoEdges(n, findLine(g, n.Span))...)
+			d.Edges = append(d.Edges, listGotoEdges(n, findLine(g, n.Span))...)
 		}
 	}
 	if opts.NoStartEnd {
@@ -213,8 +213,8 @@ func newEdge(e *spec.Edge) Edge {
 		text = "always"
 	}
 	out := Edge{
-		Index: e.Index, ID: orNil(e.ID.Value), From: e.From.Value, To: e.To.Value, Condition: e.Condition,
-		When: orNil(e.When.Value), Label: orNil(e.Label.Value), Priority: e.Priority,
+		Index: e.Index, ID: nilIfEmpty(e.ID.Value), From: e.From.Value, To: e.To.Value, Condition: e.Condition,
+		When: nilIfEmpty(e.When.Value), Label: nilIfEmpty(e.Label.Value), Priority: e.Priority,
 		Text: wrap(cmp.Or(e.Label.Value, text)), Tip: text,
 	}
 	extra := ""
@@ -234,8 +234,8 @@ func newEdge(e *spec.Edge) Edge {
 	return out
 }
 
-// gotoEdges returns an edge for each target of a node's goto. Labels of one target share it.
-func gotoEdges(n *spec.Node, line int) []Edge {
+// listGotoEdges returns an edge for each target of a node's goto. Labels of one target share it.
+func listGotoEdges(n *spec.Node, line int) []Edge {
 	var out []Edge
 	index := map[string]int{}
 	for _, end := range n.Ends {
@@ -255,7 +255,7 @@ func gotoEdges(n *spec.Node, line int) []Edge {
 	return out
 }
 
-func orNil(s string) *string {
+func nilIfEmpty(s string) *string {
 	if s == "" {
 		return nil
 	}

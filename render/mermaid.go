@@ -48,7 +48,7 @@ type styled struct {
 	names  [][]string
 }
 
-func (s *styled) add(style, name string) {
+func (s *styled) addName(style, name string) {
 	if !slices.Contains(s.styles, style) {
 		s.styles, s.names = append(s.styles, style), append(s.names, nil)
 	}
@@ -66,8 +66,8 @@ func (m *mermaidWriter) closeFinally() {
 	fmt.Fprintln(m.out, m.indent+"end")
 }
 
-// id returns a unique Mermaid name for a box: characters that Mermaid refuses become "_".
-func (m *mermaidWriter) id(box string) string {
+// makeID returns a unique Mermaid name for a box: characters that Mermaid refuses become "_".
+func (m *mermaidWriter) makeID(box string) string {
 	whole := m.prefix + "/" + box
 	if name, ok := m.names[whole]; ok {
 		return name
@@ -92,12 +92,12 @@ func isWord(c byte) bool {
 }
 
 func (m *mermaidWriter) drawMark(box string, mark Mark) {
-	id, shape := m.id(box), "([\"END\"])"
+	id, shape := m.makeID(box), "([\"END\"])"
 	if box == startID {
 		shape = "(( ))"
 	}
 	fmt.Fprintf(m.out, "%s%s%s\n", m.indent, id, shape)
-	m.boxes.add(fmt.Sprintf("fill:%s,stroke:%s,color:#FFFFFF", mark.ink(), mark.ink()), id)
+	m.boxes.addName(fmt.Sprintf("fill:%s,stroke:%s,color:#FFFFFF", mark.ink(), mark.ink()), id)
 }
 
 // mermaidShapes holds the brackets around the labels of node kinds, by default "()".
@@ -114,7 +114,7 @@ func (m *mermaidWriter) drawNode(n *Node) {
 	if !ok {
 		shape = [2]string{"(", ")"}
 	}
-	id, s, ink := m.id(n.ID), styleOf(n.Kind, n.Mark), inkColor
+	id, s, ink := m.makeID(n.ID), styleOf(n.Kind, n.Mark), inkColor
 	fmt.Fprintf(m.out, "%s%s%s\"%s\"%s\n", m.indent, id, shape[0], strings.Join(lines, "<br/>"), shape[1])
 	if n.Mark == Untouched {
 		ink = quietColor
@@ -123,7 +123,7 @@ func (m *mermaidWriter) drawNode(n *Node) {
 	if strings.Contains(s.style, "dashed") || n.Mark == Missed {
 		style += ",stroke-dasharray:4"
 	}
-	m.boxes.add(style, id)
+	m.boxes.addName(style, id)
 }
 
 func (m *mermaidWriter) drawEdge(e *Edge) {
@@ -135,12 +135,12 @@ func (m *mermaidWriter) drawEdge(e *Edge) {
 	if strings.TrimSpace(e.Text) != "" {
 		label = "|\"" + escapeMermaid(e.Text) + "\"|"
 	}
-	fmt.Fprintf(m.out, "%s%s %s%s %s\n", m.indent, m.id(e.From), line, label, m.id(boxID(e.To)))
+	fmt.Fprintf(m.out, "%s%s %s%s %s\n", m.indent, m.makeID(e.From), line, label, m.makeID(idOfBox(e.To)))
 	look := "stroke:" + color
 	if e.Mark == Touched {
 		look += ",stroke-width:3px"
 	}
-	m.arrows.add(look, fmt.Sprint(m.count))
+	m.arrows.addName(look, fmt.Sprint(m.count))
 	m.count++
 }
 

@@ -105,8 +105,8 @@ const (
 	endID   = "__end__"
 )
 
-// boxID returns the id of the box at the end of an edge.
-func boxID(end string) string {
+// idOfBox returns the id of the box at the end of an edge.
+func idOfBox(end string) string {
 	if end == spec.END {
 		return endID
 	}

@@ -73,7 +73,7 @@ func (t *Trail) paint(d *Drawing) {
 			continue // coverage does not know it
 		}
 		fired := t.countFired(e)
-		e.Fired, e.Mark = &fired, t.markOf(fired)
+		e.Fired, e.Mark = &fired, t.chooseMark(fired)
 		if e.To == spec.END {
 			ended += fired
 		}
@@ -81,7 +81,7 @@ func (t *Trail) paint(d *Drawing) {
 			e.Text = strings.TrimSpace(e.Text + " " + formatCount(fired))
 		}
 	}
-	d.startMark, d.endMark = t.markOf(started), t.markOf(ended)
+	d.startMark, d.endMark = t.chooseMark(started), t.chooseMark(ended)
 	for i := range d.Nodes {
 		t.paintNode(&d.Nodes[i])
 	}
@@ -90,7 +90,7 @@ func (t *Trail) paint(d *Drawing) {
 func (t *Trail) paintNode(n *Node) {
 	seen := cmp.Or(t.Nodes[n.ID], &NodeTrail{})
 	failed := seen.Failures
-	n.Mark = t.markOf(seen.Visits)
+	n.Mark = t.chooseMark(seen.Visits)
 	switch {
 	case seen.Failed:
 		n.Mark, failed = FailedHere, max(failed, 1)
@@ -147,7 +147,7 @@ func describeVisits(visits, failed int) []string {
 	return []string{fmt.Sprintf("%s, %d failed", formatCount(visits), failed)}
 }
 
-func (t *Trail) markOf(n int) Mark {
+func (t *Trail) chooseMark(n int) Mark {
 	switch {
 	case n > 0:
 		return Touched
@@ -171,7 +171,7 @@ func (t *Trail) sumByGraph(file *spec.Graph) map[*spec.Graph]*Trail {
 	}
 	t.addInner(file, out)
 	for _, g := range append([]*spec.Graph{file}, file.Graphs...) {
-		if tools := graphTools(g); len(tools) > 1 {
+		if tools := listGraphTools(g); len(tools) > 1 {
 			for _, ref := range tools {
 				delete(out, g.Inner(ref))
 			}
@@ -183,30 +183,30 @@ func (t *Trail) sumByGraph(file *spec.Graph) map[*spec.Graph]*Trail {
 // addInner adds the trails of subgraphs to the sums of the graphs that they ran.
 func (t *Trail) addInner(g *spec.Graph, sums map[*spec.Graph]*Trail) {
 	for _, n := range g.Nodes {
-		if own, inner := t.Nodes[n.ID.Value], g.Inner(graphOf(g, n)); own != nil && own.Inner != nil && sums[inner] != nil {
-			sums[inner].add(own.Inner)
+		if own, inner := t.Nodes[n.ID.Value], g.Inner(findGraphName(g, n)); own != nil && own.Inner != nil && sums[inner] != nil {
+			sums[inner].addTrail(own.Inner)
 			own.Inner.addInner(inner, sums)
 		}
 	}
 }
 
-// graphOf returns the name of the graph that a node runs, or "" if unknown.
-func graphOf(g *spec.Graph, n *spec.Node) string {
+// findGraphName returns the name of the graph that a node runs, or "" if unknown.
+func findGraphName(g *spec.Graph, n *spec.Node) string {
 	switch n.Kind.Value {
 	case "graph":
 		if ref := n.Field("graph"); ref != nil {
 			return ref.Text.Value
 		}
 	case "tool", "tools", "agent":
-		if tools := graphTools(g); len(tools) == 1 {
+		if tools := listGraphTools(g); len(tools) == 1 {
 			return tools[0]
 		}
 	}
 	return ""
 }
 
-// graphTools returns the names of graphs that are tools.
-func graphTools(g *spec.Graph) []string {
+// listGraphTools returns the names of graphs that are tools.
+func listGraphTools(g *spec.Graph) []string {
 	var out []string
 	for i := range g.Tools {
 		if ref := g.Tools[i].Value.Get("graph"); ref != nil {
@@ -216,8 +216,8 @@ func graphTools(g *spec.Graph) []string {
 	return out
 }
 
-// add adds another trail of the same graph, without the trails inside it.
-func (t *Trail) add(more *Trail) {
+// addTrail adds another trail of the same graph, without the trails inside it.
+func (t *Trail) addTrail(more *Trail) {
 	addCounts(t.Fired, more.Fired)
 	for id, m := range more.Nodes {
 		n := t.Node(id)

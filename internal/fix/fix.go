@@ -24,8 +24,8 @@ type Edit struct {
 	Spelling bool
 }
 
-// Edits returns edits that repair findings, sorted and without overlap.
-func Edits(g *spec.Graph, found spec.Diagnostics) []Edit {
+// FindEdits returns edits that repair findings, sorted and without overlap.
+func FindEdits(g *spec.Graph, found spec.Diagnostics) []Edit {
 	if g == nil {
 		return nil
 	}
@@ -114,8 +114,8 @@ func correctName(g *spec.Graph, d *spec.Diagnostic) *Edit {
 
 // removeRepeat removes the later of two equal declarations.
 func removeRepeat(g *spec.Graph, d *spec.Diagnostic) *Edit {
-	later := edgeAt(g, d.Span)
-	if later == nil || !isAlone(g, later) {
+	later := findEdge(g, d.Span)
+	if later == nil || !isOnlyEdge(g, later) {
 		return nil
 	}
 	if target := g.Node(later.To.Value); target != nil && target.Join != nil {
@@ -123,7 +123,7 @@ func removeRepeat(g *spec.Graph, d *spec.Diagnostic) *Edit {
 	}
 	src := g.File.Src
 	for _, e := range g.Edges[:later.Index] {
-		if e.From.Value == later.From.Value && e.To.Value == later.To.Value && isAlone(g, e) &&
+		if e.From.Value == later.From.Value && e.To.Value == later.To.Value && isOnlyEdge(g, e) &&
 			bytes.Equal(src[e.Span.From:e.Span.To], src[later.Span.From:later.Span.To]) {
 			return deleteEntry(src, later.Span)
 		}
@@ -131,8 +131,8 @@ func removeRepeat(g *spec.Graph, d *spec.Diagnostic) *Edit {
 	return nil
 }
 
-// edgeAt returns the edge whose target is at a span.
-func edgeAt(g *spec.Graph, s spec.Span) *spec.Edge {
+// findEdge returns the edge whose target is at a span.
+func findEdge(g *spec.Graph, s spec.Span) *spec.Edge {
 	for _, e := range g.Edges {
 		if e.To.Span == s {
 			return e
@@ -141,8 +141,8 @@ func edgeAt(g *spec.Graph, s spec.Span) *spec.Edge {
 	return nil
 }
 
-// isAlone reports whether a declaration gives only this edge.
-func isAlone(g *spec.Graph, e *spec.Edge) bool {
+// isOnlyEdge reports whether a declaration gives only this edge.
+func isOnlyEdge(g *spec.Graph, e *spec.Edge) bool {
 	if e.Decl < 0 {
 		return false
 	}
@@ -224,7 +224,7 @@ func Repair(src []byte, check func(src []byte) (*spec.Graph, spec.Diagnostics)) 
 			line := bytes.Count(src[:e.Span.From], []byte("\n")) + 1
 			return countErrors(after, line) < countErrors(before, line)
 		}
-		edits := Edits(g, before)
+		edits := FindEdits(g, before)
 		i := slices.IndexFunc(edits, improves)
 		if i < 0 {
 			break

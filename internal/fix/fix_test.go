@@ -91,7 +91,7 @@ func TestEdits(t *testing.T) {
 				t.Fatal(found)
 			}
 			found = append(found, spec.Check(g)...)
-			got := string(Apply([]byte(src), Edits(g, found.Sort())))
+			got := string(Apply([]byte(src), FindEdits(g, found.Sort())))
 			want := flow(c.want)
 			if c.want == "" {
 				want = src

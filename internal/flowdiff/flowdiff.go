@@ -39,14 +39,14 @@ var kinds = []string{"input", "output", "secret", "question", "start", "node", "
 // first, then by kind and name.
 func Compare(before, after *spec.Graph) []Change {
 	c := &comparison{before: before, after: after}
-	align(before.State, after.State, func(k *spec.StateKey) string { return k.Name.Value }, c.compareInput)
+	pairByName(before.State, after.State, func(k *spec.StateKey) string { return k.Name.Value }, c.compareInput)
 	c.compareOutput()
 	c.compareOutputTypes()
-	align(toPointers(before.Secrets), toPointers(after.Secrets), func(s *spec.Secret) string { return s.Name.Value }, c.compareSecret)
+	pairByName(toPointers(before.Secrets), toPointers(after.Secrets), func(s *spec.Secret) string { return s.Name.Value }, c.compareSecret)
 	c.compareSettings()
-	align(before.Nodes, after.Nodes, func(n *spec.Node) string { return n.ID.Value }, c.compareNode)
+	pairByName(before.Nodes, after.Nodes, func(n *spec.Node) string { return n.ID.Value }, c.compareNode)
 	c.compareEdges()
-	align(before.Graphs, after.Graphs, (*spec.Graph).Ref, c.compareGraph)
+	pairByName(before.Graphs, after.Graphs, (*spec.Graph).Ref, c.compareGraph)
 	order := func(c Change) int {
 		n := slices.Index(kinds, c.Kind)
 		if !c.Breaking {
@@ -66,8 +66,8 @@ type comparison struct {
 	found         []Change
 }
 
-// align calls compare for each name of two lists. An item that one list lacks is nil.
-func align[T any](before, after []*T, name func(*T) string, compare func(old, now *T)) {
+// pairByName calls compare for each name of two lists. An item that one list lacks is nil.
+func pairByName[T any](before, after []*T, name func(*T) string, compare func(old, now *T)) {
 	rest := map[string]*T{}
 	for _, item := range after {
 		rest[name(item)] = item
@@ -91,8 +91,8 @@ func toPointers[T any](list []T) []*T {
 	return out
 }
 
-// add adds a change at a span: in the old file if it is removed. No span has line 0.
-func (c *comparison) add(kind, change, name, detail string, breaking bool, at spec.Span) {
+// addChange adds a change at a span: in the old file if it is removed. No span has line 0.
+func (c *comparison) addChange(kind, change, name, detail string, breaking bool, at spec.Span) {
 	file, line := c.after.File, 0
 	if change == "removed" {
 		file = c.before.File
@@ -107,22 +107,22 @@ func (c *comparison) add(kind, change, name, detail string, breaking bool, at sp
 func (c *comparison) compareInput(old, now *spec.StateKey) {
 	switch {
 	case now == nil:
-		c.add("input", "removed", old.Name.Value, "", true, old.Name.Span)
+		c.addChange("input", "removed", old.Name.Value, "", true, old.Name.Span)
 		return
 	case old == nil:
-		c.add("input", "added", now.Name.Value, map[bool]string{true: "required"}[now.Required], now.Required, now.Name.Span)
+		c.addChange("input", "added", now.Name.Value, map[bool]string{true: "required"}[now.Required], now.Required, now.Name.Span)
 		return
 	}
 	change := func(detail string, breaking bool) {
-		c.add("input", "changed", now.Name.Value, detail, breaking, now.Name.Span)
+		c.addChange("input", "changed", now.Name.Value, detail, breaking, now.Name.Span)
 	}
 	if old.Required != now.Required {
 		change(map[bool]string{true: "is now required", false: "is no longer required"}[now.Required], now.Required)
 	}
-	for _, d := range schemaChanges(old.Schema, now.Schema, "") {
+	for _, d := range compareSchemas(old.Schema, now.Schema, "") {
 		change(d.text, d.narrower)
 	}
-	if a, b := defaultOf(old), defaultOf(now); a != b {
+	if a, b := formatDefault(old), formatDefault(now); a != b {
 		change("default "+a+" is now "+b, false)
 	}
 	if a, b := cmp.Or(old.Reducer.Value, "replace"), cmp.Or(now.Reducer.Value, "replace"); a != b {
@@ -133,7 +133,7 @@ func (c *comparison) compareInput(old, now *spec.StateKey) {
 	}
 }
 
-func defaultOf(k *spec.StateKey) string {
+func formatDefault(k *spec.StateKey) string {
 	if k.Default == nil {
 		return "none"
 	}
@@ -153,11 +153,11 @@ func (c *comparison) compareSecret(old, now *spec.Secret) {
 	}
 	switch {
 	case now == nil:
-		c.add("secret", "removed", old.Name.Value, "", false, spec.Span{})
+		c.addChange("secret", "removed", old.Name.Value, "", false, spec.Span{})
 	case old == nil:
-		c.add("secret", "added", now.Name.Value, "from "+source(now), true, now.Name.Span)
+		c.addChange("secret", "added", now.Name.Value, "from "+source(now), true, now.Name.Span)
 	case source(old) != source(now):
-		c.add("secret", "changed", now.Name.Value, source(old)+" is now "+source(now), true, now.Name.Span)
+		c.addChange("secret", "changed", now.Name.Value, source(old)+" is now "+source(now), true, now.Name.Span)
 	}
 }
 
@@ -169,16 +169,16 @@ func (c *comparison) compareSettings() {
 			if key == "start" {
 				kind = key
 			}
-			switch old, now := entryOrAbsent(before, key), entryOrAbsent(after, key); {
+			switch old, now := getOrAbsent(before, key), getOrAbsent(after, key); {
 			case slices.Contains([]string{"graphrun", "output", "secrets", "limits"}, key) || strings.HasPrefix(key, "x-") || reflect.DeepEqual(old, now):
 			case key == "strict_state" && c.after.StrictState:
-				c.add(kind, "changed", key, "undeclared inputs are refused now", true, spec.Span{})
+				c.addChange(kind, "changed", key, "undeclared inputs are refused now", true, spec.Span{})
 			case now == absent{}:
-				c.add(kind, "removed", key, "was "+formatData(old), false, spec.Span{})
+				c.addChange(kind, "removed", key, "was "+formatData(old), false, spec.Span{})
 			case old == absent{}:
-				c.add(kind, "added", key, formatData(now), false, spec.Span{})
+				c.addChange(kind, "added", key, formatData(now), false, spec.Span{})
 			default:
-				c.add(kind, "changed", key, formatData(old)+" is now "+formatData(now), false, spec.Span{})
+				c.addChange(kind, "changed", key, formatData(old)+" is now "+formatData(now), false, spec.Span{})
 			}
 		}
 	}
@@ -193,9 +193,9 @@ func (c *comparison) compareSettings() {
 func (c *comparison) compareGraph(old, now *spec.Graph) {
 	switch {
 	case now == nil:
-		c.add("graph", "removed", old.Ref(), "", false, old.Entry.Span)
+		c.addChange("graph", "removed", old.Ref(), "", false, old.Entry.Span)
 	case old == nil:
-		c.add("graph", "added", now.Ref(), "", false, now.Entry.Span)
+		c.addChange("graph", "added", now.Ref(), "", false, now.Entry.Span)
 	default:
 		for _, change := range Compare(old, now) {
 			change.Breaking = change.Breaking && change.Kind == "question"
@@ -208,7 +208,7 @@ func (c *comparison) compareGraph(old, now *spec.Graph) {
 // absent stands for a missing entry of a map.
 type absent struct{}
 
-func entryOrAbsent(m map[string]any, key string) any {
+func getOrAbsent(m map[string]any, key string) any {
 	if v, ok := m[key]; ok {
 		return v
 	}
@@ -222,8 +222,8 @@ func mergeKeys[V any](a, b map[string]V) []string {
 	return slices.Compact(all)
 }
 
-// dataOf returns a value as plain data, or absent.
-func dataOf(v *spec.Value) any {
+// readData returns a value as plain data, or absent.
+func readData(v *spec.Value) any {
 	if v == nil {
 		return absent{}
 	}

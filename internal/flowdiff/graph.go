@@ -21,17 +21,17 @@ func waitsForPerson(n *spec.Node) bool { return isHuman(n) && n.Field("default")
 func (c *comparison) compareNode(old, now *spec.Node) {
 	switch {
 	case now == nil:
-		c.add("node", "removed", old.ID.Value, "kind "+old.Kind.Value, false, old.ID.Span)
+		c.addChange("node", "removed", old.ID.Value, "kind "+old.Kind.Value, false, old.ID.Span)
 	case old == nil:
-		c.add("node", "added", now.ID.Value, "kind "+now.Kind.Value, false, now.ID.Span)
+		c.addChange("node", "added", now.ID.Value, "kind "+now.Kind.Value, false, now.ID.Span)
 	default:
 		c.compareKeys(old, now)
 	}
 	switch {
 	case waitsForPerson(now) && !waitsForPerson(old):
-		c.add("question", "added", now.ID.Value, "a run may pause for it", true, now.ID.Span)
+		c.addChange("question", "added", now.ID.Value, "a run may pause for it", true, now.ID.Span)
 	case isHuman(old) && !isHuman(now):
-		c.add("question", "removed", old.ID.Value, "answers to it are refused", true, old.ID.Span)
+		c.addChange("question", "removed", old.ID.Value, "answers to it are refused", true, old.ID.Span)
 	case isHuman(old):
 		c.compareAnswers(old, now)
 	}
@@ -39,11 +39,11 @@ func (c *comparison) compareNode(old, now *spec.Node) {
 
 // compareKeys compares the keys of a node.
 func (c *comparison) compareKeys(old, now *spec.Node) {
-	change := func(detail string) { c.add("node", "changed", now.ID.Value, detail, false, now.ID.Span) }
+	change := func(detail string) { c.addChange("node", "changed", now.ID.Value, detail, false, now.ID.Span) }
 	keys := append(old.Keys(), now.Keys()...)
 	slices.Sort(keys)
 	for _, key := range slices.Compact(keys) {
-		was, is := dataOf(old.Written(key)), dataOf(now.Written(key))
+		was, is := readData(old.Written(key)), readData(now.Written(key))
 		switch {
 		case strings.HasPrefix(key, "x-") || reflect.DeepEqual(was, is):
 		case was == absent{}:
@@ -53,20 +53,20 @@ func (c *comparison) compareKeys(old, now *spec.Node) {
 		}
 	}
 	// Later values of a set node see earlier ones.
-	a, b := assignedInBoth(old, now), assignedInBoth(now, old)
+	a, b := listAssignedInBoth(old, now), listAssignedInBoth(now, old)
 	if !slices.Equal(a, b) {
 		change("set writes " + strings.Join(b, ", ") + " in this order, it was " + strings.Join(a, ", ") + ": later ones see earlier ones")
 	}
 }
 
-// assignedInBoth returns the keys that a set node writes, in order, without those that the other
+// listAssignedInBoth returns the keys that a set node writes, in order, without those that the other
 // version does not write.
-func assignedInBoth(n, other *spec.Node) (keys []string) {
+func listAssignedInBoth(n, other *spec.Node) (keys []string) {
 	both := map[string]bool{}
-	for _, f := range fieldsOf(other.Field("set")) {
+	for _, f := range listFields(other.Field("set")) {
 		both[f.Key.Value] = true
 	}
-	for _, f := range fieldsOf(n.Field("set")) {
+	for _, f := range listFields(n.Field("set")) {
 		if both[f.Key.Value] {
 			keys = append(keys, f.Key.Value)
 		}
@@ -74,7 +74,7 @@ func assignedInBoth(n, other *spec.Node) (keys []string) {
 	return keys
 }
 
-func fieldsOf(v *spec.Value) []spec.Field {
+func listFields(v *spec.Value) []spec.Field {
 	if v == nil {
 		return nil
 	}
@@ -83,9 +83,9 @@ func fieldsOf(v *spec.Value) []spec.Field {
 
 // compareAnswers compares the legal answers of a question.
 func (c *comparison) compareAnswers(before, after *spec.Node) {
-	change := func(detail string) { c.add("question", "changed", after.ID.Value, detail, true, after.ID.Span) }
-	was, _ := dataOf(before.Field("choices")).([]any)
-	is, _ := dataOf(after.Field("choices")).([]any)
+	change := func(detail string) { c.addChange("question", "changed", after.ID.Value, detail, true, after.ID.Span) }
+	was, _ := readData(before.Field("choices")).([]any)
+	is, _ := readData(after.Field("choices")).([]any)
 	if is != nil && was == nil {
 		change("only some answers are legal now")
 	}
@@ -94,9 +94,9 @@ func (c *comparison) compareAnswers(before, after *spec.Node) {
 			change("the answer " + formatData(choice) + " is no longer legal")
 		}
 	}
-	a, _ := dataOf(before.Field("schema")).(map[string]any)
-	b, _ := dataOf(after.Field("schema")).(map[string]any)
-	for _, d := range schemaChanges(a, b, "") {
+	a, _ := readData(before.Field("schema")).(map[string]any)
+	b, _ := readData(after.Field("schema")).(map[string]any)
+	for _, d := range compareSchemas(a, b, "") {
 		if d.narrower {
 			change("answer: " + d.text)
 		}
@@ -109,7 +109,7 @@ type edgePair struct{ was, is *spec.Edge }
 // edgeKey identifies an edge: by id, or else by nodes and condition.
 type edgeKey struct{ id, from, to, condition, guard string }
 
-func keyOf(e *spec.Edge) edgeKey {
+func newEdgeKey(e *spec.Edge) edgeKey {
 	if e.ID.IsSet() {
 		return edgeKey{id: e.ID.Value}
 	}
@@ -119,11 +119,11 @@ func keyOf(e *spec.Edge) edgeKey {
 // compareEdges pairs edges with equal keys and guards, then those with equal keys.
 func (c *comparison) compareEdges() {
 	same, old, now := pairEdges(c.before.Edges, c.after.Edges, func(e *spec.Edge) edgeKey {
-		key := keyOf(e)
+		key := newEdgeKey(e)
 		key.guard = e.When.Value
 		return key
 	})
-	changed, old, now := pairEdges(old, now, keyOf)
+	changed, old, now := pairEdges(old, now, newEdgeKey)
 	pairs := append(same, changed...)
 	for _, p := range pairs {
 		c.compareEdge(p.was, p.is)
@@ -134,7 +134,7 @@ func (c *comparison) compareEdges() {
 			if e.When.IsSet() {
 				detail = "when " + e.When.Value
 			}
-			c.add("edge", change, edgeName(e), detail, false, e.Span)
+			c.addChange("edge", change, formatEdge(e), detail, false, e.Span)
 		}
 	}
 	addAll("removed", old)
@@ -165,15 +165,15 @@ func pairEdges(old, now []*spec.Edge, key func(*spec.Edge) edgeKey) (pairs []edg
 	return pairs, oldRest, nowRest
 }
 
-func edgeName(e *spec.Edge) string { return e.From.Value + " → " + e.To.Value }
+func formatEdge(e *spec.Edge) string { return e.From.Value + " → " + e.To.Value }
 
 func (c *comparison) compareEdge(old, now *spec.Edge) {
 	if old.When.Value != now.When.Value {
-		c.add("guard", "changed", edgeName(now), formatData(old.When.Value)+" is now "+formatData(now.When.Value), false, now.Span)
+		c.addChange("guard", "changed", formatEdge(now), formatData(old.When.Value)+" is now "+formatData(now.When.Value), false, now.Span)
 	}
 	field := func(what string, was, is any) {
 		if !reflect.DeepEqual(was, is) {
-			c.add("edge", "changed", edgeName(now), what+" "+formatData(was)+" is now "+formatData(is), false, now.Span)
+			c.addChange("edge", "changed", formatEdge(now), what+" "+formatData(was)+" is now "+formatData(is), false, now.Span)
 		}
 	}
 	if old.ID.IsSet() {
@@ -185,10 +185,10 @@ func (c *comparison) compareEdge(old, now *spec.Edge) {
 	field("description", old.Description.Value, now.Description.Value)
 	field("priority", old.Priority, now.Priority)
 	field("fallback", old.Fallback, now.Fallback)
-	field("transform", transformOf(old), transformOf(now))
+	field("transform", readTransform(old), readTransform(now))
 }
 
-func transformOf(e *spec.Edge) any {
+func readTransform(e *spec.Edge) any {
 	if e.Transform == nil {
 		return nil
 	}
@@ -216,7 +216,7 @@ func (c *comparison) compareOrders(pairs []edgePair) {
 		}
 	}
 	change := func(e *spec.Edge, detail string) {
-		c.add("edge", "changed", edgeName(e), detail, false, e.Span)
+		c.addChange("edge", "changed", formatEdge(e), detail, false, e.Span)
 	}
 	for _, n := range c.after.Nodes {
 		id := n.ID.Value

@@ -14,16 +14,16 @@ func (c *comparison) compareOutput() {
 	switch {
 	case before == nil && after == nil:
 	case before == nil:
-		c.add("output", "added", "output", "it was the output of the last node", true, after.Span)
+		c.addChange("output", "added", "output", "it was the output of the last node", true, after.Span)
 	case after == nil:
-		c.add("output", "removed", "output", "it is now the output of the last node", true, before.Span)
+		c.addChange("output", "removed", "output", "it is now the output of the last node", true, before.Span)
 	case before.Kind == spec.Map && after.Kind == spec.Map:
-		align(toPointers(before.Fields), toPointers(after.Fields), func(f *spec.Field) string { return f.Key.Value }, func(old, now *spec.Field) {
+		pairByName(toPointers(before.Fields), toPointers(after.Fields), func(f *spec.Field) string { return f.Key.Value }, func(old, now *spec.Field) {
 			switch {
 			case now == nil:
-				c.add("output", "removed", old.Key.Value, "", true, old.Key.Span)
+				c.addChange("output", "removed", old.Key.Value, "", true, old.Key.Span)
 			case old == nil:
-				c.add("output", "added", now.Key.Value, "", false, now.Key.Span)
+				c.addChange("output", "added", now.Key.Value, "", false, now.Key.Span)
 			default:
 				c.compareOutputValue(now.Key.Value, &old.Value, &now.Value)
 			}
@@ -35,7 +35,7 @@ func (c *comparison) compareOutput() {
 
 func (c *comparison) compareOutputValue(name string, old, now *spec.Value) {
 	if a, b := formatData(old.Data()), formatData(now.Data()); a != b {
-		c.add("output", "changed", name, a+" is now "+b, (old.Kind == spec.Map) != (now.Kind == spec.Map), now.Span)
+		c.addChange("output", "changed", name, a+" is now "+b, (old.Kind == spec.Map) != (now.Kind == spec.Map), now.Span)
 	}
 }
 
@@ -48,29 +48,29 @@ type outputType struct {
 // compareOutputTypes compares the types of the output's parts, which may differ although their
 // expressions are the same.
 func (c *comparison) compareOutputTypes() {
-	before, after := outputTypes(c.before), outputTypes(c.after)
+	before, after := listOutputTypes(c.before), listOutputTypes(c.after)
 	for _, name := range mergeKeys(before, after) {
 		was, had := before[name]
 		is, has := after[name]
 		if !had || !has {
 			continue
 		}
-		at := c.outputSpan(name)
+		at := c.findOutputSpan(name)
 		switch a, b := was.typ.String(), is.typ.String(); {
 		case was.schema != nil && is.schema != nil:
-			for _, d := range schemaChanges(was.schema, is.schema, "") {
+			for _, d := range compareSchemas(was.schema, is.schema, "") {
 				if d.wider {
-					c.add("output", "changed", name, d.text, true, at)
+					c.addChange("output", "changed", name, d.text, true, at)
 				}
 			}
 		case a != b && !was.typ.IsAny() && !is.typ.IsAny() && !was.typ.Accepts(is.typ):
-			c.add("output", "changed", name, "type "+a+" is now "+b, true, at)
+			c.addChange("output", "changed", name, "type "+a+" is now "+b, true, at)
 		}
 	}
 }
 
-// outputSpan returns the span of a part of the new output.
-func (c *comparison) outputSpan(name string) spec.Span {
+// findOutputSpan returns the span of a part of the new output.
+func (c *comparison) findOutputSpan(name string) spec.Span {
 	out := c.after.Output
 	if out == nil {
 		return c.after.Node(name).ID.Span
@@ -81,14 +81,14 @@ func (c *comparison) outputSpan(name string) spec.Span {
 	return out.Span
 }
 
-// outputTypes returns the parts of the output by name. Without a declared output a run returns
+// listOutputTypes returns the parts of the output by name. Without a declared output a run returns
 // the output of a node that leads to END; these are listed by node, if they declare one.
-func outputTypes(g *spec.Graph) map[string]outputType {
+func listOutputTypes(g *spec.Graph) map[string]outputType {
 	out := map[string]outputType{}
 	if g.Output == nil {
 		for _, e := range g.Edges {
 			if n := g.Node(e.From.Value); n != nil && e.To.Value == spec.END {
-				if schema, ok := dataOf(n.Written("output")).(map[string]any); ok {
+				if schema, ok := readData(n.Written("output")).(map[string]any); ok {
 					out[e.From.Value] = outputType{schema: schema}
 				}
 			}
@@ -99,29 +99,29 @@ func outputTypes(g *spec.Graph) map[string]outputType {
 	switch {
 	case found.HasErrors() || bound.Output == nil:
 	case g.Output.Kind != spec.Map:
-		out["output"] = typeOf(g, bound.Output)
+		out["output"] = newOutputType(g, bound.Output)
 	default:
 		for _, field := range bound.Output.Fields() {
-			out[field.Name] = typeOf(g, &field.Value)
+			out[field.Name] = newOutputType(g, &field.Value)
 		}
 	}
 	return out
 }
 
-// typeOf returns the type of a bound value.
-func typeOf(g *spec.Graph, v *bind.Value) outputType {
+// newOutputType returns the type of a bound value.
+func newOutputType(g *spec.Graph, v *bind.Value) outputType {
 	switch p := v.Program(); {
 	case v.Template() != nil:
 		return outputType{typ: v.Template().Type()}
 	case p == nil:
 		return outputType{typ: eval.Any()}
 	default:
-		return outputType{schemaAt(g, p.Path()), p.Type()}
+		return outputType{findSchema(g, p.Path()), p.Type()}
 	}
 }
 
-// schemaAt returns the schema of a state key or of a member of it, or nil.
-func schemaAt(g *spec.Graph, path []any) map[string]any {
+// findSchema returns the schema of a state key or of a member of it, or nil.
+func findSchema(g *spec.Graph, path []any) map[string]any {
 	if len(path) > 1 && path[0] == any("state") {
 		path = path[1:]
 	}

@@ -17,12 +17,12 @@ type schemaChange struct {
 	narrower, wider bool
 }
 
-// schemaChanges compares two schemas keyword by keyword. Changes of unknown keywords count
+// compareSchemas compares two schemas keyword by keyword. Changes of unknown keywords count
 // as narrower.
-func schemaChanges(before, after map[string]any, where string) []schemaChange {
+func compareSchemas(before, after map[string]any, where string) []schemaChange {
 	var out []schemaChange
 	for _, key := range mergeKeys(before, after) {
-		old, now := entryOrAbsent(before, key), entryOrAbsent(after, key)
+		old, now := getOrAbsent(before, key), getOrAbsent(after, key)
 		oldMap, oldIsMap := old.(map[string]any)
 		nowMap, nowIsMap := now.(map[string]any)
 		name := key
@@ -32,9 +32,9 @@ func schemaChanges(before, after map[string]any, where string) []schemaChange {
 		switch {
 		case reflect.DeepEqual(old, now) || strings.HasPrefix(key, "x-"):
 		case key == "properties":
-			out = append(out, propertyChanges(oldMap, nowMap, where)...)
+			out = append(out, compareProperties(oldMap, nowMap, where)...)
 		case key == "items" && oldIsMap && nowIsMap:
-			out = append(out, schemaChanges(oldMap, nowMap, where+"[]")...)
+			out = append(out, compareSchemas(oldMap, nowMap, where+"[]")...)
 		default:
 			out = append(out, schemaChange{
 				text:     describeDifference(name, old, now),
@@ -46,7 +46,7 @@ func schemaChanges(before, after map[string]any, where string) []schemaChange {
 	return out
 }
 
-func propertyChanges(before, after map[string]any, where string) []schemaChange {
+func compareProperties(before, after map[string]any, where string) []schemaChange {
 	var out []schemaChange
 	for _, name := range mergeKeys(before, after) {
 		a, had := before[name].(map[string]any)
@@ -58,7 +58,7 @@ func propertyChanges(before, after map[string]any, where string) []schemaChange 
 		case !had:
 			out = append(out, schemaChange{text: at + " is declared now"})
 		default:
-			out = append(out, schemaChanges(a, b, at)...)
+			out = append(out, compareSchemas(a, b, at)...)
 		}
 	}
 	return out
@@ -108,15 +108,15 @@ func isLess(v, w any) bool {
 
 // includesTypes reports whether every old type is among the new ones.
 func includesTypes(old, now any) bool {
-	is := listOf(now)
+	is := toList(now)
 	if slices.Contains(is, any("number")) {
 		is = append(is, "integer")
 	}
-	return isSubset(listOf(old), is)
+	return isSubset(toList(old), is)
 }
 
-// listOf returns a list, or a list of a single type.
-func listOf(types any) []any {
+// toList returns a list, or a list of a single type.
+func toList(types any) []any {
 	if list, ok := types.([]any); ok {
 		return slices.Clone(list)
 	}

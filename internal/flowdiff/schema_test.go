@@ -47,7 +47,7 @@ func TestSchemaChanges(t *testing.T) {
 		if c.before == c.after {
 			before = after
 		}
-		found := schemaChanges(before, after, "")
+		found := compareSchemas(before, after, "")
 		narrower := false
 		for _, d := range found {
 			narrower = narrower || d.narrower
@@ -86,7 +86,7 @@ func TestWiderSchemas(t *testing.T) {
 			}
 		}
 		wider := false
-		for _, d := range schemaChanges(before, after, "") {
+		for _, d := range compareSchemas(before, after, "") {
 			wider = wider || d.wider
 		}
 		if wider != c.wider {

@@ -74,12 +74,12 @@ func (d *decisions) Event(e *runner.Event) error {
 		delete(d.failed, WithPlaces(e).Node)
 	case runner.NodeEvent:
 		if e.Said != nil && e.Said.Type == "dropped" {
-			d.dropped(e)
+			d.addDropped(e)
 		}
 	case runner.EdgesResolved:
 		// The steps of a subgraph have numbers of their own.
 		if d.only == 0 || e.Step == d.only && !strings.Contains(e.Node, "/") {
-			made := d.decision(e)
+			made := d.newDecision(e)
 			d.list = append(d.list, made)
 			if d.only != 0 && made.Outcome != "failure" { // joins may drop it later
 				return runner.ErrEnough
@@ -89,8 +89,8 @@ func (d *decisions) Event(e *runner.Event) error {
 	return nil
 }
 
-// dropped adds a dropped join to the decisions of the failures that bypassed it.
-func (d *decisions) dropped(e *runner.Event) {
+// addDropped adds a dropped join to the decisions of the failures that bypassed it.
+func (d *decisions) addDropped(e *runner.Event) {
 	data, _ := e.Said.Data.(map[string]any)
 	failed, _ := data["failed"].([]any)
 	join := WithPlaces(e).Node
@@ -105,7 +105,7 @@ func (d *decisions) dropped(e *runner.Event) {
 	}
 }
 
-func (d *decisions) decision(e *runner.Event) Decision {
+func (d *decisions) newDecision(e *runner.Event) Decision {
 	at := WithPlaces(e)
 	out := Decision{
 		Step: e.Step, Node: e.Node, Place: e.Place, Visit: e.Visit, Branch: e.Branch, Outcome: "success",

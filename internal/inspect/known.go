@@ -31,8 +31,8 @@ func ListModels() []KnownModel {
 	var out []KnownModel
 	for _, r := range price.Table() {
 		m := KnownModel{
-			Model: r.Model, Window: orNull(r.Window), MaxOutput: orNull(r.MaxOutput), Input: r.Input, CachedInput: r.CachedInput,
-			CacheWrite: r.CacheWrite, Output: r.Output, UpToTokens: orNull(r.UpTo), Date: r.Date, Source: r.Source,
+			Model: r.Model, Window: nullIfZero(r.Window), MaxOutput: nullIfZero(r.MaxOutput), Input: r.Input, CachedInput: r.CachedInput,
+			CacheWrite: r.CacheWrite, Output: r.Output, UpToTokens: nullIfZero(r.UpTo), Date: r.Date, Source: r.Source,
 		}
 		if r.Long { // it follows the model's other row
 			before := &out[len(out)-1]
@@ -43,7 +43,7 @@ func ListModels() []KnownModel {
 	return out
 }
 
-func orNull(n int) *int {
+func nullIfZero(n int) *int {
 	if n == 0 {
 		return nil
 	}

@@ -78,14 +78,14 @@ func NewFlow(g *spec.Graph, file string, found spec.Diagnostics, open *Opener) F
 			ids[i] = n.ID.Value
 		}
 		n := path[len(path)-1]
-		f.Nodes[strings.Join(ids, "/")] = Node{Notes: render.Notes(n), Finally: n.Final, Text: nodeSource(g, n)}
+		f.Nodes[strings.Join(ids, "/")] = Node{Notes: render.Notes(n), Finally: n.Final, Text: readSource(g, n)}
 		return true
 	})
 	return f
 }
 
-// nodeSource returns the definition of a node in the file.
-func nodeSource(g *spec.Graph, n *spec.Node) string {
+// readSource returns the definition of a node in the file.
+func readSource(g *spec.Graph, n *spec.Node) string {
 	file, span := g.File.Locate(n.Span)
 	return string(file.Src[span.From:span.To])
 }

@@ -86,8 +86,8 @@ func (c *recorder) Event(e *runner.Event) error {
 		}
 		c.Events = c.Events[:0]
 	}
-	c.Events, c.Last = append(c.Events, briefJSON(e)), e.Seq
-	c.trail.add(e)
+	c.Events, c.Last = append(c.Events, marshalBrief(e)), e.Seq
+	c.trail.addEvent(e)
 	return c.decided.Event(e)
 }
 
@@ -97,8 +97,8 @@ func (c *recorder) Spoken(s *view.Spoken) error {
 	return nil
 }
 
-// briefJSON returns an event as JSON, without what the page has from elsewhere.
-func briefJSON(e *runner.Event) json.RawMessage {
+// marshalBrief returns an event as JSON, without what the page has from elsewhere.
+func marshalBrief(e *runner.Event) json.RawMessage {
 	brief := *e
 	switch e.Type {
 	case runner.RunFinished, runner.RunPaused:

@@ -34,23 +34,23 @@ func newTrailBuilder() *trailBuilder {
 	return &trailBuilder{render.NewTrail(), map[string]visitEnd{}, map[string]int{}}
 }
 
-// add adds an event to the trail.
-func (s *trailBuilder) add(e *runner.Event) {
+// addEvent adds an event to the trail.
+func (s *trailBuilder) addEvent(e *runner.Event) {
 	switch e.Type {
 	case runner.NodeStarted:
-		s.visits[withoutCall(WithPlaces(e).Node)] = e.Visit
+		s.visits[trimCall(WithPlaces(e).Node)] = e.Visit
 	case runner.NodeCompleted, runner.NodeFailed:
 		if e.Step == 0 && !e.Finally { // cancelled: no visit
 			return
 		}
-		_, node := nodeAt(s.trail, e.Node)
+		_, node := findNode(s.trail, e.Node)
 		node.Error = nil
 		if e.Type == runner.NodeFailed {
 			node.Error = e.Error
 		}
-		s.ended[s.visitKey(WithPlaces(e).Node, e.Visit)] = visitEnd{node, e.Type == runner.NodeFailed, e.Duration}
+		s.ended[s.makeVisitKey(WithPlaces(e).Node, e.Visit)] = visitEnd{node, e.Type == runner.NodeFailed, e.Duration}
 	case runner.EdgesResolved:
-		graph, node := nodeAt(s.trail, e.Node)
+		graph, node := findNode(s.trail, e.Node)
 		for i := range e.Candidates {
 			switch c := &e.Candidates[i]; {
 			case !c.Fired:
@@ -63,20 +63,20 @@ func (s *trailBuilder) add(e *runner.Event) {
 	}
 }
 
-// visitKey identifies a visit by its place, its number and those of enclosing visits.
-func (s *trailBuilder) visitKey(place string, number int) string {
+// makeVisitKey identifies a visit by its place, its number and those of enclosing visits.
+func (s *trailBuilder) makeVisitKey(place string, number int) string {
 	var out strings.Builder
 	for at := range len(place) {
 		if place[at] == '/' {
-			fmt.Fprintf(&out, "%s %d ", place[:at], s.visits[withoutCall(place[:at])])
+			fmt.Fprintf(&out, "%s %d ", place[:at], s.visits[trimCall(place[:at])])
 		}
 	}
 	fmt.Fprintf(&out, "%s %d", place, number)
 	return out.String()
 }
 
-// withoutCall returns the place of a node without the number of the tool call that runs a graph.
-func withoutCall(place string) string {
+// trimCall returns the place of a node without the number of the tool call that runs a graph.
+func trimCall(place string) string {
 	if at := strings.LastIndexByte(place, '#'); at > strings.LastIndexByte(place, '/') {
 		return place[:at]
 	}
@@ -96,7 +96,7 @@ func (s *trailBuilder) finish(r *runner.Result) {
 		markFailed(s.trail, r.Error.Node, r.Error.Details)
 	}
 	for i := range r.Pending {
-		for _, n := range nodesOnPath(s.trail, r.Pending[i].Node) {
+		for _, n := range listNodes(s.trail, r.Pending[i].Node) {
 			n.Waiting = true
 		}
 	}
@@ -106,7 +106,7 @@ func (s *trailBuilder) finish(r *runner.Result) {
 		}
 	}
 	for i := range r.Running {
-		for _, n := range nodesOnPath(s.trail, r.Running[i].Node) {
+		for _, n := range listNodes(s.trail, r.Running[i].Node) {
 			n.Running = true
 		}
 	}
@@ -125,18 +125,18 @@ func markFailed(t *render.Trail, node string, details map[string]any) {
 	markFailed(t.Node(node).Inner, inner, innerDetails)
 }
 
-// nodeAt returns a node by its path, such as outer/inner or outer[2]/inner, and the trail of
+// findNode returns a node by its path, such as outer/inner or outer[2]/inner, and the trail of
 // its graph.
-func nodeAt(t *render.Trail, path string) (graph *render.Trail, node *render.NodeTrail) {
-	nodes := nodesOnPath(t, path)
+func findNode(t *render.Trail, path string) (graph *render.Trail, node *render.NodeTrail) {
+	nodes := listNodes(t, path)
 	if n := len(nodes); n > 1 {
 		t = nodes[n-2].Inner
 	}
 	return t, nodes[len(nodes)-1]
 }
 
-// nodesOnPath returns the nodes of a path, outermost first.
-func nodesOnPath(t *render.Trail, path string) (nodes []*render.NodeTrail) {
+// listNodes returns the nodes of a path, outermost first.
+func listNodes(t *render.Trail, path string) (nodes []*render.NodeTrail) {
 	for part := range strings.SplitSeq(path, "/") {
 		id, _, _ := strings.Cut(part, "[")
 		node := t.Node(id)

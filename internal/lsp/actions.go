@@ -25,7 +25,7 @@ func (s *Server) listActions(d *document, p *params) (any, error) {
 	}
 	start, end := d.text.position(d.text.offset(p.Range.Start)), d.text.position(d.text.offset(p.Range.End))
 	from, to := d.text.lines[start.Line], d.text.lines[end.Line]+len(d.text.line(end.Line))
-	for _, e := range fix.Edits(d.checked.Graph, d.checked.Found) {
+	for _, e := range fix.FindEdits(d.checked.Graph, d.checked.Found) {
 		if e.Span.To < from || e.Span.From > to {
 			continue
 		}
@@ -33,15 +33,15 @@ func (s *Server) listActions(d *document, p *params) (any, error) {
 		if e.Text != "" {
 			title = "Change to " + strings.TrimSpace(e.Text)
 		}
-		out = append(out, quickFix(title, d, textEdit{d.text.span(e.Span.From, e.Span.To), e.Text}))
+		out = append(out, newQuickFix(title, d, textEdit{d.text.span(e.Span.From, e.Span.To), e.Text}))
 	}
 	switch {
 	case flowtest.IsTestFile(d.path):
 		out = append(out, s.listStubs(d, "")...)
 	case d.checked.Graph != nil:
-		path := testFileOf(d.path)
-		test := s.document(path)
-		if u := d.useAt(p.Range.Start); test != nil && u != nil && u.kind == "node" && u.scope == (scope{}) {
+		path := makeTestPath(d.path)
+		test := s.readDocument(path)
+		if u := d.findUse(p.Range.Start); test != nil && u != nil && u.kind == "node" && u.scope == (scope{}) {
 			out = append(out, s.listStubs(test, u.name)...)
 		}
 		if _, err := os.Stat(path); err != nil && test == nil && !d.checked.Found.HasErrors() {
@@ -51,11 +51,11 @@ func (s *Server) listActions(d *document, p *params) (any, error) {
 	return out, nil
 }
 
-func quickFix(title string, d *document, edit textEdit) codeAction {
+func newQuickFix(title string, d *document, edit textEdit) codeAction {
 	return codeAction{Title: title, Kind: "quickfix", Edit: &workspaceEdit{Changes: map[string][]textEdit{d.uri: {edit}}}}
 }
 
-func testFileOf(flow string) string {
+func makeTestPath(flow string) string {
 	return strings.TrimSuffix(flow, filepath.Ext(flow)) + ".test.yaml"
 }
 
@@ -63,7 +63,7 @@ func testFileOf(flow string) string {
 // only.
 func (s *Server) listStubs(test *document, only string) (out []codeAction) {
 	doc := readValue(test.path, test.text)
-	d := s.document(findFlow(test.path, doc))
+	d := s.readDocument(findFlow(test.path, doc))
 	if d == nil {
 		return nil
 	}
@@ -76,7 +76,7 @@ func (s *Server) listStubs(test *document, only string) (out []codeAction) {
 		}
 		if value, err := json.Marshal(flowtest.MadeUp(g, n)); err == nil {
 			title := fmt.Sprintf("Add a stub for %s to %s", name, filepath.Base(test.path))
-			out = append(out, quickFix(title, test, newStub(test, doc, name+": {output: "+string(value)+"}")))
+			out = append(out, newQuickFix(title, test, newStub(test, doc, name+": {output: "+string(value)+"}")))
 		}
 	}
 	return out
@@ -145,7 +145,7 @@ func generateTests(p *params) (any, error) {
 	if made.Cases == 0 {
 		return nil, refuse("found no valid input; write the first case by hand")
 	}
-	uri := uriOf(testFileOf(p.Data))
+	uri := uriFromPath(makeTestPath(p.Data))
 	create := object{"kind": "create", "uri": uri}
 	write := object{"textDocument": object{"uri": uri, "version": nil}, "edits": []textEdit{{textRange{}, made.Text}}}
 	return codeAction{Title: p.Title, Kind: "source", Edit: &workspaceEdit{Document: []any{create, write}}}, nil

@@ -15,38 +15,38 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// useAt returns the use at a position of a name that this or another file declares, or nil.
-func (d *document) useAt(p position) *use {
+// findUse returns the use at a position of a name that this or another file declares, or nil.
+func (d *document) findUse(p position) *use {
 	if d.names == nil {
 		return nil
 	}
 	at := d.text.offset(p)
 	for i := range d.names.uses {
-		if u := &d.names.uses[i]; u.from <= at && at <= u.to && (u.file != "" || d.declaration(u) != nil) {
+		if u := &d.names.uses[i]; u.from <= at && at <= u.to && (u.file != "" || d.findDeclaration(u) != nil) {
 			return u
 		}
 	}
 	return nil
 }
 
-// declaration returns the declaration of a name, or nil.
-func (d *document) declaration(u *use) *use {
+// findDeclaration returns the declaration of a name, or nil.
+func (d *document) findDeclaration(u *use) *use {
 	for i := range d.names.uses {
-		if o := &d.names.uses[i]; o.decl && o.same(u) {
+		if o := &d.names.uses[i]; o.decl && o.isSame(u) {
 			return o
 		}
 	}
 	return nil
 }
 
-// usesOf returns all uses of a name, in file order. It returns none for nil.
-func (d *document) usesOf(u *use) []use {
+// findUses returns all uses of a name, in file order. It returns none for nil.
+func (d *document) findUses(u *use) []use {
 	var out []use
 	if u == nil {
 		return nil
 	}
 	for _, o := range d.names.uses {
-		if o.same(u) && (len(out) == 0 || out[len(out)-1].from != o.from) {
+		if o.isSame(u) && (len(out) == 0 || out[len(out)-1].from != o.from) {
 			out = append(out, o)
 		}
 	}
@@ -54,17 +54,17 @@ func (d *document) usesOf(u *use) []use {
 }
 
 func (s *Server) findDefinition(d *document, p *params) (any, error) {
-	d, u := s.findDeclared(d, d.useAt(p.Position))
+	d, u := s.findDeclared(d, d.findUse(p.Position))
 	if u == nil {
 		return nil, nil
 	}
-	decl := d.declaration(u)
+	decl := d.findDeclaration(u)
 	return location{d.uri, d.text.span(decl.from, decl.to)}, nil
 }
 
 func listReferences(d *document, p *params) (any, error) {
 	out := []location{}
-	for _, u := range d.usesOf(d.useAt(p.Position)) {
+	for _, u := range d.findUses(d.findUse(p.Position)) {
 		out = append(out, location{d.uri, d.text.span(u.from, u.to)})
 	}
 	return out, nil
@@ -108,36 +108,36 @@ func format(d *document, _ *params) (any, error) {
 // ruleName matches the names of rules.
 var ruleName = lazyregexp.New(`[a-z]+(?:-[a-z]+)+`)
 
-// hoverAt describes the rule that a comment suppresses, the declared name, the function or
+// hover describes the rule that a comment suppresses, the declared name, the function or
 // the key of the language at a position.
-func hoverAt(d *document, p *params) (any, error) {
+func hover(d *document, p *params) (any, error) {
 	at := d.text.offset(p.Position)
 	start := d.text.lines[d.text.position(at).Line]
 	line := d.text.line(d.text.position(at).Line)
 	for _, w := range ruleName().FindAllStringIndex(line, -1) {
 		rule, known := lint.FindRule(line[w[0]:w[1]])
 		if from, to := start+w[0], start+w[1]; known && from <= at && at <= to && strings.Contains(line, "#") {
-			return d.hover("**"+rule.Name+"** — "+rule.Summary+"\n\n"+rule.Doc, from, to), nil
+			return d.newHover("**"+rule.Name+"** — "+rule.Summary+"\n\n"+rule.Doc, from, to), nil
 		}
 	}
-	if u := d.useAt(p.Position); u != nil {
-		return d.hover(d.describe(u), u.from, u.to), nil
+	if u := d.findUse(p.Position); u != nil {
+		return d.newHover(d.describe(u), u.from, u.to), nil
 	}
 	if d.names == nil {
 		return nil, nil
 	}
-	if from, to, f := d.functionAt(at); f != nil {
-		return d.hover(f.describe(), from, to), nil
+	if from, to, f := d.findFunction(at); f != nil {
+		return d.newHover(f.describe(), from, to), nil
 	}
 	for _, k := range d.names.keys {
 		if k.from <= at && at <= k.to {
-			return d.hover(describeKey(k.key), k.from, k.to), nil
+			return d.newHover(describeKey(k.key), k.from, k.to), nil
 		}
 	}
 	return nil, nil
 }
 
-func (d *document) hover(text string, from, to int) object {
+func (d *document) newHover(text string, from, to int) object {
 	return object{"contents": markup{"markdown", text}, "range": d.text.span(from, to)}
 }
 
@@ -149,9 +149,9 @@ func describeKey(k *spec.Key) string {
 	return out
 }
 
-// graph returns a graph of the file by its name in graphs, "" for the file's own. It returns nil
+// findGraph returns a graph of the file by its name in graphs, "" for the file's own. It returns nil
 // before the first check and for an unknown name.
-func (d *document) graph(name string) *spec.Graph {
+func (d *document) findGraph(name string) *spec.Graph {
 	if g := d.checked.Graph; g != nil && name != "" {
 		return g.Inner("#" + name)
 	}
@@ -160,15 +160,15 @@ func (d *document) graph(name string) *spec.Graph {
 
 // describe returns the hover text of a declared name.
 func (d *document) describe(u *use) string {
-	g := d.graph(u.graph)
+	g := d.findGraph(u.graph)
 	var written, writers, readers, sources []string
 	for _, o := range d.names.uses {
 		switch {
 		case u.kind == "node" && o.write && o.scope == u.scope && o.node == u.name:
 			written = append(written, o.name)
-		case o.write && o.same(u):
+		case o.write && o.isSame(u):
 			writers = append(writers, o.node)
-		case o.same(u):
+		case o.isSame(u):
 			readers = append(readers, o.node)
 		}
 	}

@@ -39,7 +39,7 @@ func complete(d *document, p *params) (any, error) {
 	if p.Position.Line < len(d.text.lines) {
 		line = d.text.before(p.Position)
 	}
-	at := d.contextOf(p.Position.Line, line)
+	at := d.readContext(p.Position.Line, line)
 	out := []completion{}
 	switch member := memberAt().FindStringSubmatch(line); {
 	case member != nil:
@@ -52,7 +52,7 @@ func complete(d *document, p *params) (any, error) {
 	case valueAt().MatchString(line):
 		out = d.listValues(at, valueAt().FindStringSubmatch(line)[1])
 	case keyAtEnd().MatchString(line):
-		for _, k := range at.keys(line) {
+		for _, k := range at.listKeys(line) {
 			out = append(out, completion{k.Name, itemKey, "", newMarkup(describeKey(&k))})
 		}
 	}
@@ -66,8 +66,8 @@ type lineContext struct {
 	graph string // the entry of graphs
 }
 
-// contextOf returns the context of a line, read from the indentation of the lines above.
-func (d *document) contextOf(number int, line string) lineContext {
+// readContext returns the context of a line, read from the indentation of the lines above.
+func (d *document) readContext(number int, line string) lineContext {
 	var out lineContext
 	indent := len(line) - len(strings.TrimLeft(line, " -"))
 	var path []string
@@ -86,15 +86,15 @@ func (d *document) contextOf(number int, line string) lineContext {
 	}
 	out.path = path
 	if len(path) > 1 && path[0] == "nodes" {
-		out.kind = d.nodeKind(number)
+		out.kind = d.findKind(number)
 	}
 	return out
 }
 
 var kindWord = lazyregexp.New(`\bkind: *["']?(\w+)`)
 
-// nodeKind returns the `kind` of the node that a line belongs to, or "".
-func (d *document) nodeKind(number int) string {
+// findKind returns the `kind` of the node that a line belongs to, or "".
+func (d *document) findKind(number int) string {
 	kind := func(n int) string {
 		if m := kindWord().FindStringSubmatch(d.text.line(n)); m != nil {
 			return m[1]
@@ -119,12 +119,12 @@ func (d *document) nodeKind(number int) string {
 	return ""
 }
 
-// keys returns the keys that are allowed in a context and not yet on the line.
-func (p lineContext) keys(line string) []spec.Key {
+// listKeys returns the keys that are allowed in a context and not yet on the line.
+func (p lineContext) listKeys(line string) []spec.Key {
 	keys := spec.TopKeys()
 	for i, name := range p.path {
 		if i == 1 && p.path[0] == "nodes" {
-			keys = append([]spec.Key{{Name: "kind", Type: spec.TypeEnum, Doc: "The kind of the node."}}, keysOfKind(p.kind)...)
+			keys = append([]spec.Key{{Name: "kind", Type: spec.TypeEnum, Doc: "The kind of the node."}}, listKeysOfKind(p.kind)...)
 			continue
 		}
 		if i == 1 && declaredKinds[p.path[0]] != "" || i == 1 && p.path[0] == "providers" {
@@ -134,23 +134,23 @@ func (p lineContext) keys(line string) []spec.Key {
 		if key == nil {
 			return nil
 		}
-		keys = nestedKeys(key)
+		keys = listNestedKeys(key)
 	}
 	return slices.DeleteFunc(slices.Clone(keys), func(k spec.Key) bool {
 		return regexp.MustCompile(`[{,]\s*` + regexp.QuoteMeta(k.Name) + `:`).MatchString(line)
 	})
 }
 
-// nestedKeys returns the keys of the map, or list of maps, that a key takes.
-func nestedKeys(k *spec.Key) []spec.Key {
+// listNestedKeys returns the keys of the map, or list of maps, that a key takes.
+func listNestedKeys(k *spec.Key) []spec.Key {
 	if len(k.Keys) > 0 {
 		return k.Keys
 	}
 	if k.Elem != nil {
-		return nestedKeys(k.Elem)
+		return listNestedKeys(k.Elem)
 	}
 	for i := range k.Forms {
-		if keys := nestedKeys(&k.Forms[i]); len(keys) > 0 {
+		if keys := listNestedKeys(&k.Forms[i]); len(keys) > 0 {
 			return keys
 		}
 	}
@@ -159,7 +159,7 @@ func nestedKeys(k *spec.Key) []spec.Key {
 
 // findKey returns the key with a name in a context, or nil.
 func (p lineContext) findKey(name string) *spec.Key {
-	return spec.FindKey(slices.Concat(p.keys(""), spec.NodeKeys(), spec.TopKeys()), name)
+	return spec.FindKey(slices.Concat(p.listKeys(""), spec.NodeKeys(), spec.TopKeys()), name)
 }
 
 // inExpression reports whether the cursor is inside an expression.
@@ -179,8 +179,8 @@ func (p lineContext) inExpression(line string) bool {
 	return around == "set" || around == "writes" || key != nil && (key.Role == spec.RoleExpr || key.Role == spec.RoleSet)
 }
 
-// labels returns completions of a kind without documentation.
-func labels(kind int, names ...string) []completion {
+// newLabels returns completions of a kind without documentation.
+func newLabels(kind int, names ...string) []completion {
 	out := make([]completion, len(names))
 	for i, name := range names {
 		out[i] = completion{Label: name, Kind: kind}
@@ -208,7 +208,7 @@ func (d *document) listNames(kind, graph string) []completion {
 
 // listExpression returns the names and functions that an expression can use.
 func (d *document) listExpression(graph string) []completion {
-	out := append(d.listNames("key", graph), labels(itemField, "branches", "error", "goal", "history", "input", "inputs", "item", "index", "last", "node", "nodes", "outcome", "output", "run", "state", "step", "visit", "visits")...)
+	out := append(d.listNames("key", graph), newLabels(itemField, "branches", "error", "goal", "history", "input", "inputs", "item", "index", "last", "node", "nodes", "outcome", "output", "run", "state", "step", "visit", "visits")...)
 	for _, name := range eval.Functions() {
 		item := completion{Label: name, Kind: itemFunction}
 		if f := functions()[name]; f != nil {
@@ -242,9 +242,9 @@ func (d *document) listValues(p lineContext, name string) []completion {
 		case form.Role == spec.RoleState:
 			return d.listNames("key", p.graph)
 		case form.Type == spec.TypeBool:
-			out = append(out, labels(itemEnum, "true", "false")...)
+			out = append(out, newLabels(itemEnum, "true", "false")...)
 		}
-		out = append(out, labels(itemEnum, form.Enum...)...)
+		out = append(out, newLabels(itemEnum, form.Enum...)...)
 	}
 	switch name {
 	case "writes":
@@ -261,33 +261,33 @@ func (d *document) listValues(p lineContext, name string) []completion {
 // enum that is compared with.
 func (d *document) listTyped(graph, line string) (out []completion) {
 	if m := pathAt().FindStringSubmatch(line); m != nil {
-		properties, _ := d.schemaAt(graph, m[1])["properties"].(map[string]any)
+		properties, _ := d.findSchema(graph, m[1])["properties"].(map[string]any)
 		for _, name := range slices.Sorted(maps.Keys(properties)) {
 			schema, _ := properties[name].(map[string]any)
 			typ, _ := schema["type"].(string)
 			out = append(out, completion{Label: name, Kind: itemField, Detail: typ})
 		}
 		if parts := strings.Split(m[1], "."); len(parts) == 2 && parts[0] == "nodes" {
-			out = append(out, labels(itemField, "error", "outcome", "output", "visits")...)
+			out = append(out, newLabels(itemField, "error", "outcome", "output", "visits")...)
 		}
 		return out
 	}
 	if m := equalsAt().FindStringSubmatch(line); m != nil {
-		values, _ := d.schemaAt(graph, m[1])["enum"].([]any)
+		values, _ := d.findSchema(graph, m[1])["enum"].([]any)
 		for _, v := range values {
 			label := fmt.Sprint(v)
 			if _, ok := v.(string); ok && m[2] == "" {
 				label = "'" + label + "'"
 			}
-			out = append(out, labels(itemEnum, label)...)
+			out = append(out, newLabels(itemEnum, label)...)
 		}
 	}
 	return out
 }
 
-// schemaAt returns the JSON Schema of a state key, an output, or a member of one, or nil.
-func (d *document) schemaAt(graph, path string) (schema map[string]any) {
-	g := d.graph(graph)
+// findSchema returns the JSON Schema of a state key, an output, or a member of one, or nil.
+func (d *document) findSchema(graph, path string) (schema map[string]any) {
+	g := d.findGraph(graph)
 	if g == nil {
 		return nil
 	}

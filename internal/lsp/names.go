@@ -28,8 +28,8 @@ type use struct {
 	node  string // whose declaration contains it, or ""
 }
 
-// same reports whether two uses refer to the same declaration.
-func (u *use) same(o *use) bool { return u.kind == o.kind && u.scope == o.scope && u.name == o.name }
+// isSame reports whether two uses refer to the same declaration.
+func (u *use) isSame(o *use) bool { return u.kind == o.kind && u.scope == o.scope && u.name == o.name }
 
 // keyUse is an occurrence of a key of the language.
 type keyUse struct {
@@ -92,7 +92,7 @@ func (w *walker) walkGraph(g *spec.Value) {
 		for i := range nodes.Fields {
 			node := &nodes.Fields[i]
 			w.out.nodes[w.graph] = append(w.out.nodes[w.graph], node.Key.Value)
-			called := textAt(&node.Value, "graph")
+			called := readText(&node.Value, "graph")
 			child := scope{file: resolvePath(w.path, called)}
 			if inner, ok := strings.CutPrefix(called, "#"); ok {
 				child = scope{graph: inner}
@@ -105,8 +105,8 @@ func (w *walker) walkGraph(g *spec.Value) {
 	w.walkKeys(g, spec.TopKeys())
 }
 
-// childOf returns the graph that a node runs, or nil.
-func (w *walker) childOf(node string) *scope {
+// findChild returns the graph that a node runs, or nil.
+func (w *walker) findChild(node string) *scope {
 	for i := range w.out.calls {
 		if c := &w.out.calls[i]; c.graph == w.graph && c.node == node {
 			return &c.child
@@ -115,25 +115,25 @@ func (w *walker) childOf(node string) *scope {
 	return nil
 }
 
-// locate returns the offsets of a scalar's content in the file, without quotes.
-func locate(n spec.Text) (from, to int) {
+// findContent returns the offsets of a scalar's content in the file, without quotes.
+func findContent(n spec.Text) (from, to int) {
 	at := n.At(0, len(n.Value))
 	return at.From, at.To
 }
 
-// ownUse returns a use of a name of the current graph.
-func (w *walker) ownUse(kind string) use { return use{kind: kind, scope: scope{graph: w.graph}} }
+// newUse returns a use of a name of the current graph.
+func (w *walker) newUse(kind string) use { return use{kind: kind, scope: scope{graph: w.graph}} }
 
-// add records a use of the name at some offsets.
-func (w *walker) add(u use, from, to int) {
+// addUse records a use of the name at some offsets.
+func (w *walker) addUse(u use, from, to int) {
 	u.name, u.from, u.to, u.node = w.src[from:to], from, to, w.node
 	w.out.uses = append(w.out.uses, u)
 }
 
 // addScalar records a use of the name that a scalar holds.
 func (w *walker) addScalar(u use, n spec.Text) {
-	if from, to := locate(n); n.Value != "" && w.src[from:to] == n.Value {
-		w.add(u, from, to)
+	if from, to := findContent(n); n.Value != "" && w.src[from:to] == n.Value {
+		w.addUse(u, from, to)
 	}
 }
 
@@ -142,7 +142,7 @@ func (w *walker) walkKeys(m *spec.Value, table []spec.Key) {
 	for i := range m.Fields {
 		f := &m.Fields[i]
 		if key := spec.FindKey(table, f.Key.Value); key != nil {
-			from, to := locate(f.Key)
+			from, to := findContent(f.Key)
 			w.out.keys = append(w.out.keys, keyUse{from, to, key})
 			w.walkEntry(key, &f.Value)
 		}
@@ -157,13 +157,13 @@ func (w *walker) walkEntry(key *spec.Key, v *spec.Value) {
 	switch kind := declaredKinds[key.Name]; {
 	case kind != "" && v.Kind == spec.Map:
 		for i := range v.Fields {
-			declared := w.ownUse(kind)
+			declared := w.newUse(kind)
 			declared.decl = true
 			w.addScalar(declared, v.Fields[i].Key)
 			w.walkDeclaration(kind, &v.Fields[i], key)
 		}
 	case key.Name == "writes" || key.Name == "set":
-		written := w.ownUse("key")
+		written := w.newUse("key")
 		written.write = true
 		if v.Kind == spec.Map {
 			w.walkAssignments(written, v)
@@ -173,23 +173,23 @@ func (w *walker) walkEntry(key *spec.Key, v *spec.Value) {
 	case key.Name == "tools" || key.Name == "tool":
 		eachScalar(v, func(n spec.Text) {
 			server, _, _ := strings.Cut(n.Value, ".")
-			if from, _ := locate(n); strings.HasPrefix(w.src[from:], server) {
-				w.add(use{kind: "tool"}, from, from+len(server))
+			if from, _ := findContent(n); strings.HasPrefix(w.src[from:], server) {
+				w.addUse(use{kind: "tool"}, from, from+len(server))
 			}
 		})
 	case key.Name == "model":
-		w.addScalar(w.ownUse("model"), v.Text)
+		w.addScalar(w.newUse("model"), v.Text)
 	case key.Name == "with" && w.child != nil:
 		w.walkAssignments(use{kind: "key", scope: *w.child, write: true}, v)
 	case key.Name == "edges":
 		for i := range v.Items {
-			w.child = w.childOf(textAt(&v.Items[i], "from"))
+			w.child = w.findChild(readText(&v.Items[i], "from"))
 			w.walkValue(key.Elem, &v.Items[i])
 		}
 		w.child = nil
 	case key.Name == "graph" && strings.HasPrefix(v.Text.Value, "#"):
-		if from, to := locate(v.Text); to-from == len(v.Text.Value) {
-			w.add(use{kind: "graph"}, from+1, to)
+		if from, to := findContent(v.Text); to-from == len(v.Text.Value) {
+			w.addUse(use{kind: "graph"}, from+1, to)
 		}
 	default:
 		w.walkValue(key, v)
@@ -201,8 +201,8 @@ func (w *walker) walkDeclaration(kind string, f *spec.Field, key *spec.Key) {
 	name := f.Key.Value
 	switch kind {
 	case "node":
-		w.node, w.child = name, w.childOf(name)
-		w.walkKeys(&f.Value, keysOfKind(textAt(&f.Value, "kind")))
+		w.node, w.child = name, w.findChild(name)
+		w.walkKeys(&f.Value, listKeysOfKind(readText(&f.Value, "kind")))
 		w.node, w.child = "", nil
 	case "graph":
 		before := w.graph
@@ -216,8 +216,8 @@ func (w *walker) walkDeclaration(kind string, f *spec.Field, key *spec.Key) {
 	}
 }
 
-// keysOfKind returns the keys of nodes of a kind.
-func keysOfKind(kind string) []spec.Key {
+// listKeysOfKind returns the keys of nodes of a kind.
+func listKeysOfKind(kind string) []spec.Key {
 	keys := slices.Clone(spec.NodeKeys())
 	for _, k := range spec.BuiltinKinds() {
 		if k.Name == kind {
@@ -227,8 +227,8 @@ func keysOfKind(kind string) []spec.Key {
 	return keys
 }
 
-// textAt returns the text of a map entry, or "".
-func textAt(m *spec.Value, name string) string {
+// readText returns the text of a map entry, or "".
+func readText(m *spec.Value, name string) string {
 	if v := m.Get(name); v != nil {
 		return v.Text.Value
 	}
@@ -260,7 +260,7 @@ func eachScalar(v *spec.Value, do func(n spec.Text)) {
 func (w *walker) walkValue(key *spec.Key, v *spec.Value) {
 	switch key.Role {
 	case spec.RoleNode, spec.RoleState:
-		u := w.ownUse(map[spec.Role]string{spec.RoleNode: "node", spec.RoleState: "key"}[key.Role])
+		u := w.newUse(map[spec.Role]string{spec.RoleNode: "node", spec.RoleState: "key"}[key.Role])
 		eachScalar(v, func(n spec.Text) { w.addScalar(u, n) })
 		return
 	case spec.RoleExpr, spec.RoleSet:
@@ -300,7 +300,7 @@ func hasShape(v *spec.Value, t spec.Type) bool {
 }
 
 func (w *walker) walkExpression(n spec.Text) {
-	from, to := locate(n)
+	from, to := findContent(n)
 	if strings.Contains(w.src[from:to], "{{") {
 		w.walkTemplate(n)
 		return
@@ -309,7 +309,7 @@ func (w *walker) walkExpression(n spec.Text) {
 }
 
 func (w *walker) walkTemplate(n spec.Text) {
-	from, to := locate(n)
+	from, to := findContent(n)
 	for {
 		open := strings.Index(w.src[from:to], "{{")
 		if open < 0 {
@@ -352,7 +352,7 @@ func (w *walker) addReads(from, to int) {
 		if isQuote(w.src[begin]) {
 			begin, end = begin+1, end-1
 		}
-		w.add(u, begin, end)
+		w.addUse(u, begin, end)
 	}
 	hasComputed := computedName().MatchString(src)
 	for i := range found {
@@ -362,20 +362,20 @@ func (w *walker) addReads(from, to int) {
 		case name == "output" && after+word(i+2)+word(i+3) == ".state." && i+4 < len(found):
 			child := w.child
 			if before != "." {
-				add(w.ownUse("key"), i)
+				add(w.newUse("key"), i)
 			} else if child = nil; word(i-4) == "nodes" {
-				child = w.childOf(word(i - 2))
+				child = w.findChild(word(i - 2))
 			}
 			if child != nil {
 				add(use{kind: "key", scope: *child}, i+4)
 			}
 		case hasComputed && isQuote(name[0]) && slices.Contains(w.out.nodes[w.graph], strings.Trim(name, `'"`)):
-			add(w.ownUse("node"), i)
+			add(w.newUse("node"), i)
 		case !isLetter(name[0]) || before == "." || after == ":" && (before == "{" || before == ","):
 		case !isMember:
-			add(w.ownUse("key"), i)
+			add(w.newUse("key"), i)
 		case after == "." && i+2 < len(found), after == "[" && i+2 < len(found) && isQuote(word(i + 2)[0]):
-			add(w.ownUse(kind), i+2)
+			add(w.newUse(kind), i+2)
 		}
 	}
 }

@@ -62,14 +62,14 @@ type params struct {
 	} `json:"contentChanges"`
 }
 
-// folders returns the folders of the workspace.
-func (p *params) folders() []string {
+// listFolders returns the folders of the workspace.
+func (p *params) listFolders() []string {
 	var out []string
 	for _, f := range p.Folders {
-		out = append(out, pathOf(f.URI))
+		out = append(out, pathFromURI(f.URI))
 	}
 	if len(out) == 0 && p.RootURI != "" {
-		out = append(out, pathOf(p.RootURI))
+		out = append(out, pathFromURI(p.RootURI))
 	}
 	return out
 }
@@ -120,7 +120,6 @@ func describeServer(version string, lenses bool) object {
 		"documentSymbolProvider":     true,
 		"documentFormattingProvider": true,
 		"signatureHelpProvider":      object{"triggerCharacters": []string{"(", ","}},
-		"semanticTokensProvider":     object{"full": true, "legend": object{"tokenTypes": tokenTypes, "tokenModifiers": []string{}}},
 	}
 	if lenses {
 		can["codeLensProvider"] = object{}
@@ -172,7 +171,7 @@ func (t *text) offset(p position) int {
 		if units >= p.Character {
 			break
 		}
-		units += width(r)
+		units += countUnits(r)
 		at += utf8.RuneLen(r)
 	}
 	return at
@@ -184,7 +183,7 @@ func (t *text) position(offset int) position {
 	line := sort.SearchInts(t.lines, offset+1) - 1
 	units := 0
 	for _, r := range t.src[t.lines[line]:offset] {
-		units += width(r)
+		units += countUnits(r)
 	}
 	return position{line, units}
 }
@@ -197,8 +196,8 @@ func (t *text) replace(r textRange, with string) *text {
 	return newText(t.src[:from] + with + t.src[max(from, to):])
 }
 
-// width returns the number of UTF-16 units of a character.
-func width(r rune) int {
+// countUnits returns the number of UTF-16 units of a character.
+func countUnits(r rune) int {
 	if r >= 0x10000 {
 		return 2
 	}

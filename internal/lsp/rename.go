@@ -32,23 +32,23 @@ func (s *Server) findDeclared(d *document, u *use) (*document, *use) {
 	}
 	there := *u
 	if u.file != "" {
-		d, there.file = s.document(u.file), ""
+		d, there.file = s.readDocument(u.file), ""
 	}
-	if d == nil || d.declaration(&there) == nil {
+	if d == nil || d.findDeclaration(&there) == nil {
 		return d, nil
 	}
 	return d, &there
 }
 
-// document returns a graph or test file that is open or on disk, or nil if it is not YAML.
-func (s *Server) document(path string) *document {
-	d := s.open[uriOf(path)]
+// readDocument returns a graph or test file that is open or on disk, or nil if it is not YAML.
+func (s *Server) readDocument(path string) *document {
+	d := s.open[uriFromPath(path)]
 	if d == nil {
 		src, err := os.ReadFile(path)
 		if err != nil {
 			return nil
 		}
-		d = &document{uri: uriOf(path), path: path, text: newText(string(src))}
+		d = &document{uri: uriFromPath(path), path: path, text: newText(string(src))}
 		d.names = indexNames(path, d.text)
 	}
 	if d.names == nil {
@@ -58,7 +58,7 @@ func (s *Server) document(path string) *document {
 }
 
 func prepareRename(d *document, p *params) (any, error) {
-	u := d.useAt(p.Position)
+	u := d.findUse(p.Position)
 	if u == nil {
 		return nil, nil
 	}
@@ -67,7 +67,7 @@ func prepareRename(d *document, p *params) (any, error) {
 
 // rename replaces all uses of a name. It refuses a rename that adds an error to a graph.
 func (s *Server) rename(d *document, p *params) (any, error) {
-	d, u := s.findDeclared(d, d.useAt(p.Position))
+	d, u := s.findDeclared(d, d.findUse(p.Position))
 	if u == nil {
 		return nil, refuse("nothing to rename at this position")
 	}
@@ -78,15 +78,15 @@ func (s *Server) rename(d *document, p *params) (any, error) {
 	if !regexp.MustCompile(pattern).MatchString(p.NewName) {
 		return nil, refuse("invalid %[2]s name %[1]q", p.NewName, u.kind)
 	}
-	if d.declaration(&use{kind: u.kind, scope: u.scope, name: p.NewName}) != nil {
+	if d.findDeclaration(&use{kind: u.kind, scope: u.scope, name: p.NewName}) != nil {
 		return nil, refuse("%s %q already exists", u.kind, p.NewName)
 	}
 	r := renaming{s: s, files: map[string]*document{d.path: d}, edits: map[string][]fix.Edit{}, use: *u, name: p.NewName}
-	for _, o := range d.usesOf(u) {
-		r.add(d, o.from, o.to)
+	for _, o := range d.findUses(u) {
+		r.addEdit(d, o.from, o.to)
 	}
 	r.use.file = d.path
-	workspace := s.workspace(d)
+	workspace := s.listWorkspace(d)
 	if u.kind == "key" {
 		for _, other := range workspace {
 			r.addCaller(other)
@@ -95,7 +95,7 @@ func (s *Server) rename(d *document, p *params) (any, error) {
 	graphs := slices.Sorted(maps.Keys(r.files))
 	r.addTests(append(workspace, d))
 	for _, path := range graphs {
-		if err := r.check(path); err != nil {
+		if err := r.refuseErrors(path); err != nil {
 			return nil, err
 		}
 	}
@@ -119,23 +119,23 @@ type renaming struct {
 	name  string
 }
 
-func (r *renaming) add(d *document, from, to int) {
+func (r *renaming) addEdit(d *document, from, to int) {
 	r.files[d.path] = d
 	r.edits[d.path] = append(r.edits[d.path], fix.Edit{Span: spec.Span{From: from, To: to}, Text: r.name})
 }
 
-// check refuses the edits if a graph has more errors with them.
-func (r *renaming) check(path string) error {
+// refuseErrors refuses the edits if a graph has more errors with them.
+func (r *renaming) refuseErrors(path string) error {
 	edited := func(path string) (string, bool) {
 		if d := r.files[path]; d != nil {
 			return string(fix.Apply([]byte(d.text.src), r.edits[path])), true
 		}
-		return r.s.textOf(path)
+		return r.s.readOpenLocked(path)
 	}
 	errorsIn := func(src string, read func(path string) (string, bool)) spec.Diagnostics {
 		return inspect.SelectErrors(inspect.CheckWith(path, []byte(src), false, loadBeside(path, read)).Found)
 	}
-	before := errorsIn(r.files[path].text.src, r.s.textOf)
+	before := errorsIn(r.files[path].text.src, r.s.readOpenLocked)
 	src, _ := edited(path)
 	if after := errorsIn(src, edited); len(after) > len(before) {
 		return refuse("%q can't be renamed to %q: %s: %s", r.use.name, r.name, filepath.Base(path), after[0].Message)
@@ -146,9 +146,9 @@ func (r *renaming) check(path string) error {
 // maxFiles limits the search for callers.
 const maxFiles = 5000
 
-// workspace returns the YAML files of the workspace's folders, without d: those of d's
+// listWorkspace returns the YAML files of the workspace's folders, without d: those of d's
 // folder if the editor names no folder that contains it.
-func (s *Server) workspace(d *document) []*document {
+func (s *Server) listWorkspace(d *document) []*document {
 	folder := filepath.Dir(d.path)
 	for _, f := range s.folders {
 		if relative, err := filepath.Rel(f, d.path); err == nil && filepath.IsLocal(relative) {
@@ -167,7 +167,7 @@ func (s *Server) workspace(d *document) []*document {
 		case e.IsDir() || path == d.path || !slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(path)):
 			return nil
 		}
-		if other := s.document(path); other != nil {
+		if other := s.readDocument(path); other != nil {
 			out = append(out, other)
 		}
 		return nil
@@ -182,8 +182,8 @@ func (r *renaming) addCaller(caller *document) {
 		r.files[caller.path] = caller
 	}
 	for _, o := range caller.names.uses {
-		if o.same(&r.use) {
-			r.add(caller, o.from, o.to)
+		if o.isSame(&r.use) {
+			r.addEdit(caller, o.from, o.to)
 		}
 	}
 }
@@ -244,7 +244,7 @@ func (r *renaming) addTest(d *document, kind, prefix string) {
 	w := newWalker(d.path, d.text)
 	w.walkTest(readValue(d.path, d.text), "", testName{kind, prefix, r.use.name})
 	for _, u := range w.out.uses {
-		r.add(d, u.from, u.to)
+		r.addEdit(d, u.from, u.to)
 	}
 }
 
@@ -261,13 +261,13 @@ func findScripts(d *document) (out []string) {
 // isTestOf reports whether a file tests a flow.
 func isTestOf(test *document, flow string) bool {
 	doc := readValue(test.path, test.text)
-	return textAt(doc, "graphrun-test") != "" && findFlow(test.path, doc) == flow
+	return readText(doc, "graphrun-test") != "" && findFlow(test.path, doc) == flow
 }
 
 // findFlow returns the path of the flow that a test file tests. The key `flow` names it; without
 // it, x.test.yaml tests x.yaml.
 func findFlow(test string, doc *spec.Value) string {
-	if named := textAt(doc, "flow"); named != "" {
+	if named := readText(doc, "flow"); named != "" {
 		return resolvePath(test, named)
 	}
 	extension := filepath.Ext(test)
@@ -337,8 +337,8 @@ func (w *walker) addMatch(n spec.Text, name testName, kind string) {
 		pattern += regexp.QuoteMeta(outer) + `(?:\[[^\]]*\])?/`
 	}
 	after := map[string]string{"node": `(?:$|[/:[ ])`, "key": `$`, "tool": `(?:$|\.)`}[kind]
-	from, to := locate(n)
+	from, to := findContent(n)
 	for _, m := range regexp.MustCompile(pattern+"("+regexp.QuoteMeta(name.name)+")"+after).FindAllStringSubmatchIndex(w.src[from:to], -1) {
-		w.add(use{kind: kind}, from+m[2], from+m[3])
+		w.addUse(use{kind: kind}, from+m[2], from+m[3])
 	}
 }

@@ -74,7 +74,7 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		if r.Method == "exit" {
 			stop()
 		}
-		return s.answer(ctx, c, r)
+		return s.answerRequest(ctx, c, r)
 	})
 	c := jsonrpc2.NewConn(ctx, jsonrpc2.NewBufferedStream(stdio{in, out}, jsonrpc2.VSCodeObjectCodec{}), handler.SuppressErrClosed())
 	go s.checkChanges(ctx, c)
@@ -85,8 +85,8 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// answer handles a request or a notification.
-func (s *Server) answer(ctx context.Context, c *jsonrpc2.Conn, r *jsonrpc2.Request) (any, error) {
+// answerRequest handles a request or a notification.
+func (s *Server) answerRequest(ctx context.Context, c *jsonrpc2.Conn, r *jsonrpc2.Request) (any, error) {
 	var p params
 	if r.Params != nil {
 		if err := json.Unmarshal(*r.Params, &p); err != nil {
@@ -100,10 +100,10 @@ func (s *Server) answer(ctx context.Context, c *jsonrpc2.Conn, r *jsonrpc2.Reque
 	defer s.mu.Unlock()
 	d := s.open[p.TextDocument.URI]
 	answers := map[string]func(d *document, p *params) (any, error){
-		"textDocument/hover": hoverAt, "textDocument/completion": complete, "textDocument/definition": s.findDefinition,
+		"textDocument/hover": hover, "textDocument/completion": complete, "textDocument/definition": s.findDefinition,
 		"textDocument/references": listReferences, "textDocument/prepareRename": prepareRename,
 		"textDocument/rename": s.rename, "textDocument/codeAction": s.listActions, "textDocument/documentSymbol": listSymbols, "textDocument/formatting": format,
-		"textDocument/semanticTokens/full": listTokens, "textDocument/signatureHelp": signatureAt, "textDocument/codeLens": listLenses,
+		"textDocument/signatureHelp": describeSignature, "textDocument/codeLens": listLenses,
 	}
 	switch answer := answers[r.Method]; {
 	case answer != nil && d == nil:
@@ -113,15 +113,15 @@ func (s *Server) answer(ctx context.Context, c *jsonrpc2.Conn, r *jsonrpc2.Reque
 	}
 	switch r.Method {
 	case "initialize":
-		s.folders = p.folders()
+		s.folders = p.listFolders()
 		return describeServer(s.opts.Version, p.Init.Lenses), nil
 	case "textDocument/didOpen":
-		d = &document{uri: p.TextDocument.URI, path: pathOf(p.TextDocument.URI), text: newText(p.TextDocument.Text), current: -1}
+		d = &document{uri: p.TextDocument.URI, path: pathFromURI(p.TextDocument.URI), text: newText(p.TextDocument.Text), current: -1}
 		s.open[d.uri] = d
-		s.change(d, &p)
+		s.applyChanges(d, &p)
 	case "textDocument/didChange":
 		if d != nil {
-			s.change(d, &p)
+			s.applyChanges(d, &p)
 		}
 	case "textDocument/didClose":
 		delete(s.open, p.TextDocument.URI)
@@ -134,8 +134,8 @@ func (s *Server) answer(ctx context.Context, c *jsonrpc2.Conn, r *jsonrpc2.Reque
 	return nil, nil
 }
 
-// change applies edits to a document and has it checked.
-func (s *Server) change(d *document, p *params) {
+// applyChanges applies edits to a document and has it checked.
+func (s *Server) applyChanges(d *document, p *params) {
 	d.version = p.TextDocument.Version
 	for _, c := range p.ContentChanges {
 		if c.Range == nil {
@@ -165,16 +165,16 @@ func (s *Server) checkChanges(ctx context.Context, c *jsonrpc2.Conn) {
 		uris := slices.Sorted(maps.Keys(s.open))
 		s.mu.Unlock()
 		for _, uri := range uris {
-			if found := s.check(uri); found != nil {
+			if found := s.checkDocument(uri); found != nil {
 				_ = c.Notify(ctx, "textDocument/publishDiagnostics", found) // the editor may be gone
 			}
 		}
 	}
 }
 
-// check checks a document and returns its diagnostics to publish. It returns nil if the document
+// checkDocument checks a document and returns its diagnostics to publish. It returns nil if the document
 // has changed meanwhile.
-func (s *Server) check(uri string) object {
+func (s *Server) checkDocument(uri string) object {
 	s.mu.Lock()
 	d := s.open[uri]
 	if d == nil {
@@ -214,12 +214,12 @@ func (s *Server) check(uri string) object {
 func (s *Server) readOpen(path string) (src string, isOpen bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.textOf(path)
+	return s.readOpenLocked(path)
 }
 
-// textOf is readOpen for callers that hold the mutex.
-func (s *Server) textOf(path string) (src string, isOpen bool) {
-	if d := s.open[uriOf(path)]; d != nil {
+// readOpenLocked is readOpen for callers that hold the mutex.
+func (s *Server) readOpenLocked(path string) (src string, isOpen bool) {
+	if d := s.open[uriFromPath(path)]; d != nil {
 		return d.text.src, true
 	}
 	return "", false
@@ -260,8 +260,8 @@ func newDiagnostic(t *text, uri string, found *spec.Diagnostic) diagnostic {
 	return out
 }
 
-// pathOf returns the path of a file URI, and any other URI unchanged.
-func pathOf(uri string) string {
+// pathFromURI returns the path of a file URI, and any other URI unchanged.
+func pathFromURI(uri string) string {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" {
 		return uri
@@ -273,7 +273,7 @@ func pathOf(uri string) string {
 	return filepath.FromSlash(path)
 }
 
-func uriOf(path string) string {
+func uriFromPath(path string) string {
 	if runtime.GOOS == "windows" {
 		path = "/" + filepath.ToSlash(path)
 	}

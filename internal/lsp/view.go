@@ -1,4 +1,4 @@
-// Semantic tokens, signatures and lenses.
+// Documentation of functions, and lenses.
 
 package lsp
 
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -40,98 +41,19 @@ func (f *function) describe() string {
 	return out
 }
 
-// tokenTypes is the legend of semantic tokens.
-var tokenTypes = []string{"variable", "property", "function", "string", "number", "keyword", "class"}
-
-const (
-	tokenVariable = iota
-	tokenProperty
-	tokenFunction
-	tokenString
-	tokenNumber
-	tokenKeyword
-	tokenClass
-)
-
-var exprWords = []string{"and", "or", "not", "in", "true", "false", "nil", "null", "None", "True", "False", "contains", "startsWith", "endsWith", "matches", "let"}
-
-// listTokens returns the tokens of all expressions in the protocol's encoding: five numbers
-// each, with lines and characters relative to the previous token.
-func listTokens(d *document, _ *params) (any, error) {
-	data := []int{}
-	if d.names == nil {
-		return object{"data": data}, nil
-	}
-	isNode := map[int]bool{} // by offset
-	for _, u := range d.names.uses {
-		isNode[u.from] = isNode[u.from] || u.kind == "node"
-	}
-	slices.SortFunc(d.names.exprs, func(a, b [2]int) int { return a[0] - b[0] })
-	end, before := 0, position{}
-	for _, e := range d.names.exprs {
-		if e[0] < end {
-			continue // an expression in an expression
-		}
-		end = e[1]
-		for _, t := range d.tokensIn(e) {
-			if isNode[t.from] {
-				t.kind = tokenClass
-			}
-			at := d.text.position(t.from)
-			column := at.Character
-			if at.Line == before.Line {
-				column -= before.Character
-			}
-			data = append(data, at.Line-before.Line, column, d.text.position(t.to).Character-at.Character, t.kind, 0)
-			before = at
-		}
-	}
-	return object{"data": data}, nil
-}
-
-// token is a word, string or number of an expression. kind is an index of tokenTypes.
-type token struct{ from, to, kind int }
-
-// tokensIn returns the tokens of an expression that lie on one line, without operators.
-func (d *document) tokensIn(expr [2]int) (out []token) {
-	src := d.text.src
-	for _, t := range exprToken().FindAllStringIndex(src[expr[0]:expr[1]], -1) {
-		from, to := expr[0]+t[0], expr[0]+t[1]
-		word, kind := src[from:to], tokenVariable
-		switch c := word[0]; {
-		case isQuote(c) && len(word) > 1:
-			kind = tokenString
-		case c >= '0' && c <= '9':
-			kind = tokenNumber
-		case !isLetter(c):
-			continue
-		case slices.Contains(exprWords, word):
-			kind = tokenKeyword
-		case from > 0 && src[from-1] == '.':
-			kind = tokenProperty
-		case strings.HasPrefix(src[to:], "("):
-			kind = tokenFunction
-		}
-		if !strings.Contains(word, "\n") {
-			out = append(out, token{from, to, kind})
-		}
-	}
-	return out
-}
-
-// signatureAt describes the innermost documented function whose arguments are being typed.
-func signatureAt(d *document, p *params) (any, error) {
+// describeSignature describes the innermost documented function whose arguments are being typed.
+func describeSignature(d *document, p *params) (any, error) {
 	line := d.text.before(p.Position)
 	if open := strings.LastIndex(line, "{{"); open >= 0 { // the quotes around a template do not matter
 		line = line[open:]
 	}
-	for _, c := range slices.Backward(openCalls(line)) {
+	for _, c := range slices.Backward(findOpenCalls(line)) {
 		f := functions()[c.function]
 		if f == nil {
 			continue
 		}
 		parameters := []object{}
-		for _, a := range f.arguments() {
+		for _, a := range f.splitArguments() {
 			parameters = append(parameters, object{"label": a})
 		}
 		one := object{"label": f.example, "documentation": markup{"markdown", f.describe()}, "parameters": parameters}
@@ -148,8 +70,8 @@ type openCall struct {
 	from      int // start of the argument that is not complete
 }
 
-// openCalls returns the brackets that a text leaves open, outermost first.
-func openCalls(text string) (open []openCall) {
+// findOpenCalls returns the brackets that a text leaves open, outermost first.
+func findOpenCalls(text string) (open []openCall) {
 	before := ""
 	for _, t := range exprToken().FindAllStringIndex(text, -1) {
 		word := text[t[0]:t[1]]
@@ -168,18 +90,21 @@ func openCalls(text string) (open []openCall) {
 	return open
 }
 
-// arguments returns the arguments of the example.
-func (f *function) arguments() []string {
-	c := openCalls(strings.TrimSuffix(f.example, ")"))[0]
+// splitArguments returns the arguments of the example.
+func (f *function) splitArguments() []string {
+	c := findOpenCalls(strings.TrimSuffix(f.example, ")"))[0]
 	return append(c.arguments, strings.TrimSpace(strings.TrimSuffix(f.example, ")")[c.from:]))
 }
 
-// functionAt returns the documented function whose name is at an offset, or nil.
-func (d *document) functionAt(at int) (from, to int, f *function) {
+// calledName matches the name of a function with its bracket.
+var calledName = lazyregexp.New(`[A-Za-z]\w*\(`)
+
+// findFunction returns the documented function whose name is at an offset, or nil.
+func (d *document) findFunction(at int) (from, to int, f *function) {
 	for _, e := range d.names.exprs {
-		for _, t := range d.tokensIn(e) {
-			if t.from <= at && at <= t.to && t.kind == tokenFunction {
-				return t.from, t.to, functions()[d.text.src[t.from:t.to]]
+		for _, m := range calledName().FindAllStringIndex(d.text.src[e[0]:e[1]], -1) {
+			if from, to = e[0]+m[0], e[0]+m[1]-1; from <= at && at <= to {
+				return from, to, functions()[d.text.src[from:to]]
 			}
 		}
 	}

@@ -98,7 +98,7 @@ func writeJUnit(w io.Writer, f Findings, opts Options) error {
 // newCase returns the case of a finding. Warnings fail only with Strict, infos never.
 func newCase(d *spec.Diagnostic, strict bool) JUnitCase {
 	at := d.File.Position(d.Span.From)
-	text := fmt.Sprintf("%s:%d:%d: %s: %s [%s]", d.File.Name, at.Line, at.Column, d.Severity, messageWithFix(d), d.Rule)
+	text := fmt.Sprintf("%s:%d:%d: %s: %s [%s]", d.File.Name, at.Line, at.Column, d.Severity, formatMessage(d), d.Rule)
 	c := JUnitCase{Name: fmt.Sprintf("%s at %d:%d", d.Rule, at.Line, at.Column), Line: at.Line}
 	if d.Severity == spec.Error || strict && d.Severity == spec.Warning {
 		c.Failure = &JUnitFailure{Message: d.Message, Type: d.Rule, Text: text}

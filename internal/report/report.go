@@ -114,11 +114,11 @@ func NewJSON(files int, found spec.Diagnostics) any {
 }
 
 func writeJSON(w io.Writer, f Findings, _ Options) error {
-	return encode(w, NewJSON(f.Files, f.Diagnostics))
+	return writeIndented(w, NewJSON(f.Files, f.Diagnostics))
 }
 
-// encode writes a value as indented JSON.
-func encode(w io.Writer, v any) error {
+// writeIndented writes a value as indented JSON.
+func writeIndented(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
@@ -138,7 +138,7 @@ func writeGitHub(w io.Writer, f Findings, _ Options) error {
 		}
 		fmt.Fprintf(out, "::%s file=%s,line=%d,col=%d,endLine=%d,endColumn=%d,title=%s::%s\n",
 			command, property.Replace(d.File.Name), from.Line, from.Column, to.Line, to.Column,
-			property.Replace(d.Rule), data.Replace(messageWithFix(d)))
+			property.Replace(d.Rule), data.Replace(formatMessage(d)))
 	}
 	return out.Flush()
 }

@@ -38,7 +38,7 @@ func writeSARIF(w io.Writer, f Findings, opts Options) error {
 	if opts.Version != "" {
 		driver["version"] = opts.Version
 	}
-	return encode(w, object{
+	return writeIndented(w, object{
 		"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0",
 		"runs": []object{{"tool": object{"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}},
 	})
@@ -47,24 +47,24 @@ func writeSARIF(w io.Writer, f Findings, opts Options) error {
 func describeRule(r Rule) object {
 	out := object{"id": r.Name, "helpUri": home + "/blob/main/docs/reference/rules.md#" + r.Name}
 	if r.Severity != 0 {
-		config := object{"level": sarifLevel(r.Severity)}
+		config := object{"level": convertLevel(r.Severity)}
 		if r.Off {
 			config["enabled"] = false
 		}
 		out["defaultConfiguration"] = config
 	}
 	if r.Summary != "" {
-		out["shortDescription"] = sarifMessage(r.Summary)
+		out["shortDescription"] = newMessage(r.Summary)
 	}
 	if r.Doc != "" {
-		out["fullDescription"], out["help"] = sarifMessage(r.Doc), sarifMessage(r.Doc)
+		out["fullDescription"], out["help"] = newMessage(r.Doc), newMessage(r.Doc)
 	}
 	return out
 }
 
-func sarifMessage(text string) object { return object{"text": text} }
+func newMessage(text string) object { return object{"text": text} }
 
-func sarifLevel(s spec.Severity) string {
+func convertLevel(s spec.Severity) string {
 	switch s {
 	case spec.Error:
 		return "error"
@@ -77,21 +77,21 @@ func sarifLevel(s spec.Severity) string {
 func describeFinding(d *spec.Diagnostic, rule int) object {
 	at := newLocation(d.File, d.Span)
 	out := object{
-		"ruleId": d.Rule, "ruleIndex": rule, "level": sarifLevel(d.Severity), "message": sarifMessage(messageWithFix(d)),
+		"ruleId": d.Rule, "ruleIndex": rule, "level": convertLevel(d.Severity), "message": newMessage(formatMessage(d)),
 		"locations":           []object{{"physicalLocation": at}},
 		"partialFingerprints": object{"graphrun/v1": Fingerprint(d)},
 	}
 	var related []object
 	for i, r := range d.Related {
-		related = append(related, object{"id": i + 1, "physicalLocation": newLocation(r.File, r.Span), "message": sarifMessage(r.Message)})
+		related = append(related, object{"id": i + 1, "physicalLocation": newLocation(r.File, r.Span), "message": newMessage(r.Message)})
 	}
 	if related != nil {
 		out["relatedLocations"] = related
 	}
 	if d.Suggestion != "" {
-		replacement := object{"deletedRegion": at["region"], "insertedContent": sarifMessage(d.Suggestion)}
+		replacement := object{"deletedRegion": at["region"], "insertedContent": newMessage(d.Suggestion)}
 		out["fixes"] = []object{{
-			"description":     sarifMessage("write " + strconv.Quote(d.Suggestion)),
+			"description":     newMessage("write " + strconv.Quote(d.Suggestion)),
 			"artifactChanges": []object{{"artifactLocation": at["artifactLocation"], "replacements": []object{replacement}}},
 		}}
 	}

@@ -22,7 +22,7 @@ func writeText(w io.Writer, f Findings, opts Options) error {
 	for i := range f.Diagnostics {
 		d := &f.Diagnostics[i]
 		if shown[d.Rule]++; shown[d.Rule] > maxShown {
-			writeHeadline(out, d, messageWithFix(d), c)
+			writeHeadline(out, d, formatMessage(d), c)
 			continue
 		}
 		writeHeadline(out, d, d.Message, c)
@@ -90,8 +90,8 @@ func suggestFix(d *spec.Diagnostic) string {
 	return fmt.Sprintf("did you mean %q?", d.Suggestion)
 }
 
-// messageWithFix returns the message with its hint in one line.
-func messageWithFix(d *spec.Diagnostic) string {
+// formatMessage returns the message with its hint in one line.
+func formatMessage(d *spec.Diagnostic) string {
 	if h := suggestFix(d); h != "" {
 		return d.Message + "; " + h
 	}

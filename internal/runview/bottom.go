@@ -74,8 +74,8 @@ func (v *View) redrawRegularly() {
 	}
 }
 
-// update notes an event and reports whether to draw: a fast run must not spend its time drawing.
-func (b *bottom) update(e *runner.Event, t *Tracer) bool {
+// recordEvent records an event and reports whether to draw: a fast run must not spend its time drawing.
+func (b *bottom) recordEvent(e *runner.Event, t *Tracer) bool {
 	if b.start.IsZero() {
 		b.start = b.now()
 	}
@@ -95,21 +95,21 @@ func (b *bottom) update(e *runner.Event, t *Tracer) bool {
 		b.running = slices.DeleteFunc(b.running, func(n *runningNode) bool { return n.node == e.Node })
 	default:
 		if n != nil {
-			n.update(e, t)
+			n.recordEvent(e, t)
 		}
 	}
 	return b.now().Sub(b.last) >= frameTime/2
 }
 
-// update notes an event of the node.
-func (n *runningNode) update(e *runner.Event, t *Tracer) {
+// recordEvent records an event of the node.
+func (n *runningNode) recordEvent(e *runner.Event, t *Tracer) {
 	switch {
 	case e.Type == runner.NodeRetrying:
 		n.progress, n.text = "", "" // each attempt starts clean
 		n.attempt = fmt.Sprintf("attempt %d/%d", e.Attempt+1, e.MaxAttempts)
 	case e.Said == nil:
 	case e.Type == runner.NodeOutput:
-		if n.text = lastLine(n.text + e.Said.Text); e.Said.Broken {
+		if n.text = cutLastLine(n.text + e.Said.Text); e.Said.Broken {
 			n.text = "" // the text starts again
 		}
 		n.streams = true
@@ -138,8 +138,8 @@ func (b *bottom) laneOf(branch string) int {
 	return slices.Index(b.lanes, branch)
 }
 
-// lastLine returns the last non-empty line of a streamed text.
-func lastLine(s string) string {
+// cutLastLine returns the last non-empty line of a streamed text.
+func cutLastLine(s string) string {
 	trimmed := strings.TrimRight(s, "\n")
 	if at := strings.LastIndexByte(trimmed, '\n'); at >= 0 {
 		s = s[at+1:]
@@ -157,7 +157,7 @@ func (v *View) draw() {
 		out.WriteString(strings.Join(terminal.Wrap(line, columns, v.tracer.columns.indent()), "\r\n") + "\r\n")
 	}
 	b.drawn = b.drawn[:0]
-	for i, line := range b.lines(v.tracer, columns) {
+	for i, line := range b.formatLines(v.tracer, columns) {
 		if i > 0 {
 			out.WriteString("\r\n")
 		}
@@ -170,8 +170,8 @@ func (v *View) draw() {
 	}
 }
 
-// lines returns the bottom lines: ended steps without routing, running nodes, and the run.
-func (b *bottom) lines(t *Tracer, columns int) []string {
+// formatLines returns the bottom lines: ended steps without routing, running nodes, and the run.
+func (b *bottom) formatLines(t *Tracer, columns int) []string {
 	if len(b.running) == 0 || b.hidden {
 		return nil
 	}
@@ -184,7 +184,7 @@ func (b *bottom) lines(t *Tracer, columns int) []string {
 			out = append(out, fmt.Sprintf("  … and %d more", len(b.running)-i))
 			break
 		}
-		out = append(out, b.nodeLine(n, columns))
+		out = append(out, b.formatNode(n, columns))
 	}
 	run := "  run  " + formatDuration(b.now().Sub(b.start))
 	switch {
@@ -230,9 +230,9 @@ func (b *bottom) width() int {
 	return 80
 }
 
-// nodeLine returns the line of a running node, with the end of a streamed text or the
+// formatNode returns the line of a running node, with the end of a streamed text or the
 // beginning of a program's line.
-func (b *bottom) nodeLine(n *runningNode, columns int) string {
+func (b *bottom) formatNode(n *runningNode, columns int) string {
 	frames := []rune(spinner)
 	name := formatVisit(n.node, n.visit)
 	if n.branch != "" && n.branch != n.node {
@@ -259,7 +259,7 @@ func (v *View) Listener() func(line store.LogChunk) {
 		}
 		v.mu.Lock()
 		defer v.mu.Unlock()
-		for _, name := range []string{line.Node, withoutElement(line.Place)} {
+		for _, name := range []string{line.Node, trimElement(line.Place)} {
 			if n := v.bottom.findNode(name); n != nil {
 				n.text, n.streams = line.Text, false
 			}
@@ -267,8 +267,8 @@ func (v *View) Listener() func(line store.LogChunk) {
 	}
 }
 
-// withoutElement returns the path of an element's node, whose line stands for all elements.
-func withoutElement(place string) string {
+// trimElement returns the path of an element's node, whose line stands for all elements.
+func trimElement(place string) string {
 	if at := strings.LastIndexByte(place, '['); at >= 0 && strings.HasSuffix(place, "]") {
 		return place[:at]
 	}

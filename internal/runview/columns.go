@@ -91,8 +91,8 @@ func (c *columns) addSteps(most int) {
 	}
 }
 
-// start returns the start of a line: the step number (0 for none) and the node.
-func (c *columns) start(colors terminal.Colors, step int, node string, visit int) string {
+// formatStart returns the start of a line: the step number (0 for none) and the node.
+func (c *columns) formatStart(colors terminal.Colors, step int, node string, visit int) string {
 	node = formatVisit(node, visit)
 	number := ""
 	if step > 0 {

@@ -62,7 +62,7 @@ func (p *LogPrinter) Chunk(c *store.LogChunk) error {
 		return errors.Join(err, p.out.Flush())
 	}
 	if c.Cut > 0 {
-		p.end(c.Call)
+		p.endLine(c.Call)
 		line := newLogLine(c)
 		line.Cut = c.Cut
 		p.print(line)
@@ -75,12 +75,12 @@ func (p *LogPrinter) Chunk(c *store.LogChunk) error {
 			p.begun[c.Call] = line
 		}
 		if line.Text += text; ended || len(line.Text) > maxLogLine {
-			p.end(c.Call)
+			p.endLine(c.Call)
 		}
 		rest = after
 	}
 	if c.End {
-		p.end(c.Call)
+		p.endLine(c.Call)
 	}
 	return p.out.Flush()
 }
@@ -96,8 +96,8 @@ func newLogLine(c *store.LogChunk) *logLine {
 	return line
 }
 
-// end prints the unfinished line of a stream.
-func (p *LogPrinter) end(call int64) {
+// endLine prints the unfinished line of a stream.
+func (p *LogPrinter) endLine(call int64) {
 	if line := p.begun[call]; line != nil {
 		delete(p.begun, call)
 		p.print(line)
@@ -107,7 +107,7 @@ func (p *LogPrinter) end(call int64) {
 // Close prints unfinished lines.
 func (p *LogPrinter) Close() error {
 	for _, call := range slices.Sorted(maps.Keys(p.begun)) {
-		p.end(call)
+		p.endLine(call)
 	}
 	return p.out.Flush()
 }
@@ -121,7 +121,7 @@ func (p *LogPrinter) print(line *logLine) {
 	if p.times {
 		fmt.Fprint(p.out, p.colors.Quiet(line.Time.Local().Format("15:04:05.000")), " ")
 	}
-	fmt.Fprint(p.out, p.colors.Strong(terminal.Pad(line.source(), p.column)))
+	fmt.Fprint(p.out, p.colors.Strong(terminal.Pad(line.formatSource(), p.column)))
 	text := terminal.Line(strings.TrimSuffix(line.Text, "\r"))
 	switch {
 	case line.Cut > 0:
@@ -135,9 +135,9 @@ func (p *LogPrinter) print(line *logLine) {
 	}
 }
 
-// source names the source of a line: the node, its visit and attempt from the second on, and
+// formatSource returns the source of a line: the node, its visit and attempt from the second on, and
 // the tool.
-func (l *logLine) source() string {
+func (l *logLine) formatSource() string {
 	attempt := ""
 	if l.Attempt > 1 {
 		attempt = fmt.Sprintf("attempt %d", l.Attempt)

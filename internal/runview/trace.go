@@ -71,7 +71,7 @@ func (t *Tracer) Lines(e *runner.Event) []string {
 		if e.Error != nil {
 			text += ": " + formatFailure(e.Error)
 		}
-		return []string{t.start(e) + t.colors.Warn("retry   ") + terminal.Line(text)}
+		return []string{t.formatStart(e) + t.colors.Warn("retry   ") + terminal.Line(text)}
 	case runner.NodeCompleted, runner.NodeFailed:
 		return t.recordEnd(e)
 	case runner.EdgesResolved:
@@ -79,9 +79,9 @@ func (t *Tracer) Lines(e *runner.Event) []string {
 	case runner.LLMUsage:
 		t.addUsage(e)
 	case runner.NodeEvent, runner.ToolCalled:
-		return t.reportLine(e)
+		return t.formatReport(e)
 	case runner.RunFinished, runner.RunPaused:
-		return append(t.Flush(), t.pendingOutput(e.Result)...)
+		return append(t.Flush(), t.formatPendingOutput(e.Result)...)
 	}
 	return nil
 }
@@ -102,7 +102,7 @@ func (t *Tracer) recordEnd(e *runner.Event) []string {
 		f.word = "cached"
 	}
 	if f.Finally || f.word == "stopped" {
-		return t.endLines(&f, "") // has no routing
+		return t.formatEndLines(&f, "") // has no routing
 	}
 	t.held = append(t.held, f)
 	return nil
@@ -110,32 +110,32 @@ func (t *Tracer) recordEnd(e *runner.Event) []string {
 
 // resolveRoute returns the line of a step whose next nodes are known.
 func (t *Tracer) resolveRoute(e *runner.Event) []string {
-	route := t.route(e)
+	route := t.formatRoute(e)
 	for i, f := range t.held {
 		if f.Step == e.Step && f.Node == e.Node {
 			t.held = slices.Delete(t.held, i, i+1)
-			return t.endLines(&f, route)
+			return t.formatEndLines(&f, route)
 		}
 	}
 	if route == "" {
 		return nil
 	}
 	const outcomeWidth = 17 // columns of outcome, duration and gap
-	return []string{t.start(e) + strings.Repeat(" ", outcomeWidth) + route + t.popUsage(e.Node)}
+	return []string{t.formatStart(e) + strings.Repeat(" ", outcomeWidth) + route + t.popUsage(e.Node)}
 }
 
 // Flush returns the lines of steps without routing.
 func (t *Tracer) Flush() []string {
 	var out []string
 	for i := range t.held {
-		out = append(out, t.endLines(&t.held[i], "")...)
+		out = append(out, t.formatEndLines(&t.held[i], "")...)
 	}
 	t.held = nil
 	return out
 }
 
-// reportLine returns the line of an event that a running node reported.
-func (t *Tracer) reportLine(e *runner.Event) []string {
+// formatReport returns the line of an event that a running node reported.
+func (t *Tracer) formatReport(e *runner.Event) []string {
 	said := e.Said
 	if said == nil {
 		return nil
@@ -164,11 +164,11 @@ func (t *Tracer) reportLine(e *runner.Event) []string {
 	if line == "" {
 		return nil
 	}
-	return []string{t.start(e) + line}
+	return []string{t.formatStart(e) + line}
 }
 
-// endLine returns the line of a node's end.
-func (t *Tracer) endLine(f *finished, route string) string {
+// formatEnd returns the line of a node's end.
+func (t *Tracer) formatEnd(f *finished, route string) string {
 	paint := t.colors.Good
 	switch f.word {
 	case "failed":
@@ -184,12 +184,12 @@ func (t *Tracer) endLine(f *finished, route string) string {
 		failure = t.colors.Bad(terminal.Truncate(formatFailure(f.Error), 2*maxReason))
 	}
 	outcome := paint(terminal.Pad(f.word, 8)) + t.colors.Quiet(fmt.Sprintf("%7s", formatDuration(f.Duration)))
-	return joinNonEmpty("  ", t.start(&f.Event)+outcome, route, f.elements.counts, failure) + t.popUsage(f.Node)
+	return joinNonEmpty("  ", t.formatStart(&f.Event)+outcome, route, f.elements.counts, failure) + t.popUsage(f.Node)
 }
 
-// start returns the start of an event's line. Running nodes have no number yet.
-func (t *Tracer) start(e *runner.Event) string {
-	return t.columns.start(t.colors, e.Step, e.Node, e.Visit)
+// formatStart returns the start of an event's line. Running nodes have no number yet.
+func (t *Tracer) formatStart(e *runner.Event) string {
+	return t.columns.formatStart(t.colors, e.Step, e.Node, e.Visit)
 }
 
 // joinNonEmpty joins the texts that are not empty.
@@ -197,8 +197,8 @@ func joinNonEmpty(separator string, texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), separator)
 }
 
-// route formats the next nodes of a step and the reasons.
-func (t *Tracer) route(e *runner.Event) string {
+// formatRoute formats the next nodes of a step and the reasons.
+func (t *Tracer) formatRoute(e *runner.Event) string {
 	if len(e.Next) == 0 {
 		return ""
 	}
@@ -274,24 +274,24 @@ func formatDuration(d time.Duration) string {
 	return strings.TrimSuffix(fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60), "00m")
 }
 
-// endLines returns the line of a node's end and the last output of a failed program. If no
+// formatEndLines returns the line of a node's end and the last output of a failed program. If no
 // node follows, the end of the run prints that output.
-func (t *Tracer) endLines(f *finished, route string) []string {
+func (t *Tracer) formatEndLines(f *finished, route string) []string {
 	said := formatLastOutput(f.Error, t.colors)
 	if len(said) > 0 && route == "" && !f.Finally {
 		t.unsaid, said = append(t.unsaid, *f), nil
 	}
-	return append([]string{t.endLine(f, route)}, said...)
+	return append([]string{t.formatEnd(f, route)}, said...)
 }
 
-// pendingOutput returns the output of failed programs without a next node, except the one
+// formatPendingOutput returns the output of failed programs without a next node, except the one
 // whose failure ended the run.
-func (t *Tracer) pendingOutput(r *runner.Result) []string {
+func (t *Tracer) formatPendingOutput(r *runner.Result) []string {
 	var out []string
 	for i := range t.unsaid {
 		f := &t.unsaid[i]
 		if r == nil || r.Error == nil || r.Error.Node != f.Node {
-			out = append(append(out, t.start(&f.Event)+t.colors.Bad("said last")), formatLastOutput(f.Error, t.colors)...)
+			out = append(append(out, t.formatStart(&f.Event)+t.colors.Bad("said last")), formatLastOutput(f.Error, t.colors)...)
 		}
 	}
 	t.unsaid = nil

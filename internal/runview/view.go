@@ -49,7 +49,7 @@ func (v *View) Event(e *runner.Event) {
 	v.addThoughts(e)
 	if v.bottom != nil {
 		v.pending = append(v.pending, v.tracer.Lines(e)...)
-		if v.bottom.update(e, v.tracer) {
+		if v.bottom.recordEvent(e, v.tracer) {
 			v.print()
 		}
 		return
@@ -75,7 +75,7 @@ func (v *View) Event(e *runner.Event) {
 
 // addLine adds a line about the node of an event.
 func (v *View) addLine(e *runner.Event, text string) {
-	v.pending = append(v.pending, v.tracer.start(e)+text)
+	v.pending = append(v.pending, v.tracer.formatStart(e)+text)
 }
 
 // addThoughts adds the lines of a model's thinking that an event completes. The end of the node,
@@ -84,9 +84,9 @@ func (v *View) addThoughts(e *runner.Event) {
 	var lines []string
 	switch e.Type {
 	case runner.NodeThinking:
-		lines = v.thoughts.add(e.Node, e.Said.Text)
+		lines = v.thoughts.addText(e.Node, e.Said.Text)
 	case runner.NodeOutput, runner.NodeRetrying, runner.NodeCompleted, runner.NodeFailed:
-		lines = v.thoughts.end(e.Node)
+		lines = v.thoughts.takeRest(e.Node)
 	}
 	for _, line := range lines {
 		if line != "" {
@@ -100,10 +100,10 @@ func (v *View) addText(e *runner.Event) {
 	var lines []string
 	ends := e.Type != runner.NodeOutput
 	if !ends && e.Said != nil {
-		lines, ends = v.texts.add(e.Node, e.Said.Text), e.Said.Final || e.Said.Broken
+		lines, ends = v.texts.addText(e.Node, e.Said.Text), e.Said.Final || e.Said.Broken
 	}
 	if ends {
-		lines = append(lines, v.texts.end(e.Node)...)
+		lines = append(lines, v.texts.takeRest(e.Node)...)
 	}
 	for _, line := range lines {
 		v.addLine(e, "| "+terminal.Line(line))
@@ -209,8 +209,8 @@ func (v *View) Close() {
 // streams holds the unfinished lines of streamed text by node.
 type streams map[string]string
 
-// add adds text of a node and returns the lines that it completes.
-func (s *streams) add(node, text string) []string {
+// addText adds text of a node and returns the lines that it completes.
+func (s *streams) addText(node, text string) []string {
 	if *s == nil {
 		*s = streams{}
 	}
@@ -220,8 +220,8 @@ func (s *streams) add(node, text string) []string {
 	return lines[:last]
 }
 
-// end returns the unfinished line of a node, if any.
-func (s *streams) end(node string) []string {
+// takeRest returns the unfinished line of a node, if any.
+func (s *streams) takeRest(node string) []string {
 	rest := (*s)[node]
 	delete(*s, node)
 	if rest == "" {
