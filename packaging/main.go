@@ -1,4 +1,4 @@
-// Command packaging makes what a release consists of: archives for every platform, deb and
+// Command packaging makes the files of a release: archives for every platform, deb and
 // rpm packages, a list of components (CycloneDX), checksums and a Homebrew formula.
 //
 //	go run . -version v0.1.0 -out ../dist

@@ -13,9 +13,9 @@ import (
 type Checked struct {
 	// Graph is never nil, but lacks parts when the file has errors.
 	Graph *spec.Graph
-	// Found are the sorted findings without those that comments silence.
+	// Found holds the sorted findings that no comment silences.
 	Found spec.Diagnostics
-	// Broken are syntax errors and unknown names, silenced or not. A graph with such errors is
+	// Broken holds syntax errors and unknown names, silenced or not. A graph with such errors is
 	// incomplete and must not be run.
 	Broken spec.Diagnostics
 }
@@ -25,7 +25,7 @@ func Check(name string, src []byte, optional bool) Checked {
 	return CheckWith(name, src, optional, spec.Beside(name))
 }
 
-// CheckWith is Check with a function that reads other files.
+// CheckWith checks a graph like Check and reads other files by load.
 func CheckWith(name string, src []byte, optional bool, load func(path string) ([]byte, error)) Checked {
 	g, found := spec.Parse(name, src, spec.Options{Load: load})
 	structure := spec.Check(g)

@@ -128,8 +128,8 @@ func (d *Decision) At() string {
 	return cmp.Or(d.Place, d.Node)
 }
 
-// ListDecisions returns the decisions of a step, or of all steps and subgraphs for 0, and the result of
-// the replayed part.
+// ListDecisions returns the decisions of a step and the result of the replayed part. Step 0 selects
+// all steps, also those of subgraphs.
 func ListDecisions(r *runner.Runner, id string, step int) ([]Decision, *runner.Result, error) {
 	found := newDecisions(step)
 	result, err := r.Replay(id, step, -1, runner.Options{Sink: found})

@@ -44,7 +44,7 @@ func FindRuns(s store.Store, filter store.RunFilter, statuses []string) ([]store
 		return s.List(filter)
 	}
 	limit := filter.Limit
-	filter.Limit = 0 // until crashed and running runs are told apart
+	filter.Limit = 0 // the store does not know which running runs have crashed
 	for _, status := range statuses {
 		if status == Crashed {
 			status = string(machine.Running)

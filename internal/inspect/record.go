@@ -97,7 +97,7 @@ func (c *recorder) Spoken(s *view.Spoken) error {
 	return nil
 }
 
-// marshalBrief returns an event as JSON, without what the page has from elsewhere.
+// marshalBrief encodes an event without the parts that the rest of the record holds.
 func marshalBrief(e *runner.Event) json.RawMessage {
 	brief := *e
 	switch e.Type {
@@ -161,8 +161,7 @@ func ReadHead(r *runner.Runner, id string) (*Run, error) {
 }
 
 // SendRecord sends the record of a run in pieces: the events in order, the rest in the last piece.
-// Decisions lack the parts of conditions, which ListDecisions returns. It returns errors of send and of
-// the store.
+// Decisions lack the parts of conditions, which ListDecisions returns.
 func SendRecord(ctx context.Context, r *runner.Runner, id string, send func(*Piece) error) error {
 	c, _, err := replay(r, id, send)
 	if err != nil {

@@ -288,7 +288,7 @@ func (w *walker) walkValue(key *spec.Key, v *spec.Value) {
 	}
 }
 
-// hasShape reports whether a value is a list, a map or a scalar as a type is.
+// hasShape reports whether a value has the shape of a type: list, map or scalar.
 func hasShape(v *spec.Value, t spec.Type) bool {
 	switch t {
 	case spec.TypeList:

@@ -24,8 +24,8 @@ func refuse(format string, args ...any) error {
 	return &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidRequest, Message: fmt.Sprintf(format, args...)}
 }
 
-// findDeclared returns the document that declares a name, and the use as it reads there. The use
-// is nil if no document declares it.
+// findDeclared returns the document that declares a name, and the use as that document names it.
+// The use is nil if no document declares it.
 func (s *Server) findDeclared(d *document, u *use) (*document, *use) {
 	if u == nil {
 		return d, nil
@@ -94,10 +94,8 @@ func (s *Server) rename(d *document, p *params) (any, error) {
 	}
 	graphs := slices.Sorted(maps.Keys(r.files))
 	r.addTests(append(workspace, d))
-	for _, path := range graphs {
-		if err := r.refuseErrors(path); err != nil {
-			return nil, err
-		}
+	if err := r.refuseErrors(graphs); err != nil {
+		return nil, err
 	}
 	changes := map[string][]textEdit{}
 	for path, edits := range r.edits {
@@ -113,7 +111,7 @@ func (s *Server) rename(d *document, p *params) (any, error) {
 // renaming collects the edits of a rename.
 type renaming struct {
 	s     *Server
-	files map[string]*document  // that the rename changes or that run the graph
+	files map[string]*document  // changed files, and files that run the graph
 	edits map[string][]fix.Edit // by path
 	use   use                   // as other files see it
 	name  string
@@ -124,21 +122,20 @@ func (r *renaming) addEdit(d *document, from, to int) {
 	r.edits[d.path] = append(r.edits[d.path], fix.Edit{Span: spec.Span{From: from, To: to}, Text: r.name})
 }
 
-// refuseErrors refuses the edits if a graph has more errors with them.
-func (r *renaming) refuseErrors(path string) error {
-	edited := func(path string) (string, bool) {
-		if d := r.files[path]; d != nil {
-			return string(fix.Apply([]byte(d.text.src), r.edits[path])), true
+// refuseErrors refuses the edits if one of the graphs has more errors with them.
+func (r *renaming) refuseErrors(graphs []string) error {
+	before := r.s.openTexts()
+	after := maps.Clone(before)
+	for path, d := range r.files {
+		before[path], after[path] = d.text.src, string(fix.Apply([]byte(d.text.src), r.edits[path]))
+	}
+	for _, path := range graphs {
+		listErrors := func(texts map[string]string) spec.Diagnostics {
+			return inspect.SelectErrors(inspect.CheckWith(path, []byte(texts[path]), false, loadBeside(path, texts)).Found)
 		}
-		return r.s.readOpenLocked(path)
-	}
-	errorsIn := func(src string, read func(path string) (string, bool)) spec.Diagnostics {
-		return inspect.SelectErrors(inspect.CheckWith(path, []byte(src), false, loadBeside(path, read)).Found)
-	}
-	before := errorsIn(r.files[path].text.src, r.s.readOpenLocked)
-	src, _ := edited(path)
-	if after := errorsIn(src, edited); len(after) > len(before) {
-		return refuse("%q can't be renamed to %q: %s: %s", r.use.name, r.name, filepath.Base(path), after[0].Message)
+		if found := listErrors(after); len(found) > len(listErrors(before)) {
+			return refuse("%q can't be renamed to %q: %s: %s", r.use.name, r.name, filepath.Base(path), found[0].Message)
+		}
 	}
 	return nil
 }
@@ -146,8 +143,8 @@ func (r *renaming) refuseErrors(path string) error {
 // maxFiles limits the search for callers.
 const maxFiles = 5000
 
-// listWorkspace returns the YAML files of the workspace's folders, without d: those of d's
-// folder if the editor names no folder that contains it.
+// listWorkspace returns the other YAML files of the workspace folder that contains d. Without such
+// a folder it returns those of d's folder.
 func (s *Server) listWorkspace(d *document) []*document {
 	folder := filepath.Dir(d.path)
 	for _, f := range s.folders {

@@ -182,14 +182,14 @@ func (s *Server) checkDocument(uri string) object {
 		return nil
 	}
 	d.isGraph = d.isGraph || spec.IsGraph([]byte(d.text.src))
-	before := *d
+	before, texts := *d, s.openTexts()
 	s.mu.Unlock()
 	var checked inspect.Checked
 	switch src := []byte(before.text.src); {
 	case flowtest.IsTestFile(d.path):
 		_, checked.Found, _ = flowtest.Parse(flowtest.Config{}, d.path, src) // a flow that can't be read is a finding
 	case before.isGraph:
-		checked = inspect.CheckWith(d.path, src, s.opts.Optional, loadBeside(d.path, s.readOpen))
+		checked = inspect.CheckWith(d.path, src, s.opts.Optional, loadBeside(d.path, texts))
 	}
 	shown := checked.Found
 	if s.opts.Shown != nil {
@@ -210,27 +210,20 @@ func (s *Server) checkDocument(uri string) object {
 	return object{"uri": uri, "version": d.version, "diagnostics": diagnostics}
 }
 
-// readOpen returns the text of a file that is open in the editor.
-func (s *Server) readOpen(path string) (src string, isOpen bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.readOpenLocked(path)
-}
-
-// readOpenLocked is readOpen for callers that hold the mutex.
-func (s *Server) readOpenLocked(path string) (src string, isOpen bool) {
-	if d := s.open[uriFromPath(path)]; d != nil {
-		return d.text.src, true
+// openTexts returns the texts of all open files by path. The caller holds the mutex.
+func (s *Server) openTexts() map[string]string {
+	out := map[string]string{}
+	for _, d := range s.open {
+		out[d.path] = d.text.src
 	}
-	return "", false
+	return out
 }
 
-// loadBeside returns a loader of the files that a graph names. It prefers the texts that read
-// returns to the disk.
-func loadBeside(graph string, read func(path string) (src string, ok bool)) func(path string) ([]byte, error) {
+// loadBeside returns a loader of the files that a graph names. It prefers texts to the disk.
+func loadBeside(graph string, texts map[string]string) func(path string) ([]byte, error) {
 	disk := spec.Beside(graph)
 	return func(path string) ([]byte, error) {
-		if src, ok := read(resolvePath(graph, path)); ok {
+		if src, ok := texts[resolvePath(graph, path)]; ok {
 			return []byte(src), nil
 		}
 		return disk(path)
