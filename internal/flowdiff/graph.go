@@ -62,23 +62,20 @@ func (c *comparison) compareKeys(old, now *spec.Node) {
 // listAssignedInBoth returns the keys that a set node writes, in order, without those that the other
 // version does not write.
 func listAssignedInBoth(n, other *spec.Node) (keys []string) {
+	set, in := n.Field("set"), other.Field("set")
+	if set == nil || in == nil {
+		return nil
+	}
 	both := map[string]bool{}
-	for _, f := range listFields(other.Field("set")) {
+	for _, f := range in.Fields {
 		both[f.Key.Value] = true
 	}
-	for _, f := range listFields(n.Field("set")) {
+	for _, f := range set.Fields {
 		if both[f.Key.Value] {
 			keys = append(keys, f.Key.Value)
 		}
 	}
 	return keys
-}
-
-func listFields(v *spec.Value) []spec.Field {
-	if v == nil {
-		return nil
-	}
-	return v.Fields
 }
 
 // compareAnswers compares the legal answers of a question.

@@ -114,11 +114,9 @@ type Painted struct {
 	Record store.RunRecord
 	Result *runner.Result
 	Trail  *render.Trail
-	// Last is the number of the last event.
-	Last int64
+	Piece  // of the whole run, without Said
 
 	runner *runner.Runner
-	record *recorder
 }
 
 // Paint replays a run.
@@ -128,7 +126,7 @@ func Paint(r *runner.Runner, record *store.RunRecord) (*Painted, error) {
 		return nil, err
 	}
 	c.trail.finish(result)
-	return &Painted{Record: *record, Result: result, Trail: c.trail.trail, Last: c.Last, runner: r, record: c}, nil
+	return &Painted{*record, result, c.trail.trail, c.Piece, r}, nil
 }
 
 // Page returns the data of the run for the page.
@@ -137,7 +135,7 @@ func (p *Painted) Page(ctx context.Context) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Piece, out.Last = p.record.Piece, 0
+	out.Piece, out.Last = p.Piece, 0
 	out.Said, out.SaidCut, err = readSaid(ctx, p.runner, p.Record.ID)
 	return out, err
 }

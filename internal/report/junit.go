@@ -74,22 +74,19 @@ func (r *JUnit) Write(w io.Writer) error {
 
 func writeJUnit(w io.Writer, f Findings, opts Options) error {
 	out := JUnit{Name: "graphrun validate"}
-	names := slices.Clip(f.Names)
+	names, cases := slices.Clip(f.Names), map[string][]JUnitCase{}
 	for i := range f.Diagnostics { // files that a graph includes may have findings of their own
-		if name := f.Diagnostics[i].File.Name; !slices.Contains(names, name) {
+		name := f.Diagnostics[i].File.Name
+		if cases[name] = append(cases[name], newCase(&f.Diagnostics[i], opts.Strict)); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
 	for _, name := range names {
-		valid := true
-		for i := range f.Diagnostics {
-			if d := &f.Diagnostics[i]; d.File.Name == name {
-				out.Add(name, newCase(d, opts.Strict))
-				valid = false
-			}
-		}
-		if valid {
+		if cases[name] == nil {
 			out.Add(name, JUnitCase{Name: "valid"})
+		}
+		for _, c := range cases[name] {
+			out.Add(name, c)
 		}
 	}
 	return out.Write(w)

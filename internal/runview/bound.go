@@ -26,9 +26,13 @@ func FormatNumber(n float64) string {
 // FormatBound formats the bounds as a table, then the paths that attain them.
 func FormatBound(r *inspect.Bound) string {
 	var b strings.Builder
+	ranges := []struct {
+		name string
+		*inspect.Range
+	}{{"steps", &r.Steps}, {"model calls", &r.LLMCalls}, {"tokens", &r.Tokens}, {"cost (USD)", &r.CostUSD}}
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "\tat least\tat most\t\n")
-	for _, row := range listRanges(r) {
+	for _, row := range ranges {
 		most, limit := "unbounded", row.Why
 		if row.Max != nil {
 			most = FormatNumber(*row.Max)
@@ -38,11 +42,22 @@ func FormatBound(r *inspect.Bound) string {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", row.name, FormatNumber(row.Min), most, limit)
 	}
-	_ = w.Flush()                           // writing to a builder can't fail
-	for _, row := range listRanges(r)[:2] { // other ranges have no paths
-		for i, path := range [][]string{row.MinPath, row.MaxPath} {
-			if len(path) > 0 {
-				fmt.Fprintf(&b, "%s %s: %s\n", []string{"fewest", "most"}[i], row.name, formatPath(path))
+	_ = w.Flush() // writing to a builder can't fail
+	var loose []string
+	isUnbounded := false
+	for _, row := range ranges[:2] { // other ranges have no paths
+		isUnbounded = isUnbounded || row.Max == nil
+		isZero := row.Max != nil && *row.Max == 0
+		for _, end := range []struct {
+			name    string
+			path    []string
+			isKnown bool
+		}{{"fewest", row.MinPath, !isZero}, {"most", row.MaxPath, row.Max != nil && !isZero}} {
+			switch {
+			case len(end.path) > 0:
+				fmt.Fprintf(&b, "%s %s: %s\n", end.name, row.name, formatPath(end.path))
+			case end.path == nil && end.isKnown:
+				loose = append(loose, "the "+end.name+" "+row.name)
 			}
 		}
 	}
@@ -52,45 +67,13 @@ func FormatBound(r *inspect.Bound) string {
 	if r.Steps.Max != nil && r.Steps.Min > *r.Steps.Max {
 		fmt.Fprintf(&b, "no run completes: it takes at least %s, and %s allows %s\n", eval.Count(int(r.Steps.Min), "step"), *r.Steps.Limit, FormatNumber(*r.Steps.Max))
 	}
-	if wide := describeLooseBounds(r); wide != "" {
-		b.WriteString(wide + "\n")
+	switch {
+	case loose != nil:
+		fmt.Fprintf(&b, "no run was found with %s: these bounds hold, but may be loose\n", strings.Join(loose, ", "))
+	case !r.Exact && !isUnbounded:
+		fmt.Fprintln(&b, "the graph has too many paths to follow all: the bounds hold, but may be loose")
 	}
 	return b.String()
-}
-
-// namedRange is the range of a quantity.
-type namedRange struct {
-	name string
-	*inspect.Range
-}
-
-func listRanges(r *inspect.Bound) []namedRange {
-	return []namedRange{{"steps", &r.Steps}, {"model calls", &r.LLMCalls}, {"tokens", &r.Tokens}, {"cost (USD)", &r.CostUSD}}
-}
-
-// describeLooseBounds names the bounds that no known run attains, or returns "".
-func describeLooseBounds(r *inspect.Bound) string {
-	var names []string
-	unbounded := false
-	for _, row := range listRanges(r)[:2] {
-		if row.Max != nil && *row.Max == 0 {
-			continue
-		}
-		if row.MinPath == nil {
-			names = append(names, "the fewest "+row.name)
-		}
-		unbounded = unbounded || row.Max == nil
-		if row.MaxPath == nil && row.Max != nil {
-			names = append(names, "the most "+row.name)
-		}
-	}
-	switch {
-	case len(names) > 0:
-		return "no run was found with " + strings.Join(names, ", ") + ": these bounds hold, but may be loose"
-	case !r.Exact && !unbounded:
-		return "the graph has too many paths to follow all: the bounds hold, but may be loose"
-	}
-	return ""
 }
 
 // describeLoop describes the bounds of a loop.

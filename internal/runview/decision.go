@@ -3,6 +3,7 @@
 package runview
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -20,10 +21,7 @@ func FormatDecision(d *inspect.Decision, c terminal.Colors) []string {
 	if d.Outcome == "failure" {
 		name += c.Bad("  failed")
 	}
-	next := "nowhere"
-	if len(d.Shown) > 0 {
-		next = strings.Join(d.Shown, ", ")
-	}
+	next := cmp.Or(strings.Join(d.Shown, ", "), "nowhere")
 	out := []string{c.Quiet(fmt.Sprintf("[%d]", d.Step)) + " " + c.Strong(name) + " → " + next}
 	if d.Error != nil {
 		out = append(out, "  "+c.Bad(terminal.Truncate(formatFailure(d.Error), maxFailure)))
@@ -75,17 +73,14 @@ func FormatDivergence(head string, d *view.Divergence) []string {
 		head += fmt.Sprintf(" at step %d, %s", d.Step, d.Node)
 	}
 	out := []string{head}
-	tell := func(when string, nodes, why []string) {
-		if len(nodes) == 0 {
-			nodes = []string{"no node"}
-		}
-		out = append(out, "  "+when+strings.Join(nodes, ", "))
+	addNext := func(when string, nodes, why []string) {
+		out = append(out, "  "+when+cmp.Or(strings.Join(nodes, ", "), "no node"))
 		for _, line := range why {
 			out = append(out, "    "+terminal.Line(line))
 		}
 	}
-	tell("recorded: ", d.Recorded, d.RecordedWhy)
-	tell("now:      ", d.Now, d.Why)
+	addNext("recorded: ", d.Recorded, d.RecordedWhy)
+	addNext("now:      ", d.Now, d.Why)
 	if len(d.NeverRan) > 0 {
 		out = append(out, fmt.Sprintf("  the comparison ends here: %s never ran, so its result is unknown", strings.Join(d.NeverRan, ", ")))
 	}

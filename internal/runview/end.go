@@ -138,15 +138,15 @@ func describeFailure(f *machine.Failure, c terminal.Colors) []string {
 		out = append(out, fmt.Sprintf("  error.attempt: %d", f.Attempt))
 	}
 	for _, key := range slices.Sorted(maps.Keys(f.Details)) {
-		text, ok := f.Details[key].(string)
-		text = strings.TrimSpace(text)
-		if !ok {
+		text, isText := f.Details[key].(string)
+		if !isText {
 			text = FormatValue(f.Details[key], MaxValue)
 		}
-		if strings.Contains(text, "\n") {
-			out = append(append(out, "  error.details."+key+":"), formatLastLines(strings.TrimRight(f.Details[key].(string), "\n"), c.Quiet("    | "))...)
-		} else if text != "" {
-			out = append(out, fmt.Sprintf("  error.details.%s: %s", key, terminal.Truncate(terminal.Line(text), 2*MaxValue)))
+		switch short := strings.TrimSpace(text); {
+		case strings.Contains(short, "\n"):
+			out = append(append(out, "  error.details."+key+":"), formatLastLines(strings.TrimRight(text, "\n"), c.Quiet("    | "))...)
+		case short != "":
+			out = append(out, fmt.Sprintf("  error.details.%s: %s", key, terminal.Truncate(terminal.Line(short), 2*MaxValue)))
 		}
 	}
 	if len(f.Candidates) > 0 {
@@ -186,12 +186,12 @@ func FormatState(state map[string]any, c terminal.Colors) []string {
 
 // FormatFinally formats the results of the finally nodes.
 func FormatFinally(r *runner.Result, c terminal.Colors) []string {
-	var out []string
+	if len(r.Finally) == 0 {
+		return nil
+	}
+	out := []string{c.Quiet("the run ended as " + string(r.Status) + "; then ran:")}
 	for i := range r.Finally {
 		out = append(out, formatFinallyNode(&r.Finally[i], c))
-	}
-	if len(out) > 0 {
-		out = append([]string{c.Quiet("the run ended as " + string(r.Status) + "; then ran:")}, out...)
 	}
 	return out
 }

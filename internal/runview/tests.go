@@ -64,14 +64,13 @@ func writeCoverage(b *strings.Builder, flow string, c *flowtest.Coverage, all bo
 	if !all {
 		return
 	}
-	var names []string
+	var conditions, loops []string
 	for _, g := range c.Guards.Missing {
-		names = append(names, fmt.Sprintf("%s %t", g.Edge, g.Value))
+		conditions = append(conditions, fmt.Sprintf("%s %t", g.Edge, g.Value))
 	}
-	list("the conditions", names)
-	names = nil
 	for _, l := range c.Loops.Missing {
-		names = append(names, l.Edge+" "+map[string]string{"0": "never", "1": "once", "many": "again and again"}[l.Taken])
+		loops = append(loops, l.Edge+" "+map[string]string{"0": "never", "1": "once", "many": "again and again"}[l.Taken])
 	}
-	list("the loops", names)
+	list("the conditions", conditions)
+	list("the loops", loops)
 }
