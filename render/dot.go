@@ -70,7 +70,7 @@ func (w *dotWriter) drawMark(id string, m Mark) {
 		return
 	}
 	fmt.Fprintf(w.out, "%s%s [label=\"END\", shape=box, style=\"rounded,filled\", fontsize=11, fontcolor=white, "+
-		"margin=\"0.16,0.05\", height=0.3, color=%q, fillcolor=%q]\n", w.indent, w.quoteID(id), m.ink(), m.ink())
+		"margin=\"0.16,0.05\", height=0.3, color=%q, fillcolor=%q]\n", w.indent, w.quoteID(id), m.lineColor(), m.lineColor())
 }
 
 func (w *dotWriter) drawNode(n *Node) {
@@ -102,7 +102,7 @@ func formatLabel(n *Node, s boxStyle) string {
 }
 
 func (w *dotWriter) drawEdge(e *Edge) {
-	style, color := e.stroke()
+	style, color := e.lineStyle()
 	isPale := e.Mark == Untouched || e.Mark == Missed
 	if e.Else && !isPale && (e.Condition == "on_success" || e.Condition == "always") {
 		color = quietColor

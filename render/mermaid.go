@@ -97,7 +97,7 @@ func (m *mermaidWriter) drawMark(box string, mark Mark) {
 		shape = "(( ))"
 	}
 	fmt.Fprintf(m.out, "%s%s%s\n", m.indent, id, shape)
-	m.boxes.addName(fmt.Sprintf("fill:%s,stroke:%s,color:#FFFFFF", mark.ink(), mark.ink()), id)
+	m.boxes.addName(fmt.Sprintf("fill:%s,stroke:%s,color:#FFFFFF", mark.lineColor(), mark.lineColor()), id)
 }
 
 // mermaidShapes holds the brackets around the labels of node kinds, by default "()".
@@ -127,7 +127,7 @@ func (m *mermaidWriter) drawNode(n *Node) {
 }
 
 func (m *mermaidWriter) drawEdge(e *Edge) {
-	style, color := e.stroke()
+	style, color := e.lineStyle()
 	line, label := "-->", ""
 	if style != "solid" {
 		line = "-.->"

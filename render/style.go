@@ -79,18 +79,18 @@ func styleOf(kind string, m Mark) boxStyle {
 	return s
 }
 
-// ink returns the colour of a line without a meaning of its own.
-func (m Mark) ink() string {
+// lineColor returns the colour of a line without a meaning of its own.
+func (m Mark) lineColor() string {
 	return cmp.Or(map[Mark]string{Untouched: paleColor, Missed: failureColor}[m], inkColor)
 }
 
-// stroke returns the style (solid, dashed or dotted) and the colour of an arrow.
-func (e *Edge) stroke() (style, color string) {
+// lineStyle returns the style (solid, dashed or dotted) and the colour of an arrow.
+func (e *Edge) lineStyle() (style, color string) {
 	style = cmp.Or(map[string]string{"finally": "dashed", "goto": "dotted"}[e.Condition], "solid")
 	if e.Else {
 		style = "dashed"
 	}
-	color = e.Mark.ink()
+	color = e.Mark.lineColor()
 	if e.Mark != Untouched && e.Mark != Missed {
 		color = cmp.Or(conditionColors[e.Condition], inkColor)
 	}

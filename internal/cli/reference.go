@@ -124,7 +124,7 @@ func explainableNames() []string {
 	for _, t := range spec.Topics(spec.Options{}) {
 		names = append(names, t.Name)
 	}
-	for _, s := range inspect.Standings {
+	for _, s := range inspect.StatusTerms {
 		names = append(names, s.Name)
 	}
 	slices.Sort(names)
@@ -263,7 +263,7 @@ func explainStanding(name string) (v any, text string) {
 		writeFailures(&b, kinds)
 		return kinds, b.String()
 	}
-	for _, s := range inspect.Standings {
+	for _, s := range inspect.StatusTerms {
 		if s.Name == name {
 			writeWrapped(&b, 0, 2, s.Name+"  "+s.Doc)
 			return s, b.String()

@@ -52,7 +52,7 @@ func FindEdits(g *spec.Graph, found spec.Diagnostics) []Edit {
 func repair(g *spec.Graph, d *spec.Diagnostic) *Edit {
 	switch d.Rule {
 	case "duplicate-edge":
-		return removeRepeat(g, d)
+		return removeDuplicate(g, d)
 	case "invalid-value", "unknown-key": // no other mistakes, such as a number without a unit
 		return correctWord(g.File.Src, d, letters())
 	case "unknown-node", "unknown-state-key", "expr-unknown-name":
@@ -112,8 +112,8 @@ func correctName(g *spec.Graph, d *spec.Diagnostic) *Edit {
 	return correctWord(g.File.Src, d, name())
 }
 
-// removeRepeat removes the later of two equal declarations.
-func removeRepeat(g *spec.Graph, d *spec.Diagnostic) *Edit {
+// removeDuplicate removes the later of two equal declarations.
+func removeDuplicate(g *spec.Graph, d *spec.Diagnostic) *Edit {
 	later := findEdge(g, d.Span)
 	if later == nil || !isOnlyEdge(g, later) {
 		return nil

@@ -169,7 +169,7 @@ func (c *comparison) compareSettings() {
 			if key == "start" {
 				kind = key
 			}
-			switch old, now := getOrAbsent(before, key), getOrAbsent(after, key); {
+			switch old, now := lookUp(before, key), lookUp(after, key); {
 			case slices.Contains([]string{"graphrun", "output", "secrets", "limits"}, key) || strings.HasPrefix(key, "x-") || reflect.DeepEqual(old, now):
 			case key == "strict_state" && c.after.StrictState:
 				c.addChange(kind, "changed", key, "undeclared inputs are refused now", true, spec.Span{})
@@ -208,7 +208,7 @@ func (c *comparison) compareGraph(old, now *spec.Graph) {
 // absent stands for a missing entry of a map.
 type absent struct{}
 
-func getOrAbsent(m map[string]any, key string) any {
+func lookUp(m map[string]any, key string) any {
 	if v, ok := m[key]; ok {
 		return v
 	}

@@ -53,15 +53,15 @@ func (c *comparison) compareKeys(old, now *spec.Node) {
 		}
 	}
 	// Later values of a set node see earlier ones.
-	a, b := listAssignedInBoth(old, now), listAssignedInBoth(now, old)
+	a, b := listSharedAssignments(old, now), listSharedAssignments(now, old)
 	if !slices.Equal(a, b) {
 		change("set writes " + strings.Join(b, ", ") + " in this order, it was " + strings.Join(a, ", ") + ": later ones see earlier ones")
 	}
 }
 
-// listAssignedInBoth returns the keys that a set node writes, in order, without those that the other
+// listSharedAssignments returns the keys that a set node writes, in order, without those that the other
 // version does not write.
-func listAssignedInBoth(n, other *spec.Node) (keys []string) {
+func listSharedAssignments(n, other *spec.Node) (keys []string) {
 	set, in := n.Field("set"), other.Field("set")
 	if set == nil || in == nil {
 		return nil

@@ -22,7 +22,7 @@ type schemaChange struct {
 func compareSchemas(before, after map[string]any, where string) []schemaChange {
 	var out []schemaChange
 	for _, key := range mergeKeys(before, after) {
-		old, now := getOrAbsent(before, key), getOrAbsent(after, key)
+		old, now := lookUp(before, key), lookUp(after, key)
 		oldMap, oldIsMap := old.(map[string]any)
 		nowMap, nowIsMap := now.(map[string]any)
 		name := key

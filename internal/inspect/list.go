@@ -118,14 +118,14 @@ func FindDueRuns(r *runner.Runner, s store.Store, now time.Time) ([]store.RunSum
 	return due, err
 }
 
-// Standing is a status, a quality or a reason of a run with its meaning.
-type Standing struct {
+// StatusTerm is a status, a quality or a reason of a run with its meaning.
+type StatusTerm struct {
 	Name string `json:"name"`
 	Doc  string `json:"doc"`
 }
 
-// Standings lists all statuses, qualities and reasons.
-var Standings = []Standing{
+// StatusTerms lists all statuses, qualities and reasons.
+var StatusTerms = []StatusTerm{
 	{"completed", "Status: a branch reached END and no branch is left. Exit code 0."},
 	{"failed", "Status: a node failed without an edge for the failure, or the run violated a policy. Exit code 1. graphrun why RUN explains it, graphrun resume RUN tries again."},
 	{"stuck", "Status: no edge of a node fired although it has some. Exit code 4. graphrun why RUN shows every candidate with the values that it read; add a fallback edge."},

@@ -53,12 +53,12 @@ type runningNode struct {
 // running nodes until Close. columns returns the width and may be nil (80).
 func NewLive(out io.Writer, now func() time.Time, columns func() int, t *Tracer) *View {
 	v := &View{out: out, tracer: t, bottom: &bottom{now: now, columns: columns, stop: make(chan struct{})}}
-	go v.redrawRegularly()
+	go v.runTicker()
 	return v
 }
 
-// redrawRegularly moves the spinner and the clocks.
-func (v *View) redrawRegularly() {
+// runTicker moves the spinner and the clocks.
+func (v *View) runTicker() {
 	ticker := time.NewTicker(frameTime)
 	defer ticker.Stop()
 	for {
@@ -176,7 +176,7 @@ func (b *bottom) formatLines(t *Tracer, columns int) []string {
 		return nil
 	}
 	var out []string
-	for _, f := range t.held[max(0, len(t.held)-maxRunning):] {
+	for _, f := range t.unrouted[max(0, len(t.unrouted)-maxRunning):] {
 		out = append(out, fmt.Sprintf("  [%d] %s  %s in %s", f.Step, formatVisit(f.Node, f.Visit), f.word, formatDuration(f.Duration)))
 	}
 	for i, n := range b.running {

@@ -21,12 +21,12 @@ import (
 
 // LogPrinter prints a log. Text and JSON contain complete lines, so streams do not mix.
 type LogPrinter struct {
-	out    *bufio.Writer
-	form   string
-	times  bool
-	colors terminal.Colors
-	column int
-	begun  map[int64]*logLine // unfinished lines by call
+	out        *bufio.Writer
+	form       string
+	times      bool
+	colors     terminal.Colors
+	column     int
+	unfinished map[int64]*logLine // unfinished lines by call
 }
 
 // logLine is the JSON of a line. Cut replaces lines that were not kept.
@@ -46,7 +46,7 @@ type logLine struct {
 // the time before lines of text.
 func NewLogPrinter(out io.Writer, colors terminal.Colors, g *spec.Graph, form string, times bool) *LogPrinter {
 	p := &LogPrinter{
-		out: bufio.NewWriter(out), form: form, times: times, colors: colors, begun: map[int64]*logLine{},
+		out: bufio.NewWriter(out), form: form, times: times, colors: colors, unfinished: map[int64]*logLine{},
 	}
 	for _, n := range g.Nodes {
 		p.column = max(p.column, terminal.Width(n.ID.Value))
@@ -69,10 +69,10 @@ func (p *LogPrinter) Chunk(c *store.LogChunk) error {
 	}
 	for rest := c.Text; rest != ""; {
 		text, after, ended := strings.Cut(rest, "\n")
-		line := p.begun[c.Call]
+		line := p.unfinished[c.Call]
 		if line == nil {
 			line = newLogLine(c)
-			p.begun[c.Call] = line
+			p.unfinished[c.Call] = line
 		}
 		if line.Text += text; ended || len(line.Text) > maxLogLine {
 			p.endLine(c.Call)
@@ -98,15 +98,15 @@ func newLogLine(c *store.LogChunk) *logLine {
 
 // endLine prints the unfinished line of a stream.
 func (p *LogPrinter) endLine(call int64) {
-	if line := p.begun[call]; line != nil {
-		delete(p.begun, call)
+	if line := p.unfinished[call]; line != nil {
+		delete(p.unfinished, call)
 		p.print(line)
 	}
 }
 
 // Close prints unfinished lines.
 func (p *LogPrinter) Close() error {
-	for _, call := range slices.Sorted(maps.Keys(p.begun)) {
+	for _, call := range slices.Sorted(maps.Keys(p.unfinished)) {
 		p.endLine(call)
 	}
 	return p.out.Flush()

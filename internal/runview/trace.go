@@ -27,10 +27,10 @@ const (
 type Tracer struct {
 	colors  terminal.Colors
 	columns columns
-	// held are finished steps whose routing is still unknown.
-	held []finished
-	// unsaid are failed steps without a next node. The end of the run prints their output.
-	unsaid []finished
+	// unrouted are finished steps whose routing is still unknown.
+	unrouted []finished
+	// unprinted are failed steps without a next node. The end of the run prints their output.
+	unprinted []finished
 	// elements counts the finished elements of running nodes with each.
 	elements map[string]elements
 	// spent sums the usage of model calls by node until a line shows it.
@@ -104,16 +104,16 @@ func (t *Tracer) recordEnd(e *runner.Event) []string {
 	if f.Finally || f.word == "stopped" {
 		return t.formatEndLines(&f, "") // has no routing
 	}
-	t.held = append(t.held, f)
+	t.unrouted = append(t.unrouted, f)
 	return nil
 }
 
 // resolveRoute returns the line of a step whose next nodes are known.
 func (t *Tracer) resolveRoute(e *runner.Event) []string {
 	route := t.formatRoute(e)
-	for i, f := range t.held {
+	for i, f := range t.unrouted {
 		if f.Step == e.Step && f.Node == e.Node {
-			t.held = slices.Delete(t.held, i, i+1)
+			t.unrouted = slices.Delete(t.unrouted, i, i+1)
 			return t.formatEndLines(&f, route)
 		}
 	}
@@ -127,10 +127,10 @@ func (t *Tracer) resolveRoute(e *runner.Event) []string {
 // Flush returns the lines of steps without routing.
 func (t *Tracer) Flush() []string {
 	var out []string
-	for i := range t.held {
-		out = append(out, t.formatEndLines(&t.held[i], "")...)
+	for i := range t.unrouted {
+		out = append(out, t.formatEndLines(&t.unrouted[i], "")...)
 	}
-	t.held = nil
+	t.unrouted = nil
 	return out
 }
 
@@ -279,7 +279,7 @@ func formatDuration(d time.Duration) string {
 func (t *Tracer) formatEndLines(f *finished, route string) []string {
 	said := formatLastOutput(f.Error, t.colors)
 	if len(said) > 0 && route == "" && !f.Finally {
-		t.unsaid, said = append(t.unsaid, *f), nil
+		t.unprinted, said = append(t.unprinted, *f), nil
 	}
 	return append([]string{t.formatEnd(f, route)}, said...)
 }
@@ -288,13 +288,13 @@ func (t *Tracer) formatEndLines(f *finished, route string) []string {
 // whose failure ended the run.
 func (t *Tracer) formatPendingOutput(r *runner.Result) []string {
 	var out []string
-	for i := range t.unsaid {
-		f := &t.unsaid[i]
+	for i := range t.unprinted {
+		f := &t.unprinted[i]
 		if r == nil || r.Error == nil || r.Error.Node != f.Node {
 			out = append(append(out, t.formatStart(&f.Event)+t.colors.Bad("said last")), formatLastOutput(f.Error, t.colors)...)
 		}
 	}
-	t.unsaid = nil
+	t.unprinted = nil
 	return out
 }
 
