@@ -100,12 +100,10 @@ func (f *facts) reportWriteConflict(earlier []writer, w writer) {
 			continue
 		}
 		outcome := "only one write is kept where the branches meet"
-		p := f.graph.Nodes[fork].Parallel
-		isOwn := p != nil && p.Conflict != ""
-		switch {
-		case isOwn && p.Conflict == "error", !isOwn && f.graph.Parallel.Conflict == "error":
+		switch p := controlflow.ParallelOf(f.graph, fork); {
+		case p.Conflict == "error":
 			outcome = "with conflict: error the run fails where the branches meet"
-		case isOwn, f.graph.Parallel.ConflictSpan.To > 0:
+		case p.ConflictSpan.To > 0:
 			continue
 		}
 		d := f.report(w.Name.Span, "%q and %q can run at the same time and both write %q; %s", f.Name(e.node), f.Name(w.node), w.Name.Value, outcome)
@@ -276,7 +274,7 @@ func checkMissingJoin(f *facts) {
 // reportMissingJoin reports the first node that several branches of a fan-out reach and
 // that does not join them.
 func (f *facts) reportMissingJoin(fork int, g *controlflow.Group) {
-	auto := controlflow.JoinsBy(f.graph, fork) == "auto"
+	auto := controlflow.ParallelOf(f.graph, fork).Join == "auto"
 	if auto && len(g.Targets) < 3 {
 		return // what both can reach joins them
 	}

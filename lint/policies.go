@@ -231,7 +231,7 @@ func (f *facts) isExcluded(p *policy) bool {
 		}
 	}
 	for v, n := range f.graph.Nodes { // joins that a run gets to although no edge fires
-		if failsBypassed(n) || f.flow().FansOut && controlflow.FailurePolicy(f.graph, v) == "wait_all" {
+		if failsBypassed(n) || f.flow().FansOut && controlflow.ParallelOf(f.graph, v).OnFailure == "wait_all" {
 			return false
 		}
 	}
@@ -303,7 +303,7 @@ func (f *facts) obeys(p *policy) bool {
 // Definite assignment knows nothing of it.
 func (f *facts) mayJoinWithout(v, place int) bool {
 	for fork, g := range f.flow().AllGroups() {
-		if len(g.Targets) > 1 && controlflow.FailurePolicy(f.graph, fork) == "wait_all" && f.leads(fork, v) {
+		if len(g.Targets) > 1 && controlflow.ParallelOf(f.graph, fork).OnFailure == "wait_all" && f.leads(fork, v) {
 			return true
 		}
 	}

@@ -129,7 +129,7 @@ func checkSecretLeak(f *facts) {
 		if u.Node < 0 || taint.Sanitized(u.Program) {
 			continue
 		}
-		name, where := f.secretIn(u, secret), f.exposedTo(u)
+		name, where := findSecret(f.readsOf(u), secret), f.exposedTo(u)
 		if name != "" && where != "" {
 			f.report(u.Span(), "the secret %q reaches %s", name, where)
 		}
@@ -137,19 +137,17 @@ func checkSecretLeak(f *facts) {
 	f.checkSecretWrites(secret)
 }
 
-// findSecretRead returns the first secret key that a program reads, or "".
-func findSecretRead(p *eval.Program, secret map[string]bool) string {
-	reads := p.Reads()
+// findSecret returns the first secret key among the paths that are read, or "".
+func findSecret(reads []eval.Read, secret map[string]bool) string {
 	if i := slices.IndexFunc(reads, func(r eval.Read) bool { return secret[r.Path[0]] }); i >= 0 {
 		return reads[i].Path[0]
 	}
 	return ""
 }
 
-// secretIn returns the first secret key that a use reads, or reads in the input that an edge
-// hands over; "" for none.
-func (f *facts) secretIn(u *dataflow.Use, secret map[string]bool) string {
-	found := findSecretRead(u.Program, secret)
+// readsOf lists what a use reads, and what it reads in the input that an edge hands over.
+func (f *facts) readsOf(u *dataflow.Use) []eval.Read {
+	reads := slices.Clone(u.Program.Reads())
 	for _, r := range u.Program.Reads() {
 		if r.Path[0] != "input" || !f.shaped {
 			continue
@@ -157,15 +155,11 @@ func (f *facts) secretIn(u *dataflow.Use, secret map[string]bool) string {
 		into, _ := f.taints().HandedBy(u.Node)
 		for _, i := range into {
 			if t := f.bound.Edges[i].Transform; t != nil {
-				taint.Member(t, r).Reads(func(read eval.Read) {
-					if found == "" && secret[read.Path[0]] {
-						found = read.Path[0]
-					}
-				})
+				taint.Member(t, r).Reads(func(read eval.Read) { reads = append(reads, read) })
 			}
 		}
 	}
-	return found
+	return reads
 }
 
 // exposedTo returns who sees the value of a use, or "".
@@ -195,7 +189,7 @@ func (f *facts) checkSecretWrites(secret map[string]bool) {
 			if source == nil || secret[w.Name.Value] || taint.Sanitized(source) {
 				continue
 			}
-			if name := findSecretRead(source, secret); name != "" {
+			if name := findSecret(source.Reads(), secret); name != "" {
 				f.report(w.Name.Span, "state key %q takes the secret %q but is not secret itself", w.Name.Value, name)
 			}
 		}

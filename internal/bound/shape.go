@@ -26,7 +26,7 @@ func (w *walk) boundBelow(out *Bounds) bool {
 			note(v) // a run may end here because other branches do not arrive
 		}
 		for i := range groups { // a join may run although all branches have failed
-			if g := &groups[i]; len(g.Targets) > 1 && controlflow.FailurePolicy(w.Source, v) == "wait_all" {
+			if g := &groups[i]; len(g.Targets) > 1 && controlflow.ParallelOf(w.Source, v).OnFailure == "wait_all" {
 				note(slices.MinFunc(g.Targets, func(a, b int) int { return steps[a] - steps[b] }))
 			}
 		}

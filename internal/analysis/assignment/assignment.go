@@ -20,6 +20,29 @@ type bitset []uint64
 func (b bitset) has(i int) bool { return b != nil && b[i/64]&(1<<(i%64)) != 0 }
 func (b bitset) set(i int)      { b[i/64] |= 1 << (i % 64) }
 
+// add adds the bits of another set, and reports whether one is new.
+func (b bitset) add(other bitset) (changed bool) {
+	for i, word := range other {
+		changed = changed || word&^b[i] != 0
+		b[i] |= word
+	}
+	return changed
+}
+
+// remove removes the bits of another set, which may be nil.
+func (b bitset) remove(other bitset) {
+	for i, word := range other {
+		b[i] &^= word
+	}
+}
+
+// keep removes the bits that another set lacks.
+func (b bitset) keep(other bitset) {
+	for i, word := range other {
+		b[i] &= word
+	}
+}
+
 // outcome says after which outcomes of a node an arc is taken.
 type outcome uint8
 
@@ -142,10 +165,7 @@ func (a *Analysis) Solve() {
 	for changed := true; changed; {
 		changed = false
 		for _, v := range a.flow.Dominators().Order {
-			for i, word := range a.enter(v) {
-				changed = changed || word&^a.open[v][i] != 0
-				a.open[v][i] |= word
-			}
+			changed = a.open[v].add(a.enter(v)) || changed
 		}
 	}
 }
@@ -162,9 +182,7 @@ func (a *Analysis) enter(v int) bitset {
 func (a *Analysis) anyOf(arcs []arc, v int) bitset {
 	out := make(bitset, a.words)
 	for _, e := range arcs {
-		for i, word := range a.after(e, v) {
-			out[i] |= word
-		}
+		out.add(a.after(e, v))
 	}
 	return out
 }
@@ -172,14 +190,10 @@ func (a *Analysis) anyOf(arcs []arc, v int) bitset {
 // after returns the things that are open once an arc to a vertex is taken.
 func (a *Analysis) after(e arc, v int) bitset {
 	out := slices.Clone(a.open[e.from])
-	if made := a.made[e.from]; made != nil && e.with&onFail == 0 {
-		for i := range out {
-			out[i] &^= made[i]
-		}
+	if e.with&onFail == 0 {
+		out.remove(a.made[e.from])
 	}
-	for i, word := range a.shownOn(e, v) {
-		out[i] &^= word
-	}
+	out.remove(a.shownOn(e, v))
 	return out
 }
 
@@ -187,25 +201,17 @@ func (a *Analysis) after(e arc, v int) bitset {
 func (a *Analysis) shownOn(e arc, v int) bitset {
 	var out bitset
 	groups := a.flow.Groups[e.from]
-	shows := func(i int) bool { return a.shown[[3]int{e.from, v, i}] != nil }
-	any := false
 	for i := range groups {
-		any = any || shows(i)
-	}
-	for i := range groups {
-		if !any || e.with&a.outcomeOf(e.from, &groups[i]) == 0 || !slices.Contains(groups[i].Targets, v) {
+		if len(a.shown) == 0 || e.with&a.outcomeOf(e.from, &groups[i]) == 0 || !slices.Contains(groups[i].Targets, v) {
 			continue
 		}
-		if !shows(i) {
-			return nil
-		}
 		shown := a.shown[[3]int{e.from, v, i}]
-		if out == nil {
+		if shown == nil {
+			return nil
+		} else if out == nil {
 			out = slices.Clone(shown)
 		}
-		for w := range out {
-			out[w] &= shown[w]
-		}
+		out.keep(shown)
 	}
 	return out
 }
@@ -291,13 +297,9 @@ func (a *Analysis) meet(m *meeting, v int) bitset {
 	for _, branches := range m.groups {
 		all := a.meet(branches[0], v)
 		for _, b := range branches[1:] {
-			for i, word := range a.meet(b, v) {
-				all[i] &= word
-			}
+			all.keep(a.meet(b, v))
 		}
-		for i := range out {
-			out[i] |= all[i]
-		}
+		out.add(all)
 	}
 	return out
 }
@@ -320,7 +322,7 @@ func (a *Analysis) split(arcs []arc, v int) *meeting {
 	for _, e := range arcs {
 		fork, byNode[e.from] = a.flow.Dominators().Common(fork, e.from), e
 	}
-	if !controlflow.Fans(a.flow.Groups[fork]) || controlflow.FailurePolicy(a.flow.Source, fork) != "fail_all" {
+	if !controlflow.Fans(a.flow.Groups[fork]) || controlflow.ParallelOf(a.flow.Source, fork).OnFailure != "fail_all" {
 		return m
 	}
 	for i := range a.flow.Groups[fork] {

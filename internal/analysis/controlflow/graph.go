@@ -384,10 +384,7 @@ func Bypass(n *spec.Node) string {
 	if n.Join == nil || n.Join.Wait != "all" {
 		return ""
 	}
-	if how := n.Join.OnBypass.Value; how != "" {
-		return how
-	}
-	return "drop"
+	return cmp.Or(n.Join.OnBypass.Value, "drop")
 }
 
 // Tolerates reports whether a run may go on although a branch of some fan-out has failed.
@@ -397,12 +394,16 @@ func Tolerates(g *spec.Graph) bool {
 		slices.ContainsFunc(g.Nodes, func(n *spec.Node) bool { return n.Parallel != nil && tolerant(n.Parallel.OnFailure) })
 }
 
-// JoinsBy returns how the branches of a node's fan-out join: explicit or auto.
-func JoinsBy(g *spec.Graph, node int) string {
-	if own := g.Nodes[node].Parallel; own != nil && own.Join != "" {
-		return own.Join
+// ParallelOf returns the settings for the fan-out of a node: its own before those of the graph.
+func ParallelOf(g *spec.Graph, node int) spec.Parallel {
+	p := g.Parallel
+	if own := g.Nodes[node].Parallel; own != nil {
+		p.OnFailure, p.Join = cmp.Or(own.OnFailure, p.OnFailure), cmp.Or(own.Join, p.Join)
+		if own.Conflict != "" {
+			p.Conflict, p.ConflictSpan = own.Conflict, own.ConflictSpan
+		}
 	}
-	return g.Parallel.Join
+	return p
 }
 
 // implicitJoins finds where branches may join without a declaration, and by group where
@@ -412,7 +413,7 @@ func (w *Graph) implicitJoins() {
 	for v, g := range w.AllGroups() {
 		g.Join = -1
 		switch {
-		case JoinsBy(w.Source, v) != "auto":
+		case ParallelOf(w.Source, v).Join != "auto":
 		case g.Subset:
 			any = append(any, g.Targets...)
 		case len(g.Targets) > 1 && !slices.Contains(g.Targets, v):
@@ -482,12 +483,4 @@ func (w *Graph) firstCommon(fork int, targets []int) int {
 		}
 	}
 	return -1
-}
-
-// FailurePolicy returns what a failed branch does to the fan-out of a node.
-func FailurePolicy(g *spec.Graph, node int) string {
-	if own := g.Nodes[node].Parallel; own != nil && own.OnFailure != "" {
-		return own.OnFailure
-	}
-	return g.Parallel.OnFailure
 }
