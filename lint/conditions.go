@@ -64,7 +64,7 @@ condition that is always true, and beside a decision of a model, unless it is it
 	}
 }
 
-// judgement is the conditions that are tried at one place, and their verdicts.
+// judgement holds the conditions that are tried at one place and their verdicts.
 type judgement struct {
 	site       site
 	edges      [][]int // of each condition: one, or all of a declaration
@@ -123,7 +123,7 @@ func (f *facts) findDead() map[int]bool {
 			}
 		}
 		if d.result.Exhaustive {
-			for _, e := range d.unconditional() {
+			for _, e := range d.unconditionalEdges() {
 				dead[e] = true
 			}
 		}
@@ -131,9 +131,9 @@ func (f *facts) findDead() map[int]bool {
 	return dead
 }
 
-// unconditional lists the edges that fire after a success when no condition holds, unless a
+// unconditionalEdges lists the edges that fire after a success when no condition holds, unless a
 // visit limit may skip the conditions.
-func (d *judgement) unconditional() (edges []int) {
+func (d *judgement) unconditionalEdges() (edges []int) {
 	if d.site.failed || d.site.node.OnMaxVisits == "skip" {
 		return nil
 	}
@@ -145,9 +145,9 @@ func (d *judgement) unconditional() (edges []int) {
 	return edges
 }
 
-// claims returns the outcomes of conditions that read only known names.
-func (f *facts) claims(a arc, known func(name string) bool) (out []solve.Claim) {
-	for _, o := range f.outcomes(a) {
+// claimsOf returns the outcomes of conditions that read only known names.
+func (f *facts) claimsOf(a arc, known func(name string) bool) (out []solve.Claim) {
+	for _, o := range f.outcomesOf(a) {
 		if !slices.ContainsFunc(o.program.Reads(), func(r eval.Read) bool { return !known(r.Path[0]) }) {
 			out = append(out, solve.Claim{Tree: o.program.Tree(), Holds: o.holds})
 		}
@@ -155,8 +155,8 @@ func (f *facts) claims(a arc, known func(name string) bool) (out []solve.Claim) 
 	return out
 }
 
-// arePossible reports whether conditions may come out so together after a node, or, without
-// one, anywhere.
+// arePossible reports whether all claims can hold together after a node, or anywhere if it is
+// nil.
 func (f *facts) arePossible(n *spec.Node, claims []solve.Claim) bool {
 	at := site{f: f, node: n, failed: n == nil}
 	return len(claims) == 0 || f.solver.Possible(claims, at.domain)
@@ -196,7 +196,7 @@ func checkPointless(f *facts) {
 			}
 		}
 		leadsElsewhere := func(e *spec.Edge) bool {
-			return e.To.Value != first.To.Value || e.Transform != nil || e.Label.Value != first.Label.Value || repeats(e, first)
+			return e.To.Value != first.To.Value || e.Transform != nil || e.Label.Value != first.Label.Value || isRepeated(e, first)
 		}
 		v := d.result.Verdicts[0]
 		if len(others) == 0 || first.Transform != nil || v.Always || v.Never || slices.ContainsFunc(others, leadsElsewhere) {
@@ -212,16 +212,16 @@ func checkShadowedEdges(f *facts) {
 	for _, d := range f.judgements() {
 		always := slices.IndexFunc(d.result.Verdicts, func(v solve.Verdict) bool { return v.Always })
 		for k, v := range d.result.Verdicts {
-			if !v.Shadowed || len(v.By) == 1 && repeats(d.edge(k), d.edge(v.By[0])) {
+			if !v.Shadowed || len(v.By) == 1 && isRepeated(d.edge(k), d.edge(v.By[0])) {
 				continue // rule duplicate-edge
 			}
 			names := collect(v.By, func(by int) string { return strconv.Quote(d.edge(by).When.Value) })
-			found := f.report(d.span(k), "this edge never fires: whenever its condition holds, %s", holdsBefore(names))
+			found := f.report(d.span(k), "this edge never fires: whenever its condition holds, %s", describeEarlier(names))
 			for _, by := range v.By {
 				found.Related = append(found.Related, f.related(d.span(by), "this edge is tried before"))
 			}
 		}
-		for _, i := range d.unconditional() {
+		for _, i := range d.unconditionalEdges() {
 			// An edge for every outcome still fires after a failure.
 			if e := f.graph.Edges[i]; always >= 0 && e.Condition != "always" && e.Decl >= 0 {
 				found := f.report(e.To.Span, "this edge never fires: the condition of an earlier one is always true")
@@ -231,13 +231,13 @@ func checkShadowedEdges(f *facts) {
 	}
 }
 
-// repeats reports whether two edges of a node have one target and condition.
-func repeats(e, earlier *spec.Edge) bool {
+// isRepeated reports whether two edges of a node have one target and condition.
+func isRepeated(e, earlier *spec.Edge) bool {
 	return e.To.Value == earlier.To.Value && strings.TrimSpace(e.When.Value) == strings.TrimSpace(earlier.When.Value)
 }
 
-// holdsBefore says which earlier conditions hold, shortened if they are many.
-func holdsBefore(names []string) string {
+// describeEarlier says which earlier conditions hold, shortened if they are many.
+func describeEarlier(names []string) string {
 	const most = 4
 	if len(names) == 1 {
 		return "the earlier " + names[0] + " holds too"
@@ -247,10 +247,10 @@ func holdsBefore(names []string) string {
 	return "one of the earlier " + strings.Join(names, ", ") + " holds too"
 }
 
-// reportUndecidable reports edges beside a model's decision that are no fallback of it.
+// reportUndecidable reports edges beside a model's decision that are not its fallback.
 func (f *facts) reportUndecidable() {
 	decides := map[string]*spec.Edge{}
-	for _, d := range f.decisions() {
+	for _, d := range f.listDecisions() {
 		decides[d.edges[0].From.Value] = d.edges[0]
 	}
 	for _, e := range f.graph.Edges {
@@ -333,7 +333,7 @@ func (f *facts) findStuck(d *judgement) (path []int, values []string) {
 		}
 	}}
 	a := f.findRun(f.pathTo(d.site.node.Index), q)
-	if guide := f.roundsOf(d); !a.Found && a.Gap != "" && guide != nil {
+	if guide := f.pathOfRounds(d); !a.Found && a.Gap != "" && guide != nil {
 		a = f.findRun(guide, q)
 	}
 	for _, p := range d.conditions {
@@ -341,7 +341,7 @@ func (f *facts) findStuck(d *judgement) (path []int, values []string) {
 			if read.Path[0] == "output" && domain.Yields(d.site.node, read.Path[1:]) == nil {
 				continue // of unknown type
 			}
-			text := solve.PathName(read.Path) + " = " + domain.Literal(member(seen[p], read.Path))
+			text := solve.PathName(read.Path) + " = " + domain.Literal(valueAt(seen[p], read.Path))
 			if !slices.Contains(values, text) {
 				values = append(values, text)
 			}
@@ -350,15 +350,15 @@ func (f *facts) findStuck(d *judgement) (path []int, values []string) {
 	return a.Witness, values
 }
 
-// roundsOf returns a path to a decision that goes round until the visits of a node that it
+// pathOfRounds returns a path to a decision that goes round until the visits of a node that it
 // counts are used up, or nil.
-func (f *facts) roundsOf(d *judgement) (path []int) {
+func (f *facts) pathOfRounds(d *judgement) (path []int) {
 	const most = 6
 	v := d.site.node.Index
 	for _, p := range d.conditions {
 		p.Tree().Each(func(t *eval.Tree) {
 			for i := 0; t.Op == eval.TreeBinary && i < len(t.Args); i++ {
-				limit, isNumber := number(t.Args[1-i])
+				limit, isNumber := constantNumber(t.Args[1-i])
 				counted := t.Args[i].Path
 				if !isNumber || limit > most || len(counted) != 2 || counted[0] != "visits" {
 					continue
@@ -368,7 +368,7 @@ func (f *facts) roundsOf(d *judgement) (path []int) {
 					continue
 				}
 				round := cycleThrough(f.alive(), v)
-				if there, back := f.path(v, n.Index), f.path(n.Index, v); n.Index != v && there != nil && back != nil {
+				if there, back := f.pathBetween(v, n.Index), f.pathBetween(n.Index, v); n.Index != v && there != nil && back != nil {
 					round = append(there, back[1:]...)
 				}
 				path = f.pathTo(v)

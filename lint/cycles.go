@@ -49,7 +49,7 @@ edges:
 }
 
 func checkUnboundedCycle(f *facts) {
-	for _, c := range f.freeCycles() {
+	for _, c := range f.findFreeCycles() {
 		if c.isEndless {
 			f.report(f.graph.Nodes[c.path[0]].ID.Span, "nothing is sure to end the cycle %s before max_steps (%d); give it a guard that counts, such as visits.%s < 5",
 				f.pathText(c.path), f.graph.Limits.MaxSteps, f.Name(c.path[0]))
@@ -63,10 +63,10 @@ type freeCycle struct {
 	isEndless bool  // a run was found that repeats it
 }
 
-// freeCycles returns one for each set of nodes that the start reaches and that nothing
-// bounds, in the order of the file.
-func (f *facts) freeCycles() []freeCycle {
-	free := f.openCycles(-1, true).left()
+// findFreeCycles returns one unbounded cycle for each set of nodes that the start reaches, in
+// the order of the file.
+func (f *facts) findFreeCycles() []freeCycle {
+	free := f.findOpenCycles(-1, true).digraph()
 	of, size := free.SCC()
 	seen := make([]bool, size)
 	var out []freeCycle
@@ -76,7 +76,7 @@ func (f *facts) freeCycles() []freeCycle {
 		}
 		seen[of[v]] = true
 		if path := cycleThrough(free, v); path != nil {
-			out = append(out, freeCycle{path, f.repeats(path)})
+			out = append(out, freeCycle{path, f.canRepeat(path)})
 		}
 	}
 	return out
@@ -87,8 +87,8 @@ const (
 	limitlessSteps = 10_000
 )
 
-// repeats reports whether a run was found that goes round a cycle that many times.
-func (f *facts) repeats(cycle []int) bool {
+// canRepeat reports whether it finds a run that goes round a cycle more than rounds times.
+func (f *facts) canRepeat(cycle []int) bool {
 	if i := slices.IndexFunc(cycle, func(v int) bool { return f.graph.Nodes[v].VisitLimit(f.graph) == 0 }); i > 0 {
 		cycle = slices.Concat(cycle[i:len(cycle)-1], cycle[:i+1]) // refused visits don't count
 	}
@@ -111,10 +111,10 @@ type cycles struct {
 	why     map[int][]string // by node: what bounds its arcs, in words
 }
 
-// openCycles returns the cycles that nothing bounds. It ignores max_visits of one node,
+// findOpenCycles returns the cycles that nothing bounds. It ignores max_visits of one node,
 // unless that is -1, and may trust that counters of programs end. It removes bounded arcs
 // until no other is found, because an inner cycle may reset what ends it.
-func (f *facts) openCycles(ignored int, trust bool) *cycles {
+func (f *facts) findOpenCycles(ignored int, trust bool) *cycles {
 	r := &cycles{f: f, ignored: ignored, trust: trust, why: map[int][]string{}}
 	for a := range f.arcs() {
 		if f.flow().Cyclic[a.from] && f.sharesCycle(a.from, a.to) {
@@ -123,7 +123,7 @@ func (f *facts) openCycles(ignored int, trust bool) *cycles {
 	}
 	for before := -1; before != len(r.arcs); {
 		before = len(r.arcs)
-		r.of, _ = r.left().SCC()
+		r.of, _ = r.digraph().SCC()
 		r.out = map[int][]arc{}
 		for _, a := range r.arcs {
 			if r.of[a.from] == r.of[a.to] {
@@ -132,7 +132,7 @@ func (f *facts) openCycles(ignored int, trust bool) *cycles {
 		}
 		var open []arc
 		for _, a := range r.arcs {
-			why, bounded := r.bound(a)
+			why, bounded := r.explainBound(a)
 			if why != "" {
 				r.why[a.from] = append(r.why[a.from], why)
 			}
@@ -145,16 +145,16 @@ func (f *facts) openCycles(ignored int, trust bool) *cycles {
 	return r
 }
 
-// left returns the arcs that are not bounded.
-func (r *cycles) left() *graphalg.Digraph { return r.f.digraph(r.arcs) }
+// digraph returns the graph of the arcs that are not bounded.
+func (r *cycles) digraph() *graphalg.Digraph { return r.f.digraph(r.arcs) }
 
-// bound reports whether a run can follow an arc only so often, and why, in words or "".
-func (r *cycles) bound(a arc) (why string, bounded bool) {
+// explainBound reports whether a run can follow an arc only finitely often, and why in words.
+func (r *cycles) explainBound(a arc) (why string, bounded bool) {
 	n, f := r.f.graph.Nodes[a.from], r.f
 	switch {
 	case r.of[a.from] != r.of[a.to]:
 		return "", true
-	case r.limit(a.from) > 0 && r.isCounted(a):
+	case r.visitLimit(a.from) > 0 && r.isCounted(a):
 		if n.MaxVisits > 0 {
 			why = fmt.Sprintf("max_visits %d of %s", n.MaxVisits, n.ID.Value)
 		}
@@ -163,52 +163,52 @@ func (r *cycles) bound(a arc) (why string, bounded bool) {
 		return "the person asked at " + n.ID.Value, true
 	case n.Kind.Value == "wait" && f.graph.Limits.Timeout > 0:
 		return "limits.timeout, by the time that passes at " + n.ID.Value, true
-	case r.kind(a) == controlflow.ByGoto && n.Goto.IsSet() && r.readsCounter(f.bound.Nodes[a.from].Goto, a):
+	case r.groupKind(a) == controlflow.ByGoto && n.Goto.IsSet() && r.readsCounter(f.bound.Nodes[a.from].Goto, a):
 		return "goto of " + n.ID.Value + ": " + strings.TrimSpace(n.Goto.Value), true
 	}
-	for _, o := range f.outcomes(a) {
-		if r.ends(o.program.Tree(), o.holds, a, r.readsCounter(o.program, a)) {
+	for _, o := range f.outcomesOf(a) {
+		if r.endsFinally(o.program.Tree(), o.holds, a, r.readsCounter(o.program, a)) {
 			return strings.TrimSpace(o.program.Source()), true
 		}
 	}
 	return "", false
 }
 
-// limit returns the limit of a node's visits; 0 for none.
-func (r *cycles) limit(v int) int {
+// visitLimit returns the limit of a node's visits, or 0.
+func (r *cycles) visitLimit(v int) int {
 	if v == r.ignored {
 		return 0
 	}
 	return r.f.graph.Nodes[v].VisitLimit(r.f.graph)
 }
 
-// kind returns the kind of the group of an arc.
-func (r *cycles) kind(a arc) controlflow.Kind { return r.f.flow().Groups[a.from][a.group].Kind }
+// groupKind returns the kind of the group of an arc.
+func (r *cycles) groupKind(a arc) controlflow.Kind { return r.f.flow().Groups[a.from][a.group].Kind }
 
 // isCounted reports whether limits count the visit before an arc: it is not refused or skipped.
 func (r *cycles) isCounted(a arc) bool {
-	return r.limit(a.from) == 0 || r.kind(a) != uncounted(r.f.graph.Nodes[a.from])
+	return r.visitLimit(a.from) == 0 || r.groupKind(a) != kindAfterLimit(r.f.graph.Nodes[a.from])
 }
 
-// uncounted returns the kind of the groups that fire when the visits of a node are used up.
-func uncounted(n *spec.Node) controlflow.Kind {
+// kindAfterLimit returns the kind of the groups that fire when the visits of a node are used up.
+func kindAfterLimit(n *spec.Node) controlflow.Kind {
 	if n.OnMaxVisits == "skip" {
 		return controlflow.ByDefault
 	}
 	return controlflow.OnFailure
 }
 
-// held is the outcome of a condition.
+// held is a condition with its outcome.
 type held struct {
 	program *eval.Program
 	holds   bool
 }
 
-// outcomes returns how the conditions came out if an arc is taken.
-func (f *facts) outcomes(a arc) (out []held) {
+// outcomesOf returns the outcomes of conditions that taking an arc implies.
+func (f *facts) outcomesOf(a arc) (out []held) {
 	groups, n := f.flow().Groups[a.from], f.graph.Nodes[a.from]
 	g := &groups[a.group]
-	isSkip := g.Kind == controlflow.ByDefault && uncounted(n) == g.Kind && n.VisitLimit(f.graph) > 0
+	isSkip := g.Kind == controlflow.ByDefault && kindAfterLimit(n) == g.Kind && n.VisitLimit(f.graph) > 0
 	if g.Kind == controlflow.ByGoto || isSkip {
 		return nil
 	}
@@ -234,14 +234,14 @@ func (f *facts) outcomes(a arc) (out []held) {
 	return out
 }
 
-// ends reports whether a condition has an outcome at an arc only finitely often. Trusted says
-// that it reads a counter of programs: parts that can't be analysed are trusted to end, too.
-func (r *cycles) ends(t *eval.Tree, holds bool, a arc, trusted bool) bool {
+// endsFinally reports whether a condition has an outcome at an arc only finitely often. Trusted
+// says that it reads a counter of programs: parts that can't be analysed are trusted to end.
+func (r *cycles) endsFinally(t *eval.Tree, holds bool, a arc, trusted bool) bool {
 	switch {
 	case t.Op == eval.TreeUnary && t.Name == "not":
-		return r.ends(t.Args[0], !holds, a, trusted)
+		return r.endsFinally(t.Args[0], !holds, a, trusted)
 	case t.Op == eval.TreeBinary && (t.Name == "and" || t.Name == "or"):
-		left, right := r.ends(t.Args[0], holds, a, trusted), r.ends(t.Args[1], holds, a, trusted)
+		left, right := r.endsFinally(t.Args[0], holds, a, trusted), r.endsFinally(t.Args[1], holds, a, trusted)
 		if (t.Name == "and") == holds {
 			return left || right
 		}
@@ -261,8 +261,8 @@ func (r *cycles) ends(t *eval.Tree, holds bool, a arc, trusted bool) bool {
 		if opposite[op] == "" || !r.isFixed(t.Args[1-i], a) {
 			continue
 		}
-		p := r.progressOf(t.Args[i], a)
-		if p != nil && (op == "==" || op[0] == '<' && p.up || op[0] == '>' && !p.up || op == "!=" && r.trust) && p.passes(op, t.Args[1-i]) && !r.avoids(a, p) {
+		p := r.findProgress(t.Args[i], a)
+		if p != nil && (op == "==" || op[0] == '<' && p.up || op[0] == '>' && !p.up || op == "!=" && r.trust) && p.passesLimit(op, t.Args[1-i]) && !r.lacksProgress(a, p) {
 			return true
 		}
 	}
@@ -275,8 +275,8 @@ var (
 	opposite = map[string]string{"<": ">=", ">=": "<", "<=": ">", ">": "<=", "==": "!=", "!=": "=="}
 )
 
-// avoids reports whether an arc lies on a cycle without progress.
-func (r *cycles) avoids(a arc, p *progress) bool {
+// lacksProgress reports whether an arc lies on a cycle without progress.
+func (r *cycles) lacksProgress(a arc, p *progress) bool {
 	next := func(v int) (out []int) {
 		for _, b := range r.out[v] {
 			if !p.made(b) {
@@ -322,7 +322,7 @@ func (r *cycles) mayCount(name string, a arc) bool {
 	f := r.f
 	key, declared := f.keyOf[name]
 	return r.trust && declared && slices.ContainsFunc(f.writersOf()[name], func(n *spec.Node) bool {
-		return f.sharesCycle(a.from, n.Index) && f.counts(n, key)
+		return f.sharesCycle(a.from, n.Index) && f.mayCountWith(n, key)
 	})
 }
 
@@ -354,19 +354,19 @@ func (f *facts) sharesCycle(v, t int) bool {
 	return t < len(f.graph.Nodes) && w.SCC[t] == w.SCC[v]
 }
 
-// progress is a number that moves in one direction on the cycles of an arc.
+// progress describes a number that moves in one direction on the cycles of an arc.
 type progress struct {
 	up   bool
 	stop float64          // the last value; infinite without one
 	made func(a arc) bool // has it changed on this arc?
 }
 
-// passes reports whether the number goes on until its comparison with a limit has changed.
-func (p *progress) passes(op string, limit *eval.Tree) bool {
+// passesLimit reports whether the number goes on until its comparison with a limit has changed.
+func (p *progress) passesLimit(op string, limit *eval.Tree) bool {
 	if math.IsInf(p.stop, 0) {
 		return true
 	}
-	last, known := number(limit)
+	last, known := constantNumber(limit)
 	beyond := cmp.Compare(p.stop, last)
 	if !p.up {
 		beyond = -beyond
@@ -374,42 +374,42 @@ func (p *progress) passes(op string, limit *eval.Tree) bool {
 	return known && (beyond > 0 || beyond == 0 && op != "<=" && op != ">=" && op != "==")
 }
 
-// progressOf returns the progress of one side of a comparison, or nil.
-func (r *cycles) progressOf(t *eval.Tree, a arc) *progress {
+// findProgress returns the progress of one side of a comparison, or nil.
+func (r *cycles) findProgress(t *eval.Tree, a arc) *progress {
 	length := t.Op == eval.TreeCall && t.Name == "len" && len(t.Args) == 1
 	if length {
 		t = t.Args[0]
 	}
 	switch path := t.Path; {
 	case length && len(path) == 2 && path[0] == "history", !length && len(path) == 2 && path[0] == "visits":
-		return r.visitProgress(path[1], length, a)
+		return r.progressOfVisits(path[1], length, a)
 	case !length && len(path) == 3 && path[0] == "nodes" && path[2] == "visits":
-		return r.visitProgress(path[1], false, a)
+		return r.progressOfVisits(path[1], false, a)
 	case !length && len(path) == 1 && path[0] == "step":
 		return &progress{true, math.Inf(1), func(a arc) bool { return r.isCounted(a) || r.f.graph.Nodes[a.from].OnMaxVisits == "skip" }}
 	case len(path) == 1 && r.f.graph.Key(path[0]) != nil:
-		return r.keyProgress(r.f.keyOf[path[0]], length, a)
+		return r.progressOfKey(r.f.keyOf[path[0]], length, a)
 	}
 	return nil
 }
 
-// visitProgress counts the visits of a node of the same cycles, or those that succeeded.
-func (r *cycles) visitProgress(name string, succeeded bool, a arc) *progress {
+// progressOfVisits counts the visits of a node of the same cycles, or those that succeeded.
+func (r *cycles) progressOfVisits(name string, succeeded bool, a arc) *progress {
 	n := r.f.graph.Node(name)
 	if n == nil || r.of[n.Index] != r.of[a.from] {
 		return nil
 	}
 	p := &progress{up: true, stop: math.Inf(1)}
-	if most := r.limit(n.Index); most > 0 {
+	if most := r.visitLimit(n.Index); most > 0 {
 		p.stop = float64(most)
 	}
-	p.made = func(a arc) bool { return a.from == n.Index && (!succeeded || r.kind(a) != controlflow.OnFailure) }
+	p.made = func(a arc) bool { return a.from == n.Index && (!succeeded || r.groupKind(a) != controlflow.OnFailure) }
 	return p
 }
 
-// keyProgress returns the progress of a number in the state, or of the length of a list. It is
-// nil for an unknown one.
-func (r *cycles) keyProgress(key int, length bool, a arc) *progress {
+// progressOfKey returns the progress of a number in the state, or of the length of a list, or
+// nil.
+func (r *cycles) progressOfKey(key int, length bool, a arc) *progress {
 	state := r.f.graph.State[key]
 	var by []int // the nodes that surely change it
 	var direction int
@@ -418,7 +418,7 @@ func (r *cycles) keyProgress(key int, length bool, a arc) *progress {
 		if !r.f.flow().Reached[n.Index] || !r.isBeside(a)(n) {
 			continue
 		}
-		c, known := r.f.changeBy(n.Index, key, length)
+		c, known := r.f.findChange(n.Index, key, length)
 		if !known || direction*c.direction < 0 || state.Once {
 			return nil
 		}
@@ -433,22 +433,24 @@ func (r *cycles) keyProgress(key int, length bool, a arc) *progress {
 		return nil
 	}
 	return &progress{direction > 0, stops[0], func(a arc) bool {
-		return slices.Contains(by, a.from) && r.isCounted(a) && r.kind(a) != controlflow.OnFailure
+		return slices.Contains(by, a.from) && r.isCounted(a) && r.groupKind(a) != controlflow.OnFailure
 	}}
 }
 
-// change is how a success of a node changes a number in the state, or the length of a list.
+// change describes how a success of a node changes a number, or the length of a list.
 type change struct {
 	direction int     // 1 up, -1 down
 	stop      float64 // where it ends; infinite for nowhere
 	maybe     bool    // or not at all
 }
 
-// moves returns a change up or down without an end.
-func moves(direction int) change { return change{direction: direction, stop: math.Inf(direction)} }
+// endlessChange returns a change up or down without an end.
+func endlessChange(direction int) change {
+	return change{direction: direction, stop: math.Inf(direction)}
+}
 
-// boundWrite returns what a node writes to a key, or nil.
-func (f *facts) boundWrite(v int, name string) *bind.Value {
+// findWrite returns what a node writes to a key, or nil.
+func (f *facts) findWrite(v int, name string) *bind.Value {
 	for _, fields := range [][]bind.Field{f.bound.Nodes[v].Set, f.bound.Nodes[v].Writes} {
 		if i := slices.IndexFunc(fields, func(b bind.Field) bool { return b.Name == name }); i >= 0 {
 			return &fields[i].Value
@@ -457,8 +459,8 @@ func (f *facts) boundWrite(v int, name string) *bind.Value {
 	return nil
 }
 
-// treeOf returns the expression of a value, or nil for templates, lists and maps.
-func treeOf(value *bind.Value) *eval.Tree {
+// toTree returns the expression of a value, or nil for templates, lists and maps.
+func toTree(value *bind.Value) *eval.Tree {
 	switch {
 	case value == nil:
 	case value.Program() != nil:
@@ -469,8 +471,8 @@ func treeOf(value *bind.Value) *eval.Tree {
 	return nil
 }
 
-// changeBy returns how a node changes a state key, if that is known.
-func (f *facts) changeBy(v, key int, length bool) (c change, known bool) {
+// findChange returns how a node changes a state key, if that is known.
+func (f *facts) findChange(v, key int, length bool) (c change, known bool) {
 	state, n := f.graph.State[key], f.graph.Nodes[v]
 	name, reducer := state.Name.Value, state.Reducer.Value
 	writes := 0
@@ -479,31 +481,32 @@ func (f *facts) changeBy(v, key int, length bool) (c change, known bool) {
 			writes++
 		}
 	}
-	value := f.boundWrite(v, name)
-	t := treeOf(value)
+	value := f.findWrite(v, name)
+	t := toTree(value)
 	switch {
 	case n.Each.IsSet() || writes > 1:
 	case (reducer == "append" || reducer == "prepend") && length:
 		parse := text(n, "parse").Value
 		isText := value == nil && (n.Kind.Value == "exec" && parse == "text" || n.Kind.Value == "llm" && n.Output == nil && n.Field("tools") == nil)
-		c := moves(1)
+		c := endlessChange(1)
 		c.maybe = !isText && !isFilled(t) && (t == nil || t.Op != eval.TreeConst || t.Value == nil)
 		return c, true
 	case t == nil:
 	case reducer == "sum" && !length:
-		by, known := number(t)
-		return moves(cmp.Compare(by, 0)), known
+		by, known := constantNumber(t)
+		return endlessChange(cmp.Compare(by, 0)), known
 	case dataflow.Replaces(state) && length:
-		return resize(name, value.Program(), t)
+		return parseResize(name, value.Program(), t)
 	case dataflow.Replaces(state):
-		return move(name, t)
+		return parseStep(name, t)
 	}
 	return change{}, false
 }
 
-func number(t *eval.Tree) (float64, bool) {
+// constantNumber returns the value of a number, perhaps behind a minus.
+func constantNumber(t *eval.Tree) (float64, bool) {
 	if t.Op == eval.TreeUnary && t.Name == "-" {
-		n, ok := number(t.Args[0])
+		n, ok := constantNumber(t.Args[0])
 		return -n, ok
 	}
 	return eval.Number(t.Value)
@@ -512,8 +515,8 @@ func number(t *eval.Tree) (float64, bool) {
 // isFilled reports whether an expression is a list with elements.
 func isFilled(t *eval.Tree) bool { return t != nil && t.Op == eval.TreeList && len(t.Args) > 0 }
 
-// move returns how an assignment to a key changes it that adds to its own value.
-func move(name string, t *eval.Tree) (c change, known bool) {
+// parseStep returns how an assignment such as n = n + 1 changes its key.
+func parseStep(name string, t *eval.Tree) (c change, known bool) {
 	if isKey(name, t) {
 		return change{}, true
 	}
@@ -521,15 +524,15 @@ func move(name string, t *eval.Tree) (c change, known bool) {
 		return change{}, false
 	}
 	for i, own := range []*eval.Tree{t.Args[1], t.Args[0]} {
-		by, isNumber := number(t.Args[i])
+		by, isNumber := constantNumber(t.Args[i])
 		switch {
 		case !isNumber:
 		case t.Name == "+" && isKey(name, own):
-			return moves(cmp.Compare(by, 0)), true
+			return endlessChange(cmp.Compare(by, 0)), true
 		case t.Name == "-" && i == 1 && isKey(name, own):
-			return moves(cmp.Compare(0, by)), true
+			return endlessChange(cmp.Compare(0, by)), true
 		case t.Name == "min" || t.Name == "max":
-			if c, known := move(name, own); known && (c.direction > 0) == (t.Name == "min") {
+			if c, known := parseStep(name, own); known && (c.direction > 0) == (t.Name == "min") {
 				c.stop = by
 				return c, true
 			}
@@ -538,6 +541,7 @@ func move(name string, t *eval.Tree) (c change, known bool) {
 	return change{}, false
 }
 
+// isKey reports whether an expression only reads a state key.
 func isKey(name string, t *eval.Tree) bool {
 	return t.Op == eval.TreePath && len(t.Path) == 1 && t.Path[0] == name
 }
@@ -545,26 +549,26 @@ func isKey(name string, t *eval.Tree) bool {
 // shorter matches a list without its first or last elements.
 var shorter = lazyregexp.New(`^\s*(?:state\.)?(\w+)\s*\[\s*(?:[1-9]\d*\s*:\s*|:\s*-[1-9]\d*\s*|:\s*len\((?:state\.)?(\w+)\)\s*-\s*[1-9]\d*\s*)\]\s*$`)
 
-// resize returns how an assignment changes the length of a list.
-func resize(name string, p *eval.Program, t *eval.Tree) (c change, known bool) {
+// parseResize returns how an assignment changes the length of a list.
+func parseResize(name string, p *eval.Program, t *eval.Tree) (c change, known bool) {
 	isOwn := func(part *eval.Tree) bool { return isKey(name, part) }
 	if p == nil || isOwn(t) {
 		return change{}, p != nil
 	} else if m := shorter().FindStringSubmatch(p.Source()); m != nil && m[1] == name && (m[2] == "" || m[2] == name) {
 		return change{direction: -1, stop: 0}, true
 	}
-	c = moves(1)
+	c = endlessChange(1)
 	c.maybe = !slices.ContainsFunc(t.Args, isFilled)
 	return c, (t.Name == "+" || t.Name == "concat") && slices.ContainsFunc(t.Args, isOwn)
 }
 
-// counts reports whether a program may count with a state key. The new value of a number
+// mayCountWith reports whether a program may count with a state key. The new value of a number
 // depends on something else that changes on the cycles of the node.
-func (f *facts) counts(n *spec.Node, key int) bool {
+func (f *facts) mayCountWith(n *spec.Node, key int) bool {
 	state := f.graph.State[key]
 	typ := eval.FromSchema(state.Schema)
 	number := typ.String() == "integer" || typ.String() == "number"
-	value := f.boundWrite(n.Index, state.Name.Value)
+	value := f.findWrite(n.Index, state.Name.Value)
 	changes := func(r eval.Read) bool {
 		name := r.Path[0]
 		isWriter := func(w *spec.Node) bool {
@@ -578,7 +582,7 @@ func (f *facts) counts(n *spec.Node, key int) bool {
 	case (number || n.Kind.Value == "set") && value != nil && value.Program() != nil && !slices.ContainsFunc(value.Program().Reads(), changes):
 		return false
 	}
-	_, known := f.changeBy(n.Index, key, !number)
+	_, known := f.findChange(n.Index, key, !number)
 	return !known
 }
 
@@ -603,13 +607,13 @@ func Loops(g *spec.Graph, opts Options) []Loop {
 	if found.HasErrors() || !f.WellFormed() {
 		return nil
 	}
-	return f.loopList()
+	return f.listLoops()
 }
 
-// loopList returns the loops that a run can reach, in the order of their first nodes.
-func (f *facts) loopList() []Loop {
+// listLoops returns the loops that a run can reach, in the order of their first nodes.
+func (f *facts) listLoops() []Loop {
 	w := f.flow()
-	sure, likely := f.openCycles(-1, false), f.openCycles(-1, true)
+	sure, likely := f.findOpenCycles(-1, false), f.findOpenCycles(-1, true)
 	open := map[int]bool{} // components that are not sure to be bounded
 	for _, a := range sure.arcs {
 		open[w.SCC[a.from]] = true
@@ -632,7 +636,7 @@ func (f *facts) loopList() []Loop {
 			l.Undecided = append(l.Undecided, likely.why[v]...)
 		}
 	}
-	for _, c := range f.freeCycles() {
+	for _, c := range f.findFreeCycles() {
 		l := &out[loopOf[w.SCC[c.path[0]]]-1]
 		if !c.isEndless {
 			l.Undecided = append(l.Undecided, "what its nodes write and its conditions ask")
@@ -645,17 +649,17 @@ func (f *facts) loopList() []Loop {
 		if most := f.graph.Limits.MaxVisits; most > 0 {
 			l.BoundedBy = append(l.BoundedBy, fmt.Sprintf("limits.max_visits %d", most))
 		}
-		if other := distinct(l.Undecided, l.BoundedBy...); len(other) > 0 || len(l.Undecided) == 0 {
-			l.BoundedBy, l.Undecided = distinct(l.BoundedBy), other
+		if other := dropRepeats(l.Undecided, l.BoundedBy...); len(other) > 0 || len(l.Undecided) == 0 {
+			l.BoundedBy, l.Undecided = dropRepeats(l.BoundedBy), other
 		} else { // the same condition surely bounds some arcs, and not others
-			l.BoundedBy, l.Undecided = distinct(l.BoundedBy, l.Undecided...), distinct(l.Undecided)
+			l.BoundedBy, l.Undecided = dropRepeats(l.BoundedBy, l.Undecided...), dropRepeats(l.Undecided)
 		}
 	}
 	return out
 }
 
-// distinct returns a list without repeated texts, and without some others.
-func distinct(list []string, but ...string) []string {
+// dropRepeats returns the distinct texts of a list that are not among others.
+func dropRepeats(list []string, but ...string) []string {
 	out := []string{}
 	for _, s := range list {
 		if !slices.Contains(out, s) && !slices.Contains(but, s) {

@@ -35,7 +35,7 @@ type facts struct {
 	rule   *Rule // that is being checked
 	found  spec.Diagnostics
 	solver solve.Solver
-	// events and showing are how many machine events policies, and all other rules, may
+	// events and showing count the machine events that policies, and all other rules, may
 	// still use to try runs.
 	events, showing int
 	waiting         int // policies that share events
@@ -45,7 +45,7 @@ type facts struct {
 	uses       func() *dataflow.Uses
 	access     func() []dataflow.Access
 	writersOf  func() map[string][]*spec.Node // nodes that may write each declared key
-	asked      func() map[string]bool
+	tested     func() map[string]bool
 	subgraphs  func() *subgraph.Loader
 	taints     func() *taint.Analysis
 	flow       func() *controlflow.Graph
@@ -73,7 +73,7 @@ func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
 	f.uses = sync.OnceValue(func() *dataflow.Uses { return dataflow.NewUses(g, f.bound, f.From) })
 	f.access = sync.OnceValue(func() []dataflow.Access { return dataflow.Accesses(g, f.bound) })
 	f.writersOf = sync.OnceValue(f.findWriters)
-	f.asked = sync.OnceValue(f.findAsked)
+	f.tested = sync.OnceValue(f.findTested)
 	f.subgraphs = sync.OnceValue(func() *subgraph.Loader { return subgraph.New(g, opts.Kinds, opts.Load, Filter) })
 	f.taints = sync.OnceValue(func() *taint.Analysis {
 		if !f.shaped {
@@ -82,8 +82,8 @@ func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
 		return taint.New(g, f.bound, f.access(), f.flow())
 	})
 	f.flow = sync.OnceValue(func() *controlflow.Graph { return controlflow.New(f.Vertices, f.edgesOut(), f.bound) })
-	f.alive = sync.OnceValue(func() *graphalg.Digraph { return f.ways(nil) })
-	f.unbounded = sync.OnceValue(func() *graphalg.Digraph { return f.openCycles(-1, false).left() })
+	f.alive = sync.OnceValue(func() *graphalg.Digraph { return f.filterArcs(nil) })
+	f.unbounded = sync.OnceValue(func() *graphalg.Digraph { return f.findOpenCycles(-1, false).digraph() })
 	f.leastSteps = sync.OnceValue(f.countSteps)
 	f.pairs = sync.OnceValue(func() *concurrency.Pairs { return concurrency.NewPairs(f.flow(), concurrency.Options{}) })
 	f.rivals = sync.OnceValue(func() *concurrency.Pairs {
@@ -136,7 +136,7 @@ func (f *facts) inParallel(x, y int) bool { return f.pairs().Together(x, y) }
 // isModel reports whether a node calls a model.
 func isModel(n *spec.Node) bool { return n.Kind.Value == "llm" || n.Kind.Value == "agent" }
 
-// text returns the text of a scalar field of a node; absent when it has none.
+// text returns the text of a scalar field of a node, or an unset one.
 func text(n *spec.Node, field string) spec.Text {
 	if v := n.Field(field); v != nil && v.IsScalar() && v.Kind != spec.Null {
 		return v.Text
@@ -210,8 +210,8 @@ func (f *facts) arcs() iter.Seq[arc] {
 	}
 }
 
-// ways returns the arcs of groups that may fire and that a filter admits.
-func (f *facts) ways(filter func(a arc) bool) *graphalg.Digraph {
+// filterArcs returns the arcs of groups that may fire and that a filter admits.
+func (f *facts) filterArcs(filter func(a arc) bool) *graphalg.Digraph {
 	var arcs []arc
 	for a := range f.arcs() {
 		if filter == nil || filter(a) {
@@ -230,8 +230,8 @@ func (f *facts) digraph(arcs []arc) *graphalg.Digraph {
 	return graphalg.New(len(f.graph.Nodes)+2, from, to)
 }
 
-// successors lists the vertices that a success of a node may lead to.
-func (f *facts) successors(v int) []int {
+// listSuccessors lists the vertices that a success of a node may lead to.
+func (f *facts) listSuccessors(v int) []int {
 	var out []int
 	for _, g := range f.flow().Groups[v] {
 		if g.Kind != controlflow.OnFailure && !f.isDead(&g) {
@@ -241,16 +241,16 @@ func (f *facts) successors(v int) []int {
 	return out
 }
 
-// before marks the vertices that a path of at least one edge connects to a vertex.
-func (f *facts) before(to int) []bool {
+// verticesBefore marks the vertices from which a path of at least one edge leads to a vertex.
+func (f *facts) verticesBefore(to int) []bool {
 	back := f.alive().Reverse()
 	return back.Reach(back.Next(to)...)
 }
 
-// leads reports whether a path of at least one edge connects two vertices.
-func (f *facts) leads(from, to int) bool { return f.before(to)[from] }
+// leadsTo reports whether a path of at least one edge connects two vertices.
+func (f *facts) leadsTo(from, to int) bool { return f.verticesBefore(to)[from] }
 
-// countSteps returns the least step at which each node can run; 1 where nothing is known.
+// countSteps returns the least step at which each node can run, or 1 where nothing is known.
 func (f *facts) countSteps() []int {
 	out := make([]int, len(f.graph.Nodes)+2)
 	if !f.flow().Anywhere {
@@ -263,9 +263,10 @@ func (f *facts) countSteps() []int {
 }
 
 // pathTo returns a shortest path from the start to a vertex, or nil.
-func (f *facts) pathTo(v int) []int { return f.path(f.Start(), v) }
+func (f *facts) pathTo(v int) []int { return f.pathBetween(f.Start(), v) }
 
-func (f *facts) path(from, to int) []int {
+// pathBetween returns a shortest path, or nil.
+func (f *facts) pathBetween(from, to int) []int {
 	return graphalg.Path(f.alive().Next, from, to)
 }
 
@@ -274,7 +275,7 @@ func (f *facts) path(from, to int) []int {
 func (f *facts) pathThrough(v, to int) []int {
 	path, on := f.pathTo(v), cycleThrough(f.alive(), v)
 	if v != to {
-		on = f.path(v, to)
+		on = f.pathBetween(v, to)
 	}
 	if path == nil || on == nil {
 		return nil

@@ -24,7 +24,7 @@ func graphRules() []Rule {
 			Name: "subgraph-missing", Group: "structure", Severity: spec.Error, needs: needNode,
 			Summary: "the file of a subgraph does not exist or is not a valid graph",
 			Doc:     "A node of kind graph, or a tool with graph, names a file by its path relative to this one. It must be there and be a graph file without errors.",
-			Bad:     single("call", "", "{kind: graph, graph: ./no-such-file.yaml}"),
+			Bad:     singleNode("call", "", "{kind: graph, graph: ./no-such-file.yaml}"),
 			change:  []string{"no-such-file", "child"},
 			Files:   map[string]string{"child.yaml": oneNode},
 			check:   checkSubgraphMissing,
@@ -33,10 +33,10 @@ func graphRules() []Rule {
 			Name: "subgraph-cycle", Group: "structure", Severity: spec.Error, needs: needNode,
 			Summary: "a subgraph runs itself, directly or through others",
 			Doc:     "A graph that runs itself as a subgraph never ends: each run starts another before it goes on. Repeat within one graph, by an edge that leads back.",
-			Bad:     single("call", "", "{kind: graph, graph: ./back.yaml}"),
+			Bad:     singleNode("call", "", "{kind: graph, graph: ./back.yaml}"),
 			change:  []string{"back.yaml", "child.yaml"},
 			Files: map[string]string{
-				"back.yaml":  single("again", "", "{kind: graph, graph: ./back.yaml}"),
+				"back.yaml":  singleNode("again", "", "{kind: graph, graph: ./back.yaml}"),
 				"child.yaml": oneNode,
 			},
 			check: checkSubgraphCycle,
@@ -164,8 +164,8 @@ type given struct {
 	computed bool        // also if it didn't compile
 }
 
-// config returns the bound value of a field of a node, or nil.
-func (f *facts) config(n *spec.Node, field string) *bind.Value {
+// boundField returns the bound value of a field of a node, or nil.
+func (f *facts) boundField(n *spec.Node, field string) *bind.Value {
 	config := f.bound.Nodes[n.Index].Config
 	if i := slices.IndexFunc(config, func(b bind.Field) bool { return b.Name == field }); i >= 0 {
 		return &config[i].Value
@@ -173,14 +173,14 @@ func (f *facts) config(n *spec.Node, field string) *bind.Value {
 	return nil
 }
 
-// givens lists the entries of a map among a node's fields.
-func (f *facts) givens(n *spec.Node, field string) []given {
+// listGiven lists the entries of a map among a node's fields.
+func (f *facts) listGiven(n *spec.Node, field string) []given {
 	v := n.Field(field)
 	if v == nil {
 		return nil
 	}
 	var fields []bind.Field
-	if value := f.config(n, field); value != nil {
+	if value := f.boundField(n, field); value != nil {
 		fields = value.Fields()
 	}
 	out := make([]given, len(v.Fields))
@@ -228,7 +228,7 @@ func checkChildKeys(f *facts) {
 				d.Suggestion = suggest.Closest(name, names)
 			}
 		}
-		for _, in := range f.givens(n, "with") {
+		for _, in := range f.listGiven(n, "with") {
 			report(in.name.Value, in.name.At(0, len(in.name.Value)), spec.Span{})
 		}
 		for _, u := range f.uses().All {
@@ -251,10 +251,10 @@ type taker struct {
 	schema      map[string]any // of an object
 }
 
-// takerOf returns what a node calls, if its schema is known.
-func (f *facts) takerOf(n *spec.Node) (taker, bool) {
+// findTaker returns what a node calls, if its schema is known.
+func (f *facts) findTaker(n *spec.Node) (taker, bool) {
 	if g := f.childOf(n); g != nil {
-		return taker{"subgraph", "with", text(n, "graph"), schemaOfState(g)}, true
+		return taker{"subgraph", "with", text(n, "graph"), inputSchema(g)}, true
 	}
 	name := text(n, "tool")
 	t := f.declaredTool(name.Value)
@@ -267,14 +267,14 @@ func (f *facts) takerOf(n *spec.Node) (taker, bool) {
 	}
 	if v := t.Get("graph"); v != nil && v.Kind == spec.String {
 		if c := f.subgraphs().Load(f.graph, "", v.Text.Value); c != nil && c.Graph != nil {
-			return taker{"tool", "args", name, schemaOfState(c.Graph)}, true
+			return taker{"tool", "args", name, inputSchema(c.Graph)}, true
 		}
 	}
 	return taker{}, false
 }
 
-// schemaOfState returns the schema of what may be given to a graph.
-func schemaOfState(g *spec.Graph) map[string]any {
+// inputSchema returns the schema of what may be given to a graph.
+func inputSchema(g *spec.Graph) map[string]any {
 	properties, required := map[string]any{}, []any{}
 	for _, key := range g.State {
 		if properties[key.Name.Value] = key.Schema; !dataflow.Replaces(key) {
@@ -291,11 +291,11 @@ func schemaOfState(g *spec.Graph) map[string]any {
 // arguments that a tool does not have.
 func checkGivenFields(f *facts) {
 	for _, n := range f.graph.Nodes {
-		t, ok := f.takerOf(n)
+		t, ok := f.findTaker(n)
 		if args := n.Field(t.field); !ok || args != nil && args.Kind != spec.Map {
 			continue
 		}
-		givens := f.givens(n, t.field)
+		givens := f.listGiven(n, t.field)
 		required, _ := t.schema["required"].([]any)
 		for _, name := range required {
 			if !slices.ContainsFunc(givens, func(in given) bool { return any(in.name.Value) == name }) {
@@ -316,9 +316,9 @@ func checkGivenFields(f *facts) {
 func checkTypes(f *facts) {
 	for _, n := range f.graph.Nodes {
 		f.checkWritten(n)
-		t, _ := f.takerOf(n)
+		t, _ := f.findTaker(n)
 		properties, _ := t.schema["properties"].(map[string]any)
-		for _, in := range f.givens(n, t.field) {
+		for _, in := range f.listGiven(n, t.field) {
 			if want, ok := properties[in.name.Value].(map[string]any); ok {
 				f.checkGiven(&in, want, fmt.Sprintf("%q of the %s", in.name.Value, t.what))
 			}

@@ -18,7 +18,7 @@ func limitRules() []Rule {
 			Name: "missing-timeout", Group: "limits", Severity: spec.Warning, needs: needNode,
 			Summary: "a node that runs a program, a request or a model has no time limit",
 			Doc:     "Programs, servers and models may never answer. Without a timeout on the node, a limits.node_timeout for every node, or a limits.timeout for the run, such a node can hang forever. A default for an absent person needs a timeout, too. Without one it is never used.",
-			Bad:     single("get", "", `{kind: http, url: "https://example.org/"}`),
+			Bad:     singleNode("get", "", `{kind: http, url: "https://example.org/"}`),
 			change:  []string{`org/"`, `org/", timeout: 10s`},
 			check:   checkMissingTimeout,
 		},
@@ -132,8 +132,8 @@ func (f *facts) checkBudgets() {
 // waitTimes lists the times that the expression of a wait node may yield, as far as they are
 // known.
 func (f *facts) waitTimes(n *spec.Node) []string {
-	if value := f.config(n, "for"); value != nil && n.Kind.Value == "wait" {
-		return textsIn(value.Constants())
+	if value := f.boundField(n, "for"); value != nil && n.Kind.Value == "wait" {
+		return stringsIn(value.Constants())
 	}
 	return nil
 }

@@ -185,10 +185,10 @@ func Rules() []Rule {
 }
 
 // RuleNames lists the names of all rules, sorted.
-func RuleNames() []string { return namesOf(func(*Rule) bool { return true }) }
+func RuleNames() []string { return selectNames(func(*Rule) bool { return true }) }
 
 // OptionalRules lists the names of the rules that are off by default, sorted.
-func OptionalRules() []string { return namesOf(func(r *Rule) bool { return r.Off }) }
+func OptionalRules() []string { return selectNames(func(r *Rule) bool { return r.Off }) }
 
 // RuleGroups lists the names of the groups of rules.
 func RuleGroups() []string {
@@ -196,9 +196,11 @@ func RuleGroups() []string {
 }
 
 // RuleGroup lists the rules of a group, or nil.
-func RuleGroup(name string) []string { return namesOf(func(r *Rule) bool { return r.Group == name }) }
+func RuleGroup(name string) []string {
+	return selectNames(func(r *Rule) bool { return r.Group == name })
+}
 
-func namesOf(match func(*Rule) bool) []string {
+func selectNames(match func(*Rule) bool) []string {
 	var names []string
 	for _, r := range allRules() {
 		if match(&r) {
@@ -236,8 +238,8 @@ func keysOf(fields []spec.Field) []string {
 // startAt returns the head of an example.
 func startAt(node string) string { return "graphrun: v1\nname: example\nstart: " + node + "\n" }
 
-// single returns an example with one node that leads to END, and its keys before nodes.
-func single(node, keys, config string) string {
+// singleNode returns an example with one node that leads to END, and its keys before nodes.
+func singleNode(node, keys, config string) string {
 	return startAt(node) + keys + "nodes:\n  " + node + ": " + config + "\nedges: [{from: " + node + ", to: END}]\n"
 }
 
@@ -253,7 +255,7 @@ func edges(list ...string) string {
 
 // Parts of examples.
 var (
-	oneNode  = single("a", "", "{kind: pass}")
+	oneNode  = singleNode("a", "", "{kind: pass}")
 	example  = startAt("a")
 	twoNodes = example + passNodes("a", "b") + edges("from: a, to: b", "from: b, to: END")
 	guarded  = example + `state:

@@ -41,7 +41,7 @@ func modelRules() []Rule {
 			Summary: "a model node or a decision has no model",
 			Doc: "A node that calls a model takes the one it names, by a role of models or as provider/name, else the role default; decisions take the role router, judges the role judge, and both fall back to default; a decision with a fallback edge does without. " +
 				"Declare the role, or at least models: {default: provider/name}. A decision with an edge marked fallback can do without.",
-			Bad:    single("ask", "output: output\n", `{kind: llm, prompt: "Why is the sky blue?", timeout: 1m}`),
+			Bad:    singleNode("ask", "output: output\n", `{kind: llm, prompt: "Why is the sky blue?", timeout: 1m}`),
 			change: []string{"output: output\n", "output: output\nmodels: {default: openai/gpt-6-luna}\n"},
 			check:  checkMissingModel,
 		},
@@ -49,7 +49,7 @@ func modelRules() []Rule {
 			Name: "unknown-model-provider", Group: "models", Severity: spec.Error, needs: needNode,
 			Summary: "a model names a provider that is neither built in nor declared",
 			Doc:     "A model is written provider/name. Providers are anthropic, openai, scripted and those that the file declares under providers.",
-			Bad:     single("ask", "output: output\nmodels: {default: opanai/gpt-6-luna}\n", `{kind: llm, prompt: "Why is the sky blue?", timeout: 1m}`),
+			Bad:     singleNode("ask", "output: output\nmodels: {default: opanai/gpt-6-luna}\n", `{kind: llm, prompt: "Why is the sky blue?", timeout: 1m}`),
 			change:  []string{"opanai/gpt-6-luna}", "local/llama}\nproviders:\n  local: {type: openai, base_url: \"http://localhost:8080/v1/\"}"},
 			check:   checkModelProvider,
 		},
@@ -58,7 +58,7 @@ func modelRules() []Rule {
 			Summary: "limits.max_cost_usd stands over a model whose price is not known",
 			Doc: "A limit in money holds only where the price of each call is known. The price of a model that is not in the table, or that a server of the graph's own answers for, is not: its first call would fail with kind budget, after others were paid for. " +
 				"Give the price in providers.NAME.prices, use limits.max_tokens, or take a model whose price is known (`graphrun models`).",
-			Bad:    single("ask", "output: output\nlimits: {max_cost_usd: 1}\nmodels: {default: openai/gpt-of-tomorrow}\n", `{kind: llm, prompt: "Why is the sky blue?", timeout: 1m}`),
+			Bad:    singleNode("ask", "output: output\nlimits: {max_cost_usd: 1}\nmodels: {default: openai/gpt-of-tomorrow}\n", `{kind: llm, prompt: "Why is the sky blue?", timeout: 1m}`),
 			change: []string{"max_cost_usd: 1", "max_tokens: 10000"},
 			check:  checkUnknownPrice,
 		},
@@ -66,7 +66,7 @@ func modelRules() []Rule {
 }
 
 func checkDecisionFallback(f *facts) {
-	for _, d := range f.decisions() {
+	for _, d := range f.listDecisions() {
 		if from := d.edges[0].From; len(d.edges) > 1 && !d.fallback {
 			f.report(from.Span, "the decision at %q has no fallback; mark one of its edges with fallback: true", from.Value)
 		}
@@ -74,7 +74,7 @@ func checkDecisionFallback(f *facts) {
 }
 
 func checkDecisionSingle(f *facts) {
-	for _, d := range f.decisions() {
+	for _, d := range f.listDecisions() {
 		if e := d.edges[0]; len(d.edges) == 1 {
 			f.report(e.To.Span, "the decision at %q has one candidate, %q, which fires without a call", e.From.Value, e.To.Value)
 		}
@@ -87,8 +87,8 @@ type decision struct {
 	fallback bool
 }
 
-// decisions lists the decisions in the order of their first edges.
-func (f *facts) decisions() (out []*decision) {
+// listDecisions lists the decisions in the order of their first edges.
+func (f *facts) listDecisions() (out []*decision) {
 	byNode, fallback := map[string]*decision{}, map[string]bool{}
 	for _, e := range f.graph.Edges {
 		from := e.From.Value
@@ -118,10 +118,10 @@ func checkMissingModel(f *facts) {
 		f.checkRole(text(n, "model"), "default", n.ID, "node "+strconv.Quote(n.ID.Value))
 		if judge := n.Field("judge"); judge != nil && judge.Kind == spec.Map {
 			at := slices.Index(keysOf(n.Fields), "judge")
-			f.checkRole(judgeModel(n), "judge", n.Fields[at].Key, "the judge of "+strconv.Quote(n.ID.Value))
+			f.checkRole(modelOfJudge(n), "judge", n.Fields[at].Key, "the judge of "+strconv.Quote(n.ID.Value))
 		}
 	}
-	for _, d := range f.decisions() {
+	for _, d := range f.listDecisions() {
 		if len(d.edges) > 1 && !d.fallback { // one edge needs no call; without a model the fallback fires
 			from := d.edges[0].From
 			f.checkRole(spec.Text{}, "router", from, "the decision at "+strconv.Quote(from.Value))
@@ -129,18 +129,18 @@ func checkMissingModel(f *facts) {
 	}
 }
 
-// judgeModel returns the model that a node names for its judge; absent for none.
-func judgeModel(n *spec.Node) spec.Text {
+// modelOfJudge returns the model that a node names for its judge, or an unset text.
+func modelOfJudge(n *spec.Node) spec.Text {
 	if v := n.Field("judge").Get("model"); v != nil && v.Kind == spec.String {
 		return v.Text
 	}
 	return spec.Text{}
 }
 
-// checkRole reports a model that nothing declares. Without a name it is the one of a role.
+// checkRole reports a model that nothing declares. Without a name it checks that of the role.
 func (f *facts) checkRole(named spec.Text, role string, at spec.Text, what string) {
-	roles, near := f.roles(), ""
-	if strings.Contains(named.Value, "/") || strings.Contains(named.Value, "{{") || withProvider(named.Value) != "" && roles[named.Value] == nil {
+	roles, near := f.declaredRoles(), ""
+	if strings.Contains(named.Value, "/") || strings.Contains(named.Value, "{{") || addProvider(named.Value) != "" && roles[named.Value] == nil {
 		return // rule unknown-model-provider
 	}
 	if named.IsSet() {
@@ -158,8 +158,8 @@ func (f *facts) checkRole(named spec.Text, role string, at spec.Text, what strin
 	}
 }
 
-// roles returns the declared roles of models, also of the graph around this one.
-func (f *facts) roles() map[string]*spec.Value {
+// declaredRoles returns the declared roles of models, also of the graph around this one.
+func (f *facts) declaredRoles() map[string]*spec.Value {
 	out := map[string]*spec.Value{}
 	all := slices.Concat(f.graph.Whole().Models, f.graph.Models)
 	for i := range all {
@@ -168,13 +168,13 @@ func (f *facts) roles() map[string]*spec.Value {
 	return out
 }
 
-// providers returns the declared providers, also of the graph around this one.
-func (f *facts) providers() []spec.Field {
+// declaredProviders returns the declared providers, also of the graph around this one.
+func (f *facts) declaredProviders() []spec.Field {
 	return slices.Concat(f.graph.Providers, f.graph.Whole().Providers)
 }
 
 func checkModelProvider(f *facts) {
-	known := append([]string{"anthropic", "openai", "scripted"}, keysOf(f.providers())...)
+	known := append([]string{"anthropic", "openai", "scripted"}, keysOf(f.declaredProviders())...)
 	slices.Sort(known)
 	known = slices.Compact(known)
 	for _, m := range f.graph.Models {
@@ -185,28 +185,28 @@ func checkModelProvider(f *facts) {
 	for _, n := range f.graph.Nodes {
 		if isModel(n) {
 			f.checkProvider(text(n, "model"), known, false)
-			f.checkProvider(judgeModel(n), known, false)
+			f.checkProvider(modelOfJudge(n), known, false)
 		}
 	}
 }
 
-// checkProvider checks provider/name; whole says that a name alone is wrong too.
+// checkProvider checks provider/name. With whole, a name alone is wrong too.
 func (f *facts) checkProvider(model spec.Text, known []string, whole bool) {
 	if !model.IsSet() || strings.Contains(model.Value, "{{") {
 		return
 	}
 	switch name, _, ok := strings.Cut(model.Value, "/"); {
-	case !ok && (whole || withProvider(name) != "") && f.roles()[name] == nil:
+	case !ok && (whole || addProvider(name) != "") && f.declaredRoles()[name] == nil:
 		d := f.report(model.At(0, len(model.Value)), "%q names no provider; write provider/name, where providers are %s", model.Value, strings.Join(known, ", "))
-		d.Suggestion = withProvider(name)
+		d.Suggestion = addProvider(name)
 	case ok && !slices.Contains(known, name):
 		d := f.report(model.At(0, len(name)), "%q is not a provider; known are %s", name, strings.Join(known, ", "))
 		d.Suggestion = suggest.Closest(name, known)
 	}
 }
 
-// withProvider adds the provider to the name of a well-known model; "" for another.
-func withProvider(model string) string {
+// addProvider adds the provider to the name of a well-known model, or returns "".
+func addProvider(model string) string {
 	for _, family := range [][2]string{{"gpt-", "openai/"}, {"chatgpt-", "openai/"}, {"codex-", "openai/"}, {"claude-", "anthropic/"}} {
 		if strings.HasPrefix(model, family[0]) {
 			return family[1] + model
@@ -237,7 +237,7 @@ func toolRules() []Rule {
 			Name: "unknown-tool", Group: "models", Severity: spec.Error, needs: needNode,
 			Summary: "a node names a tool that is not declared",
 			Doc:     "Tools are declared under tools. A node names one as it is, or a tool of an MCP server as server.tool or server.*; only servers have tools of their own. The resources and prompts that a prompt names are those of a server too. A tools node can call what the model before it is offered.",
-			Bad:     single("add", "output: output\ntools:\n  add: {exec: {command: [./add.sh]}, description: Adds two numbers., parameters: {type: object}}\n", "{kind: tool, tool: ad, args: {x: 1}}"),
+			Bad:     singleNode("add", "output: output\ntools:\n  add: {exec: {command: [./add.sh]}, description: Adds two numbers., parameters: {type: object}}\n", "{kind: tool, tool: ad, args: {x: 1}}"),
 			change:  []string{"tool: ad,", "tool: add,"},
 			check:   checkUnknownTool,
 		},
@@ -255,7 +255,7 @@ func checkUnknownTool(f *facts) {
 			}
 		}
 		for _, list := range lists {
-			for _, name := range textsOf(list) {
+			for _, name := range listTexts(list) {
 				f.checkTool(name, true)
 			}
 		}
@@ -268,8 +268,8 @@ func checkUnknownTool(f *facts) {
 	}
 }
 
-// textsOf returns the texts in a list, which may be nil.
-func textsOf(list *spec.Value) (out []spec.Text) {
+// listTexts returns the texts in a list, which may be nil.
+func listTexts(list *spec.Value) (out []spec.Text) {
 	if list == nil {
 		return nil
 	}
@@ -281,7 +281,7 @@ func textsOf(list *spec.Value) (out []spec.Text) {
 	return out
 }
 
-// checkTool checks one reference; all allows server.*.
+// checkTool checks one reference. With all, server.* is allowed.
 func (f *facts) checkTool(ref spec.Text, all bool) {
 	if !ref.IsSet() || strings.Contains(ref.Value, "{{") {
 		return
@@ -311,8 +311,8 @@ func (f *facts) checkOffered() {
 		if from == nil || to == nil || to.Kind.Value != "tools" || to.Field("tools") == nil || f.From[i] < 0 {
 			continue
 		}
-		allowed := collect(textsOf(to.Field("tools")), func(t spec.Text) string { return t.Value })
-		for _, tool := range textsOf(from.Field("tools")) {
+		allowed := collect(listTexts(to.Field("tools")), func(t spec.Text) string { return t.Value })
+		for _, tool := range listTexts(from.Field("tools")) {
 			server, _, _ := strings.Cut(tool.Value, ".")
 			if !slices.Contains(allowed, tool.Value) && !slices.Contains(allowed, server+".*") && !strings.Contains(tool.Value, "{{") {
 				f.report(to.Field("tools").Span, "%q may not call %q, which %q offers its model", to.ID.Value, tool.Value, from.ID.Value)
@@ -346,15 +346,15 @@ func checkLabels(f *facts) {
 		var labels []spec.Text
 		switch p := f.bound.Nodes[v].Goto; {
 		case p != nil:
-			for _, label := range textsIn(choices(p.Tree())) {
+			for _, label := range stringsIn(listChoices(p.Tree())) {
 				f.checkLabel(n, label, labelSpan(n.Goto, label))
 			}
 			if strings.TrimSpace(n.Goto.Value) == "output" && n.Kind.Value == "human" {
-				labels = textsOf(n.Field("choices"))
+				labels = listTexts(n.Field("choices"))
 			}
 		case n.HasEnds && n.OutputSource != nil:
 			label := n.OutputSource.Get("properties").Get("goto")
-			labels = slices.Concat(textsOf(label.Get("enum")), textsOf(label.Get("items").Get("enum")))
+			labels = slices.Concat(listTexts(label.Get("enum")), listTexts(label.Get("items").Get("enum")))
 		}
 		for _, label := range labels {
 			f.checkLabel(n, label.Value, label.At(0, len(label.Value)))
@@ -375,8 +375,8 @@ func (f *facts) checkLabel(n *spec.Node, label string, at spec.Span) {
 	}
 }
 
-// choices lists the constants that an expression may yield, as far as they stand in it.
-func choices(t *eval.Tree) (out []any) {
+// listChoices lists the constants that an expression may yield, as far as they stand in it.
+func listChoices(t *eval.Tree) (out []any) {
 	parts := t.Args
 	switch {
 	case t.Op == eval.TreeConst:
@@ -387,7 +387,7 @@ func choices(t *eval.Tree) (out []any) {
 		return nil
 	}
 	for _, part := range parts {
-		out = append(out, choices(part)...)
+		out = append(out, listChoices(part)...)
 	}
 	return out
 }

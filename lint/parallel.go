@@ -95,7 +95,7 @@ func checkParallelConflict(f *facts) {
 
 func (f *facts) reportWriteConflict(earlier []writer, w writer) {
 	for _, e := range earlier {
-		fork, ok := f.forkOf(e.node, w.node)
+		fork, ok := f.findFork(e.node, w.node)
 		if !ok {
 			continue
 		}
@@ -107,7 +107,7 @@ func (f *facts) reportWriteConflict(earlier []writer, w writer) {
 			continue
 		}
 		d := f.report(w.Name.Span, "%q and %q can run at the same time and both write %q; %s", f.Name(e.node), f.Name(w.node), w.Name.Value, outcome)
-		d.Related = append(d.Related, f.related(e.Name.Span, "the other write"), f.branchesBegin(fork))
+		d.Related = append(d.Related, f.related(e.Name.Span, "the other write"), f.relateFork(fork))
 		return
 	}
 }
@@ -117,30 +117,30 @@ func (f *facts) reportReadConflict(u *dataflow.Use, writers []writer) bool {
 		if w.node == u.Node {
 			return false // a change of its own: the writes are compared
 		}
-		fork, ok := f.forkOf(w.node, u.Node)
+		fork, ok := f.findFork(w.node, u.Node)
 		if !ok || f.mayBeOpen(u, w.Key) {
 			continue
 		}
 		d := f.report(u.SpanOf(w.Name.Value), "%q reads %q, but not what %q writes in another branch", f.Name(u.Node), w.Name.Value, f.Name(w.node))
-		d.Related = append(d.Related, f.related(w.Name.Span, "the write"), f.branchesBegin(fork))
+		d.Related = append(d.Related, f.related(w.Name.Span, "the write"), f.relateFork(fork))
 		return true
 	}
 	return false
 }
 
 func (f *facts) reportOutputConflict(u *dataflow.Use, n *spec.Node) {
-	if fork, ok := f.forkOf(n.Index, u.Node); ok {
+	if fork, ok := f.findFork(n.Index, u.Node); ok {
 		d := f.report(u.SpanOf("nodes"), "%q reads the output of %q, which runs in another branch", f.Name(u.Node), n.ID.Value)
-		d.Related = append(d.Related, f.branchesBegin(fork))
+		d.Related = append(d.Related, f.relateFork(fork))
 	}
 }
 
-func (f *facts) branchesBegin(fork int) spec.Related {
+func (f *facts) relateFork(fork int) spec.Related {
 	return f.related(f.graph.Nodes[fork].ID.Span, "the branches begin here")
 }
 
-// forkOf returns the fan-out that lets two different nodes run at the same time, if any.
-func (f *facts) forkOf(x, y int) (fork int, ok bool) {
+// findFork returns the fan-out that lets two different nodes run at the same time, if any.
+func (f *facts) findFork(x, y int) (fork int, ok bool) {
 	fork, ok = f.rivals().Fork(x, y)
 	return fork, ok && x != y
 }
@@ -209,7 +209,7 @@ func (f *facts) isMeantToJoin(v int, g *controlflow.Group) bool {
 		if first == f.End {
 			continue
 		}
-		for to := range f.stepsFrom(first, v) { //lint:ignore mapiter each node for itself
+		for to := range f.countStepsFrom(first, v) { //lint:ignore mapiter each node for itself
 			if joined[to]++; joined[to] > 1 && f.graph.Nodes[to].Join != nil {
 				return true
 			}
@@ -285,7 +285,7 @@ func (f *facts) reportMissingJoin(fork int, g *controlflow.Group) {
 			continue
 		}
 		branches++
-		for v, steps := range f.stepsFrom(first, fork) { //lint:ignore mapiter each node for itself
+		for v, steps := range f.countStepsFrom(first, fork) { //lint:ignore mapiter each node for itself
 			from[v], longest[v] = append(from[v], first), max(longest[v], steps)
 		}
 	}
@@ -304,18 +304,18 @@ func (f *facts) reportMissingJoin(fork int, g *controlflow.Group) {
 	}
 	d := f.report(f.graph.Nodes[best].ID.Span, "%q runs once for each branch that comes, from %q and from %q, because %s; give it join: {wait: all}",
 		f.Name(best), f.Name(from[best][0]), f.Name(from[best][1]), why)
-	d.Related = append(d.Related, f.branchesBegin(fork))
+	d.Related = append(d.Related, f.relateFork(fork))
 }
 
-// stepsFrom returns, for each node that a branch reaches, the length of the shortest path.
+// countStepsFrom returns, for each node that a branch reaches, the length of the shortest path.
 // Paths follow success edges and stop at joins and at the source of the fan-out.
-func (f *facts) stepsFrom(first, fork int) map[int]int {
+func (f *facts) countStepsFrom(first, fork int) map[int]int {
 	steps := map[int]int{first: 1}
 	for todo := []int{first}; len(todo) > 0; todo = todo[1:] {
 		if f.graph.Nodes[todo[0]].Join != nil {
 			continue
 		}
-		for _, to := range f.successors(todo[0]) {
+		for _, to := range f.listSuccessors(todo[0]) {
 			if steps[to] == 0 && to < f.End && to != fork {
 				steps[to] = steps[todo[0]] + 1
 				todo = append(todo, to)
@@ -360,7 +360,7 @@ func (f *facts) eachJoin(visit func(n *spec.Node, most int)) {
 	}
 }
 
-// countArrivals returns the most branches that can arrive at each vertex, one for each way in;
+// countArrivals returns the most branches that can arrive at each vertex, one for each arc, or
 // manyBranches if one may arrive again.
 func (f *facts) countArrivals() []int {
 	most := make([]int, f.End+2)

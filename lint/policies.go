@@ -188,7 +188,7 @@ func checkPolicies(f *facts) {
 	}
 	for i, p := range unbroken { // only now: proofs may use up the events that refute others
 		f.waiting = len(unbroken) - i
-		v := verdict{policy: p, doubt: f.triesAll(p)}
+		v := verdict{policy: p, doubt: f.tryAllRuns(p)}
 		if v.doubt == "" {
 			v.proof = "each run was tried that inputs, results and their order allow"
 		}
@@ -199,7 +199,7 @@ func checkPolicies(f *facts) {
 // prove returns why no run can break a policy, without trying any, or "".
 func (f *facts) prove(p *policy) string {
 	switch {
-	case f.obeys(p):
+	case f.isKeptByShape(p):
 		return "the shape of the graph keeps it"
 	case p.kind == "never" && f.isExcluded(p):
 		return "the conditions on every path keep it"
@@ -209,11 +209,11 @@ func (f *facts) prove(p *policy) string {
 	return ""
 }
 
-// waysWith returns the arcs whose conditions can hold together with a claim, as far as they
+// arcsAllowing returns the arcs whose conditions can hold together with a claim, as far as they
 // read only known names. The claim is about the moment after the node, or about any moment.
-func (f *facts) waysWith(claim solve.Claim, after bool, known func(name string) bool) *graphalg.Digraph {
-	return f.ways(func(a arc) bool {
-		claims := f.claims(a, known)
+func (f *facts) arcsAllowing(claim solve.Claim, after bool, known func(name string) bool) *graphalg.Digraph {
+	return f.filterArcs(func(a arc) bool {
+		claims := f.claimsOf(a, known)
 		var n *spec.Node
 		if after {
 			n = f.graph.Nodes[a.from]
@@ -241,7 +241,7 @@ func (f *facts) isExcluded(p *policy) bool {
 			return slices.ContainsFunc(f.access()[v].Writes, writes) || !f.isStable(f.graph.Key(r.Path[0]), v)
 		})
 	}
-	ways := f.waysWith(solve.Claim{Holds: true, Tree: p.never.Tree()}, false, func(name string) bool { return f.graph.Key(name) != nil })
+	ways := f.arcsAllowing(solve.Claim{Holds: true, Tree: p.never.Tree()}, false, func(name string) bool { return f.graph.Key(name) != nil })
 	for v, leadsHere := range ways.Reverse().Reach(p.place) {
 		if leadsHere && (v == f.Start() || isDisturbed(v)) {
 			return false
@@ -257,11 +257,11 @@ func (f *facts) isCountedOut(p *policy) bool {
 		{Op: eval.TreePath, Path: []string{"visits", f.Name(p.place)}}, {Op: eval.TreeConst, Value: p.limit},
 	}}
 	known := func(name string) bool { return name == "visits" || f.graph.Key(name) != nil }
-	return !f.flow().FansOut && cycleThrough(f.waysWith(solve.Claim{Holds: true, Tree: full}, true, known), p.place) == nil
+	return !f.flow().FansOut && cycleThrough(f.arcsAllowing(solve.Claim{Holds: true, Tree: full}, true, known), p.place) == nil
 }
 
-// obeys reports whether the shape of the graph alone keeps a policy.
-func (f *facts) obeys(p *policy) bool {
+// isKeptByShape reports whether the shape of the graph alone keeps a policy.
+func (f *facts) isKeptByShape(p *policy) bool {
 	if p.place < len(f.graph.Nodes) && !f.flow().Reached[p.place] {
 		return true
 	}
@@ -278,16 +278,16 @@ func (f *facts) obeys(p *policy) bool {
 		a.Solve()
 		return !a.MayLack(p.place, 0)
 	case "forbid": // a step is after its past, not after what other branches do
-		return !f.leads(p.place, p.subject) && p.place != p.subject
+		return !f.leadsTo(p.place, p.subject) && p.place != p.subject
 	case "max_visits":
 		limited := func(most int) bool { return most > 0 && most <= p.limit }
 		return limited(f.graph.Nodes[p.place].VisitLimit(f.graph)) || limited(f.graph.Limits.MaxSteps) ||
 			!f.flow().Cyclic[p.place]
 	case "reach":
 		if p.subject != f.End {
-			return p.place == p.subject || f.leads(p.place, p.subject)
+			return p.place == p.subject || f.leadsTo(p.place, p.subject)
 		}
-		ends := f.before(f.End)
+		ends := f.verticesBefore(f.End)
 		for v, reached := range f.alive().Reach(p.place) {
 			if reached && v < len(f.graph.Nodes) && !ends[v] {
 				return false
@@ -303,16 +303,16 @@ func (f *facts) obeys(p *policy) bool {
 // Definite assignment knows nothing of it.
 func (f *facts) mayJoinWithout(v, place int) bool {
 	for fork, g := range f.flow().AllGroups() {
-		if len(g.Targets) > 1 && controlflow.ParallelOf(f.graph, fork).OnFailure == "wait_all" && f.leads(fork, v) {
+		if len(g.Targets) > 1 && controlflow.ParallelOf(f.graph, fork).OnFailure == "wait_all" && f.leadsTo(fork, v) {
 			return true
 		}
 	}
-	fails := func(n *spec.Node) bool { return failsBypassed(n) && f.leads(v, n.Index) && f.leads(n.Index, place) }
+	fails := func(n *spec.Node) bool { return failsBypassed(n) && f.leadsTo(v, n.Index) && f.leadsTo(n.Index, place) }
 	return slices.ContainsFunc(f.graph.Nodes, fails)
 }
 
-// triesAll returns why not every run can be tried, or "" if each was and kept the policy.
-func (f *facts) triesAll(p *policy) string {
+// tryAllRuns returns why not every run can be tried, or "" if each was and kept the policy.
+func (f *facts) tryAllRuns(p *policy) string {
 	for _, late := range []bool{false, true} {
 		switch a := f.findBreach(p, explore.Question{Late: late, Proof: true}); {
 		case a.Found && late:
@@ -342,7 +342,7 @@ func (f *facts) refute(p *policy) string {
 	case f.events <= 0:
 		return ""
 	case p.kind == "max_visits":
-		if cycle := cycleThrough(f.openCycles(p.place, true).left(), p.place); cycle != nil {
+		if cycle := cycleThrough(f.findOpenCycles(p.place, true).digraph(), p.place); cycle != nil {
 			if !f.findBreach(p, explore.Question{}).Found {
 				return ""
 			}
@@ -350,7 +350,7 @@ func (f *facts) refute(p *policy) string {
 		}
 		how += ","
 	}
-	for q := range f.attempts(p) {
+	for q := range f.listAttempts(p) {
 		a := f.findBreach(p, q)
 		if !a.Found {
 			continue
@@ -381,10 +381,10 @@ func (f *facts) describeBreach(p *policy) string {
 	return fmt.Sprintf("%q can't be reached from %q", f.Name(p.subject), name)
 }
 
-// attempts yields the questions whose answers may be runs that break a policy. First it trusts
+// listAttempts yields the questions whose answers may be runs that break a policy. First it trusts
 // conditions that the node in question decides to do their work, then it fixes what they read:
 // they hold only by what the graph itself wrote.
-func (f *facts) attempts(p *policy) iter.Seq[explore.Question] {
+func (f *facts) listAttempts(p *policy) iter.Seq[explore.Question] {
 	switch p.kind {
 	case "require":
 		guide := graphalg.Path(func(v int) []int {
@@ -396,17 +396,17 @@ func (f *facts) attempts(p *policy) iter.Seq[explore.Question] {
 		if guide == nil {
 			guide = f.pathThrough(p.subject, p.place)
 		}
-		return f.despite(p, p.subject, guide)
+		return f.attemptDespite(p, p.subject, guide)
 	case "forbid":
-		return f.despite(p, p.place, f.pathThrough(p.place, p.subject))
+		return f.attemptDespite(p, p.place, f.pathThrough(p.place, p.subject))
 	case "max_visits":
-		return slices.Values([]explore.Question{{Fixed: f.countedAround(p.place)}})
+		return slices.Values([]explore.Question{{Fixed: f.keysCountedAround(p.place)}})
 	case "never":
-		return slices.Values(f.waysToTrue(p))
+		return slices.Values(f.attemptTrue(p))
 	}
 	return func(yield func(explore.Question) bool) { // vertices from which END can't be reached
-		ends := f.before(f.End)
-		for v, reached := range f.alive().Reach(f.successors(p.place)...) {
+		ends := f.verticesBefore(f.End)
+		for v, reached := range f.alive().Reach(f.listSuccessors(p.place)...) {
 			if !reached || v >= len(f.graph.Nodes) || ends[v] {
 				continue
 			}
@@ -417,10 +417,10 @@ func (f *facts) attempts(p *policy) iter.Seq[explore.Question] {
 	}
 }
 
-// despite asks for runs that break a policy although conditions that a node decides do their
-// work.
-func (f *facts) despite(p *policy, node int, guide []int) iter.Seq[explore.Question] {
-	keys := f.decidedBy(node)
+// attemptDespite asks for runs that break a policy although the conditions that a node decides
+// hold as they should.
+func (f *facts) attemptDespite(p *policy, node int, guide []int) iter.Seq[explore.Question] {
+	keys := f.keysDecidedBy(node)
 	allow := func(r *explore.Run, v int, taken []explore.Taken) bool {
 		n := r.Visits(p.place)
 		return p.kind == "forbid" && (n == 0 || n == 1 && v == p.place) || f.isTrustedWay(r, v, taken, node, keys)
@@ -428,9 +428,9 @@ func (f *facts) despite(p *policy, node int, guide []int) iter.Seq[explore.Quest
 	return slices.Values([]explore.Question{{Guide: guide, Allow: allow}, {Guide: guide, Fixed: keys}})
 }
 
-// decidedBy returns the state keys that a node decides: those that it writes, and those
+// keysDecidedBy returns the state keys that a node decides: those that it writes, and those
 // that are written only after it.
-func (f *facts) decidedBy(node int) map[string]bool {
+func (f *facts) keysDecidedBy(node int) map[string]bool {
 	keys := map[string]bool{}
 	tree := f.flow().Dominators()
 	for v, a := range f.access() {
@@ -474,38 +474,38 @@ func (f *facts) isTrustedWay(r *explore.Run, v int, taken []explore.Taken, node 
 	})
 }
 
-// countedAround returns the state keys that the cycles of a node may count with: numbers,
+// keysCountedAround returns the state keys that the cycles of a node may count with: numbers,
 // lists, and all that set nodes write. If the graph's own counting ends the cycles, it leaves
 // out what others write.
-func (f *facts) countedAround(v int) map[string]bool {
+func (f *facts) keysCountedAround(v int) map[string]bool {
 	keys := map[string]bool{}
 	for u, a := range f.access() {
 		for i := range a.Writes {
 			key := f.graph.State[a.Writes[i].Key]
-			kind := f.wholeDomain(key).Kind
+			kind := f.domainOfKey(key).Kind
 			counts := f.graph.Nodes[u].Kind.Value == "set" || kind != solve.String && kind != solve.Bool && key.Schema["type"] != "object"
 			if f.sharesCycle(u, v) && counts {
 				keys[key.Name.Value] = true
 			}
 		}
 	}
-	if cycleThrough(f.openCycles(v, false).left(), v) == nil {
-		maps.DeleteFunc(keys, func(key string, _ bool) bool { return !f.writtenOnlyBy(key, "set") })
+	if cycleThrough(f.findOpenCycles(v, false).digraph(), v) == nil {
+		maps.DeleteFunc(keys, func(key string, _ bool) bool { return !f.isWrittenOnlyBy(key, "set") })
 	}
 	return keys
 }
 
-// writtenOnlyBy reports whether only nodes of some kinds write a key.
-func (f *facts) writtenOnlyBy(key string, kinds ...string) bool {
+// isWrittenOnlyBy reports whether only nodes of some kinds write a key.
+func (f *facts) isWrittenOnlyBy(key string, kinds ...string) bool {
 	return !slices.ContainsFunc(f.writersOf()[key], func(n *spec.Node) bool { return !slices.Contains(kinds, n.Kind.Value) })
 }
 
-// waysToTrue asks for runs that make the condition of a never policy true. Inputs and results
+// attemptTrue asks for runs that make the condition of a never policy true. Inputs and results
 // may do so only if conditions on the path should stop them.
-func (f *facts) waysToTrue(p *policy) (out []explore.Question) {
+func (f *facts) attemptTrue(p *policy) (out []explore.Question) {
 	keys := map[string]bool{} // that only people and set nodes write: the graph decides them
 	for _, r := range p.never.Reads() {
-		if len(f.writersOf()[r.Path[0]]) > 0 && f.writtenOnlyBy(r.Path[0], "human", "set") {
+		if len(f.writersOf()[r.Path[0]]) > 0 && f.isWrittenOnlyBy(r.Path[0], "human", "set") {
 			keys[r.Path[0]] = true
 		}
 	}
@@ -528,7 +528,7 @@ func (f *facts) isAlwaysTrueAt(p *policy) bool {
 // isGuarded reports whether conditions before a place read each key that a never policy reads
 // and the graph does not decide. Such conditions should keep the policy.
 func (f *facts) isGuarded(p *policy, decided map[string]bool) bool {
-	before := f.before(p.place)
+	before := f.verticesBefore(p.place)
 	return !slices.ContainsFunc(p.never.Reads(), func(r eval.Read) bool {
 		key := r.Path[0]
 		return f.graph.Key(key) == nil || !decided[key] && !slices.ContainsFunc(f.graph.Edges, func(e *spec.Edge) bool {

@@ -57,7 +57,7 @@ type made struct {
 	number map[thing]int
 }
 
-// thingOf returns what a read is about, if that may be without a value.
+// thingOf returns the key or output that a read needs if it may have no value.
 func (f *facts) thingOf(r eval.Read) (thing, bool) {
 	if key, ok := f.keyOf[r.Path[0]]; ok {
 		return thing{key, -1}, f.graph.State[key].Default == nil && !f.graph.State[key].Required
@@ -108,17 +108,17 @@ func (f *facts) findMade() *made {
 			m.Makes(v, i)
 		}
 	}
-	m.learn()
+	m.learnFromConditions()
 	m.Solve()
 	return m
 }
 
-// learn notes what conditions show to have a value: where `comment != None` held, it has.
-func (m *made) learn() {
+// learnFromConditions notes what conditions show to have a value: where `comment != None` held, it has.
+func (m *made) learnFromConditions() {
 	for a := range m.f.arcs() {
-		for _, o := range m.f.outcomes(a) {
-			for _, number := range m.spokenOf(o.program) {
-				null := m.nullWithout(number)
+		for _, o := range m.f.outcomesOf(a) {
+			for _, number := range m.thingsShownBy(o.program) {
+				null := m.pathsNullWithout(number)
 				if !m.f.solver.Possible([]solve.Claim{{Tree: o.program.Tree(), Holds: o.holds}}, func(path []string, _ eval.Type) solve.Domain {
 					for i := range path {
 						isOptional := i == len(path)-1 || strings.Contains(o.program.Source(), "?.") // then a member of null is null
@@ -135,9 +135,9 @@ func (m *made) learn() {
 	}
 }
 
-// spokenOf lists the things that a condition may show: those that it reads, and what the
+// thingsShownBy lists the things that a condition may show: those that it reads, and what the
 // nodes write whose outputs it reads.
-func (m *made) spokenOf(p *eval.Program) []int {
+func (m *made) thingsShownBy(p *eval.Program) []int {
 	var out []int
 	for _, read := range p.Reads() {
 		t, _ := m.f.thingOf(read)
@@ -155,8 +155,8 @@ func (m *made) spokenOf(p *eval.Program) []int {
 	return out
 }
 
-// nullWithout returns the paths that are null while a thing is not made.
-func (m *made) nullWithout(number int) map[string]bool {
+// pathsNullWithout returns the paths that are null while a thing is not made.
+func (m *made) pathsNullWithout(number int) map[string]bool {
 	out, of := map[string]bool{}, m.things[number]
 	if of.key >= 0 {
 		out[m.f.graph.State[of.key].Name.Value] = true
@@ -184,7 +184,7 @@ func checkReadBeforeWrite(f *facts) {
 		}
 		var open func(int) bool
 		for _, r := range dataflow.FirmReads(u.Program) {
-			number := m.asked(u, r)
+			number := m.thingRead(u, r)
 			at := [2]int{u.Node, number}
 			if number < 0 || seen[at] {
 				continue
@@ -231,8 +231,8 @@ func (f *facts) checkDefaultsOnly() {
 	}
 }
 
-// asked returns the number of the thing that a use reads, or -1.
-func (m *made) asked(u *dataflow.Use, r eval.Read) int {
+// thingRead returns the number of the thing that a use reads, or -1.
+func (m *made) thingRead(u *dataflow.Use, r eval.Read) int {
 	f := m.f
 	t, ok := f.thingOf(r)
 	switch {
@@ -241,7 +241,7 @@ func (m *made) asked(u *dataflow.Use, r eval.Read) int {
 	case t.key < 0 && t.node == u.Node && u.Moment != dataflow.Before:
 		return -1 // its own output, once it has run
 	case t.key < 0 && u.Node >= 0:
-		if _, race := f.forkOf(t.node, u.Node); race {
+		if _, race := f.findFork(t.node, u.Node); race {
 			return -1 // rule parallel-conflict
 		}
 	case u.Field == "set" && u.Node >= 0: // an earlier assignment of the node may have written it
@@ -263,7 +263,7 @@ func (f *facts) mayBeOpen(u *dataflow.Use, key int) bool {
 	return ok && m.At(u)(number)
 }
 
-// name returns what messages call a thing.
+// name returns the words for a thing in messages.
 func (m *made) name(number int) string {
 	if t := m.things[number]; t.key < 0 {
 		return "the output of " + m.f.Name(t.node)
@@ -300,12 +300,12 @@ func (m *made) reportOpen(u *dataflow.Use, r eval.Read, number int) {
 	if path == nil {
 		return
 	}
-	agrees := u.Moment != dataflow.AtEnd && f.agrees(path) // all branches are over then
+	agrees := u.Moment != dataflow.AtEnd && f.canHoldOnPath(path) // all branches are over then
 	run, possible := m.findOpenRead(u, number, path)
 	if !possible || !agrees && run == nil {
 		return
 	}
-	written, verb := m.writtenAt(number), "written"
+	written, verb := m.findWritten(number), "written"
 	if written == nil {
 		f.report(u.SpanOf(r.Path[0]), "%s is read, but no node writes it; give it a default, or required: true", m.name(number))
 		return
@@ -324,8 +324,8 @@ func (m *made) reportOpen(u *dataflow.Use, r eval.Read, number int) {
 	d.Related = append(d.Related, f.related(*written, "it is %s here", verb))
 }
 
-// writtenAt returns where a thing is made, or nil.
-func (m *made) writtenAt(number int) *spec.Span {
+// findWritten returns where a thing is made, or nil.
+func (m *made) findWritten(number int) *spec.Span {
 	of := m.things[number]
 	if of.key < 0 {
 		return &m.f.graph.Nodes[of.node].ID.Span
@@ -340,9 +340,9 @@ func (m *made) writtenAt(number int) *spec.Span {
 	return nil
 }
 
-// agrees reports whether the conditions on a path can all hold, as far as they read only
+// canHoldOnPath reports whether the conditions on a path can all hold, as far as they read only
 // keys that no node writes.
-func (f *facts) agrees(path []int) bool {
+func (f *facts) canHoldOnPath(path []int) bool {
 	var claims []solve.Claim
 	for i, v := range path[:len(path)-1] {
 		var fires []arc
@@ -355,7 +355,7 @@ func (f *facts) agrees(path []int) bool {
 			return true // one of several groups may lead there
 		}
 		for _, a := range fires {
-			claims = append(claims, f.claims(a, func(name string) bool { return f.graph.Key(name) != nil && len(f.writersOf()[name]) == 0 })...)
+			claims = append(claims, f.claimsOf(a, func(name string) bool { return f.graph.Key(name) != nil && len(f.writersOf()[name]) == 0 })...)
 		}
 	}
 	return f.arePossible(nil, claims)
@@ -375,7 +375,7 @@ func (m *made) findOpenRead(u *dataflow.Use, number int, path []int) (run []int,
 	}
 	var reader *explore.Run // the run whose last event read the thing too early
 	q.Evaluates = func(r *explore.Run, p *eval.Program, env map[string]any) {
-		if p == u.Program && member(env, read) == nil {
+		if p == u.Program && valueAt(env, read) == nil {
 			reader = r
 		}
 	}
@@ -397,8 +397,8 @@ func concernsNode(r *explore.Run, node string) bool {
 		slices.ContainsFunc(r.State.Notes(), func(n machine.Note) bool { return n.Node == node })
 }
 
-// member returns the value at a path, or nil.
-func member(value any, path []string) any {
+// valueAt returns the value at a path, or nil.
+func valueAt(value any, path []string) any {
 	for _, name := range path {
 		object, _ := value.(map[string]any)
 		value = object[name]
@@ -638,7 +638,7 @@ func (r reader) checkMember(path []string) {
 		}
 		near := suggest.Closest(name, names)
 		switch from := solve.PathName(path[:i]); {
-		case owner != nil && i == base && (near != "" || isModel(owner) && r.needs(path)):
+		case owner != nil && i == base && (near != "" || isModel(owner) && r.needsValue(path)):
 			d := r.f.report(r.use.SpanOfMember(from+".", name), "the output schema of %q has no member %q; declare it there, or say additionalProperties: true", owner.ID.Value, name)
 			d.Suggestion = near
 		case near != "" || path[0] == "#" || path[0] == "item":
@@ -648,8 +648,8 @@ func (r reader) checkMember(path []string) {
 	}
 }
 
-// needs reports whether the expression needs a value at a path.
-func (r reader) needs(path []string) bool {
+// needsValue reports whether the expression needs a value at a path.
+func (r reader) needsValue(path []string) bool {
 	return slices.ContainsFunc(dataflow.FirmReads(r.use.Program), func(read eval.Read) bool { return slices.Equal(read.Path, path) })
 }
 

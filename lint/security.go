@@ -22,7 +22,7 @@ func secretRules() []Rule {
 			Name: "plain-secret", Group: "security", Severity: spec.Warning, needs: needNode,
 			Summary: "a literal that looks like a credential",
 			Doc:     "A key, token or password in the file ends up in version control, in stored runs and in logs. Declare it under secrets, from a variable or a file, and write {{ secrets.NAME }}.",
-			Bad:     single("ask", "output: output\n", `{kind: http, url: "https://example.org", headers: {Authorization: "Bearer 9f86d081884c7d659a2feaa0c55ad015"}, timeout: 5s}`),
+			Bad:     singleNode("ask", "output: output\n", `{kind: http, url: "https://example.org", headers: {Authorization: "Bearer 9f86d081884c7d659a2feaa0c55ad015"}, timeout: 5s}`),
 			change:  []string{"output: output\n", "output: output\nsecrets: {KEY: {env: API_KEY}}\n", "9f86d081884c7d659a2feaa0c55ad015", "{{ secrets.KEY }}"},
 			check:   checkPlainSecret,
 		},
@@ -31,7 +31,7 @@ func secretRules() []Rule {
 			Summary: "a secret reaches a prompt, an argument list or an open state key",
 			Doc: "secrets.NAME may stand only in http nodes, in env of exec nodes and tools, in headers of tools, and in providers. Elsewhere it would be sent to a model, shown in the list of processes, or stored. " +
 				"The same holds for what a state key with secret: true holds: it must not go into a prompt or a question, a command or script, or a key that is not secret.",
-			Bad:    single("ask", "output: output\nsecrets: {KEY: {env: API_KEY}}\n", `{kind: exec, command: [curl, -H, "X-Key: {{ secrets.KEY }}", "https://example.org"], timeout: 5s}`),
+			Bad:    singleNode("ask", "output: output\nsecrets: {KEY: {env: API_KEY}}\n", `{kind: exec, command: [curl, -H, "X-Key: {{ secrets.KEY }}", "https://example.org"], timeout: 5s}`),
 			change: []string{`exec, command: [curl, -H, "X-Key: {{ secrets.KEY }}", "https://example.org"]`, `http, url: "https://example.org", headers: {X-Key: "{{ secrets.KEY }}"}`},
 			check:  checkSecretLeak,
 		},
@@ -129,7 +129,7 @@ func checkSecretLeak(f *facts) {
 		if u.Node < 0 || taint.Sanitized(u.Program) {
 			continue
 		}
-		name, where := findSecret(f.readsOf(u), secret), f.exposedTo(u)
+		name, where := findSecret(f.listReads(u), secret), f.describeAudience(u)
 		if name != "" && where != "" {
 			f.report(u.Span(), "the secret %q reaches %s", name, where)
 		}
@@ -145,8 +145,8 @@ func findSecret(reads []eval.Read, secret map[string]bool) string {
 	return ""
 }
 
-// readsOf lists what a use reads, and what it reads in the input that an edge hands over.
-func (f *facts) readsOf(u *dataflow.Use) []eval.Read {
+// listReads lists what a use reads, and what it reads in the input that an edge hands over.
+func (f *facts) listReads(u *dataflow.Use) []eval.Read {
 	reads := slices.Clone(u.Program.Reads())
 	for _, r := range u.Program.Reads() {
 		if r.Path[0] != "input" || !f.shaped {
@@ -162,8 +162,8 @@ func (f *facts) readsOf(u *dataflow.Use) []eval.Read {
 	return reads
 }
 
-// exposedTo returns who sees the value of a use, or "".
-func (f *facts) exposedTo(u *dataflow.Use) string {
+// describeAudience returns who sees the value of a use, or "".
+func (f *facts) describeAudience(u *dataflow.Use) string {
 	n := f.graph.Nodes[u.Node]
 	switch {
 	case isModel(n) && slices.Contains([]string{"prompt", "instructions", "messages", "judge", "loop"}, u.Field):
@@ -203,7 +203,7 @@ func injectionRules() []Rule {
 			Summary: "text from outside becomes shell code or a program's name",
 			Doc: "What {{ }} puts into a shell script is read as code: a quote or a $(…) in the value runs. The same holds for the script behind sh -c or python -c and for what ssh runs elsewhere, for the name of the program and the folder it runs in when a model or a server wrote them. " +
 				"Pass the value by env and write \"$NAME\", or as an argument of its own in command. Numbers, booleans and values of an enum or of a pattern for the whole text (^…$) that admits only plain characters are no danger.",
-			Bad:    single("say", "output: output\nstate:\n  who: {type: string, required: true}\n", `{kind: exec, shell: bash, script: "echo hello {{ who }}", timeout: 5s}`),
+			Bad:    singleNode("say", "output: output\nstate:\n  who: {type: string, required: true}\n", `{kind: exec, shell: bash, script: "echo hello {{ who }}", timeout: 5s}`),
 			change: []string{`script: "echo hello {{ who }}"`, `env: {WHO: "{{ who }}"}, script: 'echo hello "$WHO"'`},
 			check:  checkScriptInjection,
 		},
@@ -213,7 +213,7 @@ func injectionRules() []Rule {
 			Doc: "A value with a /, a ? or an & in it changes the path or the parameters of a request, one with an @ or a # its host. " +
 				"Write {{ urlencode(value) }}, which escapes them, or put parameters into query, which does so too. A URL that begins with {{ }} is an address from outside as a whole; it is reported when a model or a server wrote it. " +
 				"Numbers, booleans, secrets and values of an enum or of a pattern for the whole text (^…$) that admits only plain characters are no danger.",
-			Bad:    single("ask", "output: output.body\nstate:\n  city: {type: string, required: true}\n", `{kind: http, url: "https://example.org/weather/{{ city }}", timeout: 10s}`),
+			Bad:    singleNode("ask", "output: output.body\nstate:\n  city: {type: string, required: true}\n", `{kind: http, url: "https://example.org/weather/{{ city }}", timeout: 10s}`),
 			change: []string{"{{ city }}", "{{ urlencode(city) }}"},
 			check:  checkURLInjection,
 		},
@@ -259,7 +259,7 @@ func (f *facts) checkCode(u *dataflow.Use) {
 	}
 }
 
-// toolPart is a {{ }} part of a tool's command, or of the address of its server.
+// toolPart is a {{ }} part of a tool's command or of its server's address.
 type toolPart struct {
 	dataflow.Use
 	tool   string

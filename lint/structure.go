@@ -24,7 +24,7 @@ func syntaxRules() []Rule {
 			Name: "unknown-key", Group: "structure", Severity: spec.Error,
 			Summary: "a key that the language does not have",
 			Doc:     "Unknown keys are refused at any depth, since a misspelt key would otherwise do nothing. Keys that begin with x- are yours and ignored.",
-			Bad:     single("a", "", "{kind: pass, timout: 3s}"),
+			Bad:     singleNode("a", "", "{kind: pass, timout: 3s}"),
 			change:  []string{"timout: 3s", "timeout: 3s, x-owner: me"},
 		},
 		{
@@ -42,7 +42,7 @@ edges: []
 			Name: "invalid-value", Group: "structure", Severity: spec.Error,
 			Summary: "a value that its key does not admit",
 			Doc:     "The value is of the wrong kind, out of range, or none of the words that the key takes. The message lists what is allowed.",
-			Bad:     single("a", "", "{kind: pass, timeout: soon}"),
+			Bad:     singleNode("a", "", "{kind: pass, timeout: soon}"),
 			change:  []string{"soon", "30s"},
 			check:   checkFinalPeople, needs: needNode,
 		},
@@ -50,7 +50,7 @@ edges: []
 			Name: "reserved-name", Group: "structure", Severity: spec.Error,
 			Summary: "a name that the language keeps for itself",
 			Doc:     "START, END, __start__ and __end__ are no node names; state keys can not take the names that expressions have of their own, such as output, input or visits, nor words of the expression language.",
-			Bad: single("a", `state:
+			Bad: singleNode("a", `state:
   output: {type: string, default: ""}
 `, "{kind: pass}"),
 			change: []string{"state:\n  output:", "output: result\nstate:\n  result:"},
@@ -117,7 +117,7 @@ func structureRules() []Rule {
 			Name: "unknown-state-key", Group: "data", Severity: spec.Error,
 			Summary: "a name of no declared state key",
 			Doc:     "reads, writes, set, a cache key or the with of a subgraph names a key that is not declared under state. Declare it, or set strict_state: false to allow undeclared keys.",
-			Bad:     single("a", "output: total\nstate:\n  total: {type: integer, default: 0}\n", "{kind: set, set: {totl: 1}}"),
+			Bad:     singleNode("a", "output: total\nstate:\n  total: {type: integer, default: 0}\n", "{kind: set, set: {totl: 1}}"),
 			change:  []string{"totl", "total"},
 			check:   checkChildKeys, needs: needNode,
 		},
@@ -126,7 +126,7 @@ func structureRules() []Rule {
 			Summary: "a value of the wrong type for the key that takes it",
 			Doc: "A default, a literal, or the result of an expression does not fit the schema of the state key, the subgraph's key or the tool's argument that takes it. Of an enum each value must fit, also of one that a subgraph or another key hands over, and of a range its ends. The form that a person fills in may not admit or leave out what the key refuses. " +
 				"A key with a reducer takes only what is new: with sum, n + 5 adds n twice. A number that a set node counts with must stay in its range, a wait needs a duration.",
-			Bad:    single("a", "output: n\nstate:\n  n: {type: integer, default: many}\n", "{kind: set, set: {n: 1}}"),
+			Bad:    singleNode("a", "output: n\nstate:\n  n: {type: integer, default: many}\n", "{kind: set, set: {n: 1}}"),
 			change: []string{"many", "0"},
 			check:  checkTypes, needs: needNode,
 		},
@@ -134,7 +134,7 @@ func structureRules() []Rule {
 			Name: "retry-on-agent", Group: "models", Severity: spec.Error,
 			Summary: "a retry block on an agent node",
 			Doc:     "An agent tries again by itself, under its judge; the executor gives it one attempt. Use judge.max_rounds and loop.max_turns.",
-			Bad:     single("a", "models: {default: openai/gpt-6-luna}\n", `{kind: agent, prompt: "Tidy up.", timeout: 5m, retry: {max_attempts: 2}}`),
+			Bad:     singleNode("a", "models: {default: openai/gpt-6-luna}\n", `{kind: agent, prompt: "Tidy up.", timeout: 5m, retry: {max_attempts: 2}}`),
 			change:  []string{"retry: {max_attempts: 2}", "judge: {criteria: it is tidy, max_rounds: 2}"},
 		},
 	}

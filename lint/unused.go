@@ -32,7 +32,7 @@ edges: [{from: a, to: END}]
 			Doc: "No node, edge or output of the graph reads or writes the key. It is left over, or something misspells it. " +
 				"The same goes for the answer of a person and for a declared output that nobody writes to a key or reads, and for a list of new elements that replaces an earlier one before anything has read that. " +
 				"A node that is handed the whole state, as a program on its standard input, counts as a reader of every key.",
-			Bad: single("hello", `output: text
+			Bad: singleNode("hello", `output: text
 state:
   text: {type: string, default: ""}
   txet: {type: string}
@@ -124,13 +124,13 @@ func (f *facts) checkReplacedLists() {
 	for k, key := range f.graph.State {
 		writers := f.writersOf()[key.Name.Value]
 		isOther := func(n *spec.Node) bool {
-			return !f.alwaysWrites(n, k) || !isFilled(treeOf(f.boundWrite(n.Index, key.Name.Value)))
+			return !f.alwaysWrites(n, k) || !isFilled(toTree(f.findWrite(n.Index, key.Name.Value)))
 		}
 		if len(writers) == 0 || !dataflow.Replaces(key) || f.flow().Anywhere || slices.ContainsFunc(writers, isOther) {
 			continue
 		}
 		reads := func(v int) bool { return readers[key.Name.Value][v] || v < f.End && f.access()[v].SeesAll }
-		unread := f.ways(func(a arc) bool { return !reads(a.from) && !reads(a.to) })
+		unread := f.filterArcs(func(a arc) bool { return !reads(a.from) && !reads(a.to) })
 		for _, n := range writers {
 			for _, later := range writers {
 				if n != later && graphalg.Path(unread.Next, n.Index, later.Index) != nil || n == later && cycleThrough(unread, n.Index) != nil {

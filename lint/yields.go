@@ -47,12 +47,12 @@ func (r reader) each(t *eval.Tree, visit func(reader, *eval.Tree)) {
 	}
 	if t.Body != nil {
 		r.each(t.Over, visit)
-		r.within(t).each(t.Body, visit)
+		r.enterBody(t).each(t.Body, visit)
 	}
 }
 
-// within returns the reader of the body of a predicate.
-func (r reader) within(t *eval.Tree) reader {
+// enterBody returns the reader of the body of a predicate.
+func (r reader) enterBody(t *eval.Tree) reader {
 	r.element, r.inside, r.claims = domain.Subschema(r.schemaOf(t.Over), "[0]"), t, nil
 	return r
 }
@@ -67,12 +67,12 @@ func (r reader) schemaOf(t *eval.Tree) map[string]any {
 	case t.Op == eval.TreeCall && (t.Name == "first" || t.Name == "last"):
 		return domain.Subschema(r.schemaOf(t.Args[0]), "[0]")
 	case t.Op == eval.TreeCall && t.Name == "type":
-		return enumOf("boolean", "integer", "list", "null", "number", "object", "string")
+		return enumSchema("boolean", "integer", "list", "null", "number", "object", "string")
 	}
 	return nil
 }
 
-func enumOf(words ...string) map[string]any {
+func enumSchema(words ...string) map[string]any {
 	return map[string]any{"enum": collect(words, func(w string) any { return w })}
 }
 
@@ -80,20 +80,20 @@ func enumOf(words ...string) map[string]any {
 func (r reader) schemaAt(path []string) map[string]any {
 	f, rest := r.f, path[1:]
 	if key := f.graph.Key(path[0]); key != nil && len(rest) == 0 {
-		return f.narrowed(key)
+		return f.narrowSchema(key)
 	} else if key != nil {
 		return domain.Part(key.Schema, rest)
-	} else if key := r.childKey(path); key != nil {
+	} else if key := r.findChildKey(path); key != nil {
 		return key.Schema
 	} else if from := f.outputOf(eval.Read{Path: path}); from != nil {
-		return yieldsOf(from, path[3:])
+		return outputSchema(from, path[3:])
 	}
 	switch path[0] {
 	case "#":
 		return domain.Part(r.element, rest)
 	case "output":
 		if n := r.node(); n != nil && r.use.Moment != dataflow.Before && !r.hasFailed() {
-			return yieldsOf(n, rest)
+			return outputSchema(n, rest)
 		}
 	case "item":
 		if n := r.node(); n != nil && f.bound.Nodes[n.Index].Each != nil {
@@ -106,12 +106,12 @@ func (r reader) schemaAt(path []string) map[string]any {
 	}
 	switch solve.PathName(path) {
 	case "error.kind":
-		return enumOf(spec.FailureKinds()...)
+		return enumSchema(spec.FailureKinds()...)
 	case "run.status":
-		return enumOf("completed", "failed", "stuck", "limit", "paused", "cancelled")
+		return enumSchema("completed", "failed", "stuck", "limit", "paused", "cancelled")
 	}
 	if path[0] == "outcome" || len(path) == 3 && path[0] == "nodes" && path[2] == "outcome" {
-		return enumOf("success", "failure")
+		return enumSchema("success", "failure")
 	}
 	return nil
 }
@@ -133,9 +133,9 @@ func visitsSchema(g *spec.Graph, n *spec.Node) map[string]any {
 	return doc
 }
 
-// childKey returns the key of a subgraph that output.state.name or output.output reads after
+// findChildKey returns the key of a subgraph that output.state.name or output.output reads after
 // its node, or nil.
-func (r reader) childKey(path []string) *spec.StateKey {
+func (r reader) findChildKey(path []string) *spec.StateKey {
 	if r.use.Node < 0 || len(path) < 2 || path[0] != "output" || r.use.Moment == dataflow.Before {
 		return nil
 	}
@@ -160,23 +160,23 @@ func (r reader) hasFailed() bool {
 	return r.use.Edge >= 0 && r.f.graph.Edges[r.use.Edge].Condition == "on_failure"
 }
 
-// yieldsOf returns the schema of a part of a node's output, or nil.
-func yieldsOf(n *spec.Node, path []string) map[string]any {
+// outputSchema returns the schema of a part of a node's output, or nil.
+func outputSchema(n *spec.Node, path []string) map[string]any {
 	if n.Each.IsSet() {
 		return domain.Part(map[string]any{"type": "array", "items": domain.Yields(n, nil)}, path)
 	}
 	return domain.Yields(n, path)
 }
 
-// narrowed returns the schema of a key, or an enum of the values that nodes write if these
+// narrowSchema returns the schema of a key, or an enum of the values that nodes write if these
 // are known and no input sets the key.
-func (f *facts) narrowed(key *spec.StateKey) map[string]any {
+func (f *facts) narrowSchema(key *spec.StateKey) map[string]any {
 	if key.Schema["type"] != "string" || key.Required || key.Default != nil || !dataflow.Replaces(key) || key.Once {
 		return key.Schema
 	}
 	var values []any
 	for _, n := range f.writersOf()[key.Name.Value] {
-		d, known := f.writtenBy(n, key.Name.Value)
+		d, known := f.domainOfWrite(n, key.Name.Value)
 		if !known || len(d.Values) == 0 || n.Each.IsSet() {
 			return key.Schema
 		}
@@ -211,7 +211,7 @@ func (f *facts) checkComparisons(skip map[int]bool) {
 	}
 }
 
-// checkComparison reports a comparison with a constant that its other side never has.
+// checkComparison reports a comparison with a constant that can never hold.
 func (r reader) checkComparison(t *eval.Tree) bool {
 	if t.Op != eval.TreeBinary || len(t.Args) != 2 || r.inside != nil && (t.Name == "!=" || t.Name == "in" || strings.HasPrefix(r.inside.Name, "all(")) {
 		return false // it may be meant for elements without a value, or for no element
@@ -246,7 +246,7 @@ func (r reader) checkComparison(t *eval.Tree) bool {
 			case (op == "==" || op == "!=") && !canCompare(d, "==", c, true):
 				near := ""
 				if word, isText := c.Value.(string); isText {
-					if near = suggest.Closest(word, textsIn(d.Values)); near != "" {
+					if near = suggest.Closest(word, stringsIn(d.Values)); near != "" {
 						near = "; did you mean " + strconv.Quote(near) + "?"
 					}
 				}
@@ -260,7 +260,7 @@ func (r reader) checkComparison(t *eval.Tree) bool {
 	return false
 }
 
-func textsIn(values []any) (out []string) {
+func stringsIn(values []any) (out []string) {
 	for _, v := range values {
 		if text, ok := v.(string); ok {
 			out = append(out, text)
@@ -269,7 +269,7 @@ func textsIn(values []any) (out []string) {
 	return out
 }
 
-// canCompare reports whether some value of a domain compares so with a constant.
+// canCompare reports whether comparing a value of a domain with a constant can have an outcome.
 func canCompare(d solve.Domain, op string, constant *eval.Tree, holds bool) bool {
 	value := &eval.Tree{Op: eval.TreePath, Path: []string{"value"}}
 	claim := solve.Claim{Tree: &eval.Tree{Op: eval.TreeBinary, Name: op, Args: []*eval.Tree{value, constant}}, Holds: holds}
@@ -309,7 +309,7 @@ func (r reader) checkYield(t *eval.Tree, doc map[string]any, what string) bool {
 	case t.Op == eval.TreeList:
 		return slices.ContainsFunc(t.Args, func(part *eval.Tree) bool { return r.checkYield(part, items, "an element of "+what) })
 	case t.Body != nil && strings.HasPrefix(t.Name, "map("):
-		return r.within(t).checkYield(t.Body, items, "an element of "+what)
+		return r.enterBody(t).checkYield(t.Body, items, "an element of "+what)
 	case t.Members != nil:
 		return r.checkMembers(t, doc, what)
 	}
@@ -320,7 +320,7 @@ func (r reader) checkYield(t *eval.Tree, doc map[string]any, what string) bool {
 		}
 		key := r.f.graph.Key(t.Path[0])
 		if key == nil {
-			key = r.childKey(t.Path)
+			key = r.findChildKey(t.Path)
 		} else if r.f.isGuardedRead(t.Path) {
 			return false
 		}
@@ -338,7 +338,7 @@ func (r reader) checkYield(t *eval.Tree, doc map[string]any, what string) bool {
 	if from == nil {
 		return false
 	}
-	value, why := misfit(from, doc, isForm)
+	value, why := findMisfit(from, doc, isForm)
 	if why != "" {
 		r.f.warn(r.span(), "%s: %s may be %s, but %s", what, name, domain.Literal(value), why)
 	}
@@ -383,11 +383,11 @@ func (f *facts) isGuardedRead(path []string) bool {
 	if key == nil {
 		return false
 	}
-	return len(path) > 1 || !key.Required && f.writtenOnlyBy(path[0], "set") || f.asked()[path[0]]
+	return len(path) > 1 || !key.Required && f.isWrittenOnlyBy(path[0], "set") || f.tested()[path[0]]
 }
 
-// findAsked returns the names that conditions read.
-func (f *facts) findAsked() map[string]bool {
+// findTested returns the names that conditions read.
+func (f *facts) findTested() map[string]bool {
 	out := map[string]bool{}
 	for _, u := range f.uses().All {
 		if u.Field == "when" || u.Program.Tree().Op == eval.TreeChoice {
@@ -399,9 +399,9 @@ func (f *facts) findAsked() map[string]bool {
 	return out
 }
 
-// misfit returns a value that one schema admits by its enum, minimum or maximum and another
+// findMisfit returns a value that one schema admits by its enum, minimum or maximum and another
 // refuses, with the reason, or "". A form also admits numbers that it does not bound.
-func misfit(from, to map[string]any, isForm bool) (value any, why string) {
+func findMisfit(from, to map[string]any, isForm bool) (value any, why string) {
 	compiled, err := schema.Compile(to)
 	if err != nil {
 		return nil, ""
@@ -432,7 +432,7 @@ func misfit(from, to map[string]any, isForm bool) (value any, why string) {
 		if own == nil || other == nil {
 			continue
 		}
-		if v, why := misfit(own, other, isForm); why != "" && name == "[0]" {
+		if v, why := findMisfit(own, other, isForm); why != "" && name == "[0]" {
 			return v, why
 		} else if why != "" {
 			return v, name + ": " + why
@@ -477,7 +477,7 @@ func (f *facts) checkWritten(n *spec.Node) {
 // checkWrite reports an expression whose value its state key refuses.
 func (r reader) checkWrite(key *spec.StateKey, t *eval.Tree) {
 	doc, what := key.Schema, "state key "+strconv.Quote(key.Name.Value)
-	reducer, isAdded := key.Reducer.Value, r.addsOwn(t, key.Name.Value)
+	reducer, isAdded := key.Reducer.Value, r.addsToItself(t, key.Name.Value)
 	switch reducer {
 	case "append", "prepend", "union":
 		if items := domain.Subschema(doc, "[0]"); t.Op != eval.TreeList && t.Body == nil && !t.Type.IsList() {
@@ -529,7 +529,7 @@ func (f *facts) checkRange(n *spec.Node) {
 		why := ""
 		fixed := map[string]bool{}
 		for _, key := range f.graph.State {
-			fixed[key.Name.Value] = !key.Required && f.writtenOnlyBy(key.Name.Value, "set")
+			fixed[key.Name.Value] = !key.Required && f.isWrittenOnlyBy(key.Name.Value, "set")
 		}
 		guide := f.pathTo(n.Index)
 		for round := cycleThrough(f.alive(), n.Index); round != nil && len(guide) < maxGuide; {
@@ -565,16 +565,16 @@ func (f *facts) leavesRange(key *spec.StateKey, t *eval.Tree) bool {
 		return domain.OfSchema(reader{f: f, use: &dataflow.Use{Node: -1}}.schemaAt(path), "", nil, typ)
 	}
 	have, ok := solve.Interval(t, known)
-	want := f.wholeDomain(key)
+	want := f.domainOfKey(key)
 	return ok && (want.HasMin && have.HasMin && have.Min < want.Min || want.HasMax && have.HasMax && have.Max > want.Max)
 }
 
-// addsOwn reports whether an expression adds something to the value of a key.
-func (r reader) addsOwn(t *eval.Tree, name string) bool {
+// addsToItself reports whether an expression adds something to the value of a key.
+func (r reader) addsToItself(t *eval.Tree, name string) bool {
 	isOwn := func(part *eval.Tree) bool { return isKey(name, part) }
 	switch {
 	case t.Op == eval.TreeChoice:
-		return r.addsOwn(t.Args[1], name) || r.addsOwn(t.Args[2], name)
+		return r.addsToItself(t.Args[1], name) || r.addsToItself(t.Args[2], name)
 	case t.Name == "-" && len(t.Args) == 2:
 		return isOwn(t.Args[0])
 	}
@@ -647,20 +647,20 @@ func (s *site) keyDomain(key *spec.StateKey, rest []string, typ eval.Type) solve
 	}
 	written := !s.failed && !s.node.Each.IsSet() && s.f.alwaysWrites(s.node, s.f.keyOf[key.Name.Value])
 	if written && dataflow.Replaces(key) && s.node.OnMaxVisits != "skip" && s.f.isStable(key, s.node.Index) {
-		if d, ok := s.f.writtenBy(s.node, key.Name.Value); ok && len(d.Values) > 0 {
+		if d, ok := s.f.domainOfWrite(s.node, key.Name.Value); ok && len(d.Values) > 0 {
 			d.Why = key.Name.Value + " is " + domain.OneOf(d.Values) + " after " + strconv.Quote(s.node.ID.Value)
 			return d
 		}
 	}
-	d := s.f.wholeDomain(key)
+	d := s.f.domainOfKey(key)
 	if written || key.Required || key.Default != nil && key.Default.Kind != spec.Null {
 		d.Null = domain.AllowsNull(key.Schema)
 	}
 	return d
 }
 
-// wholeDomain returns what the schema of a state key says of its value.
-func (f *facts) wholeDomain(key *spec.StateKey) solve.Domain {
+// domainOfKey returns what the schema of a state key says of its value.
+func (f *facts) domainOfKey(key *spec.StateKey) solve.Domain {
 	return domain.OfSchema(key.Schema, key.Name.Value, nil, eval.FromSchema(key.Schema))
 }
 
@@ -718,11 +718,11 @@ func (s *site) output(rest []string, typ eval.Type) solve.Domain {
 	return d
 }
 
-// writtenBy returns the domain of what one node writes to a key.
-func (f *facts) writtenBy(n *spec.Node, key string) (solve.Domain, bool) {
+// domainOfWrite returns the domain of what one node writes to a key.
+func (f *facts) domainOfWrite(n *spec.Node, key string) (solve.Domain, bool) {
 	path := []string{key}
-	if value := f.boundWrite(n.Index, key); value != nil {
-		t := treeOf(value)
+	if value := f.findWrite(n.Index, key); value != nil {
+		t := toTree(value)
 		if t == nil || t.Op != eval.TreePath || t.Path[0] != "output" {
 			return domain.OfChoice(t)
 		}

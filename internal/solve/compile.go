@@ -38,15 +38,15 @@ func (c *compiler) variable(key string, domain func() Domain) *variable {
 	return v
 }
 
-// read returns a term that has the value of a variable.
-func (c *compiler) read(key string, domain func() Domain) term {
+// readVariable returns a term that has the value of a variable.
+func (c *compiler) readVariable(key string, domain func() Domain) term {
 	v := c.variable(key, domain)
 	return term{eval: v.value, leaves: []leaf{{v: v}}}
 }
 
-// anyTruth returns a term that is true or false whatever else holds.
-func (c *compiler) anyTruth(t *eval.Tree) term {
-	return c.read("free "+t.Key(), func() Domain { return Domain{Kind: Bool} })
+// compileUnknown returns a term that is true or false whatever else holds.
+func (c *compiler) compileUnknown(t *eval.Tree) term {
+	return c.readVariable("free "+t.Key(), func() Domain { return Domain{Kind: Bool} })
 }
 
 // compile compiles a part of a condition.
@@ -54,10 +54,10 @@ func (c *compiler) compile(t *eval.Tree) term {
 	c.cond.size++
 	switch t.Op {
 	case eval.TreeConst:
-		v, ok := scalar(t.Value)
+		v, ok := toScalar(t.Value)
 		return term{func() any { return v }, []leaf{{value: v}}, !ok}
 	case eval.TreePath:
-		return c.read(t.Key(), func() Domain { return c.domain(t.Path, t.Type) })
+		return c.readVariable(t.Key(), func() Domain { return c.domain(t.Path, t.Type) })
 	case eval.TreeUnary:
 		if t.Name == "not" {
 			a := c.compile(t.Args[0])
@@ -70,14 +70,14 @@ func (c *compiler) compile(t *eval.Tree) term {
 		}
 	case eval.TreeChoice:
 		which, a, b := c.compile(t.Args[0]), c.compile(t.Args[1]), c.compile(t.Args[2])
-		return eitherOf(a, b, choose(which.eval, a.eval, b.eval))
+		return eitherTerm(a, b, evalChoice(which.eval, a.eval, b.eval))
 	case eval.TreeBinary:
 		switch t.Name {
 		case "and", "or":
-			return term{eval: connect(t.Name == "or", c.compile(t.Args[0]).eval, c.compile(t.Args[1]).eval)}
+			return term{eval: evalConnective(t.Name == "or", c.compile(t.Args[0]).eval, c.compile(t.Args[1]).eval)}
 		case "??":
 			a, b := c.compile(t.Args[0]), c.compile(t.Args[1])
-			return eitherOf(a, b, fallBack(a.eval, b.eval))
+			return eitherTerm(a, b, evalFallback(a.eval, b.eval))
 		case "==", "!=", "<", "<=", ">", ">=":
 			return c.compileComparison(t)
 		case "in":
@@ -88,18 +88,18 @@ func (c *compiler) compile(t *eval.Tree) term {
 			return c.compilePrefix(t)
 		}
 	}
-	out := c.read(t.Key(), func() Domain { return c.computedDomain(t) })
+	out := c.readVariable(t.Key(), func() Domain { return c.computedDomain(t) })
 	out.isOpaque = t.Op == eval.TreeList
 	if t.Op == eval.TreeCall && t.Name == "len" && len(t.Args) == 1 && t.Args[0].Op == eval.TreeBinary {
 		list, length := c.compile(t.Args[0]), out.eval
 		isEmpty := func() any { return list.eval() == any("") }
-		out.eval = choose(isEmpty, func() any { return 0. }, length)
+		out.eval = evalChoice(isEmpty, func() any { return 0. }, length)
 	}
 	return out
 }
 
-// connect returns the `and` of two conditions, or their `or`.
-func connect(or bool, a, b formula) formula {
+// evalConnective returns the `and` of two conditions, or their `or`.
+func evalConnective(or bool, a, b formula) formula {
 	return func() any {
 		switch x := a(); {
 		case x == any(or):
@@ -114,7 +114,7 @@ func connect(or bool, a, b formula) formula {
 	}
 }
 
-func choose(which, a, b formula) formula {
+func evalChoice(which, a, b formula) formula {
 	return func() any {
 		switch which() {
 		case true:
@@ -126,7 +126,7 @@ func choose(which, a, b formula) formula {
 	}
 }
 
-func fallBack(a, b formula) formula {
+func evalFallback(a, b formula) formula {
 	return func() any {
 		if x := a(); x != nil {
 			return x
@@ -149,8 +149,8 @@ type leaf struct {
 	value any
 }
 
-// eitherOf returns a term that has the value of one of two others.
-func eitherOf(a, b term, eval formula) term {
+// eitherTerm returns a term that has the value of one of two others.
+func eitherTerm(a, b term, eval formula) term {
 	return term{eval, slices.Concat(a.leaves, b.leaves), a.isOpaque || b.isOpaque}
 }
 
@@ -200,16 +200,16 @@ func (c *compiler) computedDomain(t *eval.Tree) Domain {
 func (c *compiler) compileComparison(t *eval.Tree) term {
 	a, b := c.compile(t.Args[0]), c.compile(t.Args[1])
 	if a.isOpaque || b.isOpaque {
-		return c.anyTruth(t)
+		return c.compileUnknown(t)
 	}
 	equality := t.Name == "==" || t.Name == "!="
 	needsOrder := false
 	for _, l := range a.leaves {
 		for _, r := range b.leaves {
-			l.cut(r.v, r.value)
-			r.cut(l.v, l.value)
+			l.cutAt(r.v, r.value)
+			r.cutAt(l.v, l.value)
 			if l.v != nil && r.v != nil && len(a.leaves)+len(b.leaves) > 2 {
-				return c.anyTruth(t)
+				return c.compileUnknown(t)
 			}
 			_, isText := l.value.(string)
 			_, areTexts := r.value.(string)
@@ -237,8 +237,8 @@ func (c *compiler) compileComparison(t *eval.Tree) term {
 	}}
 }
 
-// cut divides the regions of a variable at a constant that it is compared with.
-func (l leaf) cut(with *variable, constant any) {
+// cutAt divides the regions of a variable at a constant that it is compared with.
+func (l leaf) cutAt(with *variable, constant any) {
 	if l.v == nil || with != nil {
 		return
 	}
@@ -301,13 +301,13 @@ func (c *compiler) compileMembership(t *eval.Tree) term {
 	a := c.compile(t.Args[0])
 	list := make([]any, len(t.Args[1].Args))
 	for i, item := range t.Args[1].Args {
-		v, ok := scalar(item.Value)
+		v, ok := toScalar(item.Value)
 		if item.Op != eval.TreeConst || !ok || a.isOpaque {
-			return c.anyTruth(t)
+			return c.compileUnknown(t)
 		}
 		list[i] = v
 		for _, l := range a.leaves {
-			l.cut(nil, v)
+			l.cutAt(nil, v)
 		}
 	}
 	return term{eval: func() any {
@@ -324,7 +324,7 @@ func (c *compiler) compilePrefix(t *eval.Tree) term {
 	prefix, ok := t.Args[1].Value.(string)
 	a := c.compile(t.Args[0])
 	if !ok || a.isOpaque {
-		return c.anyTruth(t)
+		return c.compileUnknown(t)
 	}
 	for _, l := range a.leaves {
 		if l.v != nil {

@@ -89,15 +89,15 @@ func (v *variable) isNarrow() bool {
 	return d.HasMin && d.HasMax && math.Floor(d.Max)-math.Ceil(d.Min) < most
 }
 
-// regions returns one value of each region.
-func (v *variable) regions() []any {
+// listRegions returns one value of each region.
+func (v *variable) listRegions() []any {
 	d := v.domain
 	var out []any
 	switch {
 	case d.Values != nil:
 		for _, value := range d.Values {
 			if value != nil {
-				value, _ = scalar(value)
+				value, _ = toScalar(value)
 				out = append(out, value)
 			}
 		}
@@ -190,9 +190,9 @@ func (v *variable) textRegions() []any {
 // maxExact is the largest whole number up to which floats are exact.
 const maxExact = 1 << 53
 
-// scalar returns a constant as a value of variables, in which numbers are float64. It is
+// toScalar returns a constant as a value of variables, in which numbers are float64. It is
 // not ok for numbers that are not exact.
-func scalar(v any) (value any, ok bool) {
+func toScalar(v any) (value any, ok bool) {
 	switch v := v.(type) {
 	case int:
 		return float64(v), v <= maxExact && v >= -maxExact
@@ -206,7 +206,7 @@ func scalar(v any) (value any, ok bool) {
 func Interval(t *eval.Tree, domain func([]string, eval.Type) Domain) (Domain, bool) {
 	switch {
 	case t.Op == eval.TreeConst:
-		value, exact := scalar(t.Value)
+		value, exact := toScalar(t.Value)
 		n, isNumber := value.(float64)
 		kind := Number
 		if _, isInt := t.Value.(int); isInt {

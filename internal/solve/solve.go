@@ -80,7 +80,7 @@ func (r *Solver) Solve(p Problem) Result {
 		}
 		v.Always, v.Never = o.yes && !o.no, o.no && !o.yes
 		if v.Always || v.Never {
-			v.Reasons = conds[i].reasons()
+			v.Reasons = conds[i].listReasons()
 		}
 	}
 	return out
@@ -112,8 +112,8 @@ type condition struct {
 	size int // number of its parts
 }
 
-// reasons returns the distinct bounds of the variables of a condition.
-func (c *condition) reasons() []string {
+// listReasons returns the distinct bounds of the variables of a condition.
+func (c *condition) listReasons() []string {
 	var out []string
 	for _, v := range c.vars {
 		if v.domain.Why != "" && !slices.Contains(out, v.domain.Why) {
@@ -138,7 +138,7 @@ func (r *Solver) compile(trees []*eval.Tree, domain func([]string, eval.Type) Do
 		conds = append(conds, s.cond)
 	}
 	for _, v := range s.vars { //lint:ignore mapiter each variable for itself
-		if v.values = v.regions(); len(v.values) == 0 {
+		if v.values = v.listRegions(); len(v.values) == 0 {
 			return nil, false
 		}
 	}
@@ -176,9 +176,9 @@ func (r *Solver) enumerate(conds []condition) (seen []outcome, exhaustive bool) 
 		return nil, false
 	}
 	seen, exhaustive = make([]outcome, len(conds)), true
-	for more := true; more; more = advance(vars) {
+	for more := true; more; more = nextCombination(vars) {
 		r.Spent += size
-		exhaustive = evaluate(conds, seen) && exhaustive
+		exhaustive = recordOutcomes(conds, seen) && exhaustive
 		if len(conds) == 1 && seen[0].yes && seen[0].no {
 			break // more would not change anything
 		}
@@ -186,9 +186,9 @@ func (r *Solver) enumerate(conds []condition) (seen []outcome, exhaustive bool) 
 	return seen, exhaustive
 }
 
-// evaluate records the outcomes for one combination of values. It reports whether some
+// recordOutcomes records the outcomes for one combination of values. It reports whether some
 // condition held or failed.
-func evaluate(conds []condition, seen []outcome) bool {
+func recordOutcomes(conds []condition, seen []outcome) bool {
 	winner, broken := -1, false
 	for i := range conds {
 		holds, ok := conds[i].eval().(bool)
@@ -212,8 +212,8 @@ func evaluate(conds []condition, seen []outcome) bool {
 	return winner >= 0 || broken
 }
 
-// advance moves to the next combination of values, unless all have been seen.
-func advance(vars []*variable) bool {
+// nextCombination moves to the next combination of values, unless all have been seen.
+func nextCombination(vars []*variable) bool {
 	for _, v := range vars {
 		if v.at++; v.at < len(v.values) {
 			return true

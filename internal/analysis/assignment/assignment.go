@@ -70,13 +70,13 @@ type Analysis struct {
 	First bool
 }
 
-// graph is what all analyses of a flow share.
+// graph holds what all analyses of a flow share.
 type graph struct {
 	flow *controlflow.Graph
 	dead func(*controlflow.Group) bool
 	into [][]arc          // by vertex, from nodes that the start reaches
 	met  map[int]*meeting // see meetingAt
-	work int              // vertices that split has visited
+	work int              // vertices that divideArcs has visited
 }
 
 // New prepares an analysis of size things, numbered from 0, of a flow in which no node may
@@ -165,40 +165,40 @@ func (a *Analysis) Solve() {
 	for changed := true; changed; {
 		changed = false
 		for _, v := range a.flow.Dominators().Order {
-			changed = a.open[v].add(a.enter(v)) || changed
+			changed = a.open[v].add(a.openBefore(v)) || changed
 		}
 	}
 }
 
-// enter returns what may be open when v begins.
-func (a *Analysis) enter(v int) bitset {
-	if a.gathers(v) {
-		return a.meet(a.meetingAt(v), v)
+// openBefore returns what may be open when v begins.
+func (a *Analysis) openBefore(v int) bitset {
+	if a.joinsBranches(v) {
+		return a.openInAll(a.meetingAt(v), v)
 	}
-	return a.anyOf(a.into[v], v)
+	return a.openOnAny(a.into[v], v)
 }
 
-// anyOf returns the things that are open on some of the arcs to a vertex.
-func (a *Analysis) anyOf(arcs []arc, v int) bitset {
+// openOnAny returns the things that are open on some of the arcs to a vertex.
+func (a *Analysis) openOnAny(arcs []arc, v int) bitset {
 	out := make(bitset, a.words)
 	for _, e := range arcs {
-		out.add(a.after(e, v))
+		out.add(a.openAfter(e, v))
 	}
 	return out
 }
 
-// after returns the things that are open once an arc to a vertex is taken.
-func (a *Analysis) after(e arc, v int) bitset {
+// openAfter returns the things that are open once an arc to a vertex is taken.
+func (a *Analysis) openAfter(e arc, v int) bitset {
 	out := slices.Clone(a.open[e.from])
 	if e.with&onFail == 0 {
 		out.remove(a.made[e.from])
 	}
-	out.remove(a.shownOn(e, v))
+	out.remove(a.shownBy(e, v))
 	return out
 }
 
-// shownOn returns what all groups show that an arc stands for.
-func (a *Analysis) shownOn(e arc, v int) bitset {
+// shownBy returns what the conditions of all groups behind an arc show.
+func (a *Analysis) shownBy(e arc, v int) bitset {
 	var out bitset
 	groups := a.flow.Groups[e.from]
 	for i := range groups {
@@ -235,14 +235,14 @@ func (a *Analysis) At(u *dataflow.Use) func(thing int) bool {
 	if condition == "always" && !a.hardlyFails(u.Node) {
 		with |= onFail
 	}
-	return a.after(arc{from: u.Node, with: with}, -1).has
+	return a.openAfter(arc{from: u.Node, with: with}, -1).has
 }
 
 // Path returns a shortest way from the start to v on which a thing is not made, or nil.
 func (a *Analysis) Path(thing, v int) []int {
 	path := graphalg.Path(func(to int) (from []int) {
 		for _, e := range a.into[to] {
-			if a.after(e, to).has(thing) {
+			if a.openAfter(e, to).has(thing) {
 				from = append(from, e.from)
 			}
 		}
@@ -260,22 +260,23 @@ type meeting struct {
 	groups [][]*meeting
 }
 
-// gathers reports whether v runs once for all branches that meet at it.
-func (a *Analysis) gathers(v int) bool {
-	return v <= a.flow.End && (v != a.flow.End || !a.First) && (a.waits(v) || a.flow.Joins[v])
+// joinsBranches reports whether v runs once for all branches that arrive there.
+func (a *Analysis) joinsBranches(v int) bool {
+	return v <= a.flow.End && (v != a.flow.End || !a.First) && (a.waitsForAll(v) || a.flow.Joins[v])
 }
 
-// waits reports whether v is END, or a join that runs when the last branch has arrived.
-func (a *Analysis) waits(v int) bool {
+// waitsForAll reports whether v is END, or a join that runs when the last branch has arrived.
+func (a *Analysis) waitsForAll(v int) bool {
 	if v == a.flow.End {
 		return true
 	}
 	join := a.flow.Source.Nodes[v].Join
-	return join != nil && (join.Wait == "all" || join.Wait == "N" && join.Count == a.startedOnce())
+	return join != nil && (join.Wait == "all" || join.Wait == "N" && join.Count == a.countBranches())
 }
 
-// startedOnce returns the number of branches where one node starts some, once; 0 for more.
-func (a *Analysis) startedOnce() int {
+// countBranches returns how many branches the only fan-out starts, or 0 if it may start twice or
+// there are several.
+func (a *Analysis) countBranches() int {
 	started := 0
 	for v, g := range a.flow.AllGroups() {
 		if len(g.Targets) > 1 || g.Subset {
@@ -288,16 +289,16 @@ func (a *Analysis) startedOnce() int {
 	return started
 }
 
-// meet returns the things that are open in all branches that surely arrive.
-func (a *Analysis) meet(m *meeting, v int) bitset {
+// openInAll returns the things that are open in all branches that surely arrive.
+func (a *Analysis) openInAll(m *meeting, v int) bitset {
 	if len(m.groups) == 0 {
-		return a.anyOf(m.arcs, v)
+		return a.openOnAny(m.arcs, v)
 	}
 	out := make(bitset, a.words)
 	for _, branches := range m.groups {
-		all := a.meet(branches[0], v)
+		all := a.openInAll(branches[0], v)
 		for _, b := range branches[1:] {
-			all.keep(a.meet(b, v))
+			all.keep(a.openInAll(b, v))
 		}
 		out.add(all)
 	}
@@ -307,13 +308,13 @@ func (a *Analysis) meet(m *meeting, v int) bitset {
 // meetingAt returns how branches arrive at v, computed once.
 func (a *Analysis) meetingAt(v int) *meeting {
 	if a.met[v] == nil {
-		a.met[v] = a.split(a.into[v], v)
+		a.met[v] = a.divideArcs(a.into[v], v)
 	}
 	return a.met[v]
 }
 
-// split divides arcs to v by the branches of the fan-out from which they come.
-func (a *Analysis) split(arcs []arc, v int) *meeting {
+// divideArcs divides arcs to v by the branches of the fan-out from which they come.
+func (a *Analysis) divideArcs(arcs []arc, v int) *meeting {
 	m := &meeting{arcs: arcs}
 	if len(arcs) < 2 {
 		return m
@@ -331,15 +332,15 @@ func (a *Analysis) split(arcs []arc, v int) *meeting {
 			continue
 		}
 		var sure []*meeting
-		branches := a.branches(g, fork, v, byNode)
+		branches := a.divideByTarget(g, fork, v, byNode)
 		for _, b := range branches {
 			if b.sure && len(b.arcs) > 0 && len(b.arcs) < len(arcs) {
-				sure = append(sure, a.split(b.arcs, v))
+				sure = append(sure, a.divideArcs(b.arcs, v))
 			}
 		}
 		switch {
 		case !slices.ContainsFunc(branches, func(b *branch) bool { return len(b.arcs) > 0 }): // leads elsewhere
-		case len(sure) == 0 || g.Subset || len(g.Targets) > 1 && g.Join != v && !a.waits(v) || a.work > maxWork:
+		case len(sure) == 0 || g.Subset || len(g.Targets) > 1 && g.Join != v && !a.waitsForAll(v) || a.work > maxWork:
 			return &meeting{arcs: arcs}
 		default:
 			m.groups = append(m.groups, sure)
@@ -348,20 +349,20 @@ func (a *Analysis) split(arcs []arc, v int) *meeting {
 	return m
 }
 
-// branch is the arcs to a vertex by which a branch of a fan-out may arrive.
+// branch holds the arcs by which a branch of a fan-out may arrive at a vertex.
 type branch struct {
 	arcs []arc
 	sure bool // it always arrives
 }
 
-// branches divides the arcs to v, given by their beginnings, by the targets of a group.
+// divideByTarget divides the arcs to v, given by their beginnings, by the targets of a group.
 // Targets that share an arc are one branch: a join before v may keep one of their tokens.
-func (a *Analysis) branches(g *controlflow.Group, fork, v int, arcs map[int]arc) []*branch {
+func (a *Analysis) divideByTarget(g *controlflow.Group, fork, v int, arcs map[int]arc) []*branch {
 	var out []*branch
 	of := map[int]*branch{} // by the beginning of an arc
 	for _, t := range g.Targets {
-		region := a.region(t, fork, v)
-		b := &branch{sure: len(g.Targets) == 1 || a.leadsTo(t, v) && (t == v || !slices.Contains(region, fork))}
+		region := a.findRegion(t, fork, v)
+		b := &branch{sure: len(g.Targets) == 1 || a.surelyPasses(t, v) && (t == v || !slices.Contains(region, fork))}
 		for _, at := range region {
 			e, ok := arcs[at]
 			if !ok || at == fork && t != v || of[at] == b {
@@ -385,9 +386,9 @@ func (a *Analysis) branches(g *controlflow.Group, fork, v int, arcs map[int]arc)
 // maxWork bounds the vertices that are visited to divide the arcs of a flow.
 const maxWork = 2_000_000
 
-// region returns the vertices on ways from a branch of a fan-out before v: the fan-out
-// itself if it leads straight there.
-func (a *Analysis) region(first, fork, v int) []int {
+// findRegion returns the vertices between a branch of a fan-out and v, or the fan-out itself if it
+// leads straight there.
+func (a *Analysis) findRegion(first, fork, v int) []int {
 	if first == v {
 		return []int{fork}
 	}
@@ -405,10 +406,10 @@ func (a *Analysis) region(first, fork, v int) []int {
 	return out
 }
 
-// leadsTo reports whether every way from a branch passes v. A join that failures may bypass
-// does not run without the branch, unless on_bypass is continue: only ways without failures
-// count then.
-func (a *Analysis) leadsTo(first, v int) bool {
+// surelyPasses reports whether every path of a branch passes v. A join that failures may bypass
+// does not run without the branch unless on_bypass is continue, so paths with failures are
+// ignored there.
+func (a *Analysis) surelyPasses(first, v int) bool {
 	if a.flow.PostDominators().Covers(v, first) {
 		return true
 	}

@@ -7,12 +7,12 @@ import "github.com/graphrun/graphrun/internal/analysis/controlflow"
 // maxNodes bounds the graphs in which pairs are followed.
 const maxNodes = 1000
 
-// Options say how far an answer has to be trusted. The zero value errs on the side of yes.
+// Options choose the side on which answers err. The zero value errs on the side of yes.
 type Options struct {
 	// Starts, if not nil, reports whether a group can start branches at two of its targets.
-	// The answer errs on the side of no then: every join waits for the branches that can
-	// still reach it, also one that is not declared; failures are left out; and branches end
-	// where they lead back to their fan-out.
+	// The answer errs on the side of no then. Every join waits for the branches that can still
+	// reach it, also an implicit one. Failures are ignored, and branches end where they lead
+	// back to their fan-out.
 	Starts func(fork int, g *controlflow.Group, x, y int) bool
 }
 
@@ -22,10 +22,10 @@ type Pairs struct {
 	cautious bool // see Options
 	size     int
 	next     func(int) []int
-	// joins has, for each join, the vertices that can reach it; nil for other vertices.
+	// joins marks, for each join, the vertices that can reach it. It is nil at other vertices.
 	joins [][]bool
-	// forks has, at p*size+q, one plus the fan-out that started p and q, if both may run at
-	// once. waiting has the same where p is a join that waits for q.
+	// forks[p*size+q] is the fan-out that started p and q if both may run at once, plus one, or
+	// 0. waiting is the same where p is a join that waits for q.
 	forks, waiting []int
 	todo           [][2]int
 	again          map[int][]bool // fan-outs on cycles, with what they reach
@@ -53,9 +53,9 @@ func (k *Pairs) Meets(join int) bool {
 	return k.unknown || k.forks != nil && (k.met[join] > 0 || k.forks[join*k.size+join] > 0)
 }
 
-// NewPairs follows two tokens from each fan-out on. A join lets its token on when no other
-// one can reach it any more; two that meet there become one. But where branches are started
-// again beside a token that is still to come, or waits, the join waits for each time apart.
+// NewPairs follows two tokens from each fan-out on. A join releases its token when no other one
+// can reach it any more, and two that meet there become one. But if branches are started again
+// while a token waits or is under way, the join waits for each start separately.
 func NewPairs(w *controlflow.Graph, opts Options) *Pairs {
 	n := w.End
 	switch {
@@ -90,41 +90,41 @@ func NewPairs(w *controlflow.Graph, opts Options) *Pairs {
 				switch {
 				case opts.Starts != nil && !opts.Starts(v, g, x, y):
 				case x == y:
-					k.note(k.forks, x, y, v+1) // branches don't join where they begin
+					k.notePair(k.forks, x, y, v+1) // branches don't join where they begin
 				default:
-					k.add(x, y, v+1)
+					k.addPair(x, y, v+1)
 				}
 			}
 		}
 	}
-	k.follow()
+	k.followTokens()
 	return k
 }
 
-// follow moves the tokens on until no pair is new.
-func (k *Pairs) follow() {
+// followTokens moves the tokens on until no pair is new.
+func (k *Pairs) followTokens() {
 	for len(k.todo) > 0 {
 		at := k.todo[len(k.todo)-1]
 		k.todo = k.todo[:len(k.todo)-1]
 		p, q := at[0], at[1]
-		k.separate(p, q)
-		k.separate(q, p)
+		k.releaseWaiting(p, q)
+		k.releaseWaiting(q, p)
 		fork := k.forks[p*k.size+q]
 		if fork > 0 { // else it waits
 			for _, next := range k.next(p) {
-				k.add(next, q, fork)
+				k.addPair(next, q, fork)
 			}
 		} else {
 			fork = k.waiting[p*k.size+q]
 		}
 		for _, next := range k.next(q) {
-			k.add(p, next, fork)
+			k.addPair(p, next, fork)
 		}
 	}
 }
 
-// separate notes that branches may be started at a node beside a token at another vertex.
-func (k *Pairs) separate(fork, beside int) {
+// releaseWaiting notes that a node may start branches while another token is elsewhere.
+func (k *Pairs) releaseWaiting(fork, beside int) {
 	reached := k.again[fork]
 	if reached == nil {
 		return
@@ -140,30 +140,30 @@ func (k *Pairs) separate(fork, beside int) {
 				from = max(from, k.met[join])
 			}
 			if from > 0 {
-				k.add(join, q, from)
+				k.addPair(join, q, from)
 			}
 		}
 	}
 }
 
-// add notes that two tokens from a fan-out may be at p and q.
-func (k *Pairs) add(p, q, fork int) {
+// addPair notes that two tokens from a fan-out may be at p and q.
+func (k *Pairs) addPair(p, q, fork int) {
 	end := k.size - 2
 	switch {
 	case p == end || q == end || k.cautious && (p == fork-1 || q == fork-1):
 	case p == q && k.joins[p] != nil:
 		k.met[p] = fork
 	case k.joins[p] != nil && k.joins[p][q]:
-		k.note(k.waiting, p, q, fork)
+		k.notePair(k.waiting, p, q, fork)
 	case k.joins[q] != nil && k.joins[q][p]:
-		k.note(k.waiting, q, p, fork)
+		k.notePair(k.waiting, q, p, fork)
 	default:
-		k.note(k.forks, p, q, fork)
+		k.notePair(k.forks, p, q, fork)
 		k.forks[q*k.size+p] = k.forks[p*k.size+q]
 	}
 }
 
-func (k *Pairs) note(set []int, p, q, fork int) {
+func (k *Pairs) notePair(set []int, p, q, fork int) {
 	if at := p*k.size + q; set[at] == 0 {
 		set[at] = fork
 		k.todo = append(k.todo, [2]int{p, q})

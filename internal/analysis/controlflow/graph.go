@@ -75,7 +75,7 @@ func New(from *Vertices, out [][]int, bound *bind.Graph) *Graph {
 	if w.NoFailures = w.Digraph; w.Catches {
 		w.NoFailures = w.digraph(false)
 	}
-	w.implicitJoins()
+	w.findImplicitJoins()
 	w.Reverse = w.Digraph.Reverse()
 	w.Reached = w.Digraph.Reach(w.Start())
 	var count int
@@ -136,14 +136,14 @@ func (w *Graph) groupsOf(n *spec.Node, out []int) []Group {
 	}
 	groups := make([]Group, 0, len(out)+len(n.Ends))
 	if len(n.Ends) > 0 {
-		groups = append(groups, w.dynamicGroups(n)...)
+		groups = append(groups, w.groupLabels(n)...)
 	}
-	groups = append(groups, w.guarded(ByGuard, guards, n.Routing == "all")...)
+	groups = append(groups, w.groupGuarded(ByGuard, guards, n.Routing == "all")...)
 	for _, i := range decide {
 		groups = append(groups, w.NewGroup(ByDecision, i))
 	}
-	groups = append(groups, w.defaults(plain, len(decide) > 0)...)
-	groups = append(groups, w.guarded(OnFailure, failGuards, n.Routing == "all")...)
+	groups = append(groups, w.groupDefaults(plain, len(decide) > 0)...)
+	groups = append(groups, w.groupGuarded(OnFailure, failGuards, n.Routing == "all")...)
 	if len(failPlain) == 0 {
 		failPlain = always
 	}
@@ -153,9 +153,9 @@ func (w *Graph) groupsOf(n *spec.Node, out []int) []Group {
 	return groups
 }
 
-// dynamicGroups returns the targets that a node may choose: one of them, or any subset if its
+// groupLabels returns the targets that a node may choose: one of them, or any subset if its
 // expression surely yields a list.
-func (w *Graph) dynamicGroups(n *spec.Node) []Group {
+func (w *Graph) groupLabels(n *spec.Node) []Group {
 	b := &w.bound.Nodes[n.Index]
 	many := b.Goto != nil && b.Goto.Type().IsList()
 	all := Group{Kind: ByGoto, Subset: true}
@@ -186,8 +186,8 @@ func (w *Vertices) Declarations(edges []int) [][]int {
 	return out
 }
 
-// guarded groups conditional edges by declaration, in the order of priority.
-func (w *Graph) guarded(kind Kind, edges []int, all bool) []Group {
+// groupGuarded groups conditional edges by declaration, in the order of priority.
+func (w *Graph) groupGuarded(kind Kind, edges []int, all bool) []Group {
 	if len(edges) == 0 {
 		return nil
 	}
@@ -206,8 +206,8 @@ func (w *Graph) guarded(kind Kind, edges []int, all bool) []Group {
 	return out
 }
 
-// defaults groups the edges without a condition. Next to decisions only the fallback fires.
-func (w *Graph) defaults(plain []int, decides bool) []Group {
+// groupDefaults groups the edges without a condition. Next to decisions only the fallback fires.
+func (w *Graph) groupDefaults(plain []int, decides bool) []Group {
 	if len(plain) == 0 {
 		return nil
 	}
@@ -223,6 +223,7 @@ func (w *Graph) defaults(plain []int, decides bool) []Group {
 	return out
 }
 
+// NewGroup returns a group of edges.
 func (w *Graph) NewGroup(kind Kind, edges ...int) Group {
 	g := Group{Kind: kind, Edges: edges, Targets: make([]int, len(edges))}
 	for i, e := range edges {
@@ -378,8 +379,8 @@ func byVertex(at []int, n int) [][]int {
 	return lists
 }
 
-// Bypass returns what a join of all branches does about one that left by a failure edge for
-// good: drop, continue or fail. It is "" for another node.
+// Bypass returns how a join of all branches treats one that left by a failure edge: drop,
+// continue or fail. It is "" for another node.
 func Bypass(n *spec.Node) string {
 	if n.Join == nil || n.Join.Wait != "all" {
 		return ""
@@ -406,9 +407,9 @@ func ParallelOf(g *spec.Graph, node int) spec.Parallel {
 	return p
 }
 
-// implicitJoins finds where branches may join without a declaration, and by group where
-// they surely do.
-func (w *Graph) implicitJoins() {
+// findImplicitJoins finds the nodes where branches may join without a declaration, and by group
+// the one where they surely do.
+func (w *Graph) findImplicitJoins() {
 	var any []int // targets of groups of which any subset may fire
 	for v, g := range w.AllGroups() {
 		g.Join = -1
@@ -417,7 +418,7 @@ func (w *Graph) implicitJoins() {
 		case g.Subset:
 			any = append(any, g.Targets...)
 		case len(g.Targets) > 1 && !slices.Contains(g.Targets, v):
-			g.Join = w.firstCommon(v, g.Targets)
+			g.Join = w.findFirstCommon(v, g.Targets)
 		}
 	}
 	w.Joins = w.NoFailures.Reach(any...)
@@ -427,14 +428,14 @@ func (w *Graph) implicitJoins() {
 			continue
 		}
 		w.Joins[g.Join] = true
-		if w.joinsBefore(v, g) { // it takes precedence
+		if w.hasJoinBefore(v, g) { // it takes precedence
 			g.Join = -1
 		}
 	}
 }
 
-// joinsBefore reports whether branches may reach a declared join before their implicit one.
-func (w *Graph) joinsBefore(fork int, g *Group) bool {
+// hasJoinBefore reports whether branches may reach a declared join before their implicit one.
+func (w *Graph) hasJoinBefore(fork int, g *Group) bool {
 	seen := map[int]bool{g.Join: true, fork: true}
 	for todo := slices.Clone(g.Targets); len(todo) > 0; todo = todo[1:] {
 		v := todo[0]
@@ -449,10 +450,10 @@ func (w *Graph) joinsBefore(fork int, g *Group) bool {
 	return false
 }
 
-// firstCommon returns the first node that all branches of a node can reach without failures,
-// or -1: the one that the last of them reaches first. Of two as far away it takes one that
-// declares a join.
-func (w *Graph) firstCommon(fork int, targets []int) int {
+// findFirstCommon returns the first node that all branches of a node can reach without failures,
+// or -1. The distance of a node is that of the branch that takes longest. Of two at the same
+// distance it prefers one that declares a join.
+func (w *Graph) findFirstCommon(fork int, targets []int) int {
 	var fronts [][]int // of each branch: the vertices as far away as the step
 	for _, first := range targets {
 		if first != w.End {

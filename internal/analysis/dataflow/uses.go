@@ -112,7 +112,7 @@ func Constants(uses []*Use) (out []any) {
 				add(t.Value)
 			}
 		}
-		if n, isInt := negated(t); isInt {
+		if n, isInt := negatedInt(t); isInt {
 			add(n)
 		}
 		if t.Body != nil {
@@ -127,8 +127,8 @@ func Constants(uses []*Use) (out []any) {
 	return out
 }
 
-// negated returns the value of a minus before a whole number.
-func negated(t *eval.Tree) (int, bool) {
+// negatedInt returns the value of a minus before a whole number.
+func negatedInt(t *eval.Tree) (int, bool) {
 	if t.Op != eval.TreeUnary || t.Name != "-" {
 		return 0, false
 	}
@@ -386,11 +386,11 @@ func (w *firmWalk) walk(t *eval.Tree, known []string) {
 		w.leaf(t.Args[1], known)
 	case t.Op == eval.TreeBinary && (t.Name == "and" || t.Name == "or"):
 		w.walk(t.Args[0], known)
-		w.walk(t.Args[1], append(known[:len(known):len(known)], present(t.Args[0], t.Name == "and")...))
+		w.walk(t.Args[1], append(known[:len(known):len(known)], namesPresent(t.Args[0], t.Name == "and")...))
 	case t.Op == eval.TreeChoice:
 		w.walk(t.Args[0], known)
-		w.walk(t.Args[1], append(known[:len(known):len(known)], present(t.Args[0], true)...))
-		w.walk(t.Args[2], append(known[:len(known):len(known)], present(t.Args[0], false)...))
+		w.walk(t.Args[1], append(known[:len(known):len(known)], namesPresent(t.Args[0], true)...))
+		w.walk(t.Args[2], append(known[:len(known):len(known)], namesPresent(t.Args[0], false)...))
 	default:
 		for _, a := range t.Args {
 			w.walk(a, known)
@@ -398,7 +398,7 @@ func (w *firmWalk) walk(t *eval.Tree, known []string) {
 	}
 }
 
-// leaf visits a part that may be null. Inside a computed part the rules stay.
+// leaf visits a part that may be null. Inside a computed part nothing changes.
 func (w *firmWalk) leaf(t *eval.Tree, known []string) {
 	if t.Op == eval.TreePath {
 		w.path(t, true)
@@ -426,8 +426,8 @@ func (w *firmWalk) path(t *eval.Tree, soft bool) {
 // IsNull reports whether a tree is the constant null.
 func IsNull(t *eval.Tree) bool { return t.Op == eval.TreeConst && t.Value == nil }
 
-// present lists the top-level names that have a value if a test has the given outcome.
-func present(t *eval.Tree, outcome bool) (names []string) {
+// namesPresent lists the top-level names that have a value if a test has the given outcome.
+func namesPresent(t *eval.Tree, outcome bool) (names []string) {
 	t.Implied(outcome, func(t *eval.Tree, holds bool) {
 		for i := 0; i < 2 && t.Op == eval.TreeBinary && (t.Name == "!=" && holds || t.Name == "==" && !holds); i++ {
 			if IsNull(t.Args[i]) && t.Args[1-i].Op == eval.TreePath {

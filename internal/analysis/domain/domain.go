@@ -56,8 +56,8 @@ func OfSchema(doc map[string]any, name string, rest []string, typ eval.Type) sol
 	case "string":
 		d.MinLen, _ = doc["minLength"].(int)
 	}
-	d.Min, d.HasMin = bound(doc, "minimum", "exclusiveMinimum")
-	d.Max, d.HasMax = bound(doc, "maximum", "exclusiveMaximum")
+	d.Min, d.HasMin = readBound(doc, "minimum", "exclusiveMinimum")
+	d.Max, d.HasMax = readBound(doc, "maximum", "exclusiveMaximum")
 	if d.Kind == solve.Int || d.Kind == solve.Number {
 		d.Why = RangeWords(name, d)
 	}
@@ -118,7 +118,7 @@ func OfValues(values []any) (solve.Domain, bool) {
 	return solve.Domain{Values: values}, len(values) > 0
 }
 
-func bound(doc map[string]any, names ...string) (float64, bool) {
+func readBound(doc map[string]any, names ...string) (float64, bool) {
 	for _, name := range names {
 		switch v := doc[name].(type) {
 		case int:
@@ -222,7 +222,7 @@ func Yields(n *spec.Node, path []string) map[string]any {
 	}
 	switch n.Kind.Value + "." + strings.Join(path, ".") {
 	case "human.":
-		return answers(n)
+		return answerSchema(n)
 	case "http.status":
 		if expect := n.Field("expect"); expect != nil && expect.Kind == spec.List {
 			return map[string]any{"enum": expect.Data()}
@@ -236,8 +236,8 @@ func Yields(n *spec.Node, path []string) map[string]any {
 	return nil
 }
 
-// answers returns the schema of a person's answer, or nil if only the run knows it.
-func answers(n *spec.Node) map[string]any {
+// answerSchema returns the schema of a person's answer, or nil if only the run knows it.
+func answerSchema(n *spec.Node) map[string]any {
 	if choices := n.Field("choices"); choices != nil && choices.Kind == spec.List {
 		values := choices.Data().([]any)
 		if d := n.Field("default"); d != nil && !slices.Contains(values, d.Data()) {

@@ -95,7 +95,7 @@ func (a *Analysis) Fixed(u *dataflow.Use) bool {
 	return true
 }
 
-// isSafe reports whether a read takes of a state key what is harmless in any text.
+// isSafe reports whether what a read takes from a state key is harmless in any text.
 func (a *Analysis) isSafe(r eval.Read) bool {
 	key := a.graph.Key(r.Path[0])
 	if key == nil || isClosedSet(key.Schema) {
@@ -250,7 +250,7 @@ func (a *Analysis) originOfOutput(v int) Origin {
 	return out
 }
 
-// originOfInput returns who wrote the part that a read takes of what edges hand to a node.
+// originOfInput returns who wrote what a node reads from its input.
 func (a *Analysis) originOfInput(v int, r eval.Read) Origin {
 	if a.flow == nil || a.flow.Anywhere || a.graph.Nodes[v].Before != nil {
 		return FromWorld
