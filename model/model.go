@@ -36,19 +36,19 @@ const (
 type Message struct {
 	Role    Role   `json:"role"`
 	Content string `json:"content,omitempty"`
-	// Parts hold the whole message if it is more than text; Content is then their
-	// PartsText. An assistant's message has none.
+	// Parts hold the whole message if it is more than text. Content is then their text
+	// of FormatParts. An assistant's message has none.
 	Parts []Part `json:"parts,omitempty"`
 	// ToolCalls are the calls that an assistant wants.
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
-	// ToolCallID and Name identify the call of a tool's result; IsError marks the text
+	// ToolCallID and Name identify the call of a tool's result. IsError marks the text
 	// of an error.
 	ToolCallID string `json:"tool_call_id,omitempty"`
 	Name       string `json:"name,omitempty"`
 	IsError    bool   `json:"is_error,omitempty"`
 	// Thinking is Response.Thinking of an assistant's answer.
 	Thinking json.RawMessage `json:"thinking,omitempty"`
-	// Node is the node that said it in the conversation of a run; "" in requests.
+	// Node is the node that said it in the conversation of a run. It is "" in requests.
 	Node string `json:"node,omitempty"`
 }
 
@@ -104,7 +104,7 @@ type Request struct {
 	Messages []Message `json:"messages"`
 	Tools    []Tool    `json:"tools,omitempty"`
 	// Schema is the JSON Schema of a structured answer. Adapters pass it on where they
-	// can; the caller checks the answer.
+	// can, and the caller checks the answer.
 	Schema map[string]any `json:"schema,omitempty"`
 	// Temperature nil and MaxTokens 0 mean the provider's defaults.
 	Temperature *float64 `json:"temperature,omitempty"`
@@ -165,7 +165,7 @@ type Response struct {
 	Stop      StopReason `json:"stop"`
 	Usage     Usage      `json:"usage"`
 	// Thinking is what the provider wants back unchanged with the next request, as
-	// wire.EncodeKept wrote it; nil if nothing. No other provider sees it.
+	// wire.EncodeKept wrote it, or nil. No other provider sees it.
 	Thinking json.RawMessage `json:"thinking,omitempty"`
 }
 
@@ -174,7 +174,7 @@ func (r *Response) Message() Message {
 	return Message{Role: Assistant, Content: r.Content, ToolCalls: r.ToolCalls, Thinking: r.Thinking}
 }
 
-// StreamWords passes a text on by words, as if it streamed; onText may be nil.
+// StreamWords passes a text on by words, as if it streamed. onText may be nil.
 func StreamWords(text string, onText func(chunk string)) {
 	for word := range strings.SplitAfterSeq(text, " ") {
 		if onText != nil && word != "" {
@@ -186,7 +186,7 @@ func StreamWords(text string, onText func(chunk string)) {
 // Client is one model of one provider. It is safe for concurrent use.
 type Client interface {
 	// Chat makes one call without retries and returns the whole answer. onText receives
-	// its text as it streams, in order, from one goroutine; with nil the call need not
+	// its text as it streams, in order, from one goroutine. With nil the call need not
 	// stream. An error is an *Error or ctx's.
 	Chat(ctx context.Context, req *Request, onText func(chunk string)) (*Response, error)
 }
@@ -198,12 +198,12 @@ type Error struct {
 	Kind    string `json:"kind"`
 	Message string `json:"message"`
 	// Class divides kinds: context_length, content_filter, invalid_request, bad_answer
-	// or quota; "" says no more than Kind.
+	// or quota, or "".
 	Class string `json:"class,omitempty"`
-	// Status is the HTTP status; 0 means none.
+	// Status is the HTTP status, or 0.
 	Status int `json:"status,omitempty"`
 	// RetryAfter is the least time to wait before another attempt, in nanoseconds in
-	// JSON; 0 means unknown.
+	// JSON. It is 0 if unknown.
 	RetryAfter time.Duration `json:"retry_after,omitempty"`
 	// Final says that the provider wants no other attempt, whatever Kind is.
 	Final bool `json:"final,omitempty"`
@@ -216,7 +216,7 @@ func (e *Error) Error() string { return e.Message }
 
 // PairResults returns messages in which the results of tool calls follow their calls, in the
 // order of the calls. A missing result, because the graph went elsewhere, becomes an
-// error; a result without its call becomes a message of the user. Paired never changes
+// error. A result without its call becomes a message of the user. It never changes
 // the given slice.
 func PairResults(messages []Message) []Message {
 	out := make([]Message, 0, len(messages))
@@ -279,7 +279,7 @@ type Part struct {
 	Name string `json:"name,omitempty"`
 }
 
-// Size returns the bytes of a part; 0 for an address.
+// Size returns the bytes of a part, or 0 for an address.
 func (p *Part) Size() int {
 	if p.Kind == TextPart {
 		return len(p.Text)
@@ -307,8 +307,8 @@ func FormatParts(parts []Part) string {
 	return strings.Join(out, "\n")
 }
 
-// ReadDataURI reads a data URI into the Data and Type of a part; is is false for other
-// texts.
+// ReadDataURI reads a data URI into the Data and Type of a part. Other texts return is
+// false.
 func ReadDataURI(uri string) (part Part, is bool, err error) {
 	if len(uri) < 5 || !strings.EqualFold(uri[:5], "data:") {
 		return Part{}, false, nil

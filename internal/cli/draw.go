@@ -91,7 +91,7 @@ func (a *app) draw(path string, f *drawFlags) (*drawn, error) {
 	return out, nil
 }
 
-// requireFlow checks that a FLOW is given; it may be left out with --run.
+// requireFlow checks that a FLOW is given, unless --run names a run.
 func (f *drawFlags) requireFlow(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 && f.run != "" {
 		return nil

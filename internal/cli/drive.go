@@ -48,7 +48,7 @@ type driveFlags struct {
 	output         enum
 	trace          string
 	stream         enumList
-	// tape records or plays answers, or is nil; it is saved as record.
+	// tape records or plays answers, or is nil. A recording is saved as record.
 	tape   *cassette.Cassette
 	record string
 }
@@ -319,7 +319,7 @@ func (a *app) formatStoreFlag() string {
 type runOutput struct {
 	app     *app
 	format  string
-	stream  []string      // event groups that jsonl prints; empty for all
+	stream  []string      // event groups that jsonl prints, all if empty
 	view    *runview.View // nil with --quiet or JSON
 	colors  terminal.Colors
 	writers []runner.Sink
@@ -524,7 +524,7 @@ var eventGroups = map[string][]string{
 // listStreams returns the event groups, sorted.
 func listStreams() []string { return slices.Sorted(maps.Keys(eventGroups)) }
 
-// newStreamFilter returns a filter for events of some groups; without groups it selects all.
+// newStreamFilter returns a filter for events of some groups, or nil without groups.
 func newStreamFilter(groups []string) func(runner.EventType) bool {
 	if len(groups) == 0 {
 		return nil
@@ -544,7 +544,7 @@ const flushDelay = 20 * time.Millisecond
 // lineWriter buffers lines and flushes them soon: a system call for each event would make
 // a run of fast steps take 1.8 times as long.
 type lineWriter struct {
-	mu    sync.Mutex // guards what follows; the timer flushes from its own goroutine
+	mu    sync.Mutex // guards what follows, since the timer flushes from its own goroutine
 	out   *bufio.Writer
 	timer *time.Timer // nil: nothing is to be flushed
 	err   error       // the first

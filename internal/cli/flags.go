@@ -107,7 +107,7 @@ func (d *age) Set(s string) error {
 // Type returns the name that help shows.
 func (d *age) Type() string { return "duration" }
 
-// addOutput adds -o. The first format is the default; without formats it offers text and json.
+// addOutput adds -o. The first format is the default. Without formats it offers text and json.
 func addOutput(cmd *cobra.Command, formats ...string) *cobra.Command {
 	help := "output format"
 	switch len(formats) {

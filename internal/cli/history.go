@@ -75,7 +75,7 @@ func (a *app) readLogs(ctx context.Context, r *recorded, follow bool, filter *lo
 
 // logFilter selects chunks of a log. The zero value selects all.
 type logFilter struct {
-	node    string // path of the node or element; "" for all
+	node    string // path of the node or element, or "" for all
 	visit   int    // 0 for all
 	streams []string
 }

@@ -213,7 +213,7 @@ type resumedRun struct {
 	Reason  string          `json:"reason"`
 	Steps   int             `json:"steps"`
 	Due     *time.Time      `json:"due"`
-	// ExitCode is the exit code of resume RUN; Error says why the run could not be resumed.
+	// ExitCode is the exit code of resume RUN. Error says why the run could not be resumed.
 	ExitCode int    `json:"exit_code"`
 	Error    string `json:"error,omitempty"`
 

@@ -618,7 +618,7 @@ func (w *stopping) wait(ctx context.Context) error {
 	}
 }
 
-// step acts on the present status of the run; settled says that nothing is left to do.
+// step acts on the present status of the run. It returns settled if nothing is left to do.
 func (w *stopping) step(r *store.RunSummary) (settled bool, err error) {
 	wanted, could := machine.Cancelled, "be cancelled"
 	if w.request == store.RequestPause {

@@ -120,7 +120,7 @@ func Handler(cfg Config) http.Handler {
 	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {
 		s, err := New(cfg)
 		if err != nil {
-			return nil // the folder is gone; the client gets an error
+			return nil // the folder is gone, and the client gets an error
 		}
 		return s
 	}, &mcp.StreamableHTTPOptions{SessionTimeout: idleSession, DisableLocalhostProtection: true}) // Host is checked before
@@ -135,7 +135,7 @@ func Serve(ctx context.Context, cfg Config, in io.ReadCloser, out io.WriteCloser
 	return s.Run(ctx, &mcp.IOTransport{Reader: in, Writer: out})
 }
 
-// errOver ends the progress reports; progressTime bounds the wait for a slow client.
+// errOver ends the progress reports. progressTime bounds the wait for a slow client.
 var errOver = errors.New("the run does not go on")
 
 const progressTime = 2 * time.Second
@@ -419,7 +419,7 @@ func newErrorResult(err error) *mcp.CallToolResult {
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: err.Error()}}}
 }
 
-// decodeArguments reads arguments; whole numbers stay whole.
+// decodeArguments reads arguments. Whole numbers stay whole.
 func decodeArguments(src json.RawMessage, into any) error {
 	if len(bytes.TrimSpace(src)) == 0 {
 		return nil

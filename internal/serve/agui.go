@@ -88,7 +88,7 @@ func (s *Server) serveAGUI(c *call) error {
 		Idle: out.sendBeat,
 	})
 	if err != nil && !errors.Is(err, errAGUIOver) {
-		return ignoreErrors(err) // the reader has gone; the run continues
+		return ignoreErrors(err) // the reader has gone, but the run continues
 	}
 	select { // it is ending
 	case <-d.Done:

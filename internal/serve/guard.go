@@ -118,7 +118,7 @@ func (g *guard) isKnownHost(host string) bool {
 	return name == "localhost"
 }
 
-// describeOrigin says from where a request of another site's page comes; "" for others.
+// describeOrigin says from where a request of another site's page comes, or returns "".
 func describeOrigin(r *http.Request) string {
 	if origin := r.Header.Get("Origin"); origin != "" {
 		u, err := url.Parse(origin)

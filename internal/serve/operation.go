@@ -120,7 +120,7 @@ func (s *Server) newHandler(o operation) http.Handler {
 	})
 }
 
-// sendJSON sends a value as JSON; 204 has none.
+// sendJSON sends a value as JSON, or nothing with status 204.
 func (c *call) sendJSON(value any) error {
 	if c.status == http.StatusNoContent {
 		c.w.WriteHeader(c.status)

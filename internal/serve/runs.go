@@ -278,7 +278,7 @@ type runPage struct {
 	Path string `json:"path" doc:"path of the flow below the served folder, or empty"`
 	// Last is the number of the last event.
 	Last int64 `json:"last_event"`
-	// Driver drives the run; Here says that it is this server.
+	// Driver drives the run. Here says that it is this server.
 	Driver string `json:"driver"`
 	Here   bool   `json:"here" doc:"this server drives the run"`
 	// Parent and ParentStep say from where the run was forked.

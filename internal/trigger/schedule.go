@@ -13,8 +13,8 @@ import (
 // Schedule is a cron expression in a time zone: minute, hour, day of the month, month,
 // day of the week.
 //
-// A time of day that the clocks skip runs after the change; one that occurs twice runs the first
-// time. Expressions for every hour or every few minutes follow elapsed time.
+// A time of day that the clocks skip runs after the change. One that occurs twice runs once,
+// the first time. Expressions for every hour or every few minutes follow elapsed time.
 type Schedule struct {
 	expr   string
 	zone   *time.Location

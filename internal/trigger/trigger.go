@@ -268,7 +268,7 @@ const (
 // mostCaughtUp bounds the runs for missed times.
 const mostCaughtUp = 1000
 
-// Name identifies a trigger; the ids of its runs start with it.
+// Name returns the id of a trigger, with which the ids of its runs start.
 func (t *Trigger) Name() string {
 	if t.Schedule == nil {
 		return "hook-" + shortHash(t.Webhook+"\n"+t.Flow)

@@ -261,7 +261,7 @@ func messageBlocks(c *wire.Call, m *model.Message) []any {
 	return out
 }
 
-// keptBlocks returns the blocks that this provider gave for a message; nil if it needs
+// keptBlocks returns the blocks that this provider gave for a message, or nil if it needs
 // none back or the message was changed since. Blank texts, which the protocol does not
 // take back, are left out.
 func keptBlocks(provider string, m *model.Message) []any {
@@ -300,7 +300,7 @@ func toolBlock(call model.ToolCall, name string) map[string]any {
 	return map[string]any{"type": "tool_use", "id": wire.ReplaceIllegal(call.ID), "name": name, "input": json.RawMessage(wire.EncodeArgs(call))}
 }
 
-// resultBlock returns the result of a tool; an error holds text only.
+// resultBlock returns the result of a tool. An error holds text only.
 func resultBlock(m *model.Message) map[string]any {
 	out := map[string]any{"type": "tool_result", "tool_use_id": wire.ReplaceIllegal(m.ToolCallID)}
 	if m.IsError {
@@ -452,7 +452,7 @@ func (r *reader) Event(_ string, data []byte) (wire.Progress, error) {
 		}
 	case "message_delta":
 		r.stop = e.Delta.StopReason
-		if u := e.Usage; u != nil { // totals; what they leave out stays
+		if u := e.Usage; u != nil { // totals, which may leave some out
 			r.usage = usage{cmp.Or(u.Input, r.usage.Input), u.Output, cmp.Or(u.CacheRead, r.usage.CacheRead), cmp.Or(u.CacheWrite, r.usage.CacheWrite)}
 		}
 	}

@@ -204,7 +204,7 @@ type client struct {
 	open     func() (model.Client, error)
 }
 
-// modelAnswer is the answer of a model; one of its fields is set.
+// modelAnswer is the answer of a model. One of its fields is set.
 type modelAnswer struct {
 	Response *model.Response `json:"response,omitempty"`
 	Error    *model.Error    `json:"error,omitempty"`
@@ -254,11 +254,11 @@ func (c *client) Chat(ctx context.Context, req *model.Request, onText func(chunk
 
 // ToolCall is a call of a tool.
 type ToolCall struct {
-	// Caller is the node that calls; its Turn numbers the calls of one visit.
+	// Caller is the node that calls. Its Turn numbers the calls of one visit.
 	Caller model.Caller   `json:"-"`
 	Name   string         `json:"-"`
 	Args   map[string]any `json:"args"`
-	// Malformed is the text of arguments that are no object; Args is nil then.
+	// Malformed is the text of arguments that are not an object. Args is nil then.
 	Malformed string `json:"malformed,omitempty"`
 }
 
@@ -519,7 +519,7 @@ func replaceFile(path string, text []byte) error {
 }
 
 // Encode returns the recording as text without secrets. Calls are sorted, so the text
-// does not tell which parallel branch was quicker; equal calls keep their order.
+// does not depend on which parallel branch was quicker. Equal calls keep their order.
 func (c *Cassette) Encode() ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -543,7 +543,7 @@ func encodeCalls(calls []*call, secrets []string) ([]byte, error) {
 	return out, nil
 }
 
-// Take returns what was recorded since the last time, for Add; nil if nothing was.
+// Take returns the calls recorded since the last time, for Add, or nil if there are none.
 func (c *Cassette) Take() ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

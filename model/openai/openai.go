@@ -17,10 +17,10 @@ import (
 	"github.com/graphrun/graphrun/model/wire"
 )
 
-// Protocol is the wire format; the base URL goes up to /chat/completions.
+// Protocol is the wire format. The base URL goes up to /chat/completions.
 var Protocol = wire.Protocol{
 	Path: "/chat/completions", BaseURL: "https://api.openai.com/v1", Provider: "openai", Header: Header,
-	Takes: wire.Takes{ // the limits of OpenAI; other servers may refuse more
+	Takes: wire.Takes{ // the limits of OpenAI, below which other servers may refuse
 		Images: wire.PhotoTypes(), ImageURLs: true, Files: []string{"application/pdf"}, Audio: []string{"audio/mpeg", "audio/wav"},
 		MostImage: 20e6, MostAll: 50e6,
 	},
@@ -77,7 +77,7 @@ func setFields(c *wire.Call, body map[string]any) error {
 	return nil
 }
 
-// Format returns the format of an answer that fits a schema; nil for values other than
+// Format returns the format of an answer that fits a schema, or nil for values other than
 // objects, which the protocols of OpenAI don't take.
 func Format(schema map[string]any) map[string]any {
 	if schema["type"] != "object" {

@@ -26,11 +26,11 @@ type Rates struct {
 	CachedInput float64 `key:"cached_input"`
 	CacheWrite  float64
 	Output      float64 `key:"output"`
-	// UpTo is the longest input, in tokens, that has these prices; 0 means any.
+	// UpTo is the longest input, in tokens, that has these prices, or 0 for any.
 	UpTo int
-	// DefaultOutput bounds answers of requests that set no bound; 0 means unknown.
+	// DefaultOutput bounds answers of requests that set no bound. 0 means unknown.
 	DefaultOutput int
-	// Window bounds the tokens of a conversation, MaxOutput those of an answer; 0
+	// Window bounds the tokens of a conversation, MaxOutput those of an answer. 0
 	// means unknown.
 	Window, MaxOutput int
 	// Date and Source say when and where the prices were looked up.
@@ -44,7 +44,7 @@ type Prices struct{ tiers []Rates }
 var dated = lazyregexp.New(`-(20\d\d-?\d\d-?\d\d|latest)$`)
 
 // Of returns the prices of a model, provider/name. A dated model has those of the
-// undated one; scripts are free.
+// undated one. Scripts are free.
 func Of(model string) Prices {
 	if strings.HasPrefix(model, "scripted/") {
 		return Prices{[]Rates{{}}}
@@ -85,7 +85,7 @@ func (p Prices) ratesFor(inputTokens int) (Rates, bool) {
 	return Rates{}, false
 }
 
-// BaseRates returns the rates for short inputs; zero if they are unknown.
+// BaseRates returns the rates for short inputs, or zero if they are unknown.
 func (p Prices) BaseRates() Rates {
 	r, _ := p.ratesFor(0)
 	return r
@@ -104,7 +104,7 @@ func (p Prices) Cost(usage model.Usage) (usd float64, known bool) {
 }
 
 // MaxCost returns the highest price of a call in US dollars, if its answer has at most
-// maxTokens; 0 means the model's default. It expects nothing from a cache.
+// maxTokens, or by default what the model allows with 0. It expects nothing from a cache.
 func (p Prices) MaxCost(inputTokens, maxTokens int) (usd float64, known bool) {
 	r, ok := p.ratesFor(inputTokens)
 	if !ok {
@@ -170,8 +170,8 @@ func EstimateTokens(text string) int { return (len(text) + 3) / 4 }
 
 const (
 	perMessage = 4 // tokens of role and boundaries
-	// An image of usual size costs perPart tokens; perPartByte bytes of a file or of
-	// audio make one. Providers count pages, pixels and seconds.
+	// An image of usual size costs perPart tokens, and perPartByte bytes of a file or of
+	// audio cost one. Providers count pages, pixels and seconds.
 	perPart     = 1600
 	perPartByte = 25
 )

@@ -40,11 +40,11 @@ type Options struct {
 	// Dir is the folder of the graph file, which scripts are relative to.
 	Dir string
 	// Getenv reads OPENAI_API_KEY and ANTHROPIC_API_KEY, for providers of these types
-	// without a key and address of their own; nil means os.Getenv.
+	// without a key and address of their own. By default it is os.Getenv.
 	Getenv func(string) string
 	// Sleep waits for the delays of scripts, which need it.
 	Sleep func(context.Context, time.Duration) error
-	// HTTP makes requests; nil means the default transport.
+	// HTTP makes requests, by default with the default transport.
 	HTTP *http.Client
 }
 
@@ -113,7 +113,7 @@ func Open(ref string, o Options) (model.Client, error) {
 }
 
 // chooseProtocol returns the protocol of the server. OpenAI speaks both of its protocols, and
-// its models prefer the newer one; other servers speak the older one.
+// its models prefer the newer one. Other servers speak the older one.
 func (p declared) chooseProtocol() string {
 	switch {
 	case p.Kind != "openai":
@@ -128,7 +128,7 @@ func (p declared) chooseProtocol() string {
 	return "chat"
 }
 
-// FindKey returns the key for a model; "" for none.
+// FindKey returns the key for a model, or "".
 func FindKey(ref string, o Options) string {
 	name, _, _ := Split(ref)
 	p, err := o.findProvider(name)

@@ -17,7 +17,7 @@ import (
 	"github.com/graphrun/graphrun/model/wire"
 )
 
-// Protocol is the wire format; the base URL goes up to /responses.
+// Protocol is the wire format. The base URL goes up to /responses.
 var Protocol = wire.Protocol{
 	Path: "/responses", BaseURL: "https://api.openai.com/v1", Provider: "openai", Header: openai.Header,
 	Takes:  wire.Takes{Images: wire.PhotoTypes(), ImageURLs: true, Files: []string{"*"}, FileURLs: true, MostImage: 20e6, MostAll: 50e6},
@@ -99,7 +99,7 @@ func appendItems(out []any, c *wire.Call, m *model.Message) []any {
 	return out
 }
 
-// keptItems returns the items that this provider gave for a message; nil if it needs
+// keptItems returns the items that this provider gave for a message, or nil if it needs
 // none back or the message was changed since. Reasoning without its encrypted text is
 // left out: the server, which stores nothing, can't know it by its id.
 func keptItems(provider string, m *model.Message) []any {
@@ -217,7 +217,7 @@ type reader struct {
 // Whole reads an answer that came at once.
 func (r *reader) Whole(body []byte) error { return r.Decode(body, &r.result) }
 
-// Event reads an event. Items count when they are done; until then they may be partial.
+// Event reads an event. Items count when they are done, since they may be partial until then.
 func (r *reader) Event(_ string, data []byte) (wire.Progress, error) {
 	if string(data) == "[DONE]" {
 		return 0, r.CutError()

@@ -107,7 +107,7 @@ func Keys() []spec.Key {
 	return []spec.Key{{Name: "responses", Type: spec.TypeList, Elem: &response, Required: true}}
 }
 
-// newEntry reads an entry; findings cover values of a wrong shape.
+// newEntry reads an entry. Findings cover values of a wrong shape.
 func newEntry(file *spec.File, v *spec.Value) entry {
 	e := entry{content: formatContent(v.Get("content")), calls: v.Get("tool_calls")}
 	values, _ := v.Data().(map[string]any)
@@ -217,7 +217,7 @@ func (c *Client) Chat(ctx context.Context, req *model.Request, onText func(chunk
 // each earlier call in the order of the journal.
 func (c *Client) Skip(caller model.Caller) { c.takeEntry(caller) }
 
-// takeEntry uses up the entry for a call; nil if there is none.
+// takeEntry uses up the entry for a call. It returns nil if there is none.
 func (c *Client) takeEntry(caller model.Caller) *entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -250,7 +250,7 @@ func (c *Client) listUnused(caller model.Caller) (out []int) {
 	return out
 }
 
-// parseElement returns the element at the end of a place, from 0; -1 if there is none.
+// parseElement returns the element at the end of a place, from 0, or -1 if there is none.
 func parseElement(place string) int {
 	inner, closed := strings.CutSuffix(place, "]")
 	n, err := strconv.Atoi(inner[strings.LastIndexByte(inner, '[')+1:])

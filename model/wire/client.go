@@ -31,20 +31,20 @@ type Config struct {
 	Provider string
 	// BaseURL is the address that the path of the protocol follows.
 	BaseURL string
-	// Key authenticates requests; local servers need none.
+	// Key authenticates requests. Local servers need none.
 	Key string
 	// Headers are sent with each request.
 	Headers map[string]string
-	// Params are keys of each request's body; a request's own win.
+	// Params are keys of each request's body. A request's own win.
 	Params map[string]any
 	// MaxTokens bounds answers of requests that set no bound, where the protocol has
-	// no default; 0 means the adapter's.
+	// no default. With 0 the adapter chooses.
 	MaxTokens int
-	// MostTokens is the longest answer of the model; 0 means unknown.
+	// MostTokens is the longest answer of the model, or 0 if unknown.
 	MostTokens int
-	// Timeout bounds one call, including its whole answer; 0 means no bound.
+	// Timeout bounds one call, including its whole answer. 0 means no bound.
 	Timeout time.Duration
-	// HTTP makes the requests; nil means the default transport.
+	// HTTP makes the requests, by default with the default transport.
 	HTTP *http.Client
 }
 
@@ -346,7 +346,7 @@ func (c *Client) newConnectionError(ctx context.Context, err error) error {
 	return &model.Error{Kind: "network", Message: c.maskSecrets(fmt.Sprintf("%s: the connection failed: %v", c.name, err))}
 }
 
-// maskSecrets masks secrets in a message; very short ones would mask too much.
+// maskSecrets masks secrets in a message, except very short ones, which would mask too much.
 func (c *Client) maskSecrets(message string) string {
 	for _, secret := range c.secrets {
 		if len(secret) >= 4 {
@@ -361,7 +361,7 @@ func (a *Answer) close() {
 	_ = a.body.Close()
 }
 
-// Read reads at most MaxAnswer bytes of the body; more are an error.
+// Read reads at most MaxAnswer bytes of the body. More are an error.
 func (a *Answer) Read(p []byte) (int, error) {
 	if a.left <= 0 {
 		var one [1]byte
@@ -394,7 +394,7 @@ func (a *Answer) DecodeEvent(data []byte, into any) error {
 	return nil
 }
 
-// BadAnswerError returns the failure of an unusable answer; the format continues "the answer".
+// BadAnswerError returns the failure of an unusable answer. The format continues "the answer".
 func (a *Answer) BadAnswerError(format string, args ...any) error {
 	return &model.Error{Kind: "llm", Class: "bad_answer", Message: a.client.maskSecrets(a.client.name + ": the answer " + fmt.Sprintf(format, args...))}
 }
@@ -464,7 +464,7 @@ func NewEvents(r io.Reader) *Events { return &Events{in: bufio.NewReader(r)} }
 
 // Next returns the next event that has data: its name ("" without one) and its lines
 // of data, joined by line breaks. The error is io.EOF at the end, or the reader's. An
-// event whose last line was cut is dropped; the empty line behind it may be missing.
+// event whose last line was cut is dropped. The empty line behind it may be missing.
 func (e *Events) Next() (name string, data []byte, err error) {
 	for {
 		line, err := e.in.ReadBytes('\n')

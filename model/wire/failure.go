@@ -75,7 +75,7 @@ func readReport(body []byte) (status int, code, text string) {
 func (c *Client) newFailure(status int, code, text string, header http.Header) *model.Error {
 	out := &model.Error{Status: status, RetryAfter: RetryAfter(header, time.Now())}
 	out.Kind, out.Class = classify(status, code, text)
-	// The provider knows better than its status whether to retry; its own SDKs obey
+	// The provider knows better than its status whether to retry. Its own SDKs obey
 	// this header.
 	passes := slices.Contains([]string{"rate_limited", "overloaded", "timeout"}, out.Kind)
 	switch advice := header.Get("X-Should-Retry"); {
@@ -186,7 +186,7 @@ func classify(status int, code, text string) (kind, class string) {
 	return out.kind, out.class
 }
 
-// RetryAfter returns how long the server asks to wait; 0 if it does not say. A date
+// RetryAfter returns how long the server asks to wait, or 0. A date
 // counts from the server's own clock.
 func RetryAfter(header http.Header, now time.Time) time.Duration {
 	const most = 24 * time.Hour

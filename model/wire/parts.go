@@ -15,11 +15,11 @@ import (
 // Takes says which parts a protocol takes. A file that is text goes as text wherever
 // files are taken.
 type Takes struct {
-	// Images, Files and Audio are media types; "*" is any, nil none.
+	// Images, Files and Audio are media types. "*" is any, nil none.
 	Images, Files, Audio []string
 	// ImageURLs and FileURLs say that a part may be an address.
 	ImageURLs, FileURLs bool
-	// MostImage bounds the bytes of an image, MostAll those of all parts of a request;
+	// MostImage bounds the bytes of an image, MostAll those of all parts of a request.
 	// 0 means no bound.
 	MostImage, MostAll int
 }

@@ -28,7 +28,7 @@ var usualKeywords = []string{"type", "description", "enum", "const", "required",
 // Strict is the dialect of OpenAI, whose answers always fit the schema.
 var Strict = Dialect{Keeps: []string{"minimum", "maximum", "pattern", "minItems", "maxItems"}, Complete: true}
 
-// Close returns a schema with closed objects; false if the dialect can't express it.
+// Close returns a schema with closed objects, or false if the dialect can't express it.
 // Closing an object allows less than the schema does.
 func (d *Dialect) Close(schema map[string]any) (map[string]any, bool) {
 	out, ok := make(map[string]any, len(schema)+1), true
@@ -83,7 +83,7 @@ func requiresAll(schema map[string]any) bool {
 	return len(properties) > 0 && len(properties) == len(required)
 }
 
-// levels are all levels, the least first; none turns reasoning off.
+// levels are all levels, the least first. none turns reasoning off.
 var levels = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
 // dated is how the name of a model may end.

@@ -14,7 +14,7 @@ import (
 // Count is a number that servers also write as 12.0, "12" or null.
 type Count int
 
-// UnmarshalJSON reads any of these forms; anything else is 0.
+// UnmarshalJSON reads any of these forms. Anything else is 0.
 func (c *Count) UnmarshalJSON(text []byte) error {
 	n, err := strconv.ParseFloat(strings.Trim(string(text), `"`), 64)
 	if *c = 0; err == nil && n > -(1<<62) && n < 1<<62 {
@@ -34,7 +34,7 @@ func (t *Text) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// NewToolCall returns a tool call with arguments given as JSON text; no text is an empty
+// NewToolCall returns a tool call with arguments given as JSON text. No text is an empty
 // object. Text that is not an object is kept as malformed.
 func NewToolCall(id, name, args string) model.ToolCall {
 	call := model.ToolCall{ID: id, Name: name}
@@ -67,7 +67,7 @@ type kept struct {
 	Provider string `json:"provider"`
 }
 
-// EncodeKept returns data that a provider wants back, for model.Response.Thinking; nil if it
+// EncodeKept returns data that a provider wants back, for model.Response.Thinking, or nil if it
 // can't be written as JSON.
 func EncodeKept(provider string, data any) json.RawMessage {
 	text, err := json.Marshal(data)
@@ -78,7 +78,7 @@ func EncodeKept(provider string, data any) json.RawMessage {
 	return out
 }
 
-// DecodeKept reads what EncodeKept returned for the same provider; false if there is none.
+// DecodeKept reads what EncodeKept returned for the same provider, or returns false.
 func DecodeKept(provider string, m *model.Message, into any) bool {
 	var k kept
 	if len(m.Thinking) == 0 || json.Unmarshal(m.Thinking, &k) != nil || k.Provider != provider {
@@ -136,7 +136,7 @@ func (n *Names) isTaken(wire string) bool {
 	return taken
 }
 
-// Graph returns the graph's name of a tool; unknown names stay.
+// Graph returns the graph's name of a tool. Unknown names stay.
 func (n *Names) Graph(wire string) string {
 	if name, ok := n.back[wire]; ok {
 		return name
