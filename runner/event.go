@@ -92,6 +92,12 @@ type Sink interface {
 	Event(e *Event) error
 }
 
+// SinkFunc is a function that takes events.
+type SinkFunc func(e *Event) error
+
+// Event calls the function.
+func (f SinkFunc) Event(e *Event) error { return f(e) }
+
 // LiveStore is a store that also has the live events of runs that others drive.
 type LiveStore interface {
 	// Live returns the run's live events since the last call, in order. Events is called before.

@@ -175,11 +175,6 @@ const cancelling = "cancelling: what runs has 5 seconds to end; interrupt again 
 // killTime bounds how long killed programs may take to end.
 const killTime = time.Second
 
-// interrupted is why a run was cancelled.
-type interrupted struct{ signal os.Signal }
-
-func (e *interrupted) Error() string { return "cancelled by " + e.signal.String() }
-
 // watchSignals delivers interrupts until stop is called.
 func (a *app) watchSignals() (c <-chan os.Signal, stop func()) {
 	if a.Notify == nil {
@@ -228,7 +223,7 @@ func runUntilInterrupted[T any](ctx context.Context, a *app, stopping func(), ki
 		return result, nil
 	case sig := <-signals:
 		stopping()
-		cancel(&interrupted{sig})
+		cancel(errors.New("cancelled by " + sig.String()))
 	}
 	select {
 	case result = <-done:
@@ -494,15 +489,9 @@ func (o *runOutput) printOutput(v any) error {
 	return writeJSON(o.app.Stdout, v, true)
 }
 
-// sinkFunc is a function that takes events.
-type sinkFunc func(e *runner.Event) error
-
-// Event calls the function.
-func (f sinkFunc) Event(e *runner.Event) error { return f(e) }
-
 // filterEvents passes on events that keep selects, or all if it is nil.
 func filterEvents(next runner.Sink, keep func(runner.EventType) bool) runner.Sink {
-	return sinkFunc(func(e *runner.Event) error {
+	return runner.SinkFunc(func(e *runner.Event) error {
 		if keep != nil && !keep(e.Type) {
 			return nil
 		}

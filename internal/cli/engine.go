@@ -8,7 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -140,6 +142,14 @@ func (a *app) execEngineProgram() error {
 			"it is in the archive of every release, or: go install github.com/graphrun/graphrun/temporal/cmd/%s@latest", engineProgram, engineProgram)
 	}
 	return a.becomeProgram(path)
+}
+
+// becomeProgram replaces this process by another program, where the system can.
+func (a *app) becomeProgram(path string) error {
+	if runtime.GOOS == "windows" || a.Stdout != os.Stdout || a.Stderr != os.Stderr || a.Stdin != os.Stdin {
+		return a.runChild(path)
+	}
+	return syscall.Exec(path, append([]string{path}, a.Args...), os.Environ())
 }
 
 // runChild runs a program with the streams of this one.

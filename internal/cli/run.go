@@ -31,7 +31,6 @@ import (
 
 type runFlags struct {
 	driveFlags
-	models    modelFlags
 	inputs    []string
 	inputFile string
 	runID     string
@@ -40,6 +39,9 @@ type runFlags struct {
 	stubs     string
 	labels    []string
 	session   string
+	models    []string
+	params    []string
+	replay    string
 }
 
 func newRunCommand(a *app) *cobra.Command {
@@ -76,11 +78,6 @@ Exit codes: 0 completed, 1 failed (with --strict also completed but degraded),
 			return a.run(cmd.Context(), cmd, &f, args[0])
 		},
 	}
-	addRunFlags(a, cmd, &f)
-	return cmd
-}
-
-func addRunFlags(a *app, cmd *cobra.Command, f *runFlags) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&f.inputs, "input", "i", nil, "a state key's value: key=value, key=@file or key:=json; repeatable")
 	flags.StringVar(&f.inputFile, "input-file", "", "FILE with a JSON or YAML object of inputs, - for stdin; -i wins over it")
@@ -92,8 +89,12 @@ func addRunFlags(a *app, cmd *cobra.Command, f *runFlags) {
 	completeFlag(cmd, "input", keyCandidates(parseNamedFlow))
 	flags.StringVar(&f.session, "session", "", "ID of the session, which passes state keys with scope: session and the\nconversation from run to run")
 	completeFlag(cmd, "session", a.listSessionIDs)
-	addModelFlags(cmd, &f.models)
+	flags.StringArrayVar(&f.models, "model", nil, "ROLE=MODEL: the model of a role, for example default=openai/gpt-6-luna;\nreplaces the graph's, in subgraphs too; repeatable")
+	flags.StringArrayVar(&f.params, "set-model-param", nil, "[PATH/NODE:]KEY=JSON: a parameter of one model node or of all,\nfor example reasoning=low or outer/inner:max_tokens=200; repeatable")
+	flags.StringVar(&f.record, "record", "", "FILE to record the answers of models and tools in")
+	flags.StringVar(&f.replay, "replay", "", "FILE from --record to take the answers of models and tools from;\nno provider, script or tool is asked, and nothing waits")
 	addDriveFlags(cmd, &f.driveFlags, parseNamedFlow)
+	return cmd
 }
 
 // run checks the graph, reads the input, runs and reports.
@@ -108,7 +109,7 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 	if path == "-" && f.inputFile == "-" {
 		return usagef("the graph and --input-file can't both be stdin")
 	}
-	g, err := a.loadFlow(path, f.models.listRoles()...)
+	g, err := a.loadFlow(path, f.listRoles()...)
 	if err != nil {
 		return err
 	}
@@ -120,13 +121,13 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 	if err != nil {
 		return err
 	}
-	if err := f.models.apply(g, &opts); err != nil {
+	if err := f.setModels(g, &opts); err != nil {
 		return err
 	}
-	if err := f.models.openTape(&f.driveFlags); err != nil {
+	if err := f.openTape(); err != nil {
 		return err
 	}
-	opts.Rush = f.models.replay != ""
+	opts.Rush = f.replay != ""
 	opts.RunID, opts.Input, opts.Goal, opts.Dir, opts.Session = f.runID, input, goal, filepath.Dir(path), f.session
 	if f.dryRun {
 		return a.dryRun(ctx, g, opts, f)
@@ -176,24 +177,8 @@ func (a *app) reportStoreError(g *spec.Graph, f *runFlags, err error) error {
 	}, a.StdoutTerminal))
 }
 
-// modelFlags choose the models of a run and their parameters.
-type modelFlags struct {
-	models []string
-	params []string
-	record string
-	replay string
-}
-
-func addModelFlags(cmd *cobra.Command, f *modelFlags) {
-	flags := cmd.Flags()
-	flags.StringArrayVar(&f.models, "model", nil, "ROLE=MODEL: the model of a role, for example default=openai/gpt-6-luna;\nreplaces the graph's, in subgraphs too; repeatable")
-	flags.StringArrayVar(&f.params, "set-model-param", nil, "[PATH/NODE:]KEY=JSON: a parameter of one model node or of all,\nfor example reasoning=low or outer/inner:max_tokens=200; repeatable")
-	flags.StringVar(&f.record, "record", "", "FILE to record the answers of models and tools in")
-	flags.StringVar(&f.replay, "replay", "", "FILE from --record to take the answers of models and tools from;\nno provider, script or tool is asked, and nothing waits")
-}
-
 // listRoles returns the roles that --model names.
-func (f *modelFlags) listRoles() []string {
+func (f *runFlags) listRoles() []string {
 	out := make([]string, len(f.models))
 	for i, text := range f.models {
 		out[i], _, _ = strings.Cut(text, "=")
@@ -201,8 +186,8 @@ func (f *modelFlags) listRoles() []string {
 	return out
 }
 
-// apply sets the options of a run from the flags.
-func (f *modelFlags) apply(g *spec.Graph, opts *runner.Options) error {
+// setModels sets the models of a run and their parameters.
+func (f *runFlags) setModels(g *spec.Graph, opts *runner.Options) error {
 	var problems []error
 	for _, text := range f.models {
 		role, model, ok := strings.Cut(text, "=")
@@ -266,7 +251,7 @@ func hasSubgraphs(g *spec.Graph) bool {
 }
 
 // openTape opens the recording of --record or --replay.
-func (f *modelFlags) openTape(drive *driveFlags) error {
+func (f *runFlags) openTape() (err error) {
 	switch {
 	case f.record != "" && f.replay != "":
 		return usagef("--record and --replay exclude each other: what is played is not asked anew")
@@ -274,13 +259,11 @@ func (f *modelFlags) openTape(drive *driveFlags) error {
 		if err := cassette.Check(f.record); err != nil {
 			return usagef("--record: %w", err)
 		}
-		drive.tape, drive.record = cassette.New(), f.record
+		f.tape = cassette.New()
 	case f.replay != "":
-		tape, err := cassette.Open(f.replay)
-		if err != nil {
+		if f.tape, err = cassette.Open(f.replay); err != nil {
 			return usagef("--replay: %w", err)
 		}
-		drive.tape = tape
 	}
 	return nil
 }

@@ -525,7 +525,7 @@ or crashed, since somebody may resume it.`,
 }
 
 // withoutHistory removes the history from the last event, as run does without --history.
-func withoutHistory(next runner.Sink) sinkFunc {
+func withoutHistory(next runner.Sink) runner.SinkFunc {
 	return func(e *runner.Event) error {
 		if e.Type != runner.RunFinished || e.Result == nil {
 			return next.Event(e)

@@ -73,11 +73,16 @@ them. A second signal ends programs that still run at once.`,
 	flags.BoolVar(&f.readOnly, "read-only", false, "refuse requests that change anything")
 	flags.StringVar(&f.tokenFile, "token-file", "", "`FILE` that holds the token, of at least 16 characters")
 	flags.StringArrayVar(&f.hosts, "host", nil, "NAME of a host that requests may use, for example behind a proxy; repeatable")
-	flags.IntVar(&f.maxRuns, "max-runs", 100, "most runs to drive at once")
+	f.addMaxRuns(cmd)
 	addOutput(cmd)
 	cmd.Flag("output").Usage = "format of the printed link: json is {\"url\": …}"
-	markSettings(flags, "listen", "read-only", "token-file", "max-runs")
+	markSettings(flags, "listen", "read-only", "token-file")
 	return cmd
+}
+
+func (f *serveFlags) addMaxRuns(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&f.maxRuns, "max-runs", 100, "most runs to drive at once")
+	markSettings(cmd.Flags(), "max-runs")
 }
 
 // Grace periods when a server stops: for nodes to end, and for responses to be sent.
@@ -88,9 +93,6 @@ const (
 
 // serve serves a folder until a signal.
 func (a *app) serve(cmd *cobra.Command, f *serveFlags, dir string) error {
-	if f.maxRuns < 1 {
-		return usagef("--max-runs %d: must be at least 1", f.maxRuns)
-	}
 	host, _, err := net.SplitHostPort(f.listen)
 	if err != nil {
 		return usagef("--listen %q: want HOST:PORT", f.listen)
@@ -103,7 +105,7 @@ func (a *app) serve(cmd *cobra.Command, f *serveFlags, dir string) error {
 	if err != nil {
 		return err
 	}
-	s, err := a.newServing(f, dir, func(c *serve.Config) { c.Token, c.Hosts, c.Loopback = token, f.hosts, loopback })
+	s, err := a.newServing(f, dir, serve.Config{Token: token, Hosts: f.hosts, Loopback: loopback})
 	if err != nil {
 		return err
 	}
@@ -162,14 +164,13 @@ type serving struct {
 }
 
 // newServing makes a server of a folder.
-func (a *app) newServing(f *serveFlags, dir string, with func(*serve.Config)) (*serving, error) {
+func (a *app) newServing(f *serveFlags, dir string, cfg serve.Config) (*serving, error) {
+	if f.maxRuns < 1 {
+		return nil, usagef("--max-runs %d: must be at least 1", f.maxRuns)
+	}
 	s := &serving{app: a, kill: make(chan struct{}), readOnly: f.readOnly}
 	var err error
-	s.flows, err = catalog.Open(dir, catalog.Rules{
-		Optional: a.rules.Optional(nil),
-		Apply:    a.rules.Shown,
-	})
-	if err != nil {
+	if s.flows, err = catalog.Open(dir, catalog.Rules{Optional: a.rules.Optional(nil), Apply: a.rules.Shown}); err != nil {
 		return nil, usage(err)
 	}
 	kept, err := a.openServedStore(f.readOnly)
@@ -184,19 +185,10 @@ func (a *app) newServing(f *serveFlags, dir string, with func(*serve.Config)) (*
 	if path := a.storePath(); path != "" && !a.usesCluster() {
 		marks = path + ".serve"
 	}
-	s.fleet = fleet.New(fleet.Config{
-		Runner: r, Store: kept, Max: f.maxRuns, Marks: marks, Home: s.flows.Dir(), Now: a.Now,
-		Log: a.note,
-	})
-	cfg := serve.Config{
-		Catalog: s.flows, Store: kept, Runner: r, Fleet: s.fleet, ReadOnly: f.readOnly, Version: readBuildVersion().Version,
-		StoreName: a.storeName(), Now: a.Now,
-	}
-	with(&cfg)
+	s.fleet = fleet.New(fleet.Config{Runner: r, Store: kept, Max: f.maxRuns, Marks: marks, Home: s.flows.Dir(), Now: a.Now, Log: a.note})
+	cfg.Catalog, cfg.Store, cfg.StoreName, cfg.Runner, cfg.Fleet = s.flows, kept, a.storeName(), r, s.fleet
+	cfg.ReadOnly, cfg.Version, cfg.Now = f.readOnly, readBuildVersion().Version, a.Now
 	s.tools = mcpserver.Config{Catalog: s.flows, Fleet: s.fleet, Runner: r, Version: cfg.Version}
-	if !f.readOnly { // tools start runs
-		cfg.Extra = append(cfg.Extra, serve.Extra{Pattern: "/mcp", Handler: mcpserver.Handler(s.tools)})
-	}
 	clock := a.clock
 	if clock == nil {
 		clock = givenClock{a.Now}
@@ -206,8 +198,11 @@ func (a *app) newServing(f *serveFlags, dir string, with func(*serve.Config)) (*
 		Start: func(flow string, opts runner.Options) error { _, err := s.server.Start(flow, opts); return err },
 	})
 	cfg.Triggers = a.triggers.Triggers
-	if !f.readOnly {
-		cfg.Extra = append(cfg.Extra, serve.Extra{Pattern: "POST " + trigger.Prefix + "/{hook...}", Handler: s.triggers, Open: true})
+	if !f.readOnly { // both start runs
+		cfg.Extra = []serve.Extra{
+			{Pattern: "/mcp", Handler: mcpserver.Handler(s.tools)},
+			{Pattern: "POST " + trigger.Prefix + "/{hook...}", Handler: s.triggers, Open: true},
+		}
 	}
 	s.server = serve.New(cfg)
 	return s, nil
@@ -335,16 +330,12 @@ serve offers the same over HTTP, at /mcp.`,
 			return a.mcp(cmd.Context(), &f, firstArgument(args, "."))
 		},
 	}
-	cmd.Flags().IntVar(&f.maxRuns, "max-runs", 100, "most runs to drive at once")
-	markSettings(cmd.Flags(), "max-runs")
+	f.addMaxRuns(cmd)
 	return cmd
 }
 
 func (a *app) mcp(ctx context.Context, f *serveFlags, dir string) error {
-	if f.maxRuns < 1 {
-		return usagef("--max-runs %d: must be at least 1", f.maxRuns)
-	}
-	s, err := a.newServing(f, dir, func(*serve.Config) {})
+	s, err := a.newServing(f, dir, serve.Config{})
 	if err != nil {
 		return err
 	}

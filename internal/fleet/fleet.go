@@ -137,7 +137,7 @@ func (f *Fleet) launch(opts *runner.Options, do func(context.Context) (*runner.R
 	ctx, cancel := context.WithCancelCause(context.Background())
 	done := make(chan struct{})
 	d := &Drive{ID: opts.RunID, Done: done, cancel: cancel, began: make(chan struct{})}
-	opts.Sink = sink(d.addEvent)
+	opts.Sink = runner.SinkFunc(d.addEvent)
 	known, err := f.admit(d)
 	if err != nil {
 		cancel(nil)

@@ -127,7 +127,7 @@ func (t *watch) followDrive(ctx context.Context, d *Drive) error {
 func (t *watch) readJournal(ctx context.Context, to int64) (*runner.Result, error) {
 	var lines []Line
 	size := 0
-	result, err := t.fleet.cfg.Runner.Replay(t.id, 0, -1, runner.Options{Sink: sink(func(e *runner.Event) error {
+	result, err := t.fleet.cfg.Runner.Replay(t.id, 0, -1, runner.Options{Sink: runner.SinkFunc(func(e *runner.Event) error {
 		switch {
 		case e.Seq <= t.after:
 			return ctx.Err()
@@ -159,7 +159,7 @@ func (t *watch) followJournal(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	d, ended := &Drive{}, make(chan error, 1)
 	go func() {
-		_, err := t.fleet.cfg.Runner.Follow(ctx, t.id, runner.Options{Sink: sink(func(e *runner.Event) error {
+		_, err := t.fleet.cfg.Runner.Follow(ctx, t.id, runner.Options{Sink: runner.SinkFunc(func(e *runner.Event) error {
 			d.ring.add(e)
 			if t.fleet.Driven(t.id) != nil { // the ring of that drive has text, too
 				cancel()
@@ -177,12 +177,6 @@ func (t *watch) followJournal(ctx context.Context) error {
 	}
 	return err
 }
-
-// sink makes a runner.Sink of a function.
-type sink func(e *runner.Event) error
-
-// Event calls the function.
-func (s sink) Event(e *runner.Event) error { return s(e) }
 
 // Line is an event of a run. Readers share it and must not change it.
 type Line struct {

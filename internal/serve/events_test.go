@@ -76,7 +76,7 @@ func (r *reader) next(t *testing.T) (e told, ok bool) {
 func (s *tested) journal(run string) []string {
 	s.t.Helper()
 	var out []string
-	_, err := s.server.cfg.Runner.Replay(run, 0, -1, runner.Options{Sink: sinkFunc(func(e *runner.Event) error {
+	_, err := s.server.cfg.Runner.Replay(run, 0, -1, runner.Options{Sink: runner.SinkFunc(func(e *runner.Event) error {
 		out = append(out, string(e.AppendJSON(nil)))
 		return nil
 	})})
@@ -85,11 +85,6 @@ func (s *tested) journal(run string) []string {
 	}
 	return out
 }
-
-type sinkFunc func(e *runner.Event) error
-
-// Event calls the function.
-func (f sinkFunc) Event(e *runner.Event) error { return f(e) }
 
 // TestReconnect: a reader that goes and comes back, over and over, has every event
 // once and in order at the end, whoever tells of it.

@@ -20,7 +20,6 @@ import (
 	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/redact"
 	"github.com/graphrun/graphrun/model"
-	"github.com/graphrun/graphrun/spec"
 )
 
 // Cassette records or plays. A nil *Cassette does neither. It is safe for concurrent
@@ -418,8 +417,7 @@ func quoteDifference(v, other any) string {
 // header is the first line of a recording.
 const header = `{"recording":"v1"}`
 
-// Open reads a recording and starts to play it. The error is one of the file system or
-// a *spec.InvalidError.
+// Open reads a recording and starts to play it.
 func Open(path string) (*Cassette, error) {
 	src, err := bounded.ReadFile(path, bounded.Recording)
 	if err != nil {
@@ -429,18 +427,18 @@ func Open(path string) (*Cassette, error) {
 }
 
 // Parse starts to play a recording, which may have been edited. Messages call it by its
-// name. The error is a *spec.InvalidError.
+// name and name the line.
 func Parse(name string, src []byte) (*Cassette, error) {
 	out := &Cassette{name: name, playing: true}
-	offset := 0
+	number, err := 0, errNoHeader // for an empty file
 	for line := range bytes.Lines(src) {
-		if err := out.readLine(bytes.TrimSpace(line), offset == 0); err != nil {
-			return nil, newInvalidError(name, src, offset, err)
+		number++
+		if err = out.readLine(bytes.TrimSpace(line), number == 1); err != nil {
+			break
 		}
-		offset += len(line)
 	}
-	if offset == 0 {
-		return nil, newInvalidError(name, src, 0, errNoHeader)
+	if err != nil {
+		return nil, fmt.Errorf("%s:%d:1: %w", name, max(number, 1), err)
 	}
 	return out, nil
 }
@@ -466,12 +464,6 @@ func (c *Cassette) readLine(text []byte, isFirst bool) error {
 	}
 	c.calls = append(c.calls, out.maskSecrets(nil))
 	return nil
-}
-
-func newInvalidError(name string, src []byte, offset int, err error) error {
-	return &spec.InvalidError{Findings: spec.Diagnostics{{
-		File: spec.NewFile(name, src), Rule: "invalid-value", Severity: spec.Error, Span: spec.Span{From: offset, To: offset}, Message: err.Error(),
-	}}}
 }
 
 // Check reports why a recording could not be written to a file, before anything is paid

@@ -18,7 +18,6 @@ import (
 	"github.com/graphrun/graphrun/model/modeltest"
 	"github.com/graphrun/graphrun/model/openai"
 	"github.com/graphrun/graphrun/model/wire"
-	"github.com/graphrun/graphrun/spec"
 )
 
 // fake answers with what a function says.
@@ -423,8 +422,7 @@ func TestBadRecordings(t *testing.T) {
 		header + "\n" + `{"kind":"tool","name":"x"}`: "it lacks a request or an answer",
 	} {
 		_, err := Parse("c.yaml", []byte(src))
-		var invalid *spec.InvalidError
-		if !errors.As(err, &invalid) || !strings.Contains(err.Error(), want) {
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %s", src, err, want)
 		}
 	}

@@ -1,5 +1,0 @@
-//go:build !unix
-
-package cli
-
-func (a *app) becomeProgram(path string) error { return a.runChild(path) }
