@@ -39,6 +39,8 @@ type decoder struct {
 	load      func(path string) ([]byte, error)
 	texts     map[string][]byte // by path
 	textBytes int
+
+	policyFiles map[string]bool // by path: each counts once
 }
 
 func newDecoder(file *File, opts Options) *decoder {

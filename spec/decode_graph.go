@@ -3,7 +3,6 @@
 package spec
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 )
@@ -41,28 +40,10 @@ func (d *decoder) readInner(g *Graph, v *Value, owner Text) {
 	d.graph = outer
 }
 
-// readGraph reads a whole file, or a graph within one. A missing start has a rule of its own.
+// readGraph reads a whole file, or a graph within one. The edges of finish come last.
 func (d *decoder) readGraph(keys []Key, root *Value, owner Text) {
-	d.readKeys(keys, root, d.graph)
-	for i := range keys {
-		switch name := keys[i].Name; {
-		case !keys[i].Required || root.Get(name) != nil:
-		case name == "start":
-			span := firstTokenSpan(root)
-			if nodes := findField(root.Fields, "nodes"); nodes != nil {
-				span = nodes.Key.Span
-			}
-			d.report("missing-start", span, "the graph has no \"start\"; name its first node")
-		default:
-			d.reportMissing(root, owner, fmt.Sprintf("the key %q", name))
-		}
-	}
-	d.finishGraph(root)
-}
-
-// finishGraph completes a graph whose keys are all read. The edges of finish come last.
-func (d *decoder) finishGraph(root *Value) {
 	g := d.graph
+	d.readObject(keys, nil, root, owner, g)
 	if !g.Start.IsSet() {
 		g.gaps |= gapStart
 	}

@@ -17,7 +17,11 @@ func (d *decoder) readObject(keys []Key, choices []Choice, v *Value, owner Text,
 // checkKeys reports keys that are missing or exclude each other. of ends the messages.
 func (d *decoder) checkKeys(keys []Key, choices []Choice, v *Value, owner Text, of string) {
 	for i := range keys {
-		if keys[i].Required && v.Get(keys[i].Name) == nil {
+		switch nodes := findField(v.Fields, "nodes"); {
+		case !keys[i].Required || v.Get(keys[i].Name) != nil:
+		case keys[i].Name == "start" && nodes != nil:
+			d.report("missing-start", nodes.Key.Span, "the graph has no \"start\"; name its first node")
+		default:
 			d.reportMissing(v, owner, fmt.Sprintf("the key %q%s", keys[i].Name, of))
 		}
 	}
@@ -96,21 +100,16 @@ func (d *decoder) repairKey(v *Value, f *Field, keys []Key, into any) *Key {
 func (d *decoder) reportMissing(v *Value, owner Text, what string) {
 	span := owner.Span
 	if span.From == span.To {
-		span = firstTokenSpan(v)
+		span = v.Span
+		if len(v.Fields) > 0 {
+			span = v.Fields[0].Key.Span
+		}
 	}
 	subject := "this map"
 	if owner.Value != "" {
 		subject = fmt.Sprintf("%q", owner.Value)
 	}
 	d.report("missing-field", span, "%s lacks %s", subject, what)
-}
-
-// firstTokenSpan returns the place at which a map without a name is reported.
-func firstTokenSpan(v *Value) Span {
-	if len(v.Fields) > 0 {
-		return v.Fields[0].Key.Span
-	}
-	return v.Span
 }
 
 func (d *decoder) checkChoice(c Choice, v *Value, owner Text) {

@@ -24,20 +24,14 @@ var policyFileKeys = []Key{
 	{Name: "policies", Type: TypeOneOf, Required: true, Forms: policyForms, Doc: "As in a graph."},
 }
 
-// policyReader reads the policies of a graph, file by file.
-type policyReader struct {
-	*decoder
-	read map[string]bool // the files so far, by path: each counts once
-}
-
 // readPolicies reads the policies of a graph.
 func (d *decoder) readPolicies(v *Value) {
 	if v == nil {
 		return
 	}
 	before := len(d.diags)
-	r := &policyReader{d, map[string]bool{}}
-	r.addEntries(v, nil)
+	d.policyFiles = map[string]bool{}
+	d.addPolicies(v, nil)
 	d.usePolicyRule(before)
 }
 
@@ -50,9 +44,9 @@ func (d *decoder) usePolicyRule(from int) {
 	}
 }
 
-// addEntries reads an entry or a list of them. from are the paths of the files around them,
+// addPolicies reads an entry or a list of them. from are the paths of the files around them,
 // outermost first, relative to the graph's folder.
-func (r *policyReader) addEntries(v *Value, from []string) {
+func (d *decoder) addPolicies(v *Value, from []string) {
 	for _, item := range v.OneOrAll() {
 		isUnknown := func(f Field) bool { return FindKey(policyKeys, f.Key.Value) == nil && !isExtension(f.Key.Value) }
 		if item.Kind != Map || slices.ContainsFunc(item.Fields, isUnknown) {
@@ -61,39 +55,39 @@ func (r *policyReader) addEntries(v *Value, from []string) {
 		if files := item.Get("extends"); files != nil {
 			for i := range item.Fields {
 				if key := item.Fields[i].Key; key.Value != "extends" && key.Value != "description" && !isExtension(key.Value) {
-					r.report("invalid-value", key.Span, "\"extends\" stands alone; found %q beside it, which belongs into an entry of its own", key.Value)
+					d.report("invalid-value", key.Span, "\"extends\" stands alone; found %q beside it, which belongs into an entry of its own", key.Value)
 				}
 			}
 			for _, file := range textsOf(files, true) {
-				r.addFile(file, from)
+				d.addPolicyFile(file, from)
 			}
 			continue
 		}
-		before := len(r.diags)
-		r.checkPairs(&item)
-		if len(from) > 0 && len(r.diags) == before && r.namesMissingNodes(&item) {
-			r.graph.Elsewhere = append(r.graph.Elsewhere, item)
+		before := len(d.diags)
+		d.checkPairs(&item)
+		if len(from) > 0 && len(d.diags) == before && d.namesMissingNodes(&item) {
+			d.graph.Elsewhere = append(d.graph.Elsewhere, item)
 		} else {
-			r.graph.Policies = append(r.graph.Policies, item)
+			d.graph.Policies = append(d.graph.Policies, item)
 		}
 	}
 }
 
 // namesMissingNodes reports whether a policy names nodes that the graph does not have.
-func (r *policyReader) namesMissingNodes(item *Value) bool {
-	if r.graph.gaps&gapNodes != 0 {
+func (d *decoder) namesMissingNodes(item *Value) bool {
+	if d.graph.gaps&gapNodes != 0 {
 		return false
 	}
 	for _, key := range []string{"before", "after", "from", "node", "at", "forbid"} {
-		if v := item.Get(key); v != nil && v.Kind == String && v.Text.Value != END && r.graph.nodes[v.Text.Value] == nil {
+		if v := item.Get(key); v != nil && v.Kind == String && v.Text.Value != END && d.graph.nodes[v.Text.Value] == nil {
 			return true
 		}
 	}
 	return false
 }
 
-// addFile reads the policies of a file, once.
-func (r *policyReader) addFile(named Text, from []string) {
+// addPolicyFile reads the policies of a file, once.
+func (d *decoder) addPolicyFile(named Text, from []string) {
 	where := filepath.ToSlash(named.Value)
 	if where != "" {
 		if len(from) > 0 && !filepath.IsAbs(named.Value) {
@@ -102,29 +96,29 @@ func (r *policyReader) addFile(named Text, from []string) {
 		where = path.Clean(where)
 	}
 	if i := slices.Index(from, where); i >= 0 {
-		r.report("policy-invalid", named.Span, "files of policies extend each other: %s", strings.Join(append(slices.Clone(from[i:]), where), " → "))
+		d.report("policy-invalid", named.Span, "files of policies extend each other: %s", strings.Join(append(slices.Clone(from[i:]), where), " → "))
 		return
 	}
-	if r.read[where] {
+	if d.policyFiles[where] {
 		return
 	}
-	r.read[where] = true
-	text, problem := r.addText(where, named.Span)
+	d.policyFiles[where] = true
+	text, problem := d.addText(where, named.Span)
 	if problem != "" {
-		r.report("policy-invalid", named.Span, "%s", problem)
+		d.report("policy-invalid", named.Span, "%s", problem)
 		return
 	}
-	if policies := r.parseFile(text); policies != nil {
-		r.addEntries(policies, append(slices.Clip(from), where))
+	if policies := d.parsePolicyFile(text); policies != nil {
+		d.addPolicies(policies, append(slices.Clip(from), where))
 	}
 }
 
-// parseFile reads a file of policies as a value of `policies`, or returns nil.
-func (r *policyReader) parseFile(file *File) *Value {
+// parsePolicyFile reads a file of policies as a value of `policies`, or returns nil.
+func (d *decoder) parsePolicyFile(file *File) *Value {
 	root, found := loadDocument(file, policyFile)
-	for _, d := range found {
-		d.File, d.Span = r.decoder.file, file.InHost(d.Span)
-		r.diags = append(r.diags, d)
+	for _, f := range found {
+		f.File, f.Span = d.file, file.InHost(f.Span)
+		d.diags = append(d.diags, f)
 	}
 	if root == nil {
 		return nil
@@ -132,13 +126,13 @@ func (r *policyReader) parseFile(file *File) *Value {
 	whole := root.shiftSpans(file.base, &scalar{src: file.Src, base: file.base})
 	switch whole.Kind {
 	case Map:
-		r.readObject(policyFileKeys, nil, &whole, Text{}, nil)
+		d.readObject(policyFileKeys, nil, &whole, Text{}, nil)
 		return whole.Get("policies")
 	case List:
-		r.checkValue(&policyForms[1], &whole, place{key: Text{Value: "policies", Span: whole.Span}}, nil)
+		d.checkValue(&policyForms[1], &whole, place{key: Text{Value: "policies", Span: whole.Span}}, nil)
 		return &whole
 	}
-	r.report("policy-invalid", whole.Span, "the file holds %s; %s", describeValue(&whole), policyFile)
+	d.report("policy-invalid", whole.Span, "the file holds %s; %s", describeValue(&whole), policyFile)
 	return nil
 }
 
