@@ -33,7 +33,7 @@ func newGraph(file *File) *Graph {
 func (d *decoder) readInner(g *Graph, v *Value, owner Text) {
 	outer := d.graph
 	d.graph = g
-	d.readGraph(innerKeys, v, owner)
+	d.readGraph(innerKeys(), v, owner)
 	if !g.Name.IsSet() {
 		g.Name = owner
 	}

@@ -138,9 +138,9 @@ func (d *decoder) checkSchema(k *Key, v *Value, at place, into any) {
 		}
 		return
 	}
-	keys := schemaKeywords
+	keys := schemaKeywords()
 	if len(k.Keys) > 0 {
-		keys = stateSchemaKeywords
+		keys = stateSchemaKeywords()
 	}
 	d.readKeys(keys, v, into)
 }

@@ -92,7 +92,7 @@ func sortKeys(n *yaml.Node, k *Key) {
 	if n.Kind != yaml.MappingNode {
 		return
 	}
-	keys := map[Type][]Key{TypeObject: k.Keys, TypeGraph: innerKeys}[k.Type]
+	keys := map[Type][]Key{TypeObject: k.Keys, TypeGraph: innerKeys()}[k.Type]
 	if k.Type == TypeNode {
 		keys = nodeOrder(n)
 	}

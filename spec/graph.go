@@ -283,16 +283,14 @@ type Node struct {
 
 	Description Text `key:"description"`
 	// Reads lists the state keys the node may see; HasReads false means all.
-	Reads    []Text `key:"reads"`
-	HasReads bool
+	Reads []Text `key:"reads"`
 	// Queue names the workers of a cluster that run the node. If it is absent, any may.
 	Queue Text   `key:"queue"`
 	Cache *Cache `key:"cache"`
 	// Goto is an expression, or absent.
-	Goto    Text  `key:"goto"`
-	Ends    []End `key:"ends"`
-	HasEnds bool
-	Each    Text `key:"each"`
+	Goto Text  `key:"goto"`
+	Ends []End `key:"ends"`
+	Each Text  `key:"each"`
 	// MaxConcurrency bounds the elements of Each that run at once. 0 means as many as the
 	// run allows.
 	MaxConcurrency int         `key:"max_concurrency"`
@@ -302,11 +300,12 @@ type Node struct {
 	Emit           []NamedExpr `key:"emit"`
 	// Decide configures the decision between the node's edges, or is nil.
 	Decide *Decide `key:"decide"`
-	// Final reports whether `finally` names the node.
-	Final bool
+	// HasReads and HasEnds report whether the file has the keys, Final whether `finally` names
+	// the node.
+	HasReads, HasEnds, Final bool
 
-	written []Field // all of its keys
 	unsure  bool    // its kind or shape was reported: Check ignores its ways out
+	written []Field // all of its keys
 }
 
 // Written returns the value of a key of the node as written, or nil.

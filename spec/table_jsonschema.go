@@ -22,7 +22,7 @@ func Schema(opts Options) map[string]any {
 	g.defs["json_schema"] = g.metaSchema(nil)
 	g.defs["state_key"] = g.metaSchema(stateKeywords)
 	g.addNodes(kinds)
-	g.defs["graph"] = g.objectSchema(innerKeys, nil)
+	g.defs["graph"] = g.objectSchema(innerKeys(), nil)
 	root := g.objectSchema(TopKeys(), nil)
 	root["$id"], root["$schema"] = SchemaID, "https://json-schema.org/draft/2020-12/schema"
 	root["title"] = "GraphSpec v1"
@@ -204,7 +204,7 @@ func (g schemaWriter) mapSchema(k *Key) object {
 
 // metaSchema returns the schema of a JSON Schema, with more keywords at its top.
 func (g schemaWriter) metaSchema(more []Key) object {
-	out := g.objectSchema(slices.Concat(schemaKeywords, more), nil) // a later key replaces an earlier one
+	out := g.objectSchema(slices.Concat(schemaKeywords(), more), nil) // a later key replaces an earlier one
 	if more == nil {
 		out["type"] = []any{"object", "boolean"}
 	}

@@ -3,6 +3,8 @@
 
 package spec
 
+import "sync"
+
 // Type is the shape of a key's value. The zero value is unset.
 type Type int
 
@@ -111,8 +113,8 @@ func NodeKeys() []Key { return nodeKeys }
 // must not be changed.
 func BuiltinKinds() []Kind { return builtinKinds }
 
-// innerKeys are the keys of a graph in `graphs`, whose name may be left out.
-var innerKeys = func() (out []Key) {
+// innerKeys returns the keys of a graph in `graphs`, whose name may be left out.
+var innerKeys = sync.OnceValue(func() (out []Key) {
 	for _, k := range topKeys {
 		switch k.Name {
 		case "graphrun", "graphs":
@@ -123,4 +125,4 @@ var innerKeys = func() (out []Key) {
 		out = append(out, k)
 	}
 	return out
-}()
+})

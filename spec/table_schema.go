@@ -5,6 +5,7 @@ package spec
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // reducers are the named ways to fold a write into a state key, sorted.
@@ -21,14 +22,14 @@ var stateKeywords = []Key{
 	{Name: "reducer", Type: TypeString, Role: RoleExpr, Default: "replace", Doc: "How a write changes the value: append, max, merge, messages, min, prepend, replace, sum, union, or an expression over `current` and `update`."},
 }
 
-// stateSchemaKeywords are the keywords of a state key.
-var stateSchemaKeywords = slices.Concat(stateKeywords, schemaKeywords)
+// stateSchemaKeywords returns the keywords of a state key.
+var stateSchemaKeywords = sync.OnceValue(func() []Key { return slices.Concat(stateKeywords, schemaKeywords()) })
 
 // schemaTypes are the types of JSON Schema, sorted.
 var schemaTypes = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
 
-// schemaKeywords are the keywords of JSON Schema.
-var schemaKeywords = func() []Key {
+// schemaKeywords returns the keywords of JSON Schema.
+var schemaKeywords = sync.OnceValue(func() []Key {
 	schema := Key{Type: TypeSchema}
 	var keys []Key
 	add := func(k Key, names string) {
@@ -50,4 +51,4 @@ var schemaKeywords = func() []Key {
 	add(Key{Type: TypeString}, "title description format pattern contentEncoding contentMediaType $ref $id $schema $anchor $comment $dynamicRef $dynamicAnchor")
 	add(Key{Type: TypeAny}, "const default examples $vocabulary")
 	return keys
-}()
+})
