@@ -61,6 +61,29 @@ condition that is always true, and beside a decision of a model, unless it is it
 			needs:  needAll,
 			check:  checkShadowedEdges,
 		},
+		{
+			Name: "missing-fallback", Group: "expressions", Severity: spec.Warning,
+			Summary: "the conditions of a node can all be false, and no edge is left to take",
+			Doc: `When no edge fires after a node, the run ends stuck. The conditions of this node do not
+cover all values, and the message has one that falls through. Add an edge without a
+condition, which is taken when nothing matched, or make the conditions complete.
+
+Values are those that schemas allow: enum, minimum and maximum narrow them, and so do
+the choices of a person and the constants that nodes write. The rule speaks only if it
+has found a run that gets stuck: the message has its values and its path. A node whose
+edges are all for its failure has none for its success, and of one that a visit limit
+skips only edges without a condition are tried.`,
+			Bad: startAt("score") + `state:
+  n: {type: integer, required: true}
+` + passNodes("score", "high", "low") + `edges:
+  - {from: score, to: high, when: "n > 3"}
+  - {from: score, to: low, when: "n < 3"}
+  - {from: [high, low], to: END}
+`,
+			change: []string{"n < 3", "n <= 3"},
+			needs:  needAll,
+			check:  checkMissingFallbacks,
+		},
 	}
 }
 
@@ -260,34 +283,6 @@ func (f *facts) reportUndecidable() {
 		}
 		found := f.report(e.To.Span, "this edge never fires: a model decides between others; mark it with fallback: true if it is for decisions that fail")
 		found.Related = append(found.Related, f.related(candidate.To.Span, "this is a candidate of the decision"))
-	}
-}
-
-func fallbackRules() []Rule {
-	return []Rule{
-		{
-			Name: "missing-fallback", Group: "expressions", Severity: spec.Warning,
-			Summary: "the conditions of a node can all be false, and no edge is left to take",
-			Doc: `When no edge fires after a node, the run ends stuck. The conditions of this node do not
-cover all values, and the message has one that falls through. Add an edge without a
-condition, which is taken when nothing matched, or make the conditions complete.
-
-Values are those that schemas allow: enum, minimum and maximum narrow them, and so do
-the choices of a person and the constants that nodes write. The rule speaks only if it
-has found a run that gets stuck: the message has its values and its path. A node whose
-edges are all for its failure has none for its success, and of one that a visit limit
-skips only edges without a condition are tried.`,
-			Bad: startAt("score") + `state:
-  n: {type: integer, required: true}
-` + passNodes("score", "high", "low") + `edges:
-  - {from: score, to: high, when: "n > 3"}
-  - {from: score, to: low, when: "n < 3"}
-  - {from: [high, low], to: END}
-`,
-			change: []string{"n < 3", "n <= 3"},
-			needs:  needAll,
-			check:  checkMissingFallbacks,
-		},
 	}
 }
 

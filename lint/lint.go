@@ -164,8 +164,8 @@ func (f *facts) pathText(path []int) string {
 // allRules lists the rules in the order in which they are checked.
 func allRules() []Rule {
 	return slices.Concat(
-		syntaxRules(), structureRules(), expressionRules(), conditionRules(), fallbackRules(), readRules(), memberRules(),
-		unusedRules(), parallelRules(), joinRules(), cycleRules(), limitRules(), policyRules(), injectionRules(), secretRules(), modelRules(), graphRules(), toolRules(),
+		structureRules(), conditionRules(), readRules(), unusedRules(), parallelRules(), cycleRules(), limitRules(), policyRules(),
+		securityRules(), modelRules(), graphRules(),
 	)
 }
 

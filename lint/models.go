@@ -62,6 +62,14 @@ func modelRules() []Rule {
 			change: []string{"max_cost_usd: 1", "max_tokens: 10000"},
 			check:  checkUnknownPrice,
 		},
+		{
+			Name: "unknown-tool", Group: "models", Severity: spec.Error, needs: needNode,
+			Summary: "a node names a tool that is not declared",
+			Doc:     "Tools are declared under tools. A node names one as it is, or a tool of an MCP server as server.tool or server.*; only servers have tools of their own. The resources and prompts that a prompt names are those of a server too. A tools node can call what the model before it is offered.",
+			Bad:     singleNode("add", "output: output\ntools:\n  add: {exec: {command: [./add.sh]}, description: Adds two numbers., parameters: {type: object}}\n", "{kind: tool, tool: ad, args: {x: 1}}"),
+			change:  []string{"tool: ad,", "tool: add,"},
+			check:   checkUnknownTool,
+		},
 	}
 }
 
@@ -228,19 +236,6 @@ func checkUnknownPrice(f *facts) {
 		if _, known := bound.Price(f.graph, f.opts.Price, name, 1); !known {
 			f.report(f.graph.Limits.Span, "the price of %q is not known, so limits.max_cost_usd can't be kept; give it in providers.%s.prices, or use limits.max_tokens", name, provider)
 		}
-	}
-}
-
-func toolRules() []Rule {
-	return []Rule{
-		{
-			Name: "unknown-tool", Group: "models", Severity: spec.Error, needs: needNode,
-			Summary: "a node names a tool that is not declared",
-			Doc:     "Tools are declared under tools. A node names one as it is, or a tool of an MCP server as server.tool or server.*; only servers have tools of their own. The resources and prompts that a prompt names are those of a server too. A tools node can call what the model before it is offered.",
-			Bad:     singleNode("add", "output: output\ntools:\n  add: {exec: {command: [./add.sh]}, description: Adds two numbers., parameters: {type: object}}\n", "{kind: tool, tool: ad, args: {x: 1}}"),
-			change:  []string{"tool: ad,", "tool: add,"},
-			check:   checkUnknownTool,
-		},
 	}
 }
 

@@ -46,6 +46,46 @@ nodes:
 			change: []string{"found: {type: string}", "found: {type: array, items: {type: string}, reducer: append}"},
 			check:  checkParallelConflict,
 		},
+		{
+			Name: "join-never-fires", Group: "parallel", Severity: spec.Error, needs: needShape,
+			Summary: "a join waits for more branches than can ever reach it",
+			Doc: "A join with wait: N runs when N branches have arrived. If the graph can send it fewer, it never runs and the run ends without it. " +
+				"Lower the number, or write wait: all, which waits for the branches that there are.",
+			Bad: startAt("ask") + `nodes:
+  ask: {kind: pass}
+  one: {kind: pass}
+  two: {kind: pass}
+  count: {kind: pass, join: {wait: 3}}
+` + edges("from: ask, to: [one, two]", "from: [one, two], to: count", "from: count, to: END"),
+			change: []string{"  count: {kind: pass, join: {wait: 3}}", "  three: {kind: pass}\n  count: {kind: pass, join: {wait: 2}}", "one, two]", "one, two, three]"},
+			check:  checkJoinNeverFires,
+		},
+		{
+			Name: "join-without-fanout", Group: "parallel", Severity: spec.Warning, needs: needShape,
+			Summary: "a join that only one branch can ever reach",
+			Doc: "A join gathers branches that run at the same time. Ways that exclude each other, such as the two sides of a condition, are no branches: one of them arrives, and there is nothing to wait for. " +
+				"Remove the join, or start the branches with a list of targets.",
+			Bad: startAt("look") + `state:
+  n: {type: integer, required: true}
+nodes:
+  look: {kind: pass}
+  small: {kind: pass}
+  large: {kind: pass}
+  done: {kind: pass, join: {wait: all}}
+` + edges("from: look, to: small, when: n < 10", "from: look, to: large", "from: [small, large], to: done", "from: done, to: END"),
+			change: []string{"state:\n  n: {type: integer, required: true}\n", "", "small, when: n < 10}\n  - {from: look, to: large}", "[small, large]}"},
+			check:  checkJoinWithoutFanout,
+		},
+		{
+			Name: "missing-join", Group: "parallel", Severity: spec.Warning, needs: needShape,
+			Summary: "some branches of a fan-out reach one node without a join",
+			Doc: "Branches join by themselves at the first node that all of them can reach. A node that only some of them " +
+				"can reach runs once for each that comes, and so does every node with `parallel: {join: explicit}`. " +
+				"A join makes it wait for all. A node that is meant to run once for each branch can say so by a comment that ignores this rule.",
+			Bad:    startAt("split") + passNodes("split", "fetch", "clean", "count", "write", "done") + edges("from: split, to: [fetch, clean, count]", "from: [fetch, clean], to: write", "from: [write, count], to: done", "from: done, to: END"),
+			change: []string{"write: {kind: pass}", "write: {kind: pass, join: {wait: all}}"},
+			check:  checkMissingJoin,
+		},
 	}
 }
 
@@ -216,51 +256,6 @@ func (f *facts) isMeantToJoin(v int, g *controlflow.Group) bool {
 		}
 	}
 	return false
-}
-
-func joinRules() []Rule {
-	return []Rule{
-		{
-			Name: "join-never-fires", Group: "parallel", Severity: spec.Error, needs: needShape,
-			Summary: "a join waits for more branches than can ever reach it",
-			Doc: "A join with wait: N runs when N branches have arrived. If the graph can send it fewer, it never runs and the run ends without it. " +
-				"Lower the number, or write wait: all, which waits for the branches that there are.",
-			Bad: startAt("ask") + `nodes:
-  ask: {kind: pass}
-  one: {kind: pass}
-  two: {kind: pass}
-  count: {kind: pass, join: {wait: 3}}
-` + edges("from: ask, to: [one, two]", "from: [one, two], to: count", "from: count, to: END"),
-			change: []string{"  count: {kind: pass, join: {wait: 3}}", "  three: {kind: pass}\n  count: {kind: pass, join: {wait: 2}}", "one, two]", "one, two, three]"},
-			check:  checkJoinNeverFires,
-		},
-		{
-			Name: "join-without-fanout", Group: "parallel", Severity: spec.Warning, needs: needShape,
-			Summary: "a join that only one branch can ever reach",
-			Doc: "A join gathers branches that run at the same time. Ways that exclude each other, such as the two sides of a condition, are no branches: one of them arrives, and there is nothing to wait for. " +
-				"Remove the join, or start the branches with a list of targets.",
-			Bad: startAt("look") + `state:
-  n: {type: integer, required: true}
-nodes:
-  look: {kind: pass}
-  small: {kind: pass}
-  large: {kind: pass}
-  done: {kind: pass, join: {wait: all}}
-` + edges("from: look, to: small, when: n < 10", "from: look, to: large", "from: [small, large], to: done", "from: done, to: END"),
-			change: []string{"state:\n  n: {type: integer, required: true}\n", "", "small, when: n < 10}\n  - {from: look, to: large}", "[small, large]}"},
-			check:  checkJoinWithoutFanout,
-		},
-		{
-			Name: "missing-join", Group: "parallel", Severity: spec.Warning, needs: needShape,
-			Summary: "some branches of a fan-out reach one node without a join",
-			Doc: "Branches join by themselves at the first node that all of them can reach. A node that only some of them " +
-				"can reach runs once for each that comes, and so does every node with `parallel: {join: explicit}`. " +
-				"A join makes it wait for all. A node that is meant to run once for each branch can say so by a comment that ignores this rule.",
-			Bad:    startAt("split") + passNodes("split", "fetch", "clean", "count", "write", "done") + edges("from: split, to: [fetch, clean, count]", "from: [fetch, clean], to: write", "from: [write, count], to: done", "from: done, to: END"),
-			change: []string{"write: {kind: pass}", "write: {kind: pass, join: {wait: all}}"},
-			check:  checkMissingJoin,
-		},
-	}
 }
 
 func checkMissingJoin(f *facts) {

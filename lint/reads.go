@@ -42,6 +42,25 @@ nodes:
 			change: []string{"{{ facts }}", "{{ facts? }}"},
 			check:  checkReadBeforeWrite,
 		},
+		{
+			Name: "template-missing", Group: "expressions", Severity: spec.Warning, needs: needAll,
+			Summary: "a template or an expression reads a member that an edge or the run does not supply",
+			Doc: "{{ path }} is an error when the path is missing. The rule looks at what the edges into a node hand over: the map of transform, or the output of the source where its shape is known; at members that a schema does not list, any of a model's answer, otherwise names that nearly match a listed one; at state keys in single braces; at run.input, which holds only what was given; at item, which is there only in a node with each; and at error, which is null behind a success. " +
+				"Write {{ path? }} if it may be missing, or supply it on that edge.",
+			Bad: startAt("plan") + `output: text
+state:
+  text: {type: string, default: ""}
+nodes:
+  plan: {kind: set, set: {text: "'a plan'"}}
+  write: {kind: set, set: {text: "Heed: {{ input.feedback }}"}}
+edges:
+  - {from: plan, to: write}
+  - {from: write, to: write, when: visits.write < 3, transform: {feedback: "'shorter'"}}
+  - {from: write, to: END}
+`,
+			change: []string{"feedback }}", "feedback? }}"},
+			check:  checkTemplateMissing,
+		},
 	}
 }
 
@@ -404,30 +423,6 @@ func valueAt(value any, path []string) any {
 		value = object[name]
 	}
 	return value
-}
-
-func memberRules() []Rule {
-	return []Rule{
-		{
-			Name: "template-missing", Group: "expressions", Severity: spec.Warning, needs: needAll,
-			Summary: "a template or an expression reads a member that an edge or the run does not supply",
-			Doc: "{{ path }} is an error when the path is missing. The rule looks at what the edges into a node hand over: the map of transform, or the output of the source where its shape is known; at members that a schema does not list, any of a model's answer, otherwise names that nearly match a listed one; at state keys in single braces; at run.input, which holds only what was given; at item, which is there only in a node with each; and at error, which is null behind a success. " +
-				"Write {{ path? }} if it may be missing, or supply it on that edge.",
-			Bad: startAt("plan") + `output: text
-state:
-  text: {type: string, default: ""}
-nodes:
-  plan: {kind: set, set: {text: "'a plan'"}}
-  write: {kind: set, set: {text: "Heed: {{ input.feedback }}"}}
-edges:
-  - {from: plan, to: write}
-  - {from: write, to: write, when: visits.write < 3, transform: {feedback: "'shorter'"}}
-  - {from: write, to: END}
-`,
-			change: []string{"feedback }}", "feedback? }}"},
-			check:  checkTemplateMissing,
-		},
-	}
 }
 
 func checkTemplateMissing(f *facts) {

@@ -16,7 +16,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-func secretRules() []Rule {
+func securityRules() []Rule {
 	return []Rule{
 		{
 			Name: "plain-secret", Group: "security", Severity: spec.Warning, needs: needNode,
@@ -34,6 +34,25 @@ func secretRules() []Rule {
 			Bad:    singleNode("ask", "output: output\nsecrets: {KEY: {env: API_KEY}}\n", `{kind: exec, command: [curl, -H, "X-Key: {{ secrets.KEY }}", "https://example.org"], timeout: 5s}`),
 			change: []string{`exec, command: [curl, -H, "X-Key: {{ secrets.KEY }}", "https://example.org"]`, `http, url: "https://example.org", headers: {X-Key: "{{ secrets.KEY }}"}`},
 			check:  checkSecretLeak,
+		},
+		{
+			Name: "script-injection", Group: "security", Severity: spec.Warning, needs: needNode,
+			Summary: "text from outside becomes shell code or a program's name",
+			Doc: "What {{ }} puts into a shell script is read as code: a quote or a $(…) in the value runs. The same holds for the script behind sh -c or python -c and for what ssh runs elsewhere, for the name of the program and the folder it runs in when a model or a server wrote them. " +
+				"Pass the value by env and write \"$NAME\", or as an argument of its own in command. Numbers, booleans and values of an enum or of a pattern for the whole text (^…$) that admits only plain characters are no danger.",
+			Bad:    singleNode("say", "output: output\nstate:\n  who: {type: string, required: true}\n", `{kind: exec, shell: bash, script: "echo hello {{ who }}", timeout: 5s}`),
+			change: []string{`script: "echo hello {{ who }}"`, `env: {WHO: "{{ who }}"}, script: 'echo hello "$WHO"'`},
+			check:  checkScriptInjection,
+		},
+		{
+			Name: "url-injection", Group: "security", Severity: spec.Warning, needs: needNode,
+			Summary: "text from outside stands in a URL without urlencode",
+			Doc: "A value with a /, a ? or an & in it changes the path or the parameters of a request, one with an @ or a # its host. " +
+				"Write {{ urlencode(value) }}, which escapes them, or put parameters into query, which does so too. A URL that begins with {{ }} is an address from outside as a whole; it is reported when a model or a server wrote it. " +
+				"Numbers, booleans, secrets and values of an enum or of a pattern for the whole text (^…$) that admits only plain characters are no danger.",
+			Bad:    singleNode("ask", "output: output.body\nstate:\n  city: {type: string, required: true}\n", `{kind: http, url: "https://example.org/weather/{{ city }}", timeout: 10s}`),
+			change: []string{"{{ city }}", "{{ urlencode(city) }}"},
+			check:  checkURLInjection,
 		},
 	}
 }
@@ -193,30 +212,6 @@ func (f *facts) checkSecretWrites(secret map[string]bool) {
 				f.report(w.Name.Span, "state key %q takes the secret %q but is not secret itself", w.Name.Value, name)
 			}
 		}
-	}
-}
-
-func injectionRules() []Rule {
-	return []Rule{
-		{
-			Name: "script-injection", Group: "security", Severity: spec.Warning, needs: needNode,
-			Summary: "text from outside becomes shell code or a program's name",
-			Doc: "What {{ }} puts into a shell script is read as code: a quote or a $(…) in the value runs. The same holds for the script behind sh -c or python -c and for what ssh runs elsewhere, for the name of the program and the folder it runs in when a model or a server wrote them. " +
-				"Pass the value by env and write \"$NAME\", or as an argument of its own in command. Numbers, booleans and values of an enum or of a pattern for the whole text (^…$) that admits only plain characters are no danger.",
-			Bad:    singleNode("say", "output: output\nstate:\n  who: {type: string, required: true}\n", `{kind: exec, shell: bash, script: "echo hello {{ who }}", timeout: 5s}`),
-			change: []string{`script: "echo hello {{ who }}"`, `env: {WHO: "{{ who }}"}, script: 'echo hello "$WHO"'`},
-			check:  checkScriptInjection,
-		},
-		{
-			Name: "url-injection", Group: "security", Severity: spec.Warning, needs: needNode,
-			Summary: "text from outside stands in a URL without urlencode",
-			Doc: "A value with a /, a ? or an & in it changes the path or the parameters of a request, one with an @ or a # its host. " +
-				"Write {{ urlencode(value) }}, which escapes them, or put parameters into query, which does so too. A URL that begins with {{ }} is an address from outside as a whole; it is reported when a model or a server wrote it. " +
-				"Numbers, booleans, secrets and values of an enum or of a pattern for the whole text (^…$) that admits only plain characters are no danger.",
-			Bad:    singleNode("ask", "output: output.body\nstate:\n  city: {type: string, required: true}\n", `{kind: http, url: "https://example.org/weather/{{ city }}", timeout: 10s}`),
-			change: []string{"{{ city }}", "{{ urlencode(city) }}"},
-			check:  checkURLInjection,
-		},
 	}
 }
 

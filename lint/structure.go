@@ -6,7 +6,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-func syntaxRules() []Rule {
+func structureRules() []Rule {
 	return []Rule{
 		{
 			Name: "syntax", Group: "structure", Severity: spec.Error,
@@ -55,11 +55,6 @@ edges: []
 `, "{kind: pass}"),
 			change: []string{"state:\n  output:", "output: result\nstate:\n  result:"},
 		},
-	}
-}
-
-func structureRules() []Rule {
-	return []Rule{
 		{
 			Name: "missing-start", Group: "structure", Severity: spec.Error,
 			Summary: "the graph names no first node",
@@ -137,11 +132,6 @@ func structureRules() []Rule {
 			Bad:     singleNode("a", "models: {default: openai/gpt-6-luna}\n", `{kind: agent, prompt: "Tidy up.", timeout: 5m, retry: {max_attempts: 2}}`),
 			change:  []string{"retry: {max_attempts: 2}", "judge: {criteria: it is tidy, max_rounds: 2}"},
 		},
-	}
-}
-
-func expressionRules() []Rule {
-	return []Rule{
 		{
 			Name: "expr-syntax", Group: "expressions", Severity: spec.Error,
 			Summary: "an expression that can not be read",
