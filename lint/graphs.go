@@ -61,68 +61,58 @@ func checkSubgraphMissing(f *facts) {
 func checkSubgraphCycle(f *facts) {
 	own := f.graph.Ref()
 	for _, r := range subgraph.References(f.graph) {
-		w := &nesting{f: f, done: map[string]bool{}, chain: []string{own}}
-		if !w.visit(f.graph, "", r.Value) {
+		chain := f.findNesting(f.graph, "", r.Value, []string{own}, map[string]bool{})
+		if chain == nil {
 			continue
 		}
-		if w.deep {
+		last := chain[len(chain)-1]
+		switch {
+		case !slices.Contains(chain[:len(chain)-1], last):
 			f.report(r.At(0, len(r.Value)), "%s", spec.TooDeepMessage(r.Value))
 			continue
-		}
-		if last := w.chain[len(w.chain)-1]; last != own && strings.HasPrefix(last, "#") {
+		case last != own && strings.HasPrefix(last, "#"):
 			continue // a cycle of other graphs of the file: it is reported there
 		}
-		for i, name := range w.chain {
+		for i, name := range chain {
 			if name == "" || name[0] == '#' {
-				w.chain[i] = w.ownFile() + name
+				chain[i] = f.ownFile() + name
 			}
 		}
-		f.report(r.At(0, len(r.Value)), "%q never ends: %s", r.Value, strings.Join(w.chain, " → "))
+		f.report(r.At(0, len(r.Value)), "%q never ends: %s", r.Value, strings.Join(chain, " → "))
 	}
 }
 
-// nesting follows subgraphs of subgraphs.
-type nesting struct {
-	f     *facts
-	done  map[string]bool
-	chain []string // open graphs: paths of files, or "#name" for a graph within this one
-	deep  bool     // the chain is longer than spec.MaxDepth
+// ownFile returns the name of the graph's file without its folder.
+func (f *facts) ownFile() string {
+	return path.Base(strings.ReplaceAll(f.graph.File.Name, "\\", "/"))
 }
 
-func (w *nesting) ownFile() string {
-	return path.Base(strings.ReplaceAll(w.f.graph.File.Name, "\\", "/"))
-}
-
-// visit reports whether a reference of a graph leads back to an open graph; the chain then
-// shows how.
-func (w *nesting) visit(g *spec.Graph, file, name string) bool {
-	c := w.f.subgraphs().Load(g, file, name)
+// findNesting follows a reference of a graph, and those of the graph that it names, until one
+// leads back to a graph of the chain, or the chain is too long. It returns that chain, or nil.
+func (f *facts) findNesting(g *spec.Graph, file, name string, chain []string, done map[string]bool) []string {
+	c := f.subgraphs().Load(g, file, name)
 	if c == nil {
-		return false
+		return nil
 	}
-	at := c.Path
-	if at == w.ownFile() {
+	at := c.Path // or "#name" for a graph within this file
+	if at == f.ownFile() {
 		at = ""
 	}
-	if slices.Contains(w.chain, at) {
-		w.chain = append(w.chain, at)
-		return true
+	isOpen := slices.Contains(chain, at)
+	if !isOpen && (c.Graph == nil || done[at]) {
+		return nil
 	}
-	if c.Graph == nil || w.done[at] {
-		return false
-	}
-	w.chain = append(w.chain, at)
-	if w.deep = len(w.chain) > spec.MaxDepth; w.deep {
-		return true
+	done[at] = true
+	chain = append(slices.Clip(chain), at)
+	if isOpen || len(chain) > spec.MaxDepth {
+		return chain
 	}
 	for _, r := range subgraph.References(c.Graph) {
-		if w.visit(c.Graph, c.File, r.Value) {
-			return true
+		if found := f.findNesting(c.Graph, c.File, r.Value, chain, done); found != nil {
+			return found
 		}
 	}
-	w.chain = w.chain[:len(w.chain)-1]
-	w.done[at] = true
-	return false
+	return nil
 }
 
 // checkFinalPeople reports nodes of finally whose subgraph asks a person. spec.Check reports
