@@ -1,17 +1,23 @@
-// Connections to a cluster.
+// Connections to a cluster, and retries while it or its workers are lost or busy.
 
 package engine
 
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	taskqueue "go.temporal.io/api/taskqueue/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/contrib/envconfig"
 	"go.temporal.io/sdk/converter"
@@ -100,4 +106,120 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// longestOutage is how long a command waits for the cluster, or for workers of the right version.
+// A killed server needs up to a minute to start.
+const longestOutage = 2 * time.Minute
+
+// lastPoll is the age of the latest poll of a live worker: a poll takes a minute at most.
+const lastPoll = 90 * time.Second
+
+func (s *Store) queryRun(runID, run, name string, reply any, args ...any) error {
+	return s.retryAsking(runID, func() error {
+		ctx, cancel := context.WithTimeout(s.ctx, 30*time.Second)
+		defer cancel()
+		value, err := s.cluster.client.QueryWorkflow(ctx, runID, run, name, args...)
+		if err != nil {
+			return err
+		}
+		return value.Get(reply)
+	})
+}
+
+// retryAsking repeats a request for a worker as long as there are workers, which may be busy.
+func (s *Store) retryAsking(runID string, do func() error) error {
+	err := s.retryUntil(do, func(err error) error { return s.checkWorkers(runID, err) })
+	if err == nil {
+		s.answered.Store(time.Now().Unix())
+	}
+	return toNoRun(runID, err)
+}
+
+// retryConnecting calls do, again while the cluster is out of reach.
+func (s *Store) retryConnecting(do func() error) error { return s.retryUntil(do, nil) }
+
+// retryUntil repeats do for longestOutage while the cluster or a worker may be at fault. check
+// returns an error if no worker will ever answer. The time of workers does not count.
+func (s *Store) retryUntil(do func() error, check func(error) error) error {
+	for from := time.Now(); ; {
+		err := do()
+		if err == nil || s.ctx.Err() != nil || time.Since(from) > longestOutage {
+			return err
+		}
+		wait := time.Second
+		switch {
+		case isUnanswered(err) && check != nil:
+			if err := check(err); err != nil {
+				return err
+			}
+			from = time.Now()
+		case isTransient(err): // another worker may be asked next
+			wait = 100 * time.Millisecond
+		case !isUnanswered(err) && !isUnavailable(err):
+			return err
+		}
+		if err := sleep(s.ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// checkWorkers returns an error if no worker can answer for a run, or none ever will because its
+// workflow ended before it began.
+func (s *Store) checkWorkers(runID string, cause error) error {
+	info, err := s.latestWorkflow(runID)
+	if err != nil {
+		return err
+	}
+	var notReady *serviceerror.WorkflowNotReady
+	if errors.As(cause, &notReady) && info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		return fmt.Errorf("run %q was ended by the cluster before anything of it began", runID)
+	}
+	var reply *workflowservice.DescribeTaskQueueResponse
+	queue := info.GetTaskQueue()
+	err = s.retryConnecting(func() (err error) {
+		reply, err = s.cluster.client.DescribeTaskQueue(s.ctx, queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
+		return err
+	})
+	hasWorkers := slices.ContainsFunc(reply.GetPollers(), func(p *taskqueue.PollerInfo) bool {
+		return time.Since(p.GetLastAccessTime().AsTime()) < lastPoll
+	})
+	if err != nil || hasWorkers || time.Since(time.Unix(s.answered.Load(), 0)) < longestOutage {
+		return err
+	}
+	name, core, _ := strings.Cut(queue, "@")
+	return fmt.Errorf("run %q can't be looked at: no worker answers for it; graphrun worker starts one (task queue %q, core version %s)",
+		runID, name, core)
+}
+
+// isUnavailable reports whether the cluster or the payload store is out of reach or overloaded.
+func isUnavailable(err error) bool {
+	return hasType[*serviceerror.Unavailable](err) || hasType[*serviceerror.ResourceExhausted](err) || errors.Is(err, errOutOfReach)
+}
+
+// hasType reports whether an error in the chain of err has type E.
+func hasType[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
+// wrongVersion begins the error of a worker that can't run the version of a run.
+const wrongVersion = "this worker can't run the version of the run: "
+
+// historyMismatch is in the error of a worker whose history grew while it read it.
+const historyMismatch = "[TMPRL1100]"
+
+// isTransient reports whether a query failed for a reason that another worker may not have.
+func isTransient(err error) bool {
+	text := fmt.Sprint(err)
+	return hasType[*serviceerror.QueryFailed](err) &&
+		(strings.Contains(text, wrongVersion) || strings.Contains(text, historyMismatch) || strings.Contains(text, errOutOfReach.Error()))
+}
+
+// isUnanswered reports whether no worker answered in time, or the asked one is gone, while the
+// caller's context is alive.
+func isUnanswered(err error) bool {
+	return hasType[*serviceerror.DeadlineExceeded](err) || hasType[*serviceerror.Canceled](err) || hasType[*serviceerror.WorkflowNotReady](err) ||
+		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }

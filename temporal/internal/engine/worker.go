@@ -69,7 +69,9 @@ func (c *Cluster) startWorker(o *cli.WorkSettings, events int) (stop func(), err
 	}
 	start := func(queue string, options worker.Options) {
 		one := worker.New(c.client, queue, options)
-		w.registerActivities(one)
+		one.RegisterActivityWithOptions(w.Task, activity.RegisterOptions{Name: taskName})
+		one.RegisterActivityWithOptions(w.Leave, activity.RegisterOptions{Name: leaveName})
+		one.RegisterActivityWithOptions(w.Enter, activity.RegisterOptions{Name: enterName})
 		if !options.DisableWorkflowWorker {
 			w.registerWorkflows(one)
 		}
@@ -122,12 +124,6 @@ func handlersOf(o node.Options) (map[string]runner.Handler, runner.Decider) {
 		out[kind.Spec.Name] = kind.Handler
 	}
 	return out, node.NewDecider(o)
-}
-
-func (w *Worker) registerActivities(with worker.ActivityRegistry) {
-	with.RegisterActivityWithOptions(w.Task, activity.RegisterOptions{Name: taskName})
-	with.RegisterActivityWithOptions(w.Leave, activity.RegisterOptions{Name: leaveName})
-	with.RegisterActivityWithOptions(w.Enter, activity.RegisterOptions{Name: enterName})
 }
 
 func (w *Worker) registerWorkflows(with worker.WorkflowRegistry) {
