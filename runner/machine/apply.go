@@ -109,7 +109,7 @@ func (s *State) handleTimer(t *Task, e *Event) {
 	}
 	switch e.Timer {
 	case TaskTimer:
-		limit := eval.DurationText(t.timeout(&t.scope.plan.nodes[t.Node]))
+		limit := eval.DurationText(t.timeout(t.node()))
 		t.cancelTimedOutUnit(u, "attempt took longer than its timeout of "+limit)
 	case RetryTimer:
 		for _, sc := range s.Scopes { // a delay that was cut to the deadline

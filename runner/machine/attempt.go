@@ -220,7 +220,7 @@ func (s *State) removeStopped(e *Event) bool {
 
 // endAttempt checks an attempt's output, then starts the next attempt or ends the unit.
 func (t *Task) endAttempt(u *Unit, output any, failure *Failure) {
-	s, n := t.scope.state, &t.scope.plan.nodes[t.Node]
+	s, n := t.scope.state, t.node()
 	t.stopTimeout(u)
 	u.Until, u.Cause, u.Questions = 0, nil, nil
 	u.Called = slices.DeleteFunc(u.Called, func(c *Called) bool { return c.Call > 0 })

@@ -305,7 +305,7 @@ func (t *Task) updateThread() {
 	if t.Thread = nil; before == nil || t.Skipped || t.Refused {
 		return
 	}
-	th, n := *before, &t.scope.plan.nodes[t.Node]
+	th, n := *before, t.node()
 	if t.Failure == nil && n.talk.joins {
 		t.addToThread(&th, n)
 	}
@@ -399,7 +399,7 @@ func (th *thread) setLast(m *Message, at int) {
 
 // deltaOf returns what an event adds to the conversation. A cached answer counts as said.
 func (t *Task) deltaOf(e *Event) *TalkDelta {
-	if e.Talk == nil && e.Cached && t.scope.plan.nodes[t.Node].talk.model {
+	if e.Talk == nil && e.Cached && t.node().talk.model {
 		return &TalkDelta{Add: []Message{{Role: "assistant", Content: eval.Text(e.Output)}}}
 	}
 	return e.Talk
@@ -479,7 +479,7 @@ func (th *thread) lastData() map[string]any {
 
 // lastMessages returns `last` as a task sees it: after its own messages, once it has some.
 func (t *Task) lastMessages(v *View) map[string]any {
-	if v.Thread == nil || t.Done || !t.scope.plan.nodes[t.Node].talk.joins {
+	if v.Thread == nil || t.Done || !t.node().talk.joins {
 		return v.Thread.lastData()
 	}
 	th := *v.Thread

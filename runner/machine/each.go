@@ -54,7 +54,7 @@ func (e *Each) countOpen(t *Task) int {
 
 // beginElements begins the next elements. At most one of them waits for room.
 func (t *Task) beginElements() {
-	e, n := t.Each, &t.scope.plan.nodes[t.Node]
+	e, n := t.Each, t.node()
 	if e.looping {
 		return
 	}

@@ -84,7 +84,7 @@ func (t *Task) addNote(n *Note) {
 	if n.Task == (TaskID{}) {
 		n.Task = TaskID{Task: t.ID, Attempt: t.attemptNumber()}
 	}
-	n.Place, n.NodeKind, n.Step, n.Began, n.Finally = t.place(), t.scope.plan.nodes[t.Node].kind, t.Number, t.At, t.Final
+	n.Place, n.NodeKind, n.Step, n.Began, n.Finally = t.place(), t.node().kind, t.Number, t.At, t.Final
 	if n.Kind == NoteNodeCompleted || n.Kind == NoteEdgesResolved {
 		n.Output = t.output()
 	}
@@ -98,7 +98,7 @@ func (t *Task) noteAgain() {
 
 func (t *Task) noteStopped(why string) {
 	t.Stopped = true
-	failure := &Failure{Kind: "cancelled", Message: why, Node: t.scope.plan.nodes[t.Node].id, Attempt: t.attemptNumber()}
+	failure := &Failure{Kind: "cancelled", Message: why, Node: t.node().id, Attempt: t.attemptNumber()}
 	t.addNote(&Note{Kind: NoteNodeFailed, Stopped: true, Failure: failure})
 }
 
@@ -107,7 +107,7 @@ func (t *Task) noteElement(u *Unit) {
 	t.addNote(&Note{Kind: NoteElementEnded, Task: t.attemptID(u), Failure: u.Failure, Element: &ElementNote{
 		Index: u.Element - 1, Item: e.Items[u.Element-1], Done: e.Done, Failed: len(e.Failures), Total: len(e.Items),
 	}})
-	if u.Failure != nil && t.scope.plan.nodes[t.Node].parallel.OnFailure != "fail_all" {
+	if u.Failure != nil && t.node().parallel.OnFailure != "fail_all" {
 		t.addNote(&Note{Kind: NoteNodeEmitted, Task: t.attemptID(u), Failure: u.Failure})
 	}
 }

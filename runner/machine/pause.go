@@ -219,7 +219,7 @@ func (t *Task) reissueUnit(u *Unit) {
 	timer := func(kind TimerKind, at int64) {
 		s.addCommand(Command{Kind: StartTimer, Timer: kind, Task: t.attemptID(u), For: s.timeUntil(at)})
 	}
-	isHuman := t.scope.plan.nodes[t.Node].act == actHuman
+	isHuman := t.node().act == actHuman
 	if u.State == queued && len(u.Questions) > 0 && (isHuman || !u.isAnswered()) {
 		u.State = asking // it was cut off while it asked
 	}

@@ -251,7 +251,7 @@ func (t *Task) continueIfAnswered(u *Unit) {
 		s.addCommand(Command{Kind: StopTimer, Timer: AnswerTimer, Task: t.attemptID(u)})
 	}
 	s.wakeRun()
-	if t.scope.plan.nodes[t.Node].act == actHuman {
+	if t.node().act == actHuman {
 		t.endAttempt(u, u.Questions[0].Answer, nil)
 		return
 	}

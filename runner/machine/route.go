@@ -19,7 +19,7 @@ type routed struct {
 
 // resolveEdges resolves the edges of a finished step.
 func (t *Task) resolveEdges() (out routed) {
-	n := &t.scope.plan.nodes[t.Node]
+	n := t.node()
 	if len(n.watches) > 0 && t.Failure == nil {
 		if end := t.checkForbidden(n); end != nil {
 			return routed{end: end}
@@ -163,7 +163,7 @@ func (t *Task) edgeError(at int, what string, err error) *End {
 	}
 	env := t.view().buildContext(t, e.uses)
 	return failureEnd(&Failure{
-		Kind: "expression", Node: t.scope.plan.nodes[t.Node].id, Attempt: t.attemptNumber(), Edge: &index,
+		Kind: "expression", Node: t.node().id, Attempt: t.attemptNumber(), Edge: &index,
 		Message: "edge " + e.spec.From.Value + " → " + e.spec.To.Value + ": " + what + source + ": " + err.Error() +
 			t.scope.plan.describeValues(e, env),
 		Details: map[string]any{"when": e.spec.When.Value, "values": readValues(e, env)},
@@ -277,7 +277,7 @@ func (s *State) handleDecision(t *Task, e *Event) {
 	if t == nil || !t.Deciding {
 		return
 	}
-	n := &t.scope.plan.nodes[t.Node]
+	n := t.node()
 	c := &Chosen{Edge: -1, Failure: e.Failure, Reasoning: e.Reasoning}
 	if e.Failure == nil {
 		for _, at := range n.decide {

@@ -99,7 +99,7 @@ func (t *Task) startStepTimer() {
 
 // createUnits creates the units of a step, also when it runs again after a resume.
 func (t *Task) createUnits() {
-	n := &t.scope.plan.nodes[t.Node]
+	n := t.node()
 	t.Units, t.Each, t.Failure, t.Output, t.Writes, t.Before = nil, nil, nil, nil, t.Writes[:0], nil
 	if t.Preset != nil {
 		failure := *t.Preset
@@ -168,7 +168,7 @@ func (t *Task) evalPureNode(u *Unit, n *node) (output any, writes []Write, failu
 // queueUnit starts the unit's next attempt, or makes it ready if it has to wait for room.
 func (t *Task) queueUnit(u *Unit) {
 	u.State = queued
-	if !t.scope.plan.nodes[t.Node].countsForConcurrency() && t.mayStartUnit(u) {
+	if !t.node().countsForConcurrency() && t.mayStartUnit(u) {
 		t.startAttempt(u)
 		return
 	}
@@ -177,7 +177,7 @@ func (t *Task) queueUnit(u *Unit) {
 
 // mayStartUnit reports whether an attempt may start. A pause does not hold back retries.
 func (t *Task) mayStartUnit(u *Unit) bool {
-	n := &t.scope.plan.nodes[t.Node]
+	n := t.node()
 	if t.Each != nil && n.decl.MaxConcurrency > 0 && !u.Begun && t.Each.countOpen(t) >= n.decl.MaxConcurrency {
 		return false
 	}
@@ -185,7 +185,7 @@ func (t *Task) mayStartUnit(u *Unit) bool {
 }
 
 func (t *Task) failStep(failure *Failure) {
-	failure.Node, failure.Attempt = t.scope.plan.nodes[t.Node].id, t.attemptNumber()
+	failure.Node, failure.Attempt = t.node().id, t.attemptNumber()
 	t.Failure, t.Output, t.Writes = failure, nil, nil
 	t.finishStep()
 }

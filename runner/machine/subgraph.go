@@ -98,7 +98,7 @@ func (s *State) callGraph(t *Task, e *Event) {
 		}
 		return
 	}
-	plan, graph := t.scope.plan.innerPlan(t.scope.plan.nodes[t.Node].id, e.Graph)
+	plan, graph := t.scope.plan.innerPlan(t.node().id, e.Graph)
 	c := &Called{Call: e.Call}
 	if failure := t.openGraph(u, c, plan, graph, e.Input); failure != nil {
 		u.Called = append(u.Called, c)
@@ -111,7 +111,7 @@ func (s *State) beginGraph(t *Task, e *Event) {
 	if s.removeStopped(e) || t == nil {
 		return
 	}
-	u, n := t.findUnit(e.Task), &t.scope.plan.nodes[t.Node]
+	u, n := t.findUnit(e.Task), t.node()
 	switch {
 	case u == nil || u.State != running || u.runsGraph() || n.act != actGraph:
 	case u.Cause != nil:

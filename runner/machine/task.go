@@ -93,6 +93,9 @@ type Chosen struct {
 	Reasoning string   `json:"reasoning,omitempty"`
 }
 
+// node returns the node at which the task stands, unless that is END.
+func (t *Task) node() *node { return &t.scope.plan.nodes[t.Node] }
+
 // addTask gives a task a number and adds it to its scope.
 func (sc *Scope) addTask(t *Task) *Task {
 	sc.state.Numbers.Task++
@@ -243,7 +246,7 @@ func findLane(place []Lane, fan int) int {
 
 // idempotencyKey identifies an execution or an element. All attempts and replays have the same.
 func (t *Task) idempotencyKey(element int) string {
-	text := t.scope.Key + "\x00" + t.scope.plan.nodes[t.Node].id + "\x00" + strconv.Itoa(t.Visit) + "\x00" + strconv.Itoa(element)
+	text := t.scope.Key + "\x00" + t.node().id + "\x00" + strconv.Itoa(t.Visit) + "\x00" + strconv.Itoa(element)
 	if len(t.Order) > 0 {
 		text += "\x00" + strconv.Itoa(t.Rank)
 		for _, lane := range t.Order {

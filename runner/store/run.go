@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -132,20 +133,17 @@ func CheckLength(what, name string) error {
 	return nil
 }
 
+var validID = regexp.MustCompile(`^[-_.:0-9A-Za-z]*$`)
+
 // CheckID validates the id of a run or a session, which may be empty. Errors begin with what.
 func CheckID(what, id string) error {
 	if err := CheckLength(what, id); err != nil {
 		return err
 	}
-	if strings.ContainsFunc(id, invalidInID) {
+	if !validID.MatchString(id) {
 		return fmt.Errorf("%s %q: only letters, digits and -_.: are allowed", what, id)
 	}
 	return nil
-}
-
-func invalidInID(r rune) bool {
-	ok := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.:", r)
-	return !ok
 }
 
 // CheckLabels returns an error that lists every invalid label.
