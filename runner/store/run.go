@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -133,14 +132,14 @@ func CheckLength(what, name string) error {
 	return nil
 }
 
-var validID = regexp.MustCompile(`^[-_.:0-9A-Za-z]*$`)
+const idCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:"
 
 // CheckID validates the id of a run or a session, which may be empty. Errors begin with what.
 func CheckID(what, id string) error {
 	if err := CheckLength(what, id); err != nil {
 		return err
 	}
-	if !validID.MatchString(id) {
+	if strings.ContainsFunc(id, func(r rune) bool { return !strings.ContainsRune(idCharacters, r) }) {
 		return fmt.Errorf("%s %q: only letters, digits and -_.: are allowed", what, id)
 	}
 	return nil
