@@ -12,18 +12,18 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// pieceSize is the least size of a piece in bytes; smaller files are not divided.
+// pieceSize is the least size of a piece in bytes. Smaller files are not divided.
 const pieceSize = 64 << 10
 
-// loadPieces reads a large file whose map is in block style. It returns nil for other files and
-// for a file with a piece that is not valid by itself.
-func loadPieces(file *File) (*Value, Diagnostics) {
+// loadPieces reads a file whose map is in block style by pieces of at least a size. It returns
+// nil for other files and for a file with a piece that is not valid by itself.
+func loadPieces(file *File, size int) (*Value, Diagnostics) {
 	src := file.Src
-	if len(src) < pieceSize || bytes.Contains(src, []byte("\n---")) || bytes.Contains(src, []byte("\n...")) {
+	if len(src) < size || bytes.Contains(src, []byte("\n---")) || bytes.Contains(src, []byte("\n...")) {
 		return nil, nil
 	}
 	c := newConverter(file)
-	c.rest = map[*yaml.Node][]Span{}
+	c.rest, c.pieceSize = map[*yaml.Node][]Span{}, size
 	pieces := splitPieces(src, Span{0, len(src)}, "", 1)
 	n := c.readPiece(pieces[0], yaml.MappingNode, 1)
 	if n == nil {
@@ -65,7 +65,7 @@ func (c *converter) readPiece(piece Span, kind yaml.Kind, column int) *yaml.Node
 	c.above = c.file.Position(piece.From).Line - 1
 	var rest []Span
 	if head := blockHead().FindSubmatchIndex(src[piece.From:piece.To]); head != nil && column == 1 {
-		inner := splitPieces(src, Span{piece.From + head[2], piece.To}, string(src[piece.From+head[2]:piece.From+head[3]]), pieceSize)
+		inner := splitPieces(src, Span{piece.From + head[2], piece.To}, string(src[piece.From+head[2]:piece.From+head[3]]), c.pieceSize)
 		piece.To, rest = inner[0].To, inner[1:]
 	}
 	docs, err := decodeYAML(bytes.NewReader(src[piece.From:piece.To]))

@@ -17,11 +17,12 @@ import (
 // converter turns the nodes of one document into values.
 type converter struct {
 	reporter
-	source  *scalar
-	rest    map[*yaml.Node][]Span // the pieces that continue a list or map
-	above   int                   // the lines before the piece that is read
-	columns []int                 // offsets of the characters of a line
-	line    int                   // that line
+	source    *scalar
+	rest      map[*yaml.Node][]Span // the pieces that continue a list or map
+	pieceSize int
+	above     int   // the lines before the piece that is read
+	columns   []int // offsets of the characters of a line
+	line      int   // that line
 
 	depth    int
 	anchored int          // the anchors around the node
