@@ -294,7 +294,12 @@ func checkMissingFallbacks(f *facts) {
 		if d.site.failed || d.result.Exhaustive || f.hasOtherWay(d.site.node) {
 			continue
 		}
-		path, values := f.findStuck(d)
+		path, values, open := f.findStuck(d)
+		if path == nil && open {
+			if values = f.findUncovered(d); len(values) > 0 {
+				path = f.pathTo(d.site.node.Index)
+			}
+		}
 		readsOutput := slices.ContainsFunc(d.conditions, func(p *eval.Program) bool { return p.Uses("output") })
 		if path == nil || len(values) == 0 && readsOutput {
 			continue
@@ -310,9 +315,37 @@ func checkMissingFallbacks(f *facts) {
 	}
 }
 
+// findUncovered returns a value of the node's result for which no condition of a decision
+// holds, as in `output = "no"`, or nil. The conditions may read nothing else.
+func (f *facts) findUncovered(d *judgement) []string {
+	var read []string
+	var trees []*eval.Tree
+	for _, p := range d.conditions {
+		trees = append(trees, p.Tree())
+		for _, r := range p.Reads() {
+			if read != nil && !slices.Equal(read, r.Path) {
+				return nil
+			}
+			read = r.Path
+		}
+	}
+	if f.found.HasErrors() || read == nil || read[0] != "output" && (f.graph.Key(read[0]) == nil || !f.alwaysWrites(d.site.node, f.keyOf[read[0]])) {
+		return nil
+	}
+	for _, value := range d.site.domain(read, eval.Any()).Values {
+		only := func([]string, eval.Type) solve.Domain { return solve.Domain{Values: []any{value}} }
+		verdicts := f.solver.Solve(solve.Problem{Conditions: trees, Domain: only}).Verdicts
+		if !slices.ContainsFunc(verdicts, func(v solve.Verdict) bool { return !v.Never }) {
+			return []string{solve.PathName(read) + " = " + domain.Literal(value)}
+		}
+	}
+	return nil
+}
+
 // findStuck returns the path of a run that gets stuck because no condition of a decision
-// holds, and what the conditions read then, as in "n = 3".
-func (f *facts) findStuck(d *judgement) (path []int, values []string) {
+// holds, and what the conditions read then, as in "n = 3". open says that there may be such
+// a run although none was found.
+func (f *facts) findStuck(d *judgement) (path []int, values []string, open bool) {
 	seen := map[*eval.Program]map[string]any{} // what each condition read last
 	isStuck := func(r *explore.Run) bool {
 		how := r.State.Failure
@@ -342,13 +375,13 @@ func (f *facts) findStuck(d *judgement) (path []int, values []string) {
 			}
 		}
 	}
-	return a.Witness, values
+	return a.Witness, values, a.Gap != ""
 }
 
 // pathOfRounds returns a path to a decision that goes round until the visits of a node that it
 // counts are used up, or nil.
 func (f *facts) pathOfRounds(d *judgement) (path []int) {
-	const most = 6
+	const most = 20
 	v := d.site.node.Index
 	for _, p := range d.conditions {
 		p.Tree().Each(func(t *eval.Tree) {

@@ -181,7 +181,12 @@ func (f *facts) skipsUnmade(v int) bool {
 	if n.OnMaxVisits != "skip" || !canFail(n) && !f.mayErr(v) || !f.flow().Cyclic[v] && !f.flow().FansOut {
 		return false
 	}
-	return controlflow.Tolerates(f.graph) || f.flow().Has(v, controlflow.OnFailure)
+	return f.goesOnFailed(n)
+}
+
+// goesOnFailed reports whether a run may go on although a node has failed.
+func (f *facts) goesOnFailed(n *spec.Node) bool {
+	return controlflow.Tolerates(f.graph) || f.flow().Has(n.Index, controlflow.OnFailure)
 }
 
 // isDead reports whether a group is proven never to fire.

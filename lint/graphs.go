@@ -304,6 +304,7 @@ func checkGivenFields(f *facts) {
 // checkTypes reports values that a subgraph's key, a tool's argument, or the answer of a
 // person can't hold.
 func checkTypes(f *facts) {
+	f.checkFailedElements()
 	for _, n := range f.graph.Nodes {
 		f.checkWritten(n)
 		t, _ := f.findTaker(n)

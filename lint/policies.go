@@ -231,7 +231,7 @@ func (f *facts) isExcluded(p *policy) bool {
 		}
 	}
 	for v, n := range f.graph.Nodes { // joins that a run gets to although no edge fires
-		if failsBypassed(n) || f.flow().FansOut && controlflow.ParallelOf(f.graph, v).OnFailure == "wait_all" {
+		if failsBypassed(n) && f.goesOnFailed(n) || f.flow().FansOut && controlflow.ParallelOf(f.graph, v).OnFailure == "wait_all" {
 			return false
 		}
 	}
@@ -307,7 +307,9 @@ func (f *facts) mayJoinWithout(v, place int) bool {
 			return true
 		}
 	}
-	fails := func(n *spec.Node) bool { return failsBypassed(n) && f.leadsTo(v, n.Index) && f.leadsTo(n.Index, place) }
+	fails := func(n *spec.Node) bool {
+		return failsBypassed(n) && f.goesOnFailed(n) && f.leadsTo(v, n.Index) && f.leadsTo(n.Index, place)
+	}
 	return slices.ContainsFunc(f.graph.Nodes, fails)
 }
 

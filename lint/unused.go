@@ -7,6 +7,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
+	"github.com/graphrun/graphrun/internal/analysis/domain"
 	"github.com/graphrun/graphrun/internal/analysis/suppress"
 	"github.com/graphrun/graphrun/internal/graphalg"
 	"github.com/graphrun/graphrun/internal/lazyregexp"
@@ -30,7 +31,7 @@ edges: [{from: a, to: END}]
 			Name: "unused-key", Group: "data", Severity: spec.Warning, needs: needAll,
 			Summary: "a state key that nothing reads or writes, or an answer that nothing takes",
 			Doc: "No node, edge or output of the graph reads or writes the key. It is left over, or something misspells it. " +
-				"The same goes for the answer of a person and for a declared output that nobody writes to a key or reads, and for a list of new elements that replaces an earlier one before anything has read that. " +
+				"The same goes for the answer of a person and for a declared output that nobody writes to a key or reads, for a key that no node writes although one that writes others yields it by name, and for a list of new elements that replaces an earlier one before anything has read that. " +
 				"A node that is handed the whole state, as a program on its standard input, counts as a reader of every key.",
 			Bad: singleNode("hello", `output: text
 state:
@@ -68,8 +69,26 @@ func checkUnusedKeys(f *facts) {
 	for _, key := range f.graph.State {
 		if !all && !used[key.Name.Value] {
 			f.report(key.Name.Span, "state key %q is neither read nor written", key.Name.Value)
+		} else if n := f.yieldsUnwritten(key); n != nil {
+			f.report(key.Name.Span, "nothing writes state key %q, although %q yields it; add it to the writes of the node", key.Name.Value, n.ID.Value)
 		}
 	}
+}
+
+// yieldsUnwritten returns a node that yields a member of the name of a key, but writes only
+// others, if no node writes the key. Otherwise it returns nil.
+func (f *facts) yieldsUnwritten(key *spec.StateKey) *spec.Node {
+	name := key.Name.Value
+	if key.Default == nil || len(f.writersOf()[name]) > 0 { // read-before-write reports keys without a default
+		return nil
+	}
+	i := slices.IndexFunc(f.graph.Nodes, func(n *spec.Node) bool {
+		return domain.Subschema(domain.Yields(n, nil), name) != nil && len(n.Writes.Keys)+len(n.Writes.Exprs) > 0
+	})
+	if i < 0 {
+		return nil
+	}
+	return f.graph.Nodes[i]
 }
 
 // checkUnusedAnswers reports answers and declared outputs that nothing takes.

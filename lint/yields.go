@@ -681,6 +681,9 @@ func (s *site) visits(id string) solve.Domain {
 	}
 	d := domain.OfSchema(visitsSchema(s.f.graph, n), "", nil, eval.Int())
 	d.Null = false
+	if runsOnce := !s.f.flow().Anywhere && !s.f.flow().Cyclic[n.Index] && !s.f.inParallel(n.Index, n.Index); runsOnce {
+		d.Max, d.HasMax = 1, true
+	}
 	if n == s.node || !s.f.flow().Anywhere && s.f.flow().Dominators().Covers(n.Index, s.node.Index) {
 		d.Min = 1
 	}

@@ -98,6 +98,7 @@ type search struct {
 	seen   map[string]int // fewest steps by state
 	digest digest
 	left   int // steps left
+	picks  int // branches that were taken from todo
 	// steering caches steeringKeys.
 	steering map[int]map[string]bool
 }
@@ -172,9 +173,13 @@ func violatesPolicy(r *Run) bool { return r.State.Reason == "policy" && r.State.
 func (s *search) nextBranch() *branch {
 	for i := len(s.todo) - 1; i >= 0; i-- {
 		for len(s.todo[i]) > 0 {
-			b, last := s.todo[i][0].takeNext()
+			at := 0
+			if s.picks++; s.picks%2 == 0 {
+				at = len(s.todo[i]) - 1
+			}
+			b, last := s.todo[i][at].takeNext()
 			if last {
-				s.todo[i] = s.todo[i][1:]
+				s.todo[i] = slices.Delete(s.todo[i], at, at+1)
 			}
 			if b != nil {
 				return b

@@ -71,7 +71,7 @@ func New(g *spec.Graph, bound *bind.Graph, access []dataflow.Access, flow *contr
 // Of returns the least trusted origin of what a use reads. Numbers, booleans and values of an
 // enum of plain words count as the graph's own.
 func (a *Analysis) Of(u *dataflow.Use) Origin {
-	if Harmless(u.Program.Type()) {
+	if Harmless(u.Program.Type()) || a.joinsPlain(u.Program.Tree()) {
 		return FromFlow
 	}
 	worst := FromFlow
@@ -81,10 +81,22 @@ func (a *Analysis) Of(u *dataflow.Use) Origin {
 	return worst
 }
 
+// joinsPlain reports whether a tree joins plain words of a state key by a plain constant.
+func (a *Analysis) joinsPlain(t *eval.Tree) bool {
+	if t.Op != eval.TreeCall || t.Name != "join" || t.Args[0].Op != eval.TreePath || t.Args[1].Op != eval.TreeConst {
+		return false
+	}
+	key := a.graph.Key(t.Args[0].Path[0])
+	by, _ := t.Args[1].Value.(string)
+	return key != nil && !strings.ContainsFunc(by, func(r rune) bool { return !isPlain(r) }) &&
+		isClosedSet(domain.Part(key.Schema, append(slices.Clone(t.Args[0].Path[1:]), "[0]")))
+}
+
 // Fixed reports whether a use reads only plain words of a closed set, and no other text.
 func (a *Analysis) Fixed(u *dataflow.Use) bool {
 	for _, r := range u.Program.Reads() {
 		switch {
+		case a.joinsPlain(u.Program.Tree()):
 		case a.isSafe(r):
 		case r.Path[0] == "node", r.Path[0] == "step", r.Path[0] == "visit", r.Path[0] == "visits", r.Path[0] == "index":
 		case r.Path[0] == "run" && len(r.Path) > 1 && r.Path[1] != "input":
