@@ -535,7 +535,7 @@ func (f *facts) isGuarded(p *policy, decided map[string]bool) bool {
 		key := r.Path[0]
 		return f.graph.Key(key) == nil || !decided[key] && !slices.ContainsFunc(f.graph.Edges, func(e *spec.Edge) bool {
 			when := f.bound.Edges[e.Index].When
-			return when != nil && f.From[e.Index] >= 0 && before[f.From[e.Index]] && dataflow.ReadsKey(when, key)
+			return when != nil && f.From[e.Index] >= 0 && before[f.From[e.Index]] && slices.ContainsFunc(when.Reads(), func(r eval.Read) bool { return r.Path[0] == key })
 		})
 	})
 }

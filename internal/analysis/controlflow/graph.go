@@ -140,7 +140,7 @@ func (w *Graph) groupsOf(n *spec.Node, out []int) []Group {
 	}
 	groups = append(groups, w.groupGuarded(ByGuard, guards, n.Routing == "all")...)
 	for _, i := range decide {
-		groups = append(groups, w.NewGroup(ByDecision, i))
+		groups = append(groups, w.newGroup(ByDecision, i))
 	}
 	groups = append(groups, w.groupDefaults(plain, len(decide) > 0)...)
 	groups = append(groups, w.groupGuarded(OnFailure, failGuards, n.Routing == "all")...)
@@ -148,7 +148,7 @@ func (w *Graph) groupsOf(n *spec.Node, out []int) []Group {
 		failPlain = always
 	}
 	if len(failPlain) > 0 {
-		groups = append(groups, w.NewGroup(OnFailure, failPlain...))
+		groups = append(groups, w.newGroup(OnFailure, failPlain...))
 	}
 	return groups
 }
@@ -195,13 +195,13 @@ func (w *Graph) groupGuarded(kind Kind, edges []int, all bool) []Group {
 		return cmp.Compare(w.Source.Edges[b].Priority, w.Source.Edges[a].Priority)
 	})
 	if all {
-		g := w.NewGroup(kind, edges...)
+		g := w.newGroup(kind, edges...)
 		g.Subset = len(edges) > 1 // of one target, too: any of the conditions may hold
 		return []Group{g}
 	}
 	var out []Group
 	for _, same := range w.Declarations(edges) {
-		out = append(out, w.NewGroup(kind, same...))
+		out = append(out, w.newGroup(kind, same...))
 	}
 	return out
 }
@@ -212,19 +212,19 @@ func (w *Graph) groupDefaults(plain []int, decides bool) []Group {
 		return nil
 	}
 	if !decides {
-		return []Group{w.NewGroup(ByDefault, plain...)}
+		return []Group{w.newGroup(ByDefault, plain...)}
 	}
 	var out []Group
 	for _, i := range plain {
 		if w.Source.Edges[i].Fallback {
-			out = append(out, w.NewGroup(ByDefault, i))
+			out = append(out, w.newGroup(ByDefault, i))
 		}
 	}
 	return out
 }
 
-// NewGroup returns a group of edges.
-func (w *Graph) NewGroup(kind Kind, edges ...int) Group {
+// newGroup returns a group of edges.
+func (w *Graph) newGroup(kind Kind, edges ...int) Group {
 	g := Group{Kind: kind, Edges: edges, Targets: make([]int, len(edges))}
 	for i, e := range edges {
 		g.Targets[i] = w.To[e]

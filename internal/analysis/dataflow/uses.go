@@ -286,7 +286,7 @@ func Accesses(g *spec.Graph, bound *bind.Graph) []Access {
 }
 
 func accessOf(n *spec.Node, b *bind.Node, keys map[string]int) Access {
-	a := Access{SeesAll: !n.HasReads && GivenState(n)}
+	a := Access{SeesAll: !n.HasReads && givesState(n)}
 	add := func(name spec.Text, value *eval.Program) {
 		if key, ok := keys[name.Value]; ok {
 			a.Writes = append(a.Writes, Write{key, name, value})
@@ -317,8 +317,8 @@ func programAt(fields []bind.Field, i int) *eval.Program {
 	return fields[i].Value.Program()
 }
 
-// GivenState reports whether a kind hands the state to what it runs.
-func GivenState(n *spec.Node) bool {
+// givesState reports whether a kind hands the state to what it runs.
+func givesState(n *spec.Node) bool {
 	switch n.Kind.Value {
 	case "exec":
 		return n.Field("stdin") == nil
@@ -334,16 +334,11 @@ func Replaces(key *spec.StateKey) bool {
 	return key == nil || !key.Reducer.IsSet() || key.Reducer.Value == "replace"
 }
 
-// ReadsKey reports whether the program may read the declared state key.
-func ReadsKey(p *eval.Program, name string) bool {
-	return slices.ContainsFunc(p.Reads(), func(r eval.Read) bool { return r.Path[0] == name })
-}
-
 // FirmReads lists the paths of which a program needs a value. Paths under ?? or compared with
 // None are left out, and all of a program that reads how far the run is: it may know that
 // the value is there.
 func FirmReads(p *eval.Program) []eval.Read {
-	if strings.Contains(p.Source(), "?.") || AsksProgress(p) {
+	if strings.Contains(p.Source(), "?.") || asksProgress(p) {
 		return nil
 	}
 	w := firmWalk{firm: map[string]bool{}, soft: map[string]bool{}}
@@ -358,8 +353,8 @@ func FirmReads(p *eval.Program) []eval.Read {
 	return out
 }
 
-// AsksProgress reports whether a program reads how far the run is.
-func AsksProgress(p *eval.Program) bool {
+// asksProgress reports whether a program reads how far the run is.
+func asksProgress(p *eval.Program) bool {
 	return slices.ContainsFunc(p.Reads(), func(r eval.Read) bool {
 		switch r.Path[0] {
 		case "visits", "history", "step", "visit", "outcome", "error":
@@ -381,7 +376,7 @@ func (w *firmWalk) walk(t *eval.Tree, known []string) {
 	case t.Op == eval.TreeBinary && t.Name == "??":
 		w.leaf(t.Args[0], known)
 		w.walk(t.Args[1], known)
-	case t.Op == eval.TreeBinary && (t.Name == "==" || t.Name == "!=") && (IsNull(t.Args[0]) || IsNull(t.Args[1])):
+	case t.Op == eval.TreeBinary && (t.Name == "==" || t.Name == "!=") && (isNull(t.Args[0]) || isNull(t.Args[1])):
 		w.leaf(t.Args[0], known)
 		w.leaf(t.Args[1], known)
 	case t.Op == eval.TreeBinary && (t.Name == "and" || t.Name == "or"):
@@ -423,14 +418,14 @@ func (w *firmWalk) path(t *eval.Tree, soft bool) {
 	}
 }
 
-// IsNull reports whether a tree is the constant null.
-func IsNull(t *eval.Tree) bool { return t.Op == eval.TreeConst && t.Value == nil }
+// isNull reports whether a tree is the constant null.
+func isNull(t *eval.Tree) bool { return t.Op == eval.TreeConst && t.Value == nil }
 
 // namesPresent lists the top-level names that have a value if a test has the given outcome.
 func namesPresent(t *eval.Tree, outcome bool) (names []string) {
 	t.Implied(outcome, func(t *eval.Tree, holds bool) {
 		for i := 0; i < 2 && t.Op == eval.TreeBinary && (t.Name == "!=" && holds || t.Name == "==" && !holds); i++ {
-			if IsNull(t.Args[i]) && t.Args[1-i].Op == eval.TreePath {
+			if isNull(t.Args[i]) && t.Args[1-i].Op == eval.TreePath {
 				names = append(names, t.Args[1-i].Path[0])
 			}
 		}

@@ -81,7 +81,7 @@ func Literals(doc map[string]any) ([]any, bool) {
 	if c, has := doc["const"]; has {
 		values, ok = []any{c}, true
 	}
-	if _, scalars := OfValues(values); !ok || !scalars {
+	if _, scalars := ofValues(values); !ok || !scalars {
 		return nil, false
 	}
 	return values, true
@@ -90,7 +90,7 @@ func Literals(doc map[string]any) ([]any, bool) {
 // OfChoice returns the domain of an expression that is a constant, or chooses between constants.
 func OfChoice(t *eval.Tree) (solve.Domain, bool) {
 	values, ok := constantsOf(t)
-	d, scalars := OfValues(values)
+	d, scalars := ofValues(values)
 	return d, ok && scalars
 }
 
@@ -106,8 +106,8 @@ func constantsOf(t *eval.Tree) (values []any, ok bool) {
 	return nil, false
 }
 
-// OfValues returns the domain of some scalars. It is not ok for other values, or without any.
-func OfValues(values []any) (solve.Domain, bool) {
+// ofValues returns the domain of some scalars. It is not ok for other values, or without any.
+func ofValues(values []any) (solve.Domain, bool) {
 	for _, v := range values {
 		switch v.(type) {
 		case nil, bool, int, float64, string:
