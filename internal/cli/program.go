@@ -9,7 +9,7 @@
 // The other files are:
 //
 //	program          one call of graphrun: its commands, settings and exit codes
-//	flags, complete  types of flags, usage errors, completion
+//	flags            types of flags, completion, usage errors, -o
 //	drive            run, resume and fork: session, events, results
 //	store, engine    the store of runs; the local and the Temporal engine
 //	flow             finding, reading and checking files; input
