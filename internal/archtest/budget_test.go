@@ -36,7 +36,7 @@ func budgets() []budget {
 		{"internal/cli", 7030, 7500},
 		{"internal/serve internal/mcpserver internal/trigger internal/catalog internal/fleet", 4470, 4900},
 		{"render internal/runview internal/inspect internal/report internal/flowdiff", 5630, 5300},
-		{"internal/lsp internal/fix", 2250, 2500},
+		{"internal/lsp internal/fix", 2370, 2500},
 		{"temporal", 4365, 4300},
 		{"packaging examples", 570, 800},
 		{"", 3420, 2500}, // all other packages

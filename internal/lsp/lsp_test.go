@@ -361,7 +361,7 @@ func TestRandomEdits(t *testing.T) {
 			}
 			e.replace(from, to, pieces[random.IntN(len(pieces))])
 			params := object{"textDocument": object{"uri": e.uri}, "position": e.position(from), "newName": "other"}
-			for _, method := range []string{"completion", "hover", "references", "documentSymbol"} {
+			for _, method := range []string{"completion", "hover", "references", "documentSymbol", "documentHighlight"} {
 				e.call("textDocument/"+method, params, nil)
 			}
 			_ = e.try("textDocument/rename", params, nil)

@@ -115,10 +115,13 @@ func describeServer(version string, lenses bool) object {
 		"completionProvider":         object{"triggerCharacters": []string{".", ":", " ", "{", "["}},
 		"definitionProvider":         true,
 		"referencesProvider":         true,
+		"documentHighlightProvider":  true,
 		"renameProvider":             object{"prepareProvider": true},
 		"codeActionProvider":         object{"codeActionKinds": []string{"quickfix", "source"}, "resolveProvider": true},
 		"documentSymbolProvider":     true,
 		"documentFormattingProvider": true,
+		"foldingRangeProvider":       true,
+		"semanticTokensProvider":     object{"full": true, "legend": object{"tokenTypes": tokenTypes, "tokenModifiers": []string{}}},
 		"signatureHelpProvider":      object{"triggerCharacters": []string{"(", ","}},
 	}
 	if lenses {

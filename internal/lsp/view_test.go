@@ -3,6 +3,7 @@ package lsp_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,6 +44,33 @@ func TestView(t *testing.T) {
 	text := strings.Replace(flow, "tries < 3 and", "max(tries, 2) < 3 and '𝄞' != 'x' and", 1)
 	e := newEditor(t, filepath.Join(t.TempDir(), "flow.yaml"), text)
 	whole := object{"textDocument": object{"uri": e.uri}}
+
+	var folds []struct{ StartLine, EndLine int }
+	e.call("textDocument/foldingRange", whole, &folds)
+	if want := []struct{ StartLine, EndLine int }{{3, 5}, {6, 12}, {8, 11}, {13, 17}}; !cmp.Equal(folds, want) {
+		t.Errorf("the folds are %v, want %v", folds, want)
+	}
+
+	var coded struct{ Data []int }
+	e.call("textDocument/semanticTokens/full", whole, &coded)
+	names := []string{"variable", "property", "function", "string", "number", "keyword", "class"}
+	var tokens []string
+	at := position{}
+	for part := range slices.Chunk(coded.Data, 5) {
+		if part[0] > 0 {
+			at = position{at.Line + part[0], 0}
+		}
+		at.Character += part[1]
+		from := e.offset(at)
+		tokens = append(tokens, names[part[3]]+" "+e.text[from:e.offset(position{at.Line, at.Character + part[2]})])
+	}
+	want := []string{
+		"variable tries", "number 1", "variable tries", "variable visits", "class draft",
+		"function max", "variable tries", "number 2", "number 3", "keyword and", "string '𝄞'", "string 'x'", "keyword and", "variable nodes", "class draft", "property visits", "number 9",
+	}
+	if diff := cmp.Diff(want, tokens); diff != "" {
+		t.Errorf("tokens (-want +got):\n%s", diff)
+	}
 
 	var help struct {
 		Signatures []struct {
