@@ -44,15 +44,16 @@ func (m *moves) findCheapest(metric int) (total float64, path []string, ok bool)
 		}
 	}
 	for at := completed; via[at] >= 0; at = m.list[via[at]].from {
-		path = m.prepend(path, via[at])
+		path = m.appendNode(path, via[at])
 	}
+	slices.Reverse(path)
 	return math.Floor(best[completed] / unit), path, via[completed] >= 0
 }
 
-// prepend adds the node of a move to the front of a path.
-func (m *moves) prepend(path []string, i int) []string {
+// appendNode appends the node of a move to a path.
+func (m *moves) appendNode(path []string, i int) []string {
 	if v := m.list[i].ran; v >= 0 {
-		return slices.Insert(path, 0, m.name(v))
+		return append(path, m.name(v))
 	}
 	return path
 }
@@ -105,8 +106,9 @@ func (m *moves) findMostExpensive(metric, limit int) (total float64, path []stri
 		}
 	}
 	for total = last.total; last.via >= 0; last = arrivals[last.steps][m.list[last.via].from] {
-		path = m.prepend(path, last.via)
+		path = m.appendNode(path, last.via)
 	}
+	slices.Reverse(path)
 	return total, path, cut
 }
 
