@@ -306,7 +306,7 @@ func cycleThrough(g *graphalg.Digraph, v int) []int {
 // Limits for trying runs, in machine events.
 const (
 	maxEvents   = 36_000 // for the policies of a graph
-	maxShown    = 8_000  // for all other rules
+	maxShown    = 16_000 // for all other rules
 	maxShownOne = 1_600  // for one question of these
 	leastTried  = 2_500  // for one question about a policy
 )

@@ -27,7 +27,7 @@ func readRules() []Rule {
 			Name: "read-before-write", Group: "data", Severity: spec.Warning, needs: needAll,
 			Summary: "a state key or a node's output is read on a path on which nothing has written it",
 			Doc: "A key without default and without required: true has no value until a node writes it, and a node has no output until it has run. The message prints a path on which that has not happened: \"is not written yet\" when a run was found that takes it, \"may not be\" when none was; where every run was tried and none reads it too early, it says nothing. " +
-				"A template that reads the default of a key which nodes write only later is reported, too. " +
+				"A template that reads the default of a key which nodes write only later is reported, too, and a join with wait: any before reads of what several of its branches write. " +
 				"Give the key a default, make it a required input, write it on that path, or read it as optional: key ?? other, {{ key? }}, key != None.",
 			Bad: startAt("look") + `output: reply
 state:
@@ -190,6 +190,7 @@ func (m *made) pathsNullWithout(number int) map[string]bool {
 
 func checkReadBeforeWrite(f *facts) {
 	f.checkDefaultsOnly()
+	f.checkHastyJoins()
 	m := f.made()
 	if m == nil {
 		return
@@ -245,6 +246,39 @@ func (f *facts) checkDefaultsOnly() {
 			if behind != nil && !behind[u.Node] && !slices.ContainsFunc(writers, isBeside) {
 				after[name] = nil // once
 				f.report(u.SpanOf(name), "%q always has its default here: nodes write it only later", name)
+			}
+		}
+	}
+}
+
+// checkHastyJoins reports joins that go on with the first branch, although the nodes behind
+// them read keys that only one of the branches writes and keys that only another writes.
+func (f *facts) checkHastyJoins() {
+	for _, join := range f.graph.Nodes {
+		if join.Join == nil || join.Join.Wait != "any" || f.flow().Anywhere {
+			continue
+		}
+		behind, before := f.alive().Reach(join.Index), f.verticesBefore(join.Index)
+		read := map[string]bool{}
+		for i := range f.uses().All {
+			if u := &f.uses().All[i]; !u.Optional && (u.Node < 0 || behind[u.Node]) {
+				for _, r := range dataflow.FirmReads(u.Program) {
+					read[r.Path[0]] = true
+				}
+			}
+		}
+		var first *spec.StateKey
+		for _, key := range f.graph.State {
+			writers := f.writersOf()[key.Name.Value]
+			if !read[key.Name.Value] || len(writers) != 1 || !before[writers[0].Index] || behind[writers[0].Index] || key.Default == nil {
+				continue
+			}
+			if first == nil {
+				first = key
+			} else if earlier := f.writersOf()[first.Name.Value][0]; f.inParallel(earlier.Index, writers[0].Index) {
+				f.report(join.Join.Span, "%q goes on with the first branch, but %q of %q and %q of %q are read behind it; write wait: all", join.ID.Value,
+					first.Name.Value, earlier.ID.Value, key.Name.Value, writers[0].ID.Value)
+				break
 			}
 		}
 	}

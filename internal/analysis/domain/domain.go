@@ -220,9 +220,10 @@ func Yields(n *spec.Node, path []string) map[string]any {
 	if doc := OutputSchema(n); doc != nil {
 		return Part(doc, path)
 	}
+	if n.Kind.Value == "human" {
+		return Part(answerSchema(n), path)
+	}
 	switch n.Kind.Value + "." + strings.Join(path, ".") {
-	case "human.":
-		return answerSchema(n)
 	case "http.status":
 		if expect := n.Field("expect"); expect != nil && expect.Kind == spec.List {
 			return map[string]any{"enum": expect.Data()}
