@@ -233,6 +233,11 @@ func (t Type) Accepts(v Type) bool {
 				return false
 			}
 		}
+		for name := range given {
+			if _, ok := t.fields()[name]; !ok && !t.open && !v.open {
+				return false
+			}
+		}
 	}
 	return true
 }

@@ -189,7 +189,8 @@ func checkConstantConditions(f *facts) {
 	constant := map[int]bool{} // edges
 	for _, d := range f.judgements() {
 		for k, v := range d.result.Verdicts {
-			if !v.Always && !v.Never {
+			isAlways := d.site.node.Routing == "all" && d.conditions[k].Path() == nil && len(d.conditions[k].Reads()) == 0 // beside conditions
+			if !v.Always && !v.Never || v.Always && isAlways {
 				continue
 			}
 			why := ""

@@ -305,8 +305,13 @@ func checkGivenFields(f *facts) {
 // person can't hold.
 func checkTypes(f *facts) {
 	f.checkFailedElements()
+	for i := range f.graph.Tools {
+		f.checkRequired(f.graph.Tools[i].Value.Get("parameters"))
+	}
 	for _, n := range f.graph.Nodes {
 		f.checkWritten(n)
+		f.checkRequired(n.Written("output"))
+		f.checkRequired(n.Field("schema"))
 		t, _ := f.findTaker(n)
 		properties, _ := t.schema["properties"].(map[string]any)
 		for _, in := range f.listGiven(n, t.field) {
@@ -319,6 +324,21 @@ func checkTypes(f *facts) {
 			if !spec.IsDuration(text) {
 				f.report(n.Field("for").Span, "%q is not a duration; write one such as 90s, 15m or 24h", text)
 			}
+		}
+	}
+}
+
+// checkRequired reports members that a schema requires and does not describe.
+func (f *facts) checkRequired(schema *spec.Value) {
+	properties, required := schema.Get("properties"), schema.Get("required")
+	if properties == nil || required == nil {
+		return
+	}
+	for i := range required.Items {
+		if name := required.Items[i].Text; properties.Get(name.Value) == nil {
+			names := keysOf(properties.Fields)
+			d := f.report(name.Span, "%q is required, but it is not among the properties: %s", name.Value, strings.Join(names, ", "))
+			d.Severity, d.Suggestion = spec.Warning, suggest.Closest(name.Value, names)
 		}
 	}
 }

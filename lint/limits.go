@@ -26,7 +26,7 @@ func limitRules() []Rule {
 			Name: "step-limit-too-low", Group: "limits", Severity: spec.Warning, needs: needShape,
 			Summary: "a limit of the run is used up before END can be reached, or before a node can do its work",
 			Doc: "Every node execution is a step. When even the shortest path from the start to END takes more steps than limits.max_steps, every run ends at the limit. " +
-				"So does one that reaches a model call whose max_tokens are as many as limits.max_tokens, or a wait that is longer than limits.timeout or its own timeout. The steps of subgraphs count, and so do all branches that a join waits for. A reminder behind the timeout of its question never comes, and a timeout beyond that of the run never ends anything. Raise the limit.",
+				"So does one that reaches a model call whose max_tokens are as many as limits.max_tokens, or a wait that is longer than limits.timeout, limits.step_timeout or its own timeout. The steps of subgraphs count, and so do all branches that a join waits for. A reminder behind the timeout of its question never comes, and a timeout beyond that of the run never ends anything. Raise the limit.",
 			Bad:    startAt("one") + "limits: {max_steps: 2}\n" + passNodes("one", "two", "three") + edges("from: one, to: two", "from: two, to: three", "from: three, to: END"),
 			change: []string{"max_steps: 2", "max_steps: 3"},
 			check:  checkStepLimit,
@@ -127,6 +127,8 @@ func (f *facts) checkBudgets() {
 			case err != nil || n.Kind.Value != "wait":
 			case limits.Timeout > 0 && wait > limits.Timeout:
 				report(n.Field("for").Span, "%q waits %s, and limits.timeout ends the run after %s", n.ID.Value, text, eval.DurationText(limits.Timeout))
+			case limits.StepTimeout > 0 && wait > limits.StepTimeout:
+				report(n.Field("for").Span, "%q waits %s, and fails at limits.step_timeout of %s", n.ID.Value, text, eval.DurationText(limits.StepTimeout))
 			case n.Timeout > 0 && wait > n.Timeout:
 				f.report(n.Field("for").Span, "%q waits %s, and fails at its timeout of %s", n.ID.Value, text, eval.DurationText(n.Timeout))
 			}

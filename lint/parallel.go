@@ -4,6 +4,7 @@
 package lint
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -349,10 +350,26 @@ func (f *facts) eachJoin(visit func(n *spec.Node, most int)) {
 			if arrive == nil {
 				arrive = f.countArrivals()
 			}
-			most = arrive[v]
+			most = min(arrive[v], f.countBranches(v))
 		}
 		visit(n, most)
 	}
+}
+
+// countBranches returns how many branches the only fan-out before a join starts, or
+// manyBranches.
+func (f *facts) countBranches(join int) int {
+	before, most := f.verticesBefore(join), 0
+	for v, g := range f.flow().AllGroups() {
+		if len(g.Targets) < 2 || !before[v] {
+			continue
+		}
+		if most > 0 || g.Subset || f.flow().Cyclic[v] {
+			return manyBranches
+		}
+		most = len(g.Targets)
+	}
+	return cmp.Or(most, manyBranches)
 }
 
 // countArrivals returns the most branches that can arrive at each vertex, one for each arc, or

@@ -606,20 +606,23 @@ func (f *facts) checkInputMember(u *dataflow.Use, n *spec.Node, name string, int
 // although one supplies others by transform.
 func (f *facts) checkOptionalInput(u *dataflow.Use, into [][]int) {
 	t := u.Program.Tree()
-	if u.Node < 0 || u.Moment != dataflow.Before || len(t.Path) != 2 || t.Path[0] != "input" || u.Node == f.Start() {
+	if u.Node < 0 || u.Moment != dataflow.Before || len(t.Path) != 2 || t.Path[0] != "input" {
 		return
 	}
 	var names []string
+	isCertain := u.Node != f.Start()
 	for _, i := range into[u.Node] {
 		if e := f.graph.Edges[i]; e.Transform != nil {
 			names = append(names, keysOf(e.Transform.Fields)...)
-		} else if has, known := f.handsOver(e, t.Path[1]); has || !known {
+		} else if has, known := f.handsOver(e, t.Path[1]); has {
 			return
+		} else if !known {
+			isCertain = false
 		}
 	}
-	if len(names) > 0 && !slices.Contains(names, t.Path[1]) {
-		d := f.report(u.SpanOfMember("input.", t.Path[1]), "no edge to %q hands over %q", f.Name(u.Node), "input."+t.Path[1])
-		d.Suggestion = suggest.Closest(t.Path[1], names)
+	near := suggest.Closest(t.Path[1], names)
+	if len(names) > 0 && !slices.Contains(names, t.Path[1]) && (isCertain || near != "") {
+		f.report(u.SpanOfMember("input.", t.Path[1]), "no edge to %q hands over %q", f.Name(u.Node), "input."+t.Path[1]).Suggestion = near
 	}
 }
 

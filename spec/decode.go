@@ -280,7 +280,7 @@ func (d *decoder) checkEnum(k *Key, allowed []string, v *Value, at place) {
 	} else if at.key.Value == "condition" && strings.ContainsAny(v.Text.Value, "<>=(. ") {
 		note = `; an expression stands under "when"`
 	}
-	const many = 12
+	const many = 16
 	if near != "" && len(allowed) > many { // a list that long would hide the suggestion
 		d.report("invalid-value", span, "%s can't be %s", at, quoteShort(v.Text.Value))
 	} else {

@@ -23,7 +23,7 @@ func budgets() []budget {
 	return []budget{
 		{"cmd", 25, 25},
 		{"spec", 5793, 5000},
-		{"eval", 4595, 4300},
+		{"eval", 4600, 4300},
 		{"internal/bind internal/schema", 2890, 3000},
 		{"runner/machine", 8740, 9000},
 		{"runner", 7870, 8200},

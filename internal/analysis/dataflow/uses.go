@@ -390,6 +390,9 @@ func (w *firmWalk) walk(t *eval.Tree, known []string) {
 		for _, a := range t.Args {
 			w.walk(a, known)
 		}
+		for _, a := range t.Members { //lint:ignore mapiter the order does not matter
+			w.walk(a, known)
+		}
 	}
 }
 

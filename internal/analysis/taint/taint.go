@@ -120,11 +120,11 @@ func (a *Analysis) isSafe(r eval.Read) bool {
 	return Harmless(t)
 }
 
-// Sanitized reports whether the value of a program reveals no text that it reads: it is a
-// number, or one of the program's own constants.
+// Sanitized reports whether the value of a program reveals nothing that it reads: it is a
+// computed number, or one of the program's own constants.
 func Sanitized(p *eval.Program) bool {
 	_, chosen := domain.OfChoice(p.Tree())
-	return chosen || Harmless(p.Type())
+	return chosen || Harmless(p.Type()) && p.Path() == nil
 }
 
 // Harmless reports whether a type has no texts.
