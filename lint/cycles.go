@@ -297,10 +297,37 @@ func (r *cycles) isFixed(t *eval.Tree, a arc) bool {
 			fixed = false
 		case eval.TreePath:
 			key := r.f.graph.Key(p.Path[0])
-			fixed = fixed && key != nil && !slices.ContainsFunc(r.f.writersOf()[key.Name.Value], r.isBeside(a))
+			fixed = fixed && key != nil && !slices.ContainsFunc(r.f.writersBeside(a.from, key.Name.Value), r.isBeside(a))
 		}
 	})
 	return fixed
+}
+
+// loopKey is a strongly connected component and a state key that its nodes write.
+type loopKey struct {
+	component int
+	name      string
+}
+
+// findLooped groups the writers of state keys by component.
+func (f *facts) findLooped() map[loopKey][]*spec.Node {
+	out := map[loopKey][]*spec.Node{}
+	for name, nodes := range f.writersOf() { //lint:ignore mapiter each by itself
+		for _, n := range nodes {
+			at := loopKey{f.flow().SCC[n.Index], name}
+			out[at] = append(out[at], n)
+		}
+	}
+	return out
+}
+
+// writersBeside returns the nodes that may write a key on the cycles of a node, and in a graph
+// with branches all others, too.
+func (f *facts) writersBeside(v int, name string) []*spec.Node {
+	if f.flow().FansOut {
+		return f.writersOf()[name]
+	}
+	return f.looped()[loopKey{f.flow().SCC[v], name}]
 }
 
 // isBeside returns a predicate: may a node run on the cycles of an arc, or in a branch
@@ -321,7 +348,7 @@ func (r *cycles) readsCounter(p *eval.Program, a arc) bool {
 func (r *cycles) mayCount(name string, a arc) bool {
 	f := r.f
 	key, declared := f.keyOf[name]
-	return r.trust && declared && slices.ContainsFunc(f.writersOf()[name], func(n *spec.Node) bool {
+	return r.trust && declared && slices.ContainsFunc(f.writersBeside(a.from, name), func(n *spec.Node) bool {
 		return f.sharesCycle(a.from, n.Index) && f.mayCountWith(n, key)
 	})
 }
@@ -414,7 +441,7 @@ func (r *cycles) progressOfKey(key int, length bool, a arc) *progress {
 	var by []int // the nodes that surely change it
 	var direction int
 	var stops []float64
-	for _, n := range r.f.writersOf()[state.Name.Value] {
+	for _, n := range r.f.writersBeside(a.from, state.Name.Value) {
 		if !r.f.flow().Reached[n.Index] || !r.isBeside(a)(n) {
 			continue
 		}

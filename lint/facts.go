@@ -45,6 +45,7 @@ type facts struct {
 	uses       func() *dataflow.Uses
 	access     func() []dataflow.Access
 	writersOf  func() map[string][]*spec.Node // nodes that may write each declared key
+	looped     func() map[loopKey][]*spec.Node
 	tested     func() map[string]bool
 	subgraphs  func() *subgraph.Loader
 	taints     func() *taint.Analysis
@@ -73,6 +74,7 @@ func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
 	f.uses = sync.OnceValue(func() *dataflow.Uses { return dataflow.NewUses(g, f.bound, f.From) })
 	f.access = sync.OnceValue(func() []dataflow.Access { return dataflow.Accesses(g, f.bound) })
 	f.writersOf = sync.OnceValue(f.findWriters)
+	f.looped = sync.OnceValue(f.findLooped)
 	f.tested = sync.OnceValue(f.findTested)
 	f.subgraphs = sync.OnceValue(func() *subgraph.Loader { return subgraph.New(g, opts.Kinds, opts.Load, Filter) })
 	f.taints = sync.OnceValue(func() *taint.Analysis {
