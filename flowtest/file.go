@@ -28,8 +28,9 @@ type File struct {
 	defaults *spec.Value // may be nil
 	cfg      Config
 	found    spec.Diagnostics
-	shape    spec.Diagnostics // findings about unknown, missing and invalid keys
-	plain    *prepared        // the flow without replaced nodes
+	shape    spec.Diagnostics     // findings about unknown, missing and invalid keys
+	plain    *prepared            // the flow without replaced nodes
+	flows    map[string]*prepared // by replacement.key
 }
 
 // Load reads a test file and its flow. A file with errors among the findings must not be run. err
@@ -97,7 +98,7 @@ func (f *File) prepare(text []byte) error {
 	f.Graph = g
 	flow, invalid, err := f.prepareFlow(nil, nil)
 	f.found = append(f.found, filterErrors(invalid)...)
-	f.plain = flow
+	f.plain, f.flows = flow, map[string]*prepared{"": flow}
 	return err
 }
 

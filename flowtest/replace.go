@@ -49,8 +49,11 @@ func newRunner(cfg *Config, kept store.Store, rewrite func(string, *spec.Graph) 
 func (f *File) chooseFlow(c *Case) {
 	replaced := f.findReplaced(c)
 	var kept store.Store
-	switch {
-	case len(c.resumes) > 0 || c.session != nil:
+	keeps := len(c.resumes) > 0 || c.session != nil
+	if c.flow = f.flows[replaced.key]; c.flow != nil && !keeps {
+		return
+	}
+	if keeps {
 		memory := &store.Memory{}
 		if c.session != nil && c.session.Kind == spec.Map {
 			keys, _ := c.session.Data().(map[string]any)
@@ -60,16 +63,15 @@ func (f *File) chooseFlow(c *Case) {
 			}
 		}
 		kept = memory
-	case len(replaced.stubs) == 0:
-		c.flow = f.plain
-		return
 	}
 	flow, invalid, err := f.prepareFlow(kept, replaced.rewrite)
 	if err != nil {
 		f.report(c.at, "invalid-value", "%v", err)
 	}
 	f.reportStubs(c, replaced, invalid)
-	c.flow = flow
+	if c.flow = flow; !keeps {
+		f.flows[replaced.key] = flow
+	}
 }
 
 // reportStubs reports findings about the expressions of stubs at their place in the test file.
@@ -88,6 +90,7 @@ func (f *File) reportStubs(c *Case, replaced *replacement, found spec.Diagnostic
 type replacement struct {
 	stubs map[string]*stub // of the nodes to replace
 	exprs []*entry
+	key   string // equal for equal replacements
 }
 
 // findReplaced finds the nodes that a case replaces.
@@ -101,6 +104,10 @@ func (f *File) findReplaced(c *Case) *replacement {
 		}
 		r.stubs[name] = s
 		r.exprs = append(r.exprs, s.exprs...)
+		r.key += name + "\x00"
+		for _, e := range s.exprs {
+			r.key += e.key + "\x00" + e.guardedExpr() + "\x00"
+		}
 	}
 	return r
 }
