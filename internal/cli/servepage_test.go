@@ -40,7 +40,7 @@ start: work
 state: {n: {type: integer, default: 0}, most: {type: integer, default: 15}}
 limits: {max_steps: 2000, max_visits: 1000, node_timeout: 10s}
 nodes:
-  work: {kind: exec, command: [sh, -c, "sleep 0.08; echo done"]}
+  work: {kind: exec, command: [sh, -c, "sleep 0.25; echo done"]}
   count: {kind: set, set: {n: n + 1}}
 edges:
   - {from: work, to: count}
