@@ -192,7 +192,7 @@ func (s *server) ensureLink(ctx context.Context, actor Actor) (*link, error) {
 	return l, nil
 }
 
-// warnOfStray reports lines that the server printed between its messages.
+// warnOfStray warns about output of the server that is not a message.
 func (s *server) warnOfStray(actor Actor) {
 	for {
 		select {

@@ -382,7 +382,7 @@ func (of candidates) complete(cmd *cobra.Command, args []string, _ string) ([]st
 	return words, directive
 }
 
-// completeByPosition completes each argument by candidates of its own.
+// completeByPosition returns a completion with different candidates for each argument.
 func completeByPosition(at ...candidates) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= len(at) {

@@ -71,7 +71,7 @@ type watch struct {
 	idle  *time.Timer
 }
 
-// passOn gives events to the watcher.
+// passOn sends events to the watcher.
 func (t *watch) passOn(lines []Line) error {
 	if len(lines) == 0 {
 		return nil

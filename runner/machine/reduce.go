@@ -81,8 +81,8 @@ func (sc *Scope) combineValues(k *key, current, update any) (any, error) {
 	return update, nil
 }
 
-// appendItems appends to a list in amortised constant time. Only v.lists has spare capacity, so
-// that an append to the value of a key copies.
+// appendItems appends to a list in amortised constant time. Only lists in v.lists have spare
+// capacity: appending to the value of a key copies it.
 func (v *View) appendItems(i int, current any, items []any) (any, *Failure) {
 	k := &v.scope.plan.keys[i]
 	list, _ := current.([]any)

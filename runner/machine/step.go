@@ -329,7 +329,7 @@ func (sc *Scope) restoreSplitValues(t *Task, v *View) {
 	}
 }
 
-// followTargets moves on: one target continues the branch, several begin branches.
+// followTargets continues the branch at a single target, and starts a branch for each of several.
 func (sc *Scope) followTargets(t *Task, targets []target) {
 	if len(targets) == 1 {
 		sc.placeTask(sc.moveTask(t, targets[0]))

@@ -198,9 +198,9 @@ func listArrays(of doc, constants []any) (out []any) {
 	return out
 }
 
-// listObjects returns objects with all properties: first combinations of the properties that are
-// read, as far as they are few, then objects in which one property differs. The last ones have
-// the required properties only, or none.
+// listObjects returns example objects of a schema. Objects with all properties come first:
+// combinations of the properties that are read, if they are few, then objects that differ in
+// one property. Objects with only the required properties, or none, come last.
 func listObjects(of doc, constants []any, read [][]string) []any {
 	properties, _ := of["properties"].(doc)
 	full, _ := makeSample(of).(doc)

@@ -27,7 +27,7 @@ type part struct {
 	partial      bool // there are other options
 	usual        any  // the value if nothing depends on it
 	// counts says that a condition depends on it. now says that the machine itself reads it.
-	// optional says that a run can begin without it.
+	// optional is set if a run can begin without the input.
 	counts, now, optional bool
 }
 

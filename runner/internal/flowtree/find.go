@@ -33,7 +33,7 @@ func (t *Tree) CheckTarget(target string) (*spec.Node, error) {
 	return node, err
 }
 
-// CheckAnswers reports invalid answers for a human node, as far as the file shows.
+// CheckAnswers returns the first invalid answer as an error. Choices computed at run time are not checked.
 func CheckAnswers(node *spec.Node, target string, given []string) error {
 	if node.Kind.Value != "human" {
 		return nil
