@@ -1,6 +1,6 @@
 // Doing: starting runs, answering them, stopping them, going on, forking.
 
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { api, Problem, shell, type RunPage } from "./api";
 import type { Flow, Pending, Result } from "./data";
 import { Command, Field, kindOf, read, write, type Given, type Schema } from "./form";
@@ -183,7 +183,6 @@ export function ForkPanel({ page, moment, readOnly }: { page: RunPage; moment: M
   const state = moment.state;
   const [given, setGiven] = useState<Record<string, Given>>({});
   const [tried, setTried] = useState(false);
-  useEffect(() => setGiven({}), [moment.step]);
   const doing = useDoing();
   const changed = Object.fromEntries(Object.entries(given).filter(([k, text]) => text !== undefined && text !== write(schemaOf(page.flow, k), state[k])));
   const { values, problems } = gather(keys.filter((k) => k.key in changed), changed);

@@ -206,7 +206,7 @@ function Watched({ page, readOnly, broken, onBroken }: { page: RunPage; readOnly
         trace.spoke(node, talk.conversation);
         setVersion((v) => v + 1);
       },
-      tabs: [["fork", "Fork", (moment) => <ForkPanel page={data as RunPage} moment={moment!} readOnly={readOnly} />]],
+      tabs: [["fork", "Fork", (moment) => <ForkPanel key={moment!.step} page={data as RunPage} moment={moment!} readOnly={readOnly} />]],
       parent: page.parent ? { id: page.parent, step: page.parent_step ?? 0 } : null,
       flow: page.path,
     }} />
