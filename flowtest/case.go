@@ -5,7 +5,6 @@ package flowtest
 import (
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -23,7 +22,6 @@ type Case struct {
 	value *spec.Value // with the defaults and, for a row, its case
 	own   *spec.Value // as in the file
 	at    spec.Span
-	row   int // -1 without a table
 
 	input   map[string]any
 	stubs   map[string]*stub
@@ -92,8 +90,7 @@ func (f *File) checkInput(input *spec.Value) {
 
 // checkNode reports an unknown node path.
 func (f *File) checkNode(path spec.Text) {
-	_, err := f.plain.flow.Find(path.Value)
-	if err != nil {
+	if _, err := f.plain.flow.Find(path.Value); err != nil {
 		f.report(path.Span, "unknown-node", "%v", err)
 	}
 }
@@ -164,7 +161,7 @@ func (f *File) checkDecides(name spec.Text) {
 	}) {
 		return
 	}
-	f.report(name.Span, "invalid-value", "%s has no llm_decide edge, so nothing is decided there", quoted(name.Value))
+	f.report(name.Span, "invalid-value", "%q has no llm_decide edge, so nothing is decided there", name.Value)
 }
 
 // textsOf returns a text, or the items of a list of texts. It returns nil for a map.
@@ -180,10 +177,7 @@ func valuesOf(v *spec.Value) []string {
 }
 
 func durationOf(v *spec.Value) time.Duration {
-	if v == nil {
-		return 0
-	}
-	d, _ := time.ParseDuration(v.Text.Value) // an error has been reported
+	d, _ := time.ParseDuration(textOf(v).Value) // an error has been reported
 	return d
 }
 
@@ -225,5 +219,3 @@ func (f *File) readRunOptions(c *Case, v *spec.Value) {
 		}
 	}
 }
-
-func quoted(text string) string { return strconv.Quote(text) }

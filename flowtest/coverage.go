@@ -3,6 +3,8 @@
 package flowtest
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -160,22 +162,15 @@ func (c *Covered[M]) addPart(reached bool, what M) {
 // EdgeNames names every edge in the order of the graph: "from -> to", with an id or a
 // number for edges between the same nodes.
 func EdgeNames(g *spec.Graph) []string {
-	out, count := make([]string, len(g.Edges)), map[string]int{}
+	out, count, number := make([]string, len(g.Edges)), map[string]int{}, map[string]int{}
 	for i, e := range g.Edges {
 		out[i] = e.From.Value + " -> " + e.To.Value
 		count[out[i]]++
 	}
-	number := map[string]int{}
 	for i, e := range g.Edges {
 		name := out[i]
-		if count[name] == 1 {
-			continue
-		}
-		number[name]++
-		if e.ID.IsSet() {
-			out[i] += " (" + e.ID.Value + ")"
-		} else {
-			out[i] += " (" + strconv.Itoa(number[name]) + ")"
+		if number[name]++; count[name] > 1 {
+			out[i] += " (" + cmp.Or(e.ID.Value, strconv.Itoa(number[name])) + ")"
 		}
 	}
 	return out
@@ -213,15 +208,15 @@ func findBackEdges(g *spec.Graph) []int {
 // WriteLCOV writes the coverage of each flow: nodes and edges by their first line, a
 // condition as two branches.
 func WriteLCOV(w io.Writer, r *Report) error {
-	out := ""
-	for _, flow := range slices.Sorted(maps.Keys(r.Coverage)) {
-		out += r.Coverage[flow].formatLCOV(flow)
+	var b bytes.Buffer
+	for _, flow := range sortedNames(r.Coverage) {
+		r.Coverage[flow].writeLCOV(&b, flow)
 	}
-	_, err := io.WriteString(w, out)
+	_, err := b.WriteTo(w)
 	return err
 }
 
-func (c *Coverage) formatLCOV(flow string) string {
+func (c *Coverage) writeLCOV(b *bytes.Buffer, flow string) {
 	path, err := filepath.Abs(flow)
 	if err != nil {
 		path = flow
@@ -232,10 +227,10 @@ func (c *Coverage) formatLCOV(flow string) string {
 		lines[line] = max(lines[line], hits)
 		return line
 	}
-	out := fmt.Sprintf("TN:\nSF:%s\n", path)
+	fmt.Fprintf(b, "TN:\nSF:%s\n", path)
 	for i, n := range g.Nodes {
 		line := at(n.ID.Span.From, c.hits.nodes[i])
-		out += fmt.Sprintf("FN:%d,%s\nFNDA:%d,%s\n", line, n.ID.Value, c.hits.nodes[i], n.ID.Value)
+		fmt.Fprintf(b, "FN:%d,%s\nFNDA:%d,%s\n", line, n.ID.Value, c.hits.nodes[i], n.ID.Value)
 	}
 	branches, reached := 0, 0
 	for i, e := range g.Edges {
@@ -244,16 +239,16 @@ func (c *Coverage) formatLCOV(flow string) string {
 			continue
 		}
 		for branch, n := range []int{c.hits.held[i], c.hits.lost[i]} {
-			out += fmt.Sprintf("BRDA:%d,%d,%d,%d\n", line, i, branch, n)
+			fmt.Fprintf(b, "BRDA:%d,%d,%d,%d\n", line, i, branch, n)
 			branches++
 			reached += min(n, 1)
 		}
 	}
-	out += fmt.Sprintf("FNF:%d\nFNH:%d\nBRF:%d\nBRH:%d\n", c.Nodes.Total, c.Nodes.Covered, branches, reached)
+	fmt.Fprintf(b, "FNF:%d\nFNH:%d\nBRF:%d\nBRH:%d\n", c.Nodes.Total, c.Nodes.Covered, branches, reached)
 	covered := 0
 	for _, line := range slices.Sorted(maps.Keys(lines)) {
-		out += fmt.Sprintf("DA:%d,%d\n", line, lines[line])
+		fmt.Fprintf(b, "DA:%d,%d\n", line, lines[line])
 		covered += min(lines[line], 1)
 	}
-	return out + fmt.Sprintf("LF:%d\nLH:%d\nend_of_record\n", len(lines), covered)
+	fmt.Fprintf(b, "LF:%d\nLH:%d\nend_of_record\n", len(lines), covered)
 }

@@ -52,7 +52,7 @@ func DryRun(ctx context.Context, cfg Config, g *spec.Graph, opts runner.Options,
 	}
 	for _, s := range sortedNames(re.stubs) {
 		if _, err := flow.Find(s); err != nil {
-			return nil, nil, &runner.InputError{Problems: []string{"stub " + quoted(s) + ": " + err.Error()}}
+			return nil, nil, &runner.InputError{Problems: []string{fmt.Sprintf("stub %q: %v", s, err)}}
 		}
 	}
 	for _, key := range g.State {

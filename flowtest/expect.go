@@ -44,7 +44,7 @@ func (f *File) readExpectation(c *Case, v *spec.Value) *expectation {
 		if f.hasShapeError(c) { // it may have invalid expectations
 			return x
 		}
-		f.report(c.at, "missing-field", "case %s expects nothing: say what must hold at the end with expect, or expect: update", quoted(c.Name))
+		f.report(c.at, "missing-field", "case %q expects nothing: say what must hold at the end with expect, or expect: update", c.Name)
 		return x
 	}
 	if x.update = v.Kind == spec.String; x.update {
@@ -94,10 +94,8 @@ func (f *File) checkPath(v *spec.Value) {
 	for i := range v.Fields {
 		if field := &v.Fields[i]; field.Key.Value == "matches" {
 			f.checkPattern(field.Value.Text)
-			continue
-		}
-		for _, name := range textsOf(&v.Fields[i].Value) {
-			f.checkOwnNode(name)
+		} else {
+			f.checkPath(&field.Value)
 		}
 	}
 }
@@ -186,7 +184,7 @@ func (k *checker) checkKey(name string, v *spec.Value) {
 	case "visits", "state", "error":
 		k.checkMembers(name, v)
 	case "state_exactly":
-		if want := v.Data(); !matchExactly(want, any(k.r.State)) {
+		if want := v.Data(); !matchValue(want, any(k.r.State), false) {
 			k.addFailure(name, want, k.r.State)
 		}
 	case "pending":
@@ -248,11 +246,10 @@ func (k *checker) checkDuration(v *spec.Value) {
 }
 
 func (k *checker) checkEdges() {
-	counts := k.r.Edges
 	for _, w := range k.x.edges {
 		fired := 0
 		for _, i := range w.edges {
-			fired += counts[i].Fired
+			fired += k.r.Edges[i].Fired
 		}
 		if (fired > 0) == w.fired {
 			continue
@@ -261,18 +258,9 @@ func (k *checker) checkEdges() {
 		if w.fired {
 			k.addFailure("edges.fired", w.name.Value, "it did not fire")
 		} else {
-			k.addFailure("edges.not_fired", w.name.Value, "it fired "+countNoun(fired, "time", "times"))
+			k.addFailure("edges.not_fired", w.name.Value, "it fired "+eval.Count(fired, "time"))
 		}
 	}
-}
-
-// visitsOf counts the visits of each node.
-func visitsOf(r *runner.Result) map[string]int {
-	out := map[string]int{}
-	for _, node := range r.Path {
-		out[node]++
-	}
-	return out
 }
 
 // checkPath compares the path with a list, or with each form of a map.
@@ -374,7 +362,10 @@ func (f *File) compileWheres(v *spec.Value) []where {
 // describeEnd returns the values of the names in expressions of where.
 func describeEnd(g *spec.Graph, r *runner.Result) map[string]any {
 	visits, nodes, history := map[string]any{}, map[string]any{}, map[string]any{}
-	counts := visitsOf(r)
+	counts := map[string]int{}
+	for _, node := range r.Path {
+		counts[node]++
+	}
 	for _, n := range g.Nodes {
 		id := n.ID.Value
 		visits[id], history[id] = counts[id], []any{}

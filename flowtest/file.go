@@ -3,6 +3,7 @@
 package flowtest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -52,27 +53,22 @@ func Parse(cfg Config, name string, src []byte) (*File, spec.Diagnostics, error)
 	}
 	f.found, f.shape = found, filterErrors(found)
 	dropInvalid(root, f.shape) // the rest is checked, too
+	at := root.Span
 	f.Flow = flowOf(name)
 	if flow := root.Get("flow"); flow != nil {
+		at = flow.Span
 		f.Flow = filepath.Join(filepath.Dir(name), filepath.FromSlash(flow.Text.Value))
 	}
 	text, err := readFile(f.Flow)
 	if errors.Is(err, fs.ErrNotExist) {
-		at := root.Span
-		if flow := root.Get("flow"); flow != nil {
-			at = flow.Span
-		}
-		f.report(at, "invalid-value", "there is no flow %s", strconv.Quote(f.Flow))
+		f.report(at, "invalid-value", "there is no flow %q", f.Flow)
 		return nil, f.found.Sort(), nil
 	}
-	if err != nil {
-		return nil, nil, err
+	if err == nil {
+		err = f.prepare(text)
 	}
-	if err := f.prepare(text); err != nil {
-		return nil, nil, err
-	}
-	if f.plain == nil {
-		return nil, f.found.Sort(), nil
+	if err != nil || f.plain == nil {
+		return nil, f.found.Sort(), err
 	}
 	f.readCases(root)
 	for _, c := range f.Cases {
@@ -110,8 +106,7 @@ func (f *File) prepareFlow(kept store.Store, rewrite func(string, *spec.Graph) *
 		return nil, nil, err
 	}
 	flow, err := r.Prepare(f.Graph)
-	var invalid *runner.InvalidError
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*runner.InvalidError](err); ok {
 		return nil, invalid.Diagnostics, nil
 	}
 	if err != nil {
@@ -156,29 +151,25 @@ func (f *File) readCases(root *spec.Value) {
 		own := &list.Items[i]
 		name := textOf(own.Get("name"))
 		if name.IsSet() && seen[name.Value] {
-			f.report(name.Span, "duplicate-key", "there is a case %s already; names of cases are unique in a file", strconv.Quote(name.Value))
+			f.report(name.Span, "duplicate-key", "there is a case %q already; names of cases are unique in a file", name.Value)
 		}
 		seen[name.Value] = true
 		whole := mergeValues(f.defaults, own, mergedKeys...)
 		rows := own.Get("each")
 		if rows == nil {
-			f.addCase(&Case{Name: name.Value, value: whole, own: own, at: own.Span, row: -1})
+			f.addCase(name.Value, whole, own, own.Span)
 			continue
 		}
 		for row := range rows.Items {
 			value := &rows.Items[row]
-			label := strconv.Itoa(row + 1)
-			if given := value.Get("name"); given != nil {
-				label = given.Text.Value
-			}
-			f.addCase(&Case{Name: name.Value + "/" + label, value: mergeValues(whole, value, mergedKeys...), own: own, at: value.Span, row: row})
+			label := cmp.Or(textOf(value.Get("name")).Value, strconv.Itoa(row+1))
+			f.addCase(name.Value+"/"+label, mergeValues(whole, value, mergedKeys...), own, value.Span)
 		}
 	}
 }
 
-func (f *File) addCase(c *Case) {
-	c.Line = f.lineOf(c.at)
-	f.Cases = append(f.Cases, c)
+func (f *File) addCase(name string, value, own *spec.Value, at spec.Span) {
+	f.Cases = append(f.Cases, &Case{Name: name, Line: f.lineOf(at), value: value, own: own, at: at})
 }
 
 // textOf returns the text of a value, which may be nil.
@@ -210,13 +201,11 @@ func mergeValues(base, over *spec.Value, keys ...string) *spec.Value {
 
 // reportUnknown reports an unknown name.
 func (f *File) reportUnknown(at spec.Span, what, name string, known []string) {
-	message := fmt.Sprintf("no %s %s", what, strconv.Quote(name))
-	f.report(at, "unknown-node", "%s", message)
-	if near := suggest.Closest(name, known); near != "" {
-		f.found[len(f.found)-1].Suggestion = near
-	} else if len(known) > 0 && len(known) <= 12 {
+	f.report(at, "unknown-node", "no %s %q", what, name)
+	d := &f.found[len(f.found)-1]
+	if d.Suggestion = suggest.Closest(name, known); d.Suggestion == "" && len(known) > 0 && len(known) <= 12 {
 		slices.Sort(known)
-		f.found[len(f.found)-1].Message += " (" + what + "s: " + strings.Join(known, ", ") + ")"
+		d.Message += " (" + what + "s: " + strings.Join(known, ", ") + ")"
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -136,7 +137,7 @@ func (s *search) exploreEdges(ctx context.Context) map[int]string {
 		}
 		switch {
 		case w.neverHolds(i):
-			missing[i] = quoted(e.When.Value) + " never holds"
+			missing[i] = strconv.Quote(e.When.Value) + " never holds"
 		case a.Found:
 			missing[i] = "a run fires it that no case can show"
 		case a.Gap == "":
@@ -248,7 +249,7 @@ func (f *File) compileGenerated(t *tried) *Case {
 	if root == nil || found.HasErrors() {
 		return nil
 	}
-	c := &Case{Name: "case", value: root, own: root, at: root.Span, row: -1}
+	c := &Case{Name: "case", value: root, own: root, at: root.Span}
 	if f.compile(c); f.found.HasErrors() {
 		return nil
 	}
@@ -284,15 +285,13 @@ func (t *tried) cost() int {
 	return cost
 }
 
-// countMissing counts the edges of a set that a run does not fire.
-func (t *tried) countMissing(edges map[int]bool) int {
-	n := 0
-	for e := range edges {
-		if !t.fired[e] {
-			n++
-		}
+// dropFired returns the edges of a set that none of some runs fires.
+func dropFired(edges map[int]bool, runs ...*tried) map[int]bool {
+	left := maps.Clone(edges)
+	for _, t := range runs {
+		maps.DeleteFunc(left, func(e int, _ bool) bool { return t.fired[e] })
 	}
-	return n
+	return left
 }
 
 // chooseRuns returns a small set of runs that fires the edges of all runs.
@@ -301,19 +300,12 @@ func (s *search) chooseRuns() []*tried {
 	for _, t := range s.runs {
 		maps.Copy(all, t.fired)
 	}
-	without := func(edges map[int]bool, runs ...*tried) map[int]bool {
-		left := maps.Clone(edges)
-		for _, t := range runs {
-			maps.DeleteFunc(left, func(e int, _ bool) bool { return t.fired[e] })
-		}
-		return left
-	}
 	var out []*tried
-	for left := all; len(left) > 0; left = without(all, out...) {
+	for left := all; len(left) > 0; left = dropFired(all, out...) {
 		out = append(out, s.findBest(left))
 	}
 	for i := range out { // replace it by the simplest that suffices
-		out[i] = s.findBest(without(all, slices.Concat(out[:i], out[i+1:])...))
+		out[i] = s.findBest(dropFired(all, slices.Concat(out[:i], out[i+1:])...))
 	}
 	slices.SortStableFunc(out, func(a, b *tried) int { return len(a.path) - len(b.path) })
 	return out
@@ -322,7 +314,7 @@ func (s *search) chooseRuns() []*tried {
 // findBest returns the simplest run that fires the most of some edges.
 func (s *search) findBest(edges map[int]bool) *tried {
 	return slices.MinFunc(s.runs, func(a, b *tried) int {
-		return cmp.Or(a.countMissing(edges)-b.countMissing(edges), a.cost()-b.cost())
+		return cmp.Or(len(dropFired(edges, a))-len(dropFired(edges, b)), a.cost()-b.cost())
 	})
 }
 
@@ -347,7 +339,7 @@ func (s *search) simplifyOnce(ctx context.Context, t *tried, left *int) *tried {
 			return nil
 		}
 		other := s.tryCase(input, plan)
-		if other == nil || len(other.fired) == 0 || other.countMissing(t.fired) > 0 || other.cost() >= t.cost() {
+		if other == nil || len(other.fired) == 0 || len(dropFired(t.fired, other)) > 0 || other.cost() >= t.cost() {
 			return nil
 		}
 		return other

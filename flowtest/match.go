@@ -34,13 +34,11 @@ func matchText(want, got string) bool {
 	return err == nil && (pattern.MatchString(got) || want == got)
 }
 
-// matchSubset reports whether a value matches. Objects may have more keys, a text may be a
-// /pattern/, and numbers of different types can be equal.
+// matchSubset is matchValue where objects may have more keys.
 func matchSubset(want, got any) bool { return matchValue(want, got, true) }
 
-// matchExactly is matchSubset without more keys.
-func matchExactly(want, got any) bool { return matchValue(want, got, false) }
-
+// matchValue reports whether a value matches. A text may be a /pattern/, and numbers of different
+// types can be equal. With subset, objects may have more keys.
 func matchValue(want, got any, subset bool) bool {
 	switch w := want.(type) {
 	case string:
@@ -97,11 +95,7 @@ func diffValues(want, got any) []string {
 	if !wok || !gok || len(w)+len(g) < 4 {
 		return nil
 	}
-	same := equalLines
-	if _, names := want.([]string); names {
-		same = matchText
-	}
-	return append([]string{"- want, + got"}, diffLines(w, g, same)...)
+	return append([]string{"- want, + got"}, diffLines(w, g)...)
 }
 
 // alignValue replaces the parts of want that match got by those of got, so that a difference
@@ -155,10 +149,9 @@ func splitLines(v any) ([]string, bool) {
 // maxCells bounds the table of the longest common subsequence.
 const maxCells = 1 << 20
 
-func equalLines(a, b string) bool { return a == b }
-
-// diffLines returns the lines of both lists, with marks for those that only one has.
-func diffLines(a, b []string, same func(want, got string) bool) []string {
+// diffLines returns the lines of both lists, with marks for those that only one has. Lines of the
+// first may be patterns.
+func diffLines(a, b []string) []string {
 	if len(a)*len(b) > maxCells {
 		return append(prefixLines("- ", a), prefixLines("+ ", b)...)
 	}
@@ -168,7 +161,7 @@ func diffLines(a, b []string, same func(want, got string) bool) []string {
 	}
 	for i := len(a) - 1; i >= 0; i-- {
 		for j := len(b) - 1; j >= 0; j-- {
-			if same(a[i], b[j]) {
+			if matchText(a[i], b[j]) {
 				longest[i][j] = longest[i+1][j+1] + 1
 			} else {
 				longest[i][j] = max(longest[i+1][j], longest[i][j+1])
@@ -179,7 +172,7 @@ func diffLines(a, b []string, same func(want, got string) bool) []string {
 	i, j := 0, 0
 	for i < len(a) && j < len(b) {
 		switch {
-		case same(a[i], b[j]):
+		case matchText(a[i], b[j]):
 			out = append(out, "  "+b[j])
 			i, j = i+1, j+1
 		case longest[i+1][j] >= longest[i][j+1]:

@@ -109,7 +109,11 @@ func (f *File) runCase(cfg *Config, c *Case) *Result {
 	case len(a.failures) > 0:
 		out.Failures = a.failures
 	case err != nil:
-		out.Failures = append(out.Failures, Failure{What: "run", Line: c.Line, Got: explainError(err)})
+		problem := err.Error()
+		if _, isInput := errors.AsType[*runner.InputError](err); isInput {
+			problem = "the input does not fit the flow: " + problem
+		}
+		out.Failures = append(out.Failures, Failure{What: "run", Line: c.Line, Got: problem})
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		out.Failures = append(out.Failures, Failure{What: "run", Line: c.Line, Got: fmt.Sprintf("the case took longer than %s on the clock of the world and was stopped", limit)})
 	default:
@@ -128,19 +132,10 @@ func (a *acting) hasGivenUp() bool {
 	return len(a.failures) > 0
 }
 
-// explainError explains why a run did not start.
-func explainError(err error) string {
-	var input *runner.InputError
-	if errors.As(err, &input) {
-		return "the input does not fit the flow: " + input.Error()
-	}
-	return err.Error()
-}
-
 // hasRealStub reports whether a stub runs its node.
 func (c *Case) hasRealStub() bool {
-	all := slices.AppendSeq(slices.Collect(maps.Values(c.stubs)), maps.Values(c.tools))
-	return slices.ContainsFunc(all, (*stub).isReal)
+	stubs := slices.AppendSeq(slices.Collect(maps.Values(c.stubs)), maps.Values(c.tools))
+	return slices.ContainsFunc(stubs, (*stub).isReal)
 }
 
 // nameSecrets returns a function that gives each secret of a graph a value by its name.
@@ -183,7 +178,7 @@ func (w *watcher) Event(e *runner.Event) error {
 			w.hits.countEdges(e)
 		}
 		if len(e.Next) > 0 || w.failed != e.Node { // the failure has a line already
-			w.lines = append(w.lines, w.traceStep(e))
+			w.lines = append(w.lines, formatStep(e))
 		}
 	case runner.NodeRetrying, runner.NodeFailed:
 		if w.failsOnStub(e) {
@@ -194,7 +189,11 @@ func (w *watcher) Event(e *runner.Event) error {
 			w.noteUnfit(e)
 		}
 		if e.Error != nil {
-			w.lines = append(w.lines, w.formatStep(e)+" "+e.Node+" "+failureText(e)+": "+shorten(e.Error.Kind+": "+e.Error.Message))
+			failed := "failed"
+			if e.Type == runner.NodeRetrying {
+				failed += " and is tried again in " + e.NextDelay.String()
+			}
+			w.lines = append(w.lines, fmt.Sprintf("%6.0d %s %s: %s", e.Step, e.Node, failed, shorten(e.Error.Kind+": "+e.Error.Message)))
 		}
 	case runner.NodeEvent:
 		if e.Said != nil && e.Said.Type == "question" {
@@ -206,14 +205,6 @@ func (w *watcher) Event(e *runner.Event) error {
 		}
 	}
 	return nil
-}
-
-// failureText says whether a failed node is tried again.
-func failureText(e *runner.Event) string {
-	if e.Type == runner.NodeRetrying {
-		return "failed and is tried again in " + e.NextDelay.String()
-	}
-	return "failed"
 }
 
 // failsOnStub fails the case if the expression of a stub has failed.
@@ -228,25 +219,22 @@ func (w *watcher) failsOnStub(e *runner.Event) bool {
 	if !isStub || err != nil || at >= len(s.exprs) {
 		return false
 	}
-	_ = w.acting.giveUp(s.exprs[at].line, "the expression of the stub of %s has no value: %s", quoted(e.Node), text)
+	_ = w.acting.giveUp(s.exprs[at].line, "the expression of the stub of %q has no value: %s", e.Node, text)
 	return true
 }
 
 // noteUnfit records that a stub breaks the schema of its node.
 func (w *watcher) noteUnfit(e *runner.Event) {
 	s := w.acting.c.stubs[e.Node]
-	failure := Failure{What: "stub", Line: s.line, Got: "the stub of " + quoted(e.Node) + " does not fit: " + e.Error.Message}
+	failure := Failure{What: "stub", Line: s.line, Got: "the stub of " + strconv.Quote(e.Node) + " does not fit: " + e.Error.Message}
 	if !s.isReal() && !slices.Contains(w.acting.unfit, failure) {
 		w.acting.unfit = append(w.acting.unfit, failure)
 	}
 }
 
-// formatStep formats the number of a step in a column. Step 0 is blank.
-func (w *watcher) formatStep(e *runner.Event) string { return fmt.Sprintf("%6.0d", e.Step) }
-
-// traceStep formats a line of the trace.
-func (w *watcher) traceStep(e *runner.Event) string {
-	line := w.formatStep(e) + " " + e.Node
+// formatStep formats a line of the trace. The number of step 0 is blank.
+func formatStep(e *runner.Event) string {
+	line := fmt.Sprintf("%6.0d %s", e.Step, e.Node)
 	if e.Visit > 1 {
 		line += " #" + strconv.Itoa(e.Visit)
 	}

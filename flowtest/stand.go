@@ -70,7 +70,7 @@ func answerNode(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
 		if a.canRun(task) {
 			return nil, nil
 		}
-		return nil, a.giveUp(a.c.Line, "no stub for %s, a node of kind %s", quoted(task.Node), task.Kind)
+		return nil, a.giveUp(a.c.Line, "no stub for %q, a node of kind %s", task.Node, task.Kind)
 	}
 	e, problem := s.pickEntry(occasion{a.countVisit(task), task.Attempt, task.Index}, "visit")
 	if problem != "" {
@@ -116,7 +116,7 @@ func (a *acting) emitEvents(task *runner.Task, e *entry) error {
 	}
 	problem, err := node.Tell(task, e.events)
 	if problem != "" {
-		return a.giveUp(e.line, "an event of the stub of %s is none: %s", quoted(task.Node), problem)
+		return a.giveUp(e.line, "an event of the stub of %q is none: %s", task.Node, problem)
 	}
 	return err
 }
@@ -222,7 +222,7 @@ func (a *acting) callTool(ctx context.Context, task *runner.Task, call handler.T
 		case a.dry != nil:
 			return explore.AnyText, true, nil
 		}
-		return nil, true, a.giveUp(a.c.Line, "no stub for the tool %s, which %s calls: give its result under tools", quoted(call.Name), quoted(task.Node))
+		return nil, true, a.giveUp(a.c.Line, "no stub for the tool %q, which %q calls: give its result under tools", call.Name, task.Node)
 	}
 	a.mu.Lock()
 	a.calls[call.Name]++
@@ -241,7 +241,7 @@ func (a *acting) callTool(ctx context.Context, task *runner.Task, call handler.T
 	case e.failure != nil:
 		return nil, true, &tool.Error{Message: e.failure.Message, Details: e.failure.Details}
 	case e.output == nil:
-		return nil, true, a.giveUp(e.line, "the stub of the tool %s is none: a tool has output, error or real", quoted(call.Name))
+		return nil, true, a.giveUp(e.line, "the stub of the tool %q is none: a tool has output, error or real", call.Name)
 	}
 	return e.output.Data(), true, nil
 }
@@ -273,19 +273,19 @@ func (d decider) Decide(ctx context.Context, task *runner.Task, choice handler.C
 	case said == nil && a.c.script != "":
 		return d.models.Decide(ctx, task, choice)
 	case said == nil:
-		return "", "", a.giveUp(a.c.Line, "no decision for %s: say which way it goes with decide: {%s: TARGET}, or give models", quoted(task.Node), task.Node)
+		return "", "", a.giveUp(a.c.Line, "no decision for %q: say which way it goes with decide: {%s: TARGET}, or give models", task.Node, task.Node)
 	}
 	visit := 1
 	if said.list {
 		visit = a.countVisit(task)
 	}
 	if visit > len(said.targets) {
-		return "", "", a.giveUp(said.line, "no decision for visit %d of %s: its list has %d", visit, quoted(task.Node), len(said.targets))
+		return "", "", a.giveUp(said.line, "no decision for visit %d of %q: its list has %d", visit, task.Node, len(said.targets))
 	}
 	target = said.targets[visit-1]
 	names := collect(choice.Candidates, func(o machine.Option) string { return o.Target })
 	if !slices.Contains(names, target) {
-		return "", "", a.giveUp(said.line, "%s can't decide for %s (candidates: %s)", quoted(task.Node), quoted(target), strings.Join(names, ", "))
+		return "", "", a.giveUp(said.line, "%q can't decide for %q (candidates: %s)", task.Node, target, strings.Join(names, ", "))
 	}
 	return target, "the test says so", nil
 }

@@ -114,22 +114,25 @@ type occasion struct {
 // pickEntry returns the entry for an execution, or the reason why there is none.
 func (s *stub) pickEntry(at occasion, what string) (e *entry, problem string) {
 	e = s.visits[0]
-	if s.list {
-		if at.visit > len(s.visits) {
-			return nil, fmt.Sprintf("no stub for %s %d of %s: its list has %s", what, at.visit, quoted(s.name), countNoun(len(s.visits), "entry", "entries"))
+	if n := len(s.visits); s.list && at.visit > n {
+		entries := strconv.Itoa(n) + " entries"
+		if n == 1 {
+			entries = "1 entry"
 		}
+		return nil, fmt.Sprintf("no stub for %s %d of %q: its list has %s", what, at.visit, s.name, entries)
+	} else if s.list {
 		e = s.visits[at.visit-1]
 	}
 	for {
 		switch {
 		case e.items != nil && at.index < 0:
-			return nil, fmt.Sprintf("the stub of %s has items, but the node has no each", quoted(s.name))
+			return nil, fmt.Sprintf("the stub of %q has items, but the node has no each", s.name)
 		case e.items != nil && at.index >= len(e.items):
-			return nil, fmt.Sprintf("no stub for element %d of %s: its items are %d", at.index, quoted(s.name), len(e.items))
+			return nil, fmt.Sprintf("no stub for element %d of %q: its items are %d", at.index, s.name, len(e.items))
 		case e.items != nil:
 			e = e.items[at.index]
 		case e.attempts != nil && at.attempt > len(e.attempts):
-			return nil, fmt.Sprintf("no stub for attempt %d of %s: its attempts are %d", at.attempt, quoted(s.name), len(e.attempts))
+			return nil, fmt.Sprintf("no stub for attempt %d of %q: its attempts are %d", at.attempt, s.name, len(e.attempts))
 		case e.attempts != nil:
 			e = e.attempts[at.attempt-1]
 		default:
@@ -138,19 +141,11 @@ func (s *stub) pickEntry(at occasion, what string) (e *entry, problem string) {
 	}
 }
 
-// isReal reports whether an entry runs the node.
+// isReal reports whether one of the entries runs the node.
 func (s *stub) isReal() bool {
-	var any func(list []*entry) bool
-	any = func(list []*entry) bool {
-		return slices.ContainsFunc(list, func(e *entry) bool { return e.real || any(e.attempts) || any(e.items) })
+	var isReal func(e *entry) bool
+	isReal = func(e *entry) bool {
+		return e.real || slices.ContainsFunc(e.attempts, isReal) || slices.ContainsFunc(e.items, isReal)
 	}
-	return any(s.visits)
-}
-
-// countNoun formats a number with the right form of its noun.
-func countNoun(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
+	return slices.ContainsFunc(s.visits, isReal)
 }

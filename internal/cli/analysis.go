@@ -184,7 +184,7 @@ and prompts, by the names that parts of a prompt use. -o json adds the schemas o
 arguments.`,
 		Example: `  graphrun tools flow.yaml
   graphrun tools flow.yaml -o json`,
-		Args:              cobra.ExactArgs(1),
+		Args:              requireFlowArg,
 		ValidArgsFunction: completeFlow,
 		PreRunE:           skipSettings,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.tools(cmd, args[0]) },

@@ -83,21 +83,20 @@ func addParkFlag(cmd *cobra.Command, f *driveFlags) {
 	markSettings(cmd.Flags(), "park")
 }
 
-// check refuses values that are out of range.
+// check refuses values that are out of range. It adds more errors to its own.
 func (f *driveFlags) check(cmd *cobra.Command, more ...error) error {
-	problems := slices.DeleteFunc(more, func(err error) bool { return err == nil })
-	atLeast := func(name string, ok bool, want string) {
+	require := func(name string, ok bool, want string) {
 		if cmd.Flags().Changed(name) && !ok {
-			problems = append(problems, usagef("--%s %s: must be %s", name, cmd.Flag(name).Value, want))
+			more = append(more, usagef("--%s %s: must be %s", name, cmd.Flag(name).Value, want))
 		}
 	}
-	atLeast("max-steps", f.maxSteps >= 1, "at least 1")
-	atLeast("max-concurrency", f.maxConcurrency >= 1, "at least 1")
-	atLeast("max-state-bytes", f.maxStateBytes >= 1, "at least 1")
-	atLeast("timeout", f.timeout > 0, "more than 0")
-	atLeast("park", f.park >= 0, "at least 0s")
+	require("max-steps", f.maxSteps >= 1, "at least 1")
+	require("max-concurrency", f.maxConcurrency >= 1, "at least 1")
+	require("max-state-bytes", f.maxStateBytes >= 1, "at least 1")
+	require("timeout", f.timeout > 0, "more than 0")
+	require("park", f.park >= 0, "at least 0s")
 	f.parks = cmd.Flags().Changed("park")
-	return usageErrors(problems)
+	return usageErrors(more)
 }
 
 // options returns the settings of a run that the flags choose.
@@ -209,40 +208,47 @@ func mapInterrupt(err error) error {
 	return err
 }
 
-// runUntilInterrupted calls do. The first interrupt calls stopping and cancels the context of do; the
-// second closes kill, and the call returns within killTime.
-func runUntilInterrupted[T any](ctx context.Context, a *app, stopping func(), kill chan struct{}, do func(context.Context) T) (result T, err error) {
+// runUntilInterrupted calls work. The first interrupt calls stopping and cancels the context of work;
+// the second closes kill, and the call returns within killTime.
+func runUntilInterrupted[T any](
+	ctx context.Context, a *app, stopping func(), kill chan struct{}, work func(context.Context) (T, error),
+) (T, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	signals, stop := a.watchSignals()
 	defer stop()
-	done := make(chan T, 1)
-	go func() { done <- do(ctx) }()
+	var result, none T
+	var err error
+	done := make(chan struct{})
+	go func() {
+		result, err = work(ctx)
+		close(done)
+	}()
 	select {
-	case result = <-done:
-		return result, nil
+	case <-done:
+		return result, err
 	case sig := <-signals:
 		stopping()
 		cancel(errors.New("cancelled by " + sig.String()))
 	}
 	select {
-	case result = <-done:
-		return result, nil
+	case <-done:
+		return result, err
 	case <-signals:
 		close(kill)
 	}
 	select {
-	case result = <-done:
-		return result, nil
+	case <-done:
+		return result, err
 	case <-time.After(killTime):
 		a.store.abandoned = true
-		return result, silent(exitCancelled)
+		return none, silent(exitCancelled) // work may still write result
 	}
 }
 
-// drive calls do, which drives a run, and handles interrupts.
+// drive calls work, which drives a run, and handles interrupts.
 func (s *session) drive(
-	ctx context.Context, opts *runner.Options, do func(ctx context.Context) (*runner.Result, error),
+	ctx context.Context, opts *runner.Options, work func(ctx context.Context) (*runner.Result, error),
 ) (*runner.Result, error) {
 	a := s.app
 	opts.By = currentUser()
@@ -256,15 +262,7 @@ func (s *session) drive(
 	if a.StdinTerminal && a.StderrTerminal && !s.flags.noInput {
 		opts.Ask = runview.NewAsker(a.Stdin, a.Stderr, s.out.colors, a.Columns, s.out.hold).Ask
 	}
-	type outcome struct {
-		result *runner.Result
-		err    error
-	}
-	o, err := runUntilInterrupted(ctx, a, func() { s.out.note(cancelling) }, s.kill, func(ctx context.Context) (o outcome) {
-		o.result, o.err = do(ctx)
-		return o
-	})
-	return o.result, errors.Join(o.err, err)
+	return runUntilInterrupted(ctx, a, func() { s.out.note(cancelling) }, s.kill, work)
 }
 
 // finish prints the result and returns the error for its exit code.
@@ -333,7 +331,7 @@ func (a *app) newRunOutput(g *spec.Graph, f *driveFlags) (*runOutput, error) {
 		o.writers = append(o.writers, runner.NewJSONSink(o.bufferLines(file)))
 	}
 	if o.format == "jsonl" {
-		o.writers = append(o.writers, filterEvents(runner.NewJSONSink(o.bufferLines(a.Stdout)), newStreamFilter(f.stream.values)))
+		o.writers = append(o.writers, filterEvents(runner.NewJSONSink(o.bufferLines(a.Stdout)), f.stream.values))
 	}
 	tracer := runview.NewTracer(g, o.colors)
 	switch {
@@ -382,8 +380,7 @@ func (o *runOutput) Event(e *runner.Event) error {
 
 // isShown reports whether events of a type go to stdout.
 func (o *runOutput) isShown(t runner.EventType) bool {
-	keep := newStreamFilter(o.stream)
-	return o.format == "jsonl" && (keep == nil || keep(t))
+	return o.format == "jsonl" && isStreamed(t, o.stream)
 }
 
 // hold stops drawing until release is called, so that a question can use the terminal.
@@ -451,17 +448,11 @@ func (o *runOutput) printResult(r *runner.Result) error {
 
 // dropOutput returns the state without the values that are printed as the output.
 func dropOutput(r *runner.Result) map[string]any {
-	object, isObject := r.Output.(map[string]any)
-	out := map[string]any{}
-	for key, value := range r.State {
-		same := r.Output != nil && reflect.DeepEqual(value, r.Output)
-		if isObject && object[key] != nil {
-			same = same || reflect.DeepEqual(value, object[key])
-		}
-		if !same {
-			out[key] = value
-		}
-	}
+	object, _ := r.Output.(map[string]any)
+	out := maps.Clone(r.State)
+	maps.DeleteFunc(out, func(key string, value any) bool {
+		return value != nil && (reflect.DeepEqual(value, r.Output) || reflect.DeepEqual(value, object[key]))
+	})
 	return out
 }
 
@@ -489,10 +480,10 @@ func (o *runOutput) printOutput(v any) error {
 	return writeJSON(o.app.Stdout, v, true)
 }
 
-// filterEvents passes on events that keep selects, or all if it is nil.
-func filterEvents(next runner.Sink, keep func(runner.EventType) bool) runner.Sink {
+// filterEvents passes on the events of some groups, or all events without groups.
+func filterEvents(next runner.Sink, groups []string) runner.Sink {
 	return runner.SinkFunc(func(e *runner.Event) error {
-		if keep != nil && !keep(e.Type) {
+		if !isStreamed(e.Type, groups) {
 			return nil
 		}
 		return next.Event(e)
@@ -513,18 +504,11 @@ var eventGroups = map[string][]string{
 // listStreams returns the event groups, sorted.
 func listStreams() []string { return slices.Sorted(maps.Keys(eventGroups)) }
 
-// newStreamFilter returns a filter for events of some groups, or nil without groups.
-func newStreamFilter(groups []string) func(runner.EventType) bool {
-	if len(groups) == 0 {
-		return nil
-	}
-	beginnings := []string{"run_"}
-	for _, group := range groups {
-		beginnings = append(beginnings, eventGroups[group]...)
-	}
-	return func(t runner.EventType) bool {
-		return slices.ContainsFunc(beginnings, func(s string) bool { return strings.HasPrefix(string(t), s) })
-	}
+// isStreamed reports whether a type of events is in one of some groups. Events of the run always are.
+func isStreamed(t runner.EventType, groups []string) bool {
+	begins := func(s string) bool { return strings.HasPrefix(string(t), s) }
+	return len(groups) == 0 || begins("run_") ||
+		slices.ContainsFunc(groups, func(group string) bool { return slices.ContainsFunc(eventGroups[group], begins) })
 }
 
 // flushDelay is the longest time an event waits in the buffer.

@@ -154,10 +154,7 @@ func (a *app) remark(cmd *cobra.Command, line string) {
 
 // joinLines returns lines as text.
 func joinLines(lines []string) string {
-	if len(lines) == 0 {
-		return ""
-	}
-	return strings.Join(lines, "\n") + "\n"
+	return strings.Join(append(slices.Clip(lines), ""), "\n")
 }
 
 // printTable prints a result as a table, or a remark if it has no rows.
@@ -261,15 +258,13 @@ func suggestCommand(cmd *cobra.Command, word string) string {
 	if near := suggest.Closest(word, listSubcommands(cmd)); near != "" {
 		return near
 	}
-	if _, err := os.Stat(word); err == nil && !cmd.HasParent() {
-		return "run " + word
-	}
-	if cmd.HasParent() {
-		name, isOwn := strings.CutPrefix(synonyms[word], cmd.Name()+" ")
-		if !isOwn {
-			return ""
-		}
+	if name, isOwn := strings.CutPrefix(synonyms[word], cmd.Name()+" "); isOwn {
 		return name
+	} else if cmd.HasParent() {
+		return ""
+	}
+	if _, err := os.Stat(word); err == nil {
+		return "run " + word
 	}
 	return synonyms[word]
 }
@@ -467,7 +462,7 @@ func (a *app) showNamedRun(cmd *cobra.Command, args []string) *runner.Result {
 	if r == nil {
 		return nil
 	}
-	result, _ := r.show(-1, false, nil) // nil on an error
+	result, _ := r.runner.Show(r.record.ID, runner.Options{}) // nil on an error
 	return result
 }
 

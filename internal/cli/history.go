@@ -269,9 +269,7 @@ func replayRun(r *runner.Runner, id string, flow *runner.Flow) replayed {
 		out.Steps = len(result.Path)
 	}
 	if err != nil {
-		var invalid *runner.InvalidError
-		out.Error = err.Error()
-		if errors.As(err, &invalid) {
+		if out.Error = err.Error(); hasType[*runner.InvalidError](err) {
 			out.Error = "the recorded graph is not valid any more: " + out.Error
 		}
 	}

@@ -3,7 +3,7 @@
 //	write, validate, test    write a flow and check it
 //	analysis, reference      facts about a flow, and about graphrun
 //	run, resume, serve       run flows
-//	runs, history, sessions  what has run
+//	runs, history, store     what has run and what the store keeps
 //	draw                     dot and render
 //
 // The other files are:
@@ -11,7 +11,7 @@
 //	program          one call of graphrun: its commands, settings and exit codes
 //	flags            types of flags, completion, usage errors, -o
 //	drive            run, resume and fork: session, events, results
-//	store, engine    the store of runs; the local and the Temporal engine
+//	engine           the local and the Temporal engine
 //	flow             finding, reading and checking files; input
 //
 // Package runview has the views of a run, settings reads graphrun.yaml, and inspect turns
@@ -105,25 +105,21 @@ func System() Program {
 	}
 }
 
-// givenClock is a clock made from Program.Now.
-type givenClock struct{ now func() time.Time }
+// clock is a runner.Clock that takes the time from Program.Now.
+type clock struct{ now func() time.Time }
 
 // Now returns the time.
-func (c givenClock) Now() time.Time { return c.now() }
+func (c clock) Now() time.Time { return c.now() }
 
 // AfterFunc calls f after d.
-func (c givenClock) AfterFunc(d time.Duration, f func()) func() bool {
-	return time.AfterFunc(d, f).Stop
-}
+func (c clock) AfterFunc(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop }
 
 // Main runs the program and returns its exit code.
 func Main(ctx context.Context, p Program) int {
-	a := &app{Program: p}
-	if a.Now != nil {
-		a.clock = givenClock{a.Now}
-	} else {
-		a.Now = time.Now
+	if p.Now == nil {
+		p.Now = time.Now
 	}
+	a := &app{Program: p, clock: clock{p.Now}}
 	root := newRoot(a)
 	root.SetArgs(p.Args)
 	root.SetIn(p.Stdin)
@@ -173,12 +169,12 @@ func usage(err error) error { return &usageError{err} }
 // usagef formats a usage error.
 func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
 
-// usageErrors joins errors into one usage error, or returns nil.
+// usageErrors joins errors into one usage error. It returns nil if all of them are nil.
 func usageErrors(problems []error) error {
-	if len(problems) == 0 {
-		return nil
+	if err := errors.Join(problems...); err != nil {
+		return usage(err)
 	}
-	return usage(errors.Join(problems...))
+	return nil
 }
 
 // silentError is an exit code without a message.
@@ -196,20 +192,16 @@ func silent(code int) error {
 
 // exitCodeOf maps an error to its exit code.
 func exitCodeOf(err error) int {
-	var said *silentError
-	var bad *usageError
-	var input *runner.InputError
-	var invalid *runner.InvalidError
-	var driven *store.DrivenError
+	quiet, isQuiet := errors.AsType[*silentError](err)
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.As(err, &said):
-		return said.code
-	case errors.As(err, &invalid):
+	case isQuiet:
+		return quiet.code
+	case hasType[*runner.InvalidError](err):
 		return exitInvalid
-	case errors.As(err, &driven), errors.As(err, &bad), errors.As(err, &input), errors.Is(err, fs.ErrNotExist),
-		errors.Is(err, store.ErrRunExists), errors.Is(err, store.ErrNoRun):
+	case hasType[*store.DrivenError](err), hasType[*usageError](err), hasType[*runner.InputError](err),
+		errors.Is(err, fs.ErrNotExist), errors.Is(err, store.ErrRunExists), errors.Is(err, store.ErrNoRun):
 		return exitUsage
 	case errors.Is(err, store.ErrStopped):
 		return exitCancelled
@@ -217,15 +209,22 @@ func exitCodeOf(err error) int {
 	return exitFailed
 }
 
+// hasType reports whether an error is or wraps one of type E.
+func hasType[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
 // printError prints an error, unless it was printed before, and returns its exit code.
 func (a *app) printError(err error) int {
-	var said *silentError
-	if errors.As(err, &said) {
-		return said.code
+	if hasType[*silentError](err) {
+		return exitCodeOf(err)
+	}
+	if invalid, ok := errors.AsType[*runner.InvalidError](err); ok {
+		return exitCodeOf(a.reportInvalid(invalid.Diagnostics))
 	}
 	text := err.Error()
-	var input *runner.InputError
-	if errors.As(err, &input) {
+	if input, ok := errors.AsType[*runner.InputError](err); ok {
 		text = "the input does not fit the graph\n" + strings.Join(input.Problems, "\n")
 	}
 	lines := strings.Split(strings.TrimSpace(a.escapeArguments(text)), "\n")
@@ -252,7 +251,7 @@ func (a *app) escapeArguments(text string) string {
 // app holds what commands share during one call.
 type app struct {
 	Program
-	clock  runner.Clock // nil for the system clock
+	clock  clock
 	color  enum
 	store  storeFlags
 	engine engineFlags
@@ -490,12 +489,11 @@ func (a *app) loadSettings(cmd *cobra.Command, _ []string) error { return a.load
 // loadFolderSettings is loadSettings for commands that take a folder of flows. It reads
 // the settings file of that folder.
 func (a *app) loadFolderSettings(cmd *cobra.Command, args []string) error {
-	if len(args) == 1 {
-		if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
-			return a.loadSettingsOf(args[0], cmd)
-		}
+	folder := firstArgument(args, "")
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		folder = ""
 	}
-	return a.loadSettingsOf("", cmd)
+	return a.loadSettingsOf(folder, cmd)
 }
 
 func (a *app) loadSettingsOf(folder string, cmd *cobra.Command) error {
@@ -532,7 +530,7 @@ func (a *app) loadSettingsOf(folder string, cmd *cobra.Command) error {
 		f.Changed = true
 	})
 	if len(problems) > 0 {
-		return usage(errors.Join(problems...))
+		return usageErrors(problems)
 	}
 	if a.usesCluster() && a.Engine == nil {
 		return a.execEngineProgram()

@@ -96,10 +96,43 @@ func explain(name string) (v any, text string) {
 	if r, ok := lint.FindRule(name); ok {
 		return newRuleText(&r), explainRule(&r)
 	}
-	if topics := findTopics(name); len(topics) > 0 {
-		return topics, explainTopics(topics, findFailures(name))
+	var b strings.Builder
+	failures := slices.DeleteFunc(spec.Failures(), func(f spec.FailureKind) bool { return name != topicFailures && name != f.Name })
+	for _, f := range failures {
+		startParagraph(&b)
+		fmt.Fprintf(&b, "error kind %s\n", f.Name)
+		writeWrapped(&b, 2, 2, f.Doc)
+		writeWrapped(&b, 2, 2, f.Help)
+		v = failures
 	}
-	return explainStanding(name)
+	topics := findTopics(name)
+	for i := range topics {
+		startParagraph(&b)
+		writeTopic(&b, &topics[i])
+		v = topics
+	}
+	if v != nil {
+		return v, b.String()
+	}
+	codes := slices.DeleteFunc(slices.Clone(exitCodes), func(e exitCode) bool { return name != topicExitCodes && name != strconv.Itoa(e.Code) })
+	for _, c := range codes {
+		writeWrapped(&b, 0, 5, fmt.Sprintf("%-5d%s", c.Code, c.Doc))
+		v = codes
+	}
+	for _, s := range inspect.StatusTerms {
+		if v == nil && s.Name == name {
+			writeWrapped(&b, 0, 2, s.Name+"  "+s.Doc)
+			v = s
+		}
+	}
+	return v, b.String()
+}
+
+// startParagraph writes an empty line, except at the start of a text.
+func startParagraph(b *strings.Builder) {
+	if b.Len() > 0 {
+		b.WriteString("\n")
+	}
 }
 
 func explainRule(r *lint.Rule) string {
@@ -158,19 +191,6 @@ func simplifyPath(t *spec.Topic) string {
 		path = strings.Replace(path, "nodes", t.Kind, 1)
 	}
 	return path
-}
-
-// explainTopics explains keys and kinds, and the error kind of the same name.
-func explainTopics(topics []spec.Topic, failures []spec.FailureKind) string {
-	var b strings.Builder
-	writeFailures(&b, failures)
-	for i := range topics {
-		if b.Len() > 0 {
-			b.WriteString("\n")
-		}
-		writeTopic(&b, &topics[i])
-	}
-	return b.String()
 }
 
 func writeTopic(b *strings.Builder, t *spec.Topic) {
@@ -248,47 +268,7 @@ var exitCodes = []exitCode{
 	{exitCancelled, "The run was cancelled, by an interrupt or by runs cancel; graphrun resume continues it."},
 }
 
-// explainStanding explains exit codes and kinds of failures, one or all of them, or a status, a
-// quality or a reason.
-func explainStanding(name string) (v any, text string) {
-	var b strings.Builder
-	codes := slices.DeleteFunc(slices.Clone(exitCodes), func(e exitCode) bool { return name != topicExitCodes && name != strconv.Itoa(e.Code) })
-	if len(codes) > 0 {
-		for _, c := range codes {
-			writeWrapped(&b, 0, 5, fmt.Sprintf("%-5d%s", c.Code, c.Doc))
-		}
-		return codes, b.String()
-	}
-	if kinds := findFailures(name); len(kinds) > 0 {
-		writeFailures(&b, kinds)
-		return kinds, b.String()
-	}
-	for _, s := range inspect.StatusTerms {
-		if s.Name == name {
-			writeWrapped(&b, 0, 2, s.Name+"  "+s.Doc)
-			return s, b.String()
-		}
-	}
-	return nil, ""
-}
-
-// findFailures returns the kind of failure with a name, or all for topicFailures.
-func findFailures(name string) []spec.FailureKind {
-	return slices.DeleteFunc(spec.Failures(), func(f spec.FailureKind) bool { return name != topicFailures && f.Name != name })
-}
-
-func writeFailures(b *strings.Builder, kinds []spec.FailureKind) {
-	for i, f := range kinds {
-		if i > 0 {
-			b.WriteString("\n")
-		}
-		fmt.Fprintf(b, "error kind %s\n", f.Name)
-		writeWrapped(b, 2, 2, f.Doc)
-		writeWrapped(b, 2, 2, f.Help)
-	}
-}
-
-// schemas returns the schemas by the argument that selects them.
+// schemas lists the schemas by the argument that selects them.
 var schemas = []struct {
 	name, of string
 	make     func() any
@@ -346,11 +326,8 @@ can use other models too, but not under limits.max_cost_usd unless their provide
 declares prices.`,
 		Example: `  graphrun models
   graphrun models -o json`,
-		Args:    cobra.NoArgs,
 		PreRunE: skipSettings,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.printModels(cmd, inspect.ListModels())
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.printModels(cmd, inspect.ListModels()) },
 	})
 }
 

@@ -82,11 +82,11 @@ are those of run; 2 also means that another process drives the run.`,
 // checkDueFlags refuses flags for a single run together with --due.
 func checkDueFlags(cmd *cobra.Command) error {
 	for _, name := range []string{"answer", "with-file", "pause-before", "pause-after", "trace", "stream", "history"} {
-		if f := cmd.Flag(name); f != nil && f.Changed && f.Annotations[settingAnnotation] == nil {
+		if f := cmd.Flag(name); f.Changed && !isSetting(f) {
 			return usagef("--%s is for one run, --due for all whose time has come", name)
 		}
 	}
-	if cmd.Flag("output").Value.String() == "jsonl" {
+	if outputFormat(cmd) == "jsonl" {
 		return usagef("--output jsonl is for one run; with --due: json, text")
 	}
 	return nil
@@ -126,8 +126,8 @@ func (a *app) resume(ctx context.Context, f *driveFlags, id, withFile string) er
 		}
 		return s.runner.Resume(ctx, id, opts)
 	})
-	if driven := (*store.DrivenError)(nil); errors.As(err, &driven) && len(f.answers) > 0 {
-		err = a.explainUnusedAnswers(s.runner, id, &opts, driven)
+	if hasType[*store.DrivenError](err) && len(f.answers) > 0 {
+		err = explainUnusedAnswers(s.runner, id, &opts, err)
 	}
 	if result != nil {
 		for _, target := range result.Unused {
@@ -139,7 +139,7 @@ func (a *app) resume(ctx context.Context, f *driveFlags, id, withFile string) er
 
 // explainUnusedAnswers returns the error of a resume with answers while another process drives the
 // run. It says who answered, or which command reaches that process.
-func (a *app) explainUnusedAnswers(r *runner.Runner, id string, opts *runner.Options, driven error) error {
+func explainUnusedAnswers(r *runner.Runner, id string, opts *runner.Options, driven error) error {
 	lines := []string{driven.Error()}
 	for _, target := range slices.Sorted(maps.Keys(opts.Answers)) {
 		line, err := r.WhoAnswered(id, target)
@@ -184,21 +184,17 @@ func describeChangedFiles(record *store.RunRecord) []string {
 	return out
 }
 
-// wrapInputError turns an InputError into a usage error with a headline.
+// wrapInputError turns an InputError or a MisfitError into a usage error with a headline.
 func wrapInputError(headline string, err error) error {
-	var input *runner.InputError
-	if errors.As(err, &input) {
-		return usagef("%s\n%s", headline, strings.Join(input.Problems, "\n"))
+	var lines []string
+	if input, ok := errors.AsType[*runner.InputError](err); ok {
+		lines = input.Problems
+	} else if misfit, ok := errors.AsType[*runner.MisfitError](err); !ok {
+		return err
+	} else if lines = misfit.Problems; misfit.Divergence != nil {
+		lines = runview.FormatDivergence("with that file, run "+misfit.RunID+" would have gone another way", misfit.Divergence)
 	}
-	var misfit *runner.MisfitError
-	if errors.As(err, &misfit) {
-		lines := misfit.Problems
-		if misfit.Divergence != nil {
-			lines = runview.FormatDivergence("with that file, run "+misfit.RunID+" would have gone another way", misfit.Divergence)
-		}
-		return usagef("%s\n%s", headline, strings.Join(lines, "\n"))
-	}
-	return err
+	return usagef("%s\n%s", headline, strings.Join(lines, "\n"))
 }
 
 // mostDue is how many due runs are resumed at once.
@@ -236,21 +232,18 @@ func (a *app) resumeDue(ctx context.Context, f *driveFlags) error {
 	if err != nil {
 		return err
 	}
-	list, err := runUntilInterrupted(ctx, a, func() { a.note(cancelling) }, kill, func(ctx context.Context) []resumedRun { return a.resumeAll(ctx, r, f, due) })
+	list, err := runUntilInterrupted(ctx, a, func() { a.note(cancelling) }, kill, func(ctx context.Context) ([]resumedRun, error) {
+		out := make([]resumedRun, len(due))
+		runParallel(len(due), mostDue, func(i int) { out[i] = resumeDueRun(ctx, r, f, &due[i]) })
+		return slices.DeleteFunc(out, func(one resumedRun) bool { return one.skipped }), nil
+	})
 	if err != nil {
 		return err
 	}
 	return a.printResumed(list, f.output.value)
 }
 
-// resumeAll resumes runs, several at once.
-func (a *app) resumeAll(ctx context.Context, r *runner.Runner, f *driveFlags, due []store.RunSummary) []resumedRun {
-	out := make([]resumedRun, len(due))
-	runParallel(len(due), mostDue, func(i int) { out[i] = a.resumeOne(ctx, r, f, &due[i]) })
-	return slices.DeleteFunc(out, func(one resumedRun) bool { return one.skipped })
-}
-
-func (a *app) resumeOne(ctx context.Context, r *runner.Runner, f *driveFlags, line *store.RunSummary) resumedRun {
+func resumeDueRun(ctx context.Context, r *runner.Runner, f *driveFlags, line *store.RunSummary) resumedRun {
 	out := resumedRun{RunID: line.ID, Graph: line.Graph, Status: line.StandsAs(), Reason: line.Reason, Steps: line.Steps}
 	if ctx.Err() != nil {
 		out.ExitCode = exitCancelled
@@ -260,7 +253,7 @@ func (a *app) resumeOne(ctx context.Context, r *runner.Runner, f *driveFlags, li
 	if err == nil {
 		out.result, err = r.Resume(ctx, line.ID, opts)
 	}
-	if driven := (*store.DrivenError)(nil); errors.As(err, &driven) {
+	if hasType[*store.DrivenError](err) {
 		out.skipped = true
 		return out
 	}
@@ -313,10 +306,8 @@ func (a *app) printResumed(list []resumedRun, form string) error {
 // gravestExitCode returns the gravest exit code of several runs. A pause counts as 0.
 func gravestExitCode(list []resumedRun) int {
 	for _, code := range [...]int{exitCancelled, exitFailed, exitUsage, exitInvalid, exitStuck, exitLimit} {
-		for i := range list {
-			if list[i].ExitCode == code {
-				return code
-			}
+		if slices.ContainsFunc(list, func(r resumedRun) bool { return r.ExitCode == code }) {
+			return code
 		}
 	}
 	return exitOK
@@ -468,9 +459,10 @@ func findOnlyQuestion(r *runner.Runner, id, text string) (string, error) {
 	for i := range result.Pending {
 		names = append(names, result.Pending[i].Target())
 	}
-	if len(names) == 0 {
+	switch len(names) {
+	case 0:
 		return "", usagef("run %q asks nothing", id)
-	} else if len(names) == 1 {
+	case 1:
 		return names[0], nil
 	}
 	return "", usagef("%q: want NODE=VALUE, since run %q asks %d questions: %s", text, id, len(names), strings.Join(names, ", "))
@@ -516,7 +508,7 @@ func (a *app) answer(cmd *cobra.Command, f *answerFlags, id string, pairs []stri
 	}
 	if f.resume && !driven {
 		err := a.resume(cmd.Context(), &f.drive, record.ID, "")
-		if driven := (*store.DrivenError)(nil); !errors.As(err, &driven) {
+		if !hasType[*store.DrivenError](err) {
 			return err
 		}
 		driven = true // another process resumed it meanwhile

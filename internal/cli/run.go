@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +24,6 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/view"
-	"github.com/graphrun/graphrun/runner/virtual"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -103,10 +101,10 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 		return err
 	}
 	goal, err := readTextOrFile(f.goal)
-	if err != nil {
+	switch {
+	case err != nil:
 		return usagef("--goal: %w", err)
-	}
-	if path == "-" && f.inputFile == "-" {
+	case path == "-" && f.inputFile == "-":
 		return usagef("the graph and --input-file can't both be stdin")
 	}
 	g, err := a.loadFlow(path, f.listRoles()...)
@@ -118,13 +116,13 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 		return err
 	}
 	opts, err := f.options()
+	if err == nil {
+		err = f.setModels(g, &opts)
+	}
+	if err == nil {
+		err = f.openTape()
+	}
 	if err != nil {
-		return err
-	}
-	if err := f.setModels(g, &opts); err != nil {
-		return err
-	}
-	if err := f.openTape(); err != nil {
 		return err
 	}
 	opts.Rush = f.replay != ""
@@ -150,12 +148,8 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 		return err
 	}
 	flow, err := s.runner.Prepare(g)
-	var invalid *runner.InvalidError
-	if errors.As(err, &invalid) {
-		return errors.Join(s.out.close(), a.reportInvalid(invalid.Diagnostics))
-	}
 	if err != nil {
-		return err
+		return errors.Join(err, s.out.close())
 	}
 	result, err := s.drive(ctx, &opts, func(ctx context.Context) (*runner.Result, error) {
 		if a.usesCluster() {
@@ -302,27 +296,18 @@ func (a *app) dryRun(ctx context.Context, g *spec.Graph, opts runner.Options, f 
 	if err != nil {
 		return err
 	}
-	opts.History = f.history
-	if opts.Clock = a.clock; opts.Clock == nil {
-		opts.Clock = virtual.NewClock(time.Now())
-	}
+	opts.History, opts.Clock = f.history, a.clock
 	result, steps, err := flowtest.DryRun(ctx, flowtest.Config{}, g, opts, stubs, f.stubs)
-	var invalid *runner.InvalidError
-	if errors.As(err, &invalid) {
-		return a.reportInvalid(invalid.Diagnostics)
-	}
 	if err != nil {
 		return err
 	}
 	if f.output.value != "text" {
 		return writeJSON(a.Stdout, dryRunReport{result, true, steps}, f.output.value == "json" && a.StdoutTerminal)
 	}
-	var b strings.Builder
 	for _, p := range steps {
-		b.WriteString(p.Text())
-	}
-	if _, err := io.WriteString(a.Stdout, b.String()); err != nil {
-		return err
+		if _, err := io.WriteString(a.Stdout, p.Text()); err != nil {
+			return err
+		}
 	}
 	for _, line := range runview.Summarize(result, terminal.NewColors(a.usesColor(a.StderrTerminal))) {
 		fmt.Fprintln(a.Stderr, line)

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -293,10 +294,9 @@ func (a *app) pruneRuns(f *runFilterFlags, older time.Duration, dryRun bool) ([]
 		if !dryRun {
 			// Another process may have resumed it or deleted it since.
 			err := kept.Delete(runs[i].ID)
-			if _, driven := err.(*store.DrivenError); driven || errors.Is(err, store.ErrNoRun) {
+			if hasType[*store.DrivenError](err) || errors.Is(err, store.ErrNoRun) {
 				continue
-			}
-			if err != nil {
+			} else if err != nil {
 				return nil, err
 			}
 		}
@@ -305,12 +305,9 @@ func (a *app) pruneRuns(f *runFilterFlags, older time.Duration, dryRun bool) ([]
 	return ids, err
 }
 
-// shortPath shortens a path relative to the working or home folder.
+// shortPath returns a path below the working folder relative to it, and other paths unchanged.
 func shortPath(path string) string {
-	dir, err := os.Getwd()
-	if err != nil {
-		return path
-	}
+	dir, _ := os.Getwd() // on an error, no path is below it
 	if near, err := filepath.Rel(dir, path); err == nil && !strings.HasPrefix(near, "..") {
 		return near
 	}
@@ -351,13 +348,17 @@ func (a *app) addRunReader(cmd *cobra.Command, do func(cmd *cobra.Command, r *re
 	return cmd
 }
 
-// show returns the run after a step, or its present state for 0; then the sink receives only
-// its latest events.
-func (r *recorded) show(at int, history bool, sink runner.Sink) (*runner.Result, error) {
+// showAt returns the run after the step of --at, or as it is now without the flag; then the sink
+// receives only its latest events.
+func (r *recorded) showAt(cmd *cobra.Command, history bool, sink runner.Sink) (*runner.Result, error) {
 	opts := runner.Options{Sink: sink, History: history}
-	if at < 0 {
+	if !cmd.Flags().Changed("at") {
 		result, err := r.runner.Show(r.record.ID, opts)
 		return result, r.explainReadError(err)
+	}
+	at, err := cmd.Flags().GetInt("at")
+	if err = cmp.Or(err, checkAt(at)); err != nil {
+		return nil, err
 	}
 	result, err := r.runner.ShowAt(r.record.ID, at, opts)
 	if err != nil {
@@ -376,21 +377,6 @@ func (r *recorded) explainReadError(err error) error {
 // addAtFlag adds --at, for use with showAt.
 func addAtFlag(cmd *cobra.Command) {
 	cmd.Flags().Int("at", 0, "show it as it was after this STEP; 0: before the first (default: as it is now)")
-}
-
-// showAt is show with the step of --at.
-func (r *recorded) showAt(cmd *cobra.Command, history bool, sink runner.Sink) (*runner.Result, error) {
-	at, err := cmd.Flags().GetInt("at")
-	if err == nil {
-		err = checkAt(at)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if !cmd.Flags().Changed("at") {
-		at = -1
-	}
-	return r.show(at, history, sink)
 }
 
 func checkAt(at int) error {
@@ -508,7 +494,7 @@ or crashed, since somebody may resume it.`,
 				return nil
 			}
 		}
-		opts := runner.Options{Sink: filterEvents(sink, newStreamFilter(stream.values))}
+		opts := runner.Options{Sink: filterEvents(sink, stream.values)}
 		if follow {
 			ctx, stop := a.cancelOnInterrupt(cmd.Context())
 			defer stop()
@@ -598,14 +584,13 @@ func (w *stopping) wait(ctx context.Context) error {
 	ctx, stop := w.app.cancelOnInterrupt(ctx)
 	defer stop()
 	for {
-		lines, err := w.store.List(store.RunFilter{ID: w.id})
-		switch {
-		case err != nil:
+		runs, err := w.store.List(store.RunFilter{ID: w.id})
+		if err != nil {
 			return err
-		case len(lines) == 0:
+		} else if len(runs) == 0 {
 			return fmt.Errorf("run %q: %w", w.id, store.ErrNoRun)
 		}
-		settled, err := w.step(&lines[0])
+		settled, err := w.step(&runs[0])
 		if err != nil || settled {
 			return err
 		}
@@ -640,8 +625,8 @@ func (w *stopping) step(r *store.RunSummary) (settled bool, err error) {
 			return false, err
 		}
 		_, err = canceller.Cancel(w.id)
-		var driven *store.DrivenError
-		if !errors.As(err, &driven) {
+		driven, isDriven := errors.AsType[*store.DrivenError](err)
+		if !isDriven {
 			return false, wrapInputError("run "+w.id+" was not cancelled", err)
 		}
 		owner = driven.Owner // another process just resumed it, or a cluster drives it

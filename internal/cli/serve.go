@@ -5,10 +5,10 @@ package cli
 import (
 	"context"
 	"crypto/rand"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"os/exec"
@@ -117,9 +117,9 @@ func (a *app) serve(cmd *cobra.Command, f *serveFlags, dir string) error {
 	if err != nil {
 		return usagef("--listen %s: %w", f.listen, err)
 	}
-	link := "http://" + formatAddress(listener.Addr()) + "/?token=" + token
-	if f.tokenFile != "" { // the printed link must not contain it
-		link = "http://" + formatAddress(listener.Addr()) + "/"
+	link := "http://" + formatAddress(listener.Addr()) + "/"
+	if f.tokenFile == "" { // a token from a file must not be printed
+		link += "?token=" + token
 	}
 	if err := a.print(cmd, map[string]string{"url": link}, link+"\n"); err != nil {
 		return errors.Join(err, listener.Close())
@@ -134,9 +134,7 @@ func (a *app) serve(cmd *cobra.Command, f *serveFlags, dir string) error {
 // readToken returns the token of the file, or a new one.
 func (f *serveFlags) readToken() (string, error) {
 	if f.tokenFile == "" {
-		var random [24]byte
-		_, _ = rand.Read(random[:]) // never fails
-		return base64.RawURLEncoding.EncodeToString(random[:]), nil
+		return rand.Text(), nil
 	}
 	src, err := bounded.ReadArgument(f.tokenFile, bounded.Text)
 	if err != nil {
@@ -189,12 +187,8 @@ func (a *app) newServing(f *serveFlags, dir string, cfg serve.Config) (*serving,
 	cfg.Catalog, cfg.Store, cfg.StoreName, cfg.Runner, cfg.Fleet = s.flows, kept, a.storeName(), r, s.fleet
 	cfg.ReadOnly, cfg.Version, cfg.Now = f.readOnly, readBuildVersion().Version, a.Now
 	s.tools = mcpserver.Config{Catalog: s.flows, Fleet: s.fleet, Runner: r, Version: cfg.Version}
-	clock := a.clock
-	if clock == nil {
-		clock = givenClock{a.Now}
-	}
 	s.triggers = trigger.New(trigger.Config{
-		Triggers: a.triggers.Triggers, Store: kept, Clock: clock, Log: a.note,
+		Triggers: a.triggers.Triggers, Store: kept, Clock: a.clock, Log: a.note,
 		Start: func(flow string, opts runner.Options) error { _, err := s.server.Start(flow, opts); return err },
 	})
 	cfg.Triggers = a.triggers.Triggers
@@ -213,32 +207,29 @@ func (a *app) openServedStore(readOnly bool) (store.Store, error) {
 	if a.usesCluster() && !readOnly {
 		return nil, usagef("serve --engine temporal shows the runs of the cluster; it takes --read-only, since its workers drive them")
 	}
-	if a.usesCluster() {
-		return a.openStore()
-	}
-	if a.storePath() == "" {
+	if a.storePath() == "" && !a.usesCluster() {
 		a.store.open = &store.Memory{}
 		return a.store.open, nil
 	}
-	if !readOnly {
+	if !readOnly || a.usesCluster() {
 		return a.openStore()
 	}
 	s, err := a.openFile(sqlite.Options{ReadOnly: true})
-	if err != nil {
-		return nil, fmt.Errorf("%w\n--read-only serves a store that there is", err)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w\n--read-only serves an existing store", err)
 	}
-	return s, nil
+	return s, err
 }
 
 // run serves requests until a signal, then shuts down gracefully.
 func (s *serving) run(ctx context.Context, listener net.Listener) error {
 	stopping := func() {
-		s.app.note("stopping: runs pause, and the next serve goes on with them; interrupt again to end what runs at once")
+		s.app.note("stopping: runs pause, and the next serve continues them; interrupt again to end what runs at once")
 	}
-	failed, interrupted := runUntilInterrupted(ctx, s.app, stopping, s.kill, func(ctx context.Context) error {
-		return s.serveUntilDone(ctx, listener)
+	_, err := runUntilInterrupted(ctx, s.app, stopping, s.kill, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, s.serveUntilDone(ctx, listener)
 	})
-	return errors.Join(failed, interrupted)
+	return err
 }
 
 // serveUntilDone serves requests until ctx ends, then pauses the runs.
@@ -273,20 +264,13 @@ func (s *serving) serveUntilDone(ctx context.Context, listener net.Listener) err
 
 // isLoopback reports whether a host is a loopback address.
 func isLoopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
+	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }
 
 // formatAddress returns an address that a browser on this machine can open.
 func formatAddress(addr net.Addr) string {
-	host, port, err := net.SplitHostPort(addr.String())
-	if err != nil {
-		return addr.String()
-	}
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+	host, port, _ := net.SplitHostPort(addr.String()) // no error: it is of a TCP listener
+	if net.ParseIP(host).IsUnspecified() {
 		host = "127.0.0.1"
 	}
 	return net.JoinHostPort(host, port)
@@ -301,10 +285,7 @@ func openBrowser(link string) {
 	case "windows":
 		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", link}
 	}
-	cmd := exec.Command(name, args...)
-	if cmd.Start() == nil {
-		go func() { _ = cmd.Wait() }() // reaps the process
-	}
+	go func() { _ = exec.Command(name, args...).Run() }()
 }
 
 func newMCPCommand(a *app) *cobra.Command {

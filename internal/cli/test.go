@@ -27,7 +27,6 @@ import (
 	"github.com/graphrun/graphrun/internal/report"
 	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/render"
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -320,10 +319,6 @@ func (a *app) generateTests(ctx context.Context, f *testFlags, cfg flowtest.Conf
 		return err
 	}
 	made, err := flowtest.Generate(ctx, cfg, g, "")
-	var invalid *runner.InvalidError
-	if errors.As(err, &invalid) {
-		return a.reportInvalid(invalid.Diagnostics)
-	}
 	if err != nil {
 		return err
 	}

@@ -121,7 +121,7 @@ func (a *app) validate(f *validateFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	if _, said := off["policy-kept"]; f.explain && !said {
+	if _, isSet := off["policy-kept"]; f.explain && !isSet {
 		off["policy-kept"] = false
 	}
 	triggers, err := a.triggers.Check()
@@ -138,11 +138,11 @@ func (a *app) validate(f *validateFlags, args []string) error {
 	case f.fix && !f.diff && slices.Contains(args, "-"):
 		return usagef("--fix changes files; it can't change stdin")
 	case f.fix:
-		if err := a.fixAll(sources, f.diff); err != nil || f.diff {
+		if err := a.repairSources(sources, f.diff); err != nil || f.diff {
 			return err
 		}
 	}
-	found, err := checkAll(sources, a.rules.Optional(off))
+	found, err := checkSources(sources, a.rules.Optional(off))
 	if err != nil {
 		return err
 	}
@@ -198,11 +198,10 @@ func (a *app) dropKnown(f *validateFlags, sources []source, found spec.Diagnosti
 func (a *app) printFindings(f *validateFlags, sources []source, found spec.Diagnostics) error {
 	findings := report.Findings{Files: len(sources), Names: listNames(sources), Diagnostics: found}
 	shown := findings
-	switch {
-	case f.quiet && !f.strict:
-		shown.Diagnostics = inspect.SelectErrors(found)
-	case f.quiet:
-		shown.Diagnostics = slices.DeleteFunc(slices.Clone(found), func(d spec.Diagnostic) bool { return d.Severity == spec.Info })
+	if f.quiet {
+		shown.Diagnostics = slices.DeleteFunc(slices.Clone(found), func(d spec.Diagnostic) bool {
+			return d.Severity == spec.Info || d.Severity == spec.Warning && !f.strict
+		})
 	}
 	opts := report.Options{Color: a.usesColor(a.StdoutTerminal), Strict: f.strict, Version: readBuildVersion().Version}
 	for _, r := range lint.Rules() {
@@ -221,8 +220,8 @@ func (a *app) printFindings(f *validateFlags, sources []source, found spec.Diagn
 	return nil
 }
 
-// checkAll checks the sources concurrently and returns the findings in their order.
-func checkAll(sources []source, optional bool) (spec.Diagnostics, error) {
+// checkSources checks the sources concurrently and returns the findings in their order.
+func checkSources(sources []source, optional bool) (spec.Diagnostics, error) {
 	results := make([]spec.Diagnostics, len(sources))
 	errs := make([]error, len(sources))
 	runParallel(len(sources), runtime.GOMAXPROCS(0), func(i int) {
@@ -239,37 +238,31 @@ func parseRuleFlags(flags []string) (map[string]bool, error) {
 	off := map[string]bool{}
 	known := lint.RuleNames()
 	for _, f := range flags {
-		sign, name := "", f
-		if strings.HasPrefix(f, "-") || strings.HasPrefix(f, "+") {
-			sign, name = f[:1], f[1:]
-		}
-		if sign == "" {
+		isOff := strings.HasPrefix(f, "-")
+		if !isOff && !strings.HasPrefix(f, "+") {
 			return nil, usagef("--rule %q: want -name to turn a rule off or +name to turn it on", f)
 		}
+		name := f[1:]
 		members := lint.RuleGroup(name)
 		switch {
+		case isOff && name == settings.NeverOff:
+			return nil, usagef("--rule %q: nothing is known of a file that can't be read, so %s is always an error", f, settings.NeverOff)
 		case slices.Contains(known, name):
 			members = []string{name}
 		case members == nil:
 			return nil, usagef("--rule %q: no such rule%s", f, suggest.DidYouMean(name, append(known, lint.RuleGroups()...)))
 		}
-		if sign == "-" && name == settings.NeverOff {
-			return nil, usagef("--rule %q: nothing is known of a file that can't be read, so %s is always an error", f, settings.NeverOff)
-		}
 		for _, rule := range members {
-			off[rule] = sign == "-" && rule != settings.NeverOff
+			off[rule] = isOff && rule != settings.NeverOff
 		}
 	}
 	return off, nil
 }
 
-// fixAll repairs the sources in place, or prints the changes with --diff, and reports on
+// repairSources repairs the sources in place, or prints the changes with --diff, and reports on
 // stderr. The check that follows reads repaired sources again.
-func (a *app) fixAll(sources []source, show bool) error {
-	problems, files, did := 0, 0, "fixed"
-	if show {
-		did = "would fix"
-	}
+func (a *app) repairSources(sources []source, show bool) error {
+	problems, files := 0, 0
 	for i := range sources {
 		s := &sources[i]
 		before, err := s.read()
@@ -285,15 +278,18 @@ func (a *app) fixAll(sources []source, show bool) error {
 		}
 		problems, files = problems+n, files+1
 		if show {
-			if _, err := a.Stdout.Write(diff.Diff(s.name, before, s.name, after)); err != nil {
-				return err
-			}
-			continue
+			_, err = a.Stdout.Write(diff.Diff(s.name, before, s.name, after))
+		} else {
+			s.src = after
+			err = overwriteFile(s.name, after)
 		}
-		s.src = after
-		if err := overwriteFile(s.name, after); err != nil {
+		if err != nil {
 			return err
 		}
+	}
+	did := "fixed"
+	if show {
+		did = "would fix"
 	}
 	fmt.Fprintf(a.Stderr, "%s %s in %s\n", did, eval.Count(problems, "problem"), eval.Count(files, "file"))
 	return nil

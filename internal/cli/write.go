@@ -39,7 +39,7 @@ one that you name; --list shows all. It never overwrites a file: exit 2.`,
 		ValidArgsFunction: completeByPosition(listTemplateNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if list {
-				return a.listTemplates(cmd)
+				return a.printTemplates(cmd)
 			}
 			return a.writeTemplate(cmd, firstArgument(args, "basic"), dir)
 		},
@@ -56,9 +56,8 @@ type template struct {
 	Description string `json:"description"`
 }
 
-// listAllTemplates returns the templates, described by their flows.
-func listAllTemplates() ([]template, error) {
-	var out []template
+// listTemplates returns the templates, described by their flows.
+func listTemplates() (out []template, err error) {
 	for _, name := range templates.Names() {
 		files, err := templates.Files(name)
 		if err != nil {
@@ -70,16 +69,16 @@ func listAllTemplates() ([]template, error) {
 	return out, nil
 }
 
-func (a *app) listTemplates(cmd *cobra.Command) error {
-	all, err := listAllTemplates()
+func (a *app) printTemplates(cmd *cobra.Command) error {
+	list, err := listTemplates()
 	if err != nil {
 		return err
 	}
 	var rows [][]string
-	for _, t := range all {
+	for _, t := range list {
 		rows = append(rows, []string{t.Template, t.Description})
 	}
-	return a.print(cmd, all, formatTable(rows))
+	return a.print(cmd, list, formatTable(rows))
 }
 
 // written is the JSON of the files that init wrote, the flow first.
@@ -128,8 +127,8 @@ func writeNewFile(path string, text []byte) error {
 
 // listTemplateNames returns the templates for completion.
 func listTemplateNames(*cobra.Command, []string) (out []string) {
-	all, _ := listAllTemplates() // none on an error
-	for _, t := range all {
+	list, _ := listTemplates() // none on an error
+	for _, t := range list {
 		out = append(out, cobra.CompletionWithDesc(t.Template, t.Description))
 	}
 	return out
@@ -189,11 +188,10 @@ func (a *app) format(args []string, check, diff, asJSON bool) error {
 			return err
 		}
 		for _, name := range tests {
-			if !slices.ContainsFunc(sources, func(s source) bool { return s.name == name }) {
-				sources = append(sources, source{name: name})
-			}
+			sources = append(sources, source{name: name})
 		}
 		slices.SortFunc(sources, compareSources)
+		sources = slices.CompactFunc(sources, func(a, b source) bool { return a.name == b.name })
 	}
 	var ends error // the gravest: an invalid file, then one that can't be formatted
 	changes, listed := false, []formattedFile{}
@@ -218,8 +216,8 @@ func (a *app) format(args []string, check, diff, asJSON bool) error {
 			return err
 		}
 	}
-	if ends == nil && check && changes {
-		return silent(exitFailed)
+	if check && changes {
+		ends = cmp.Or(ends, silent(exitFailed))
 	}
 	return ends
 }
@@ -237,7 +235,7 @@ func (a *app) formatSource(s source, check, show, quiet bool) (changed bool, err
 		return false, err
 	case s.src != nil && !check:
 		_, err = a.Stdout.Write(out)
-	case s.src != nil, !changed, quiet && (check || show):
+	case s.src != nil, !changed, quiet && (check || show): // nothing to write
 	case show:
 		_, err = a.Stdout.Write(diff.Diff(s.name, src, s.name, out))
 	case check:
