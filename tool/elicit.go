@@ -1,13 +1,13 @@
 // Questions of servers: a server may ask the user something while one of its tools is
 // called. A person may take hours, so the call doesn't wait: the server hears that the
-// question was dismissed, the run pauses, and the call is made again when there is an
-// answer, which the question then finds.
+// question was dismissed, the run pauses, and the call is made again with the answer.
 
 package tool
 
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -57,12 +57,7 @@ func (a *asking) beginCall(ctx context.Context, actor Actor, name string) (conte
 	return context.WithValue(ctx, askedKey{}, c), c, func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		for i := range a.calls {
-			if a.calls[i] == c {
-				a.calls = append(a.calls[:i:i], a.calls[i+1:]...)
-				break
-			}
-		}
+		a.calls = slices.DeleteFunc(a.calls, func(other *askedCall) bool { return other == c })
 		a.moved.Broadcast()
 	}
 }

@@ -292,7 +292,7 @@ type retry struct {
 	Longest     time.Duration `key:"max_interval" default:"30s"`
 	Backoff     float64       `key:"backoff" default:"2"`
 	On          []string      `key:"on"` // kinds; none means every kind
-	When        string        `key:"when"`
+	When        string        `key:"when" default:"true"`
 
 	when *eval.Program
 }
@@ -338,13 +338,11 @@ func readRetries(given any) ([]retry, error) {
 		if err := keys.Decode(block, &out[i]); err != nil {
 			return nil, fmt.Errorf("retry: %w", err)
 		}
-		if when := out[i].When; when != "" {
-			program, err := eval.RetryScope().Compile(when, eval.Condition)
-			if err != nil {
-				return nil, fmt.Errorf("retry: when: %w", err)
-			}
-			out[i].when = program
+		program, err := eval.RetryScope().Compile(out[i].When, eval.Condition)
+		if err != nil {
+			return nil, fmt.Errorf("retry: when: %w", err)
 		}
+		out[i].when = program
 	}
 	return out, nil
 }
@@ -366,32 +364,26 @@ func (d *Declared) Tool() Tool {
 }
 
 // Again reports whether a call is made again after so many failures, and its delay, by the first
-// retry block for this kind.
+// retry block for this failure. A condition that fails does not hold.
 func (d *Declared) Again(failed *Error, times int) (delay time.Duration, attempts int, again bool) {
 	if d == nil {
 		return 0, 0, false
 	}
 	kind := cmp.Or(failed.Kind, "tool")
-	for i := range d.retries {
-		b := &d.retries[i]
-		if (len(b.On) == 0 || slices.Contains(b.On, kind)) && b.holdsFor(d.Name, kind, failed, times) {
-			wait := float64(b.Initial) * math.Pow(b.Backoff, float64(times-1))
-			return time.Duration(min(wait, float64(b.Longest))), b.MaxAttempts, times < b.MaxAttempts
+	env := map[string]any{"error": map[string]any{
+		"kind": kind, "message": failed.Message, "node": d.Name, "attempt": times, "details": mergeMaps(failed.Details, nil),
+	}}
+	var vm eval.VM
+	for _, block := range d.retries {
+		if len(block.On) > 0 && !slices.Contains(block.On, kind) {
+			continue
+		}
+		if holds, err := vm.Test(block.when, env); err == nil && holds {
+			wait := float64(block.Initial) * math.Pow(block.Backoff, float64(times-1))
+			return time.Duration(min(wait, float64(block.Longest))), block.MaxAttempts, times < block.MaxAttempts
 		}
 	}
 	return 0, 0, false
-}
-
-// holdsFor evaluates the block's condition. A condition that fails does not hold.
-func (b *retry) holdsFor(name, kind string, failed *Error, times int) bool {
-	if b.when == nil {
-		return true
-	}
-	var vm eval.VM
-	holds, err := vm.Test(b.when, map[string]any{"error": map[string]any{
-		"kind": kind, "message": failed.Message, "node": name, "attempt": times, "details": mergeMaps(failed.Details, nil),
-	}})
-	return err == nil && holds
 }
 
 // maxResult is the default of max_result.

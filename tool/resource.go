@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/model"
 )
 
 // Fetch returns a server's resource, or a prompt with args, as parts. The error is an *Error or ctx's.
@@ -188,8 +189,6 @@ func linkText(l *mcp.ResourceLink) string {
 }
 
 func dataURI(kind string, data []byte) string {
-	if kind == "" {
-		kind = "application/octet-stream"
-	}
-	return "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(data)
+	part := model.Part{Type: cmp.Or(kind, "application/octet-stream"), Data: base64.StdEncoding.EncodeToString(data)}
+	return part.DataURI()
 }
