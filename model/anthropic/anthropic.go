@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ const MaxTokens = 8192
 // New checks a configuration, whose base URL goes up to /v1/messages, with or without /v1. It
 // makes no connection.
 func New(c wire.Config) (*wire.Client, error) {
-	c.MaxTokens = cmp.Or(c.MaxTokens, MaxTokens)
+	c.MaxTokens, c.MostTokens = cmp.Or(c.MaxTokens, MaxTokens), cmp.Or(c.MostTokens, math.MaxInt)
 	c.BaseURL = strings.TrimSuffix(strings.TrimRight(c.BaseURL, "/"), "/v1")
 	return wire.New(&protocol, c)
 }
@@ -60,14 +61,7 @@ func setFields(c *wire.Call, body map[string]any) error {
 		body["stop_sequences"] = req.Stop
 	}
 	if len(req.Tools) > 0 {
-		tools := c.Tools("input_schema")
-		for _, t := range tools {
-			schema := map[string]any{"type": "object"}
-			given, _ := t["input_schema"].(map[string]any)
-			maps.Copy(schema, given)
-			t["input_schema"] = schema
-		}
-		body["tools"] = tools
+		body["tools"] = c.Tools("input_schema")
 	}
 	return setOutput(c, body)
 }
@@ -121,12 +115,12 @@ func setOutput(c *wire.Call, body map[string]any) error {
 		if levelsOnly().MatchString(c.Model) {
 			return wire.InvalidRequest("reasoning is %v; %s takes a level: none, low, medium, high, xhigh or max", value, c.Model)
 		}
-		if c.MostTokens > 0 && value >= c.MostTokens {
+		if value >= c.MostTokens {
 			return wire.InvalidRequest("reasoning is %d; %s answers with at most %d tokens, and thinks with some of them", value, c.Model, c.MostTokens)
 		}
 		body["thinking"] = map[string]any{"type": "enabled", "budget_tokens": value}
 		if c.Req.MaxTokens == 0 {
-			body["max_tokens"] = capTokens(c, value+c.MaxTokens) // the budget counts towards it
+			body["max_tokens"] = min(value+c.MaxTokens, c.MostTokens) // the budget counts towards it
 		}
 	case map[string]any:
 		body["thinking"] = value
@@ -161,12 +155,10 @@ func setLevel(c *wire.Call, body, config map[string]any, level string) error {
 	case level == "none":
 		body["thinking"] = map[string]any{"type": "disabled"}
 	case budgetsOnly().MatchString(c.Model) && budget > 0:
-		if c.MostTokens > 0 {
-			budget = min(budget, c.MostTokens*3/4) // the rest is for the text
-		}
+		budget = min(budget, c.MostTokens/4*3) // the rest is for the text
 		body["thinking"] = map[string]any{"type": "enabled", "budget_tokens": budget}
 		if longest, ok := body["max_tokens"].(int); ok && longest <= budget {
-			body["max_tokens"] = capTokens(c, longest+budget)
+			body["max_tokens"] = min(longest+budget, c.MostTokens)
 		}
 	default:
 		if level == "minimal" {
@@ -176,14 +168,6 @@ func setLevel(c *wire.Call, body, config map[string]any, level string) error {
 		body["thinking"] = map[string]any{"type": "adaptive"}
 	}
 	return nil
-}
-
-// capTokens bounds a length of an answer by what the model can do.
-func capTokens(c *wire.Call, tokens int) int {
-	if c.MostTokens > 0 {
-		return min(tokens, c.MostTokens)
-	}
-	return tokens
 }
 
 // message is one turn.

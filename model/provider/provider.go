@@ -142,24 +142,23 @@ func FindKey(ref string, o Options) string {
 // findProvider returns a provider that is declared or known.
 func (o Options) findProvider(name string) (declared, error) {
 	p := declared{name: name}
-	given, ok := o.Declared[name].(map[string]any)
-	if !ok {
-		if _, known := types[name]; known {
-			p.Kind = name
-			return p, nil
+	if given, ok := o.Declared[name].(map[string]any); ok {
+		if err := keys.Decode(given, &p); err != nil {
+			return p, wire.InvalidRequest("provider %q: %v", name, err)
 		}
-		known := slices.AppendSeq(slices.Collect(maps.Keys(o.Declared)), maps.Keys(types))
-		slices.Sort(known)
-		known = slices.Compact(known)
-		if near := suggest.Closest(name, known); near != "" {
-			return p, wire.InvalidRequest("there is no provider %q; did you mean %q?", name, near)
-		}
-		return p, wire.InvalidRequest("there is no provider %q; there are %s", name, strings.Join(known, ", "))
+		return p, nil
 	}
-	if err := keys.Decode(given, &p); err != nil {
-		return p, wire.InvalidRequest("provider %q: %v", name, err)
+	if _, known := types[name]; known {
+		p.Kind = name
+		return p, nil
 	}
-	return p, nil
+	known := slices.AppendSeq(keys.Sorted(o.Declared), maps.Keys(types))
+	slices.Sort(known)
+	known = slices.Compact(known)
+	if near := suggest.Closest(name, known); near != "" {
+		return p, wire.InvalidRequest("there is no provider %q; did you mean %q?", name, near)
+	}
+	return p, wire.InvalidRequest("there is no provider %q; there are %s", name, strings.Join(known, ", "))
 }
 
 // findKey returns the key of a provider. A key of the environment goes to its own

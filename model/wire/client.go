@@ -117,7 +117,7 @@ type Client struct {
 	name     string // in messages
 	url      string
 	header   http.Header
-	secrets  []string
+	secrets  *strings.Replacer // masks them
 }
 
 // New checks a configuration. It makes no connection.
@@ -136,7 +136,7 @@ func New(p *Protocol, c Config) (*Client, error) {
 		header.Set(name, value)
 	}
 	header.Set("Content-Type", "application/json")
-	return &Client{c, p, c.Provider + "/" + c.Model, address, header, listSecrets(c.Key, c.Headers)}, nil
+	return &Client{c, p, c.Provider + "/" + c.Model, address, header, newMasker(c.Key, c.Headers)}, nil
 }
 
 // Chat makes one call. With onText it asks for a stream, and also reads the answer of
@@ -229,9 +229,9 @@ func markUnsent(err error) error {
 func (c *Call) Tools(schemaKey string) []map[string]any {
 	out := make([]map[string]any, len(c.Req.Tools))
 	for i, t := range c.Req.Tools {
-		schema := map[string]any{"type": "object", "properties": map[string]any{}}
-		if t.Parameters != nil {
-			schema = t.Parameters
+		schema := map[string]any{"type": "object"}
+		if maps.Copy(schema, t.Parameters); t.Parameters == nil {
+			schema["properties"] = map[string]any{}
 		}
 		out[i] = map[string]any{"name": c.Names.Wire(t.Name), schemaKey: schema}
 		if t.Description != "" {
@@ -290,7 +290,7 @@ func (c *Client) post(ctx context.Context, body map[string]any) (*Answer, error)
 	req, err := http.NewRequestWithContext(inner, http.MethodPost, c.url, bytes.NewReader(append(text, '\n')))
 	if err != nil {
 		cancel()
-		return nil, markUnsent(InvalidRequest("%s: %s", c.name, c.maskSecrets(err.Error())))
+		return nil, markUnsent(InvalidRequest("%s: %s", c.name, c.secrets.Replace(err.Error())))
 	}
 	req.Header = c.header.Clone()
 	var client http.Client
@@ -341,19 +341,9 @@ func (c *Client) newConnectionError(ctx context.Context, err error) error {
 	}
 	var slow interface{ Timeout() bool }
 	if errors.As(err, &slow) && slow.Timeout() || errors.Is(err, context.DeadlineExceeded) {
-		return &model.Error{Kind: "timeout", Message: c.maskSecrets(fmt.Sprintf("%s gave no whole answer in time: %v", c.name, err))}
+		return &model.Error{Kind: "timeout", Message: c.secrets.Replace(fmt.Sprintf("%s gave no whole answer in time: %v", c.name, err))}
 	}
-	return &model.Error{Kind: "network", Message: c.maskSecrets(fmt.Sprintf("%s: the connection failed: %v", c.name, err))}
-}
-
-// maskSecrets masks secrets in a message, except very short ones, which would mask too much.
-func (c *Client) maskSecrets(message string) string {
-	for _, secret := range c.secrets {
-		if len(secret) >= 4 {
-			message = strings.ReplaceAll(message, secret, "***")
-		}
-	}
-	return message
+	return &model.Error{Kind: "network", Message: c.secrets.Replace(fmt.Sprintf("%s: the connection failed: %v", c.name, err))}
 }
 
 func (a *Answer) close() {
@@ -396,7 +386,7 @@ func (a *Answer) DecodeEvent(data []byte, into any) error {
 
 // BadAnswerError returns the failure of an unusable answer. The format continues "the answer".
 func (a *Answer) BadAnswerError(format string, args ...any) error {
-	return &model.Error{Kind: "llm", Class: "bad_answer", Message: a.client.maskSecrets(a.client.name + ": the answer " + fmt.Sprintf(format, args...))}
+	return &model.Error{Kind: "llm", Class: "bad_answer", Message: a.client.secrets.Replace(a.client.name + ": the answer " + fmt.Sprintf(format, args...))}
 }
 
 // CutError returns the failure of a stream that ended before its answer did.
@@ -438,19 +428,25 @@ func (a *Answer) WithStop(out *model.Response, refusal string, isFiltered, isCut
 	return out, nil
 }
 
-// listSecrets lists what messages must not hold: a key, and headers that authenticate,
-// with and without the word before it as in "Bearer abc".
-func listSecrets(key string, headers map[string]string) []string {
-	out := []string{key}
+// newMasker masks what messages must not hold: a key, and headers that authenticate, with and
+// without the word before it as in "Bearer abc". Very short texts would mask too much.
+func newMasker(key string, headers map[string]string) *strings.Replacer {
+	secrets := []string{key}
 	for name, value := range headers {
 		isSecret := func(word string) bool { return strings.Contains(strings.ToLower(name), word) }
 		if slices.ContainsFunc([]string{"auth", "cookie", "key", "secret", "token"}, isSecret) {
 			_, rest, _ := strings.Cut(value, " ")
-			out = append(out, value, rest)
+			secrets = append(secrets, value, rest)
 		}
 	}
-	slices.SortFunc(out, func(a, b string) int { return len(b) - len(a) }) // one may be part of another
-	return out
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // one may be part of another
+	var pairs []string
+	for _, secret := range secrets {
+		if len(secret) >= 4 {
+			pairs = append(pairs, secret, "***")
+		}
+	}
+	return strings.NewReplacer(pairs...)
 }
 
 // Events reads a stream of events. It belongs to one goroutine.

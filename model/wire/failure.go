@@ -96,7 +96,7 @@ func (c *Client) newFailure(status int, code, text string, header http.Header) *
 	if out.Kind == "auth" && out.Class == "" {
 		subject += "; check the key of the provider"
 	}
-	out.Message = c.maskSecrets(subject)
+	out.Message = c.secrets.Replace(subject)
 	return out
 }
 

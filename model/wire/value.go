@@ -127,17 +127,14 @@ func (n *Names) Wire(name string) string {
 	}
 	base := makeLegalName(name)
 	wire := base
-	for i := 2; n.isTaken(wire); i++ {
+	_, taken := n.back[wire]
+	for i := 2; taken; i++ {
 		suffix := "_" + strconv.Itoa(i)
 		wire = base[:min(len(base), maxName-len(suffix))] + suffix
+		_, taken = n.back[wire]
 	}
 	n.out[name], n.back[wire] = wire, name
 	return wire
-}
-
-func (n *Names) isTaken(wire string) bool {
-	_, taken := n.back[wire]
-	return taken
 }
 
 // Graph returns the graph's name of a tool. Unknown names stay.
