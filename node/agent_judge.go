@@ -298,7 +298,7 @@ func (a *agent) walkStates(ctx context.Context) (any, error) {
 func (a *agent) readFinal() (any, error) {
 	value, err := a.node.readAnswer(&model.Response{Content: a.text})
 	if err != nil {
-		return nil, &runner.Failure{Kind: "invalid_output", Message: "the last answer of the agent does not fit: " + err.Error()}
+		return nil, newFailure("invalid_output", "the last answer of the agent does not fit: %v", err)
 	}
 	a.reason = "terminal_state"
 	return value, nil

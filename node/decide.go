@@ -47,7 +47,7 @@ func (d *decider) Decide(ctx context.Context, task *runner.Task, choice handler.
 		return err
 	})
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = &runner.Failure{Kind: "timeout", Message: fmt.Sprintf("the decision took longer than %s", eval.DurationText(limit))}
+		err = newFailure("timeout", "the decision took longer than %s", eval.DurationText(limit))
 	}
 	fields, _ := answer.(map[string]any)
 	target, _ = fields["target"].(string)

@@ -127,7 +127,7 @@ func readExec(task *runner.Task) (*process, string, error) {
 		_, err = os.Stat(job.dir) // a failed start would not say which of the two is missing
 	}
 	if err != nil {
-		return nil, "", &runner.Failure{Kind: "failed", Message: "working directory: " + err.Error()}
+		return nil, "", newFailure("failed", "working directory: %v", err)
 	}
 	if job.env, err = c.environment(task, job.dir); err != nil {
 		return nil, "", err
@@ -194,14 +194,13 @@ func readStdin(task *runner.Task) ([]byte, error) {
 // stoppedFailure returns the failure of a task whose context ended during something.
 func stoppedFailure(ctx context.Context, what string) *runner.Failure {
 	cause := context.Cause(ctx)
-	if errors.Is(cause, context.DeadlineExceeded) || errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return &runner.Failure{Kind: "timeout", Message: what + ": its time was up"}
+	switch {
+	case errors.Is(cause, context.DeadlineExceeded), errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return newFailure("timeout", "%s: its time was up", what)
+	case cause == nil, errors.Is(cause, context.Canceled):
+		return newFailure("cancelled", "%s: the task was cancelled", what)
 	}
-	message := what + ": the task was cancelled"
-	if cause != nil && !errors.Is(cause, context.Canceled) {
-		message += ": " + cause.Error()
-	}
-	return &runner.Failure{Kind: "cancelled", Message: message}
+	return newFailure("cancelled", "%s: the task was cancelled: %v", what, cause)
 }
 
 // process is a program to run.
@@ -241,13 +240,13 @@ func (p *process) runProgram(ctx context.Context) ([]byte, error) {
 	wasStopped := !undo() && <-stopped
 	var exit *exec.ExitError
 	if cmd.ProcessState == nil || err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
-		return nil, &runner.Failure{Kind: "internal", Message: fmt.Sprintf("can't read the output of %q: %v", p.argv[0], err)}
+		return nil, newFailure("internal", "can't read the output of %q: %v", p.argv[0], err)
 	}
 	code, signal := procs.ExitStatus(cmd.ProcessState)
 	var failure *runner.Failure
 	switch {
 	case stdout.exceeded:
-		failure = &runner.Failure{Kind: "invalid_output", Message: fmt.Sprintf("%q was stopped: it printed more than %d bytes (max_output)", p.argv[0], p.maxOutput)}
+		failure = newFailure("invalid_output", "%q was stopped: it printed more than %d bytes (max_output)", p.argv[0], p.maxOutput)
 	case wasStopped:
 		failure = stoppedFailure(ctx, fmt.Sprintf("%q was stopped", p.argv[0]))
 	case code == 0:
@@ -273,7 +272,7 @@ func exitFailure(name string, code int, signal string, stderr []byte) *runner.Fa
 	if line := lastLine(validText(stderr)); line != "" {
 		how += ": " + line
 	}
-	return &runner.Failure{Kind: "exit_status", Message: how}
+	return newFailure("exit_status", "%s", how)
 }
 
 // capped keeps the first limit bytes and calls over once if there are more. It accepts all bytes,
@@ -301,16 +300,15 @@ func (c *capped) Write(p []byte) (int, error) {
 // startFailure returns why a program did not start, and what to check.
 func (p *process) startFailure(err error) *runner.Failure {
 	name := p.argv[0]
-	message := fmt.Sprintf("can't start %q: %v", name, err)
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
-		message = fmt.Sprintf("program %q was not found in PATH: check its name and that it is installed", name)
+		return newFailure("failed", "program %q was not found in PATH: check its name and that it is installed", name)
 	case errors.Is(err, fs.ErrNotExist):
-		message = fmt.Sprintf("program %q was not found: check its path, which is relative to %q, and the interpreter that its first line names", name, p.dir)
+		return newFailure("failed", "program %q was not found: check its path, which is relative to %q, and the interpreter that its first line names", name, p.dir)
 	case errors.Is(err, fs.ErrPermission):
-		message = fmt.Sprintf("program %q can't be executed: check that it is a file with execute permission", name)
+		return newFailure("failed", "program %q can't be executed: check that it is a file with execute permission", name)
 	}
-	return &runner.Failure{Kind: "failed", Message: message}
+	return newFailure("failed", "can't start %q: %v", name, err)
 }
 
 const (
@@ -425,23 +423,23 @@ func (p *eventParser) parseLine(line []byte, tooLong bool) (runner.Said, bool) {
 		return said, said.Type != ""
 	}
 	if p.skipped++; p.skipped > saidSkipped {
-		return runner.Said{}, false
+		return said, false
 	}
 	shown := eval.Shorten(stripControls(headText(line, 400)), 80)
 	return runner.Said{Type: "warning", Message: fmt.Sprintf("line %d of the task's events is skipped: %v: %q", p.number, err, shown)}, true
 }
 
-func (p *eventParser) decodeLine(line []byte, tooLong bool) (runner.Said, error) {
+func (p *eventParser) decodeLine(line []byte, tooLong bool) (said runner.Said, err error) {
 	if tooLong {
-		return runner.Said{}, fmt.Errorf("it is longer than %d bytes", maxEventLine)
+		return said, fmt.Errorf("it is longer than %d bytes", maxEventLine)
 	}
 	v, err := decodeJSON(line)
 	if err != nil {
-		return runner.Said{}, fmt.Errorf("it is not JSON: %w", err)
+		return said, fmt.Errorf("it is not JSON: %w", err)
 	}
 	event, ok := v.(map[string]any)
 	if !ok {
-		return runner.Said{}, fmt.Errorf("it is %s; a JSON object is wanted", keys.TypeName(v))
+		return said, fmt.Errorf("it is %s; a JSON object is wanted", keys.TypeName(v))
 	}
 	return p.readEvent(event)
 }
@@ -453,10 +451,10 @@ func (p *eventParser) readEvent(event map[string]any) (said runner.Said, err err
 		return p.readProgress(event)
 	case "text":
 		said.Type = "text"
-		said.Text, err = readText(event, "text")
+		said.Text, err = readText(event, "text", false)
 	case "custom":
 		said.Type, said.Data = "custom", event["data"]
-		if said.Name, err = readText(event, "type"); err == nil && said.Name == "" {
+		if said.Name, err = readText(event, "type", false); err == nil && said.Name == "" {
 			err = errors.New(`"type" is empty`)
 		}
 	case "interrupt":
@@ -471,8 +469,8 @@ func (p *eventParser) readEvent(event map[string]any) (said runner.Said, err err
 
 // keepQuestion keeps a question. It replaces an earlier one with the same key.
 func (p *eventParser) keepQuestion(event map[string]any) error {
-	key, err := readText(event, "key")
-	prompt, wrongPrompt := readOptionalText(event, "prompt")
+	key, err := readText(event, "key", false)
+	prompt, wrongPrompt := readText(event, "prompt", true)
 	schema, isMap := event["schema"].(map[string]any)
 	q := handler.Question{Key: key, Prompt: prompt, Schema: schema}
 	switch {
@@ -504,24 +502,17 @@ func (p *eventParser) readProgress(event map[string]any) (said runner.Said, err 
 		return said, fmt.Errorf(`"percent" is %s; a number from 0 to 100 is wanted`, keys.Preview(event["percent"]))
 	}
 	said = runner.Said{Type: "progress", Percent: percent}
-	if said.Message, err = readOptionalText(event, "message"); err == nil {
+	if said.Message, err = readText(event, "message", true); err == nil {
 		p.percent = percent
 	}
 	return said, err
 }
 
 // readText returns a field of an event, which must be a text.
-func readText(event map[string]any, name string) (string, error) {
+func readText(event map[string]any, name string, optional bool) (string, error) {
 	text, isText := event[name].(string)
-	if !isText {
+	if !isText && !(optional && event[name] == nil) {
 		return "", fmt.Errorf("%q is %s; a text is wanted", name, keys.TypeName(event[name]))
 	}
 	return text, nil
-}
-
-func readOptionalText(event map[string]any, name string) (string, error) {
-	if event[name] == nil {
-		return "", nil
-	}
-	return readText(event, name)
 }

@@ -94,7 +94,7 @@ func readCall(ctx context.Context, config map[string]any) (*call, error) {
 	if err != nil {
 		return nil, err
 	}
-	method, body, bodyType := http.MethodGet, []byte(nil), ""
+	method, body, bodyType := http.MethodGet, io.Reader(nil), ""
 	if c.Body != nil {
 		method = http.MethodPost
 		if body, bodyType, err = c.encodeBody(); err != nil {
@@ -102,12 +102,8 @@ func readCall(ctx context.Context, config map[string]any) (*call, error) {
 		}
 	}
 	method = strings.ToUpper(cmp.Or(c.Method, method))
-	var reader io.Reader
-	if body != nil {
-		reader = bytes.NewReader(body)
-	}
 	c.shown = method + " " + shownURL(target)
-	if c.request, err = http.NewRequestWithContext(ctx, method, target.String(), reader); err != nil {
+	if c.request, err = http.NewRequestWithContext(ctx, method, target.String(), body); err != nil {
 		return nil, invalidInput("\"url\" or \"method\" can't be requested: %s", c.shown)
 	}
 	if parent := handler.TraceParent(ctx); parent != "" {
@@ -143,19 +139,18 @@ func (c *call) targetURL() (*url.URL, error) {
 
 // shownURL returns a URL without user, query and fragment, for messages.
 func shownURL(u *url.URL) string {
-	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}
-	return shown.String()
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}).String()
 }
 
-func (c *call) encodeBody() ([]byte, string, error) {
+func (c *call) encodeBody() (body io.Reader, contentType string, err error) {
 	if text, isText := c.Body.(string); isText {
-		return []byte(text), "text/plain; charset=utf-8", nil
+		return strings.NewReader(text), "text/plain; charset=utf-8", nil
 	}
 	text, err := eval.AppendJSON(nil, c.Body)
 	if err != nil {
 		return nil, "", invalidInput("\"body\" can't be written as JSON: %v", err)
 	}
-	return text, "application/json", nil
+	return bytes.NewReader(text), "application/json", nil
 }
 
 func (c *call) setHeaders(bodyType string) error {
@@ -237,15 +232,13 @@ func (c *call) requestFailure(ctx context.Context, resp *http.Response, err erro
 	if resp != nil { // a redirect that was not followed
 		return c.statusFailure(resp, inner.Error(), nil)
 	}
-	message := inner.Error()
-	if errors.Is(inner, io.EOF) || errors.Is(inner, io.ErrUnexpectedEOF) {
-		message = "the server closed the connection without an answer"
+	switch {
+	case errors.Is(inner, io.EOF), errors.Is(inner, io.ErrUnexpectedEOF):
+		return newFailure("network", "%s failed: the server closed the connection without an answer", c.shown)
+	case errors.Is(inner, context.DeadlineExceeded):
+		return newFailure("timeout", "%s failed: %v", c.shown, inner)
 	}
-	kind := "network"
-	if errors.Is(inner, context.DeadlineExceeded) {
-		kind = "timeout"
-	}
-	return &runner.Failure{Kind: kind, Message: c.shown + " failed: " + message}
+	return newFailure("network", "%s failed: %v", c.shown, inner)
 }
 
 // readAnswer returns the node's output, or a failure for an unexpected status.
@@ -260,69 +253,51 @@ func (c *call) readAnswer(ctx context.Context, resp *http.Response) (any, error)
 		if ctx.Err() != nil {
 			return nil, stoppedFailure(ctx, c.shown+" was broken off")
 		}
-		return nil, c.statusFailure(resp, fmt.Sprintf("answered %s", statusText(resp.StatusCode)), begin)
+		return nil, c.statusFailure(resp, "answered "+statusText(resp.StatusCode), begin)
 	}
-	if resp.ContentLength > int64(c.MaxBody) && resp.Request.Method != http.MethodHead {
-		return nil, c.tooLargeFailure()
+	tooLarge := resp.ContentLength > int64(c.MaxBody) && resp.Request.Method != http.MethodHead
+	var body []byte
+	var err error
+	if !tooLarge {
+		body, err = io.ReadAll(io.LimitReader(resp.Body, int64(c.MaxBody)+1))
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(c.MaxBody)+1))
 	switch {
-	case len(body) > c.MaxBody:
-		return nil, c.tooLargeFailure()
+	case tooLarge, len(body) > c.MaxBody:
+		return nil, newFailure("invalid_output", "%s answered with more than %d bytes (max_body)", c.shown, c.MaxBody)
 	case err != nil && ctx.Err() != nil:
 		return nil, stoppedFailure(ctx, c.shown+" was broken off")
 	case err != nil:
-		return nil, &runner.Failure{Kind: "network", Message: fmt.Sprintf("%s: the answer broke off after %d bytes: %v", c.shown, len(body), err)}
+		return nil, newFailure("network", "%s: the answer broke off after %d bytes: %v", c.shown, len(body), err)
 	}
 	data, err := parseBody(resp.Header.Get("Content-Type"), body)
 	if err != nil {
-		return nil, &runner.Failure{
-			Kind:    "invalid_output",
-			Message: fmt.Sprintf("%s answered %s whose body is not JSON as its type says: %v%s", c.shown, statusText(resp.StatusCode), err, quotedHead(body)),
-			Details: map[string]any{"status": resp.StatusCode, "headers": headerData(resp.Header), "body": headText(body, detailBytes)},
-		}
+		failure := newFailure("invalid_output", "%s answered %s whose body is not JSON as its type says: %v%s", c.shown, statusText(resp.StatusCode), err, quotedHead(body))
+		failure.Details = answerData(resp, headText(body, detailBytes))
+		return nil, failure
 	}
-	return map[string]any{"status": resp.StatusCode, "headers": headerData(resp.Header), "body": data}, nil
+	return answerData(resp, data), nil
 }
 
-func (c *call) tooLargeFailure() *runner.Failure {
-	return &runner.Failure{
-		Kind:    "invalid_output",
-		Message: fmt.Sprintf("%s answered with more than %d bytes (max_body)", c.shown, c.MaxBody),
+// answerData returns an answer as data, for outputs and the details of failures.
+func answerData(resp *http.Response, body any) map[string]any {
+	headers := make(map[string]any, len(resp.Header))
+	for name, values := range resp.Header {
+		headers[strings.ToLower(name)] = validText([]byte(strings.Join(values, ", ")))
 	}
+	return map[string]any{"status": resp.StatusCode, "headers": headers, "body": body}
 }
 
 // statusFailure returns the failure of an answer with an unexpected status.
 func (c *call) statusFailure(resp *http.Response, what string, body []byte) *runner.Failure {
-	failure := &runner.Failure{
-		Kind:    "http_status",
-		Message: c.shown + " " + what,
-		Details: map[string]any{
-			"status":  resp.StatusCode,
-			"headers": headerData(resp.Header),
-			"body":    headText(body, detailBytes),
-		},
+	kinds := map[int]string{http.StatusTooManyRequests: "rate_limited", http.StatusServiceUnavailable: "overloaded", 529: "overloaded"}
+	return &runner.Failure{
+		Kind: cmp.Or(kinds[resp.StatusCode], "http_status"), Message: c.shown + " " + what, Details: answerData(resp, headText(body, detailBytes)),
 		RetryAfter: wire.RetryAfter(resp.Header, time.Now()).Milliseconds(),
 	}
-	switch resp.StatusCode {
-	case http.StatusTooManyRequests:
-		failure.Kind = "rate_limited"
-	case http.StatusServiceUnavailable, 529:
-		failure.Kind = "overloaded"
-	}
-	return failure
 }
 
 func statusText(status int) string {
 	return strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status))
-}
-
-func headerData(header http.Header) map[string]any {
-	out := make(map[string]any, len(header))
-	for name, values := range header {
-		out[strings.ToLower(name)] = validText([]byte(strings.Join(values, ", ")))
-	}
-	return out
 }
 
 // parseBody returns a body as data of its content type. It fails for broken JSON.

@@ -110,22 +110,6 @@ func (n *modelNode) readAnswer(response *model.Response) (any, error) {
 	return parseStructured(n.schema, response.Content)
 }
 
-// isTransient reports whether a retry may help, and returns the failure.
-func isTransient(err error) (*runner.Failure, bool) {
-	var failure *runner.Failure
-	if !errors.As(err, &failure) {
-		return nil, false
-	}
-	if failure.Final() {
-		return failure, false
-	}
-	switch failure.Kind {
-	case "rate_limited", "network", "overloaded", "timeout":
-		return failure, true
-	}
-	return failure, false
-}
-
 // modelNode is the configuration that llm and agent nodes share.
 type modelNode struct {
 	Named        string `key:"model" default:"default"`
@@ -157,7 +141,7 @@ var paramKeys = []string{"max_tokens", "model", "output_retries", "reasoning", "
 // readModelNode reads the configuration of an llm or agent node.
 func readModelNode(ctx context.Context, kit *toolkit, task *runner.Task) (*modelNode, error) {
 	if task.Models == nil || task.Graph == nil || task.Scope == nil {
-		return nil, &runner.Failure{Kind: "internal", Message: "a task without a run has no models"}
+		return nil, newFailure("internal", "a task without a run has no models")
 	}
 	n := &modelNode{task: task, decl: cmp.Or(task.Graph.Node(nodeID(task.Node)), &spec.Node{})}
 	err := decodeConfig(withParams(task), n)
@@ -182,8 +166,7 @@ func withParams(task *runner.Task) map[string]any {
 	if len(task.Models.Params) == 0 {
 		return task.Config
 	}
-	out := maps.Clone(task.Config)
-	params := map[string]any{}
+	out, params := maps.Clone(task.Config), map[string]any{}
 	given, _ := out["params"].(map[string]any)
 	maps.Copy(params, given)
 	for key, value := range task.Models.Params {

@@ -41,6 +41,13 @@ func newCaller(m *models, task *runner.Task) *caller {
 // noteCall is the key of finished model calls in a task's log.
 const noteCall = "model_call"
 
+// callNote is a finished call: its response or its error.
+type callNote struct {
+	Key      string          `json:"key"`
+	Response *model.Response `json:"response,omitempty"`
+	Error    *model.Error    `json:"error,omitempty"`
+}
+
 // callModel calls a model in a role: chat, router, judge or compact. The task's log answers calls
 // from before a crash. The error is a *runner.Failure or the context's.
 func (c *caller) callModel(ctx context.Context, role, named string, req model.Request, s *stream) (*model.Response, error) {
@@ -113,13 +120,15 @@ func (c *caller) callModel(ctx context.Context, role, named string, req model.Re
 
 // retryCall makes calls in a role until one succeeds, fails for good, or all tries are used.
 func (c *caller) retryCall(ctx context.Context, role string, tries int, call func() error) error {
+	transient := []string{"rate_limited", "network", "overloaded", "timeout"}
 	for try := 1; ; try++ {
 		err := call()
-		failure, mayPass := isTransient(err)
-		if err == nil || !mayPass || try >= tries {
+		var failure *runner.Failure
+		if !errors.As(err, &failure) || failure.Final() || !slices.Contains(transient, failure.Kind) || try >= tries {
 			return err
 		}
-		delay := retryDelay(try, failure)
+		asked := time.Duration(failure.RetryAfter) * time.Millisecond
+		delay := max(time.Second<<(try-1), min(asked, handler.MaxAskedDelay))
 		own := *failure
 		own.Node, own.Attempt = c.task.Node, try
 		emitSaid(c.task, runner.Said{Type: "retrying", Retry: &handler.Retry{What: role, Attempt: try, MaxAttempts: tries, Delay: delay, Error: &own}})
@@ -218,6 +227,10 @@ func requestKey(ref modelRef, req *model.Request) string {
 	if err != nil { // arguments that JSON can't express
 		text = fmt.Appendf(nil, "%v", *req)
 	}
+	return hashText(text)
+}
+
+func hashText(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:16])
 }
@@ -233,14 +246,8 @@ func identifyCaller(task *runner.Task, role string, turn int) model.Caller {
 
 // journalResult journals a call that has ended. It only counts a cancelled one.
 func (c *caller) journalResult(key string, response *model.Response, err error, usage handler.Usage) (*model.Response, error) {
-	var failed *model.Error
-	var note map[string]any
-	switch {
-	case err == nil:
-		note = map[string]any{"key": key, "response": response}
-	case errors.As(err, &failed):
-		note = map[string]any{"key": key, "error": failed}
-	default:
+	note := callNote{Key: key, Response: response}
+	if err != nil && !errors.As(err, &note.Error) {
 		usage.Cut = true
 		_ = c.task.Models.Note(nil, usage) // the task ends anyway
 		return nil, err
@@ -255,18 +262,18 @@ func (c *caller) journalResult(key string, response *model.Response, err error, 
 func (c *caller) findLogged(key string) (response *model.Response, err error, found bool) {
 	for _, entry := range c.task.Log {
 		fields, _ := entry.(map[string]any)
-		note, _ := fields[noteCall].(map[string]any)
-		if note["key"] != key {
+		data, _ := fields[noteCall].(map[string]any)
+		if data["key"] != key {
 			continue
 		}
-		var failed *model.Error
-		if decodeData(note["error"], &failed) != nil || decodeData(note["response"], &response) != nil {
+		var note callNote
+		if decodeData(data, &note) != nil {
 			return nil, nil, false
 		}
-		if failed != nil {
-			return nil, modelFailure(failed), true
+		if note.Error != nil {
+			return nil, modelFailure(note.Error), true
 		}
-		return response, nil, true
+		return note.Response, nil, true
 	}
 	return nil, nil, false
 }
@@ -277,11 +284,6 @@ func decodeData(data, into any) error {
 		err = json.Unmarshal(text, into)
 	}
 	return err
-}
-
-func retryDelay(attempt int, failure *runner.Failure) time.Duration {
-	asked := time.Duration(failure.RetryAfter) * time.Millisecond
-	return max(time.Second<<(attempt-1), min(asked, handler.MaxAskedDelay))
 }
 
 // beforeModel calls the hooks before a model call, which may change the request.
@@ -320,13 +322,11 @@ func newHookedCall(name string, req *model.Request) *handler.ModelCall {
 func countTokens(ref modelRef, size int, response *model.Response, err error, heard string) (tokens model.Usage, estimated bool) {
 	var failed *model.Error
 	switch {
-	case ref.isScript() && response == nil:
-		return model.Usage{}, false
 	case response != nil && ref.isScript():
 		return response.Usage, false
 	case response != nil:
 		return fillUsage(size, response)
-	case errors.As(err, &failed) && heard == "" && failed.Kind != "timeout":
+	case ref.isScript(), errors.As(err, &failed) && heard == "" && failed.Kind != "timeout":
 		return model.Usage{}, false
 	}
 	return price.EstimateUsage(size, &model.Response{Content: heard}), true

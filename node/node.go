@@ -75,8 +75,12 @@ func emitWarning(task *runner.Task, format string, args ...any) {
 	emitSaid(task, runner.Said{Type: "warning", Message: fmt.Sprintf(format, args...)})
 }
 
+func newFailure(kind, format string, args ...any) *runner.Failure {
+	return &runner.Failure{Kind: kind, Message: fmt.Sprintf(format, args...)}
+}
+
 func invalidInput(format string, args ...any) *runner.Failure {
-	return &runner.Failure{Kind: "invalid_input", Message: fmt.Sprintf(format, args...)}
+	return newFailure("invalid_input", format, args...)
 }
 
 // decodeConfig sets the fields of a struct from evaluated keys, as keys.Decode does.

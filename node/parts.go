@@ -104,21 +104,20 @@ func resultContent(task *runner.Task, v any) (content, error) {
 
 // isParts reports whether a value is a part, or a list with some. A list of texts is data.
 func isParts(v any) bool {
+	isPart := func(item any) bool {
+		fields, _ := item.(map[string]any)
+		return eval.IsPart(fields)
+	}
 	list, isList := v.([]any)
 	if !isList {
-		part, _ := v.(map[string]any)
-		return eval.IsPart(part)
+		return isPart(v)
 	}
-	some := false
 	for _, item := range list {
-		_, isText := item.(string)
-		part, _ := item.(map[string]any)
-		if !isText && !eval.IsPart(part) {
+		if _, isText := item.(string); !isText && !isPart(item) {
 			return false
 		}
-		some = some || !isText
 	}
-	return some
+	return slices.ContainsFunc(list, isPart)
 }
 
 // contentOf returns the content of a text, of parts, or of data: JSON, then the parts in it.
@@ -219,17 +218,10 @@ func findWithin(task *runner.Task, named string) (path string, within bool) {
 	}
 	for _, dir := range dirs {
 		dir, err := filepath.Abs(dir)
-		if err != nil {
-			continue
-		}
-		real, err := filepath.EvalSymlinks(absolutePath(dir, named))
-		if err != nil {
-			continue
-		}
-		if home, err := filepath.EvalSymlinks(dir); err == nil {
-			if rel, err := filepath.Rel(home, real); err == nil && filepath.IsLocal(rel) {
-				return real, true
-			}
+		home, lost := filepath.EvalSymlinks(dir)
+		real, missing := filepath.EvalSymlinks(absolutePath(dir, named))
+		if rel, far := filepath.Rel(home, real); cmp.Or(err, lost, missing, far) == nil && filepath.IsLocal(rel) {
+			return real, true
 		}
 	}
 	return "", false

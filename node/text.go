@@ -8,12 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/graphrun/graphrun/eval"
-	"github.com/graphrun/graphrun/runner"
 )
 
 // detailBytes bounds a stream in the details of a failure.
@@ -39,13 +39,10 @@ func validText(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD"
 
 // lastLine returns the last line with visible text, cut and cleaned for a message.
 func lastLine(s string) string {
-	for len(s) > 0 {
-		s = strings.TrimRight(s, "\r\n")
-		i := strings.LastIndexAny(s, "\r\n") + 1
-		if line := strings.TrimSpace(stripControls(s[i:])); line != "" {
+	for _, line := range slices.Backward(strings.FieldsFunc(s, func(r rune) bool { return r == '\r' || r == '\n' })) {
+		if line = strings.TrimSpace(stripControls(line)); line != "" {
 			return eval.Shorten(line, 200)
 		}
-		s = s[:i]
 	}
 	return ""
 }
@@ -79,10 +76,7 @@ func parseOutput(mode, program string, out []byte, wantsText func(data any, text
 	case "json":
 		v, err := decodeJSON(out)
 		if err != nil {
-			return nil, &runner.Failure{
-				Kind:    "invalid_output",
-				Message: fmt.Sprintf("the output of %q is not one JSON value: %v%s", program, err, quotedHead(out)),
-			}
+			return nil, newFailure("invalid_output", "the output of %q is not one JSON value: %v%s", program, err, quotedHead(out))
 		}
 		return v, nil
 	default:

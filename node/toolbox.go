@@ -4,8 +4,6 @@ package node
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -39,7 +37,7 @@ type registryKey struct{ graph *spec.Graph }
 // openRegistry returns the tools of the task's graph, which the whole run shares.
 func (k *toolkit) openRegistry(task *runner.Task) (*tool.Registry, error) {
 	if task.Scope == nil {
-		return nil, &runner.Failure{Kind: "internal", Message: "a task without a run has no tools"}
+		return nil, newFailure("internal", "a task without a run has no tools")
 	}
 	keeper := keeperOf(task.Scope) // before the registry, so that it ends after the servers
 	switch kept := task.Scope.Keep(registryKey{task.Graph}, func() any {
@@ -335,8 +333,7 @@ func toolError(ctx context.Context, err error) error {
 }
 
 func callKey(taskKey string, number int) string {
-	sum := sha256.Sum256([]byte(taskKey + "\x00tool\x00" + strconv.Itoa(number)))
-	return hex.EncodeToString(sum[:16])
+	return hashText([]byte(taskKey + "\x00tool\x00" + strconv.Itoa(number)))
 }
 
 // listOffered lists the tools that a model may call.

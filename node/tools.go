@@ -88,7 +88,7 @@ func (k *toolkit) callAll(ctx context.Context, task *runner.Task, allowed []stri
 		one := func() {
 			defer func() {
 				if v := recover(); v != nil { // in our goroutine
-					failures[i] = &runner.Failure{Kind: "internal", Message: fmt.Sprintf("the call of tool %q panicked: %v", calls[i].Name, v)}
+					failures[i] = newFailure("internal", "the call of tool %q panicked: %v", calls[i].Name, v)
 				}
 			}()
 			if words, ok := rejected[i]; ok {
@@ -265,7 +265,7 @@ func requiresApproval(decl *tool.Declared, task *runner.Task, c *toolCall) (bool
 	var vm eval.VM
 	needed, err := vm.Test(program, map[string]any{"args": args, "state": state})
 	if err != nil {
-		return false, &runner.Failure{Kind: "expression", Message: fmt.Sprintf("tool %q: approve: %v", c.Name, err)}
+		return false, newFailure("expression", "tool %q: approve: %v", c.Name, err)
 	}
 	return needed, nil
 }
