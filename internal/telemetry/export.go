@@ -18,7 +18,6 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/sdk/instrumentation"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -28,19 +27,39 @@ import (
 
 type object = map[string]any
 
-// client posts to one address.
+// client posts the data of one process to one address. Without an address it does nothing.
 type client struct {
-	url     string
-	headers map[string]string
-	http    *http.Client
+	url             string
+	headers         map[string]string
+	http            *http.Client
+	resource, scope object
 }
 
-func newClient(to string) *client {
-	c := &client{url: to, headers: map[string]string{}, http: &http.Client{Timeout: 10 * time.Second}}
+// endpoint returns the address for traces, metrics or logs, or "".
+func endpoint(kind string) string {
+	own, base := os.Getenv("OTEL_EXPORTER_OTLP_"+strings.ToUpper(kind)+"_ENDPOINT"), os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT")
+	switch exporter := os.Getenv("OTEL_" + strings.ToUpper(kind) + "_EXPORTER"); {
+	case exporter == "none":
+		return ""
+	case own != "":
+		return own
+	case base != "":
+		return strings.TrimSuffix(base, "/") + "/v1/" + kind
+	case exporter == "otlp":
+		return "http://localhost:4318/v1/" + kind
+	}
+	return ""
+}
+
+func newClient(kind, version string, about *resource.Resource) *client {
+	c := &client{
+		url: endpoint(kind), headers: map[string]string{}, http: &http.Client{Timeout: 10 * time.Second},
+		resource: object{"attributes": convertAttributes(about.Attributes())}, scope: object{"name": scopeName, "version": version},
+	}
 	if ms, err := strconv.Atoi(os.Getenv("OTEL_EXPORTER_OTLP_TIMEOUT")); err == nil && ms > 0 {
 		c.http.Timeout = time.Duration(ms) * time.Millisecond
 	}
-	for _, pair := range strings.Split(os.Getenv("OTEL_EXPORTER_OTLP_HEADERS"), ",") {
+	for pair := range strings.SplitSeq(os.Getenv("OTEL_EXPORTER_OTLP_HEADERS"), ",") {
 		name, value, ok := strings.Cut(pair, "=")
 		if plain, err := url.PathUnescape(strings.TrimSpace(value)); ok && err == nil {
 			c.headers[strings.TrimSpace(name)] = plain
@@ -49,8 +68,13 @@ func newClient(to string) *client {
 	return c
 }
 
-func (c *client) post(ctx context.Context, body any) error {
-	data, err := json.Marshal(body)
+// post sends a list, whose name is key. kind is Spans, Metrics or Logs.
+func (c *client) post(ctx context.Context, kind, key string, list []object) error {
+	if len(list) == 0 || c.url == "" {
+		return nil
+	}
+	scopes := []object{{"scope": c.scope, key: list}}
+	data, err := json.Marshal(object{"resource" + kind: []object{{"resource": c.resource, "scope" + kind: scopes}}})
 	if err != nil {
 		return err
 	}
@@ -72,14 +96,6 @@ func (c *client) post(ctx context.Context, body any) error {
 		return err
 	}
 	return fmt.Errorf("%s answers %s: %s", c.url, resp.Status, said)
-}
-
-// postScope posts a list of one scope. kind is Spans, Metrics or Logs.
-func (c *client) postScope(ctx context.Context, kind string, of *resource.Resource, scope instrumentation.Scope, name string, list []object) error {
-	return c.post(ctx, object{"resource" + kind: []object{{
-		"resource":     object{"attributes": convertAttributes(of.Attributes())},
-		"scope" + kind: []object{{"scope": object{"name": scope.Name, "version": scope.Version}, name: list}},
-	}}})
 }
 
 // ForceFlush does nothing.
@@ -113,10 +129,7 @@ func (e *spanExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnl
 		}
 		list = append(list, out)
 	}
-	if len(list) == 0 {
-		return nil
-	}
-	return e.postScope(ctx, "Spans", spans[0].Resource(), spans[0].InstrumentationScope(), "spans", list)
+	return e.post(ctx, "Spans", "spans", list)
 }
 
 type metricExporter struct{ *client }
@@ -131,31 +144,54 @@ func (e *metricExporter) Aggregation(kind sdkmetric.InstrumentKind) sdkmetric.Ag
 	return sdkmetric.DefaultAggregationSelector(kind)
 }
 
-// Export sends the state of all metrics, which have one scope.
+// Export sends the state of all metrics.
 func (e *metricExporter) Export(ctx context.Context, data *metricdata.ResourceMetrics) error {
+	var list []object
 	for _, s := range data.ScopeMetrics {
-		var list []object
 		for _, m := range s.Metrics {
-			kind, points, monotonic := "sum", []object(nil), false
+			metric := object{"name": m.Name, "description": m.Description, "unit": m.Unit}
 			switch d := m.Data.(type) {
 			case metricdata.Sum[int64]:
-				points, monotonic = convertSums(d, func(n int64) object { return object{"asInt": strconv.FormatInt(n, 10)} }), d.IsMonotonic
+				metric["sum"] = convertSum(d)
 			case metricdata.Sum[float64]:
-				points, monotonic = convertSums(d, func(n float64) object { return object{"asDouble": n} }), d.IsMonotonic
+				metric["sum"] = convertSum(d)
 			case metricdata.Histogram[float64]:
-				kind, points = "histogram", convertHistograms(d)
+				metric["histogram"] = convertHistogram(d)
 			}
-			series := object{"dataPoints": points, "aggregationTemporality": 2}
-			if kind == "sum" {
-				series["isMonotonic"] = monotonic
-			}
-			list = append(list, object{"name": m.Name, "description": m.Description, "unit": m.Unit, kind: series})
-		}
-		if err := e.postScope(ctx, "Metrics", data.Resource, s.Scope, "metrics", list); err != nil {
-			return err
+			list = append(list, metric)
 		}
 	}
-	return nil
+	return e.post(ctx, "Metrics", "metrics", list)
+}
+
+// cumulative is OTLP's number for metricdata.CumulativeTemporality.
+const cumulative = 2
+
+// convertSum and the functions below write 64-bit numbers as text, as OTLP wants.
+func convertSum[N int64 | float64](d metricdata.Sum[N]) object {
+	var points []object
+	for _, p := range d.DataPoints {
+		value := object{"asDouble": p.Value}
+		if n, isInt := any(p.Value).(int64); isInt {
+			value = object{"asInt": strconv.FormatInt(n, 10)}
+		}
+		points = append(points, convertPoint(p.Attributes, p.StartTime, p.Time, value))
+	}
+	return object{"dataPoints": points, "aggregationTemporality": cumulative, "isMonotonic": d.IsMonotonic}
+}
+
+func convertHistogram(d metricdata.Histogram[float64]) object {
+	var points []object
+	for _, p := range d.DataPoints {
+		counts := make([]string, len(p.BucketCounts))
+		for i, n := range p.BucketCounts {
+			counts[i] = strconv.FormatUint(n, 10)
+		}
+		points = append(points, convertPoint(p.Attributes, p.StartTime, p.Time, object{
+			"count": strconv.FormatUint(p.Count, 10), "sum": p.Sum, "bucketCounts": counts, "explicitBounds": p.Bounds,
+		}))
+	}
+	return object{"dataPoints": points, "aggregationTemporality": cumulative}
 }
 
 type logExporter struct{ *client }
@@ -176,30 +212,7 @@ func (e *logExporter) Export(ctx context.Context, records []sdklog.Record) error
 			"attributes": convertAttributes(about), "traceId": r.TraceID().String(), "spanId": r.SpanID().String(), "flags": 1,
 		})
 	}
-	if len(list) == 0 {
-		return nil
-	}
-	return e.postScope(ctx, "Logs", records[0].Resource(), records[0].InstrumentationScope(), "logRecords", list)
-}
-
-func convertSums[N int64 | float64](d metricdata.Sum[N], value func(N) object) (points []object) {
-	for _, p := range d.DataPoints {
-		points = append(points, convertPoint(p.Attributes, p.StartTime, p.Time, value(p.Value)))
-	}
-	return points
-}
-
-func convertHistograms(d metricdata.Histogram[float64]) (points []object) {
-	for _, p := range d.DataPoints {
-		var counts []string
-		for _, n := range p.BucketCounts {
-			counts = append(counts, strconv.FormatUint(n, 10))
-		}
-		points = append(points, convertPoint(p.Attributes, p.StartTime, p.Time, object{
-			"count": strconv.FormatUint(p.Count, 10), "sum": p.Sum, "bucketCounts": counts, "explicitBounds": p.Bounds,
-		}))
-	}
-	return points
+	return e.post(ctx, "Logs", "logRecords", list)
 }
 
 // convertPoint adds the attributes and times of a measurement to its value.

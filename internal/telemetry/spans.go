@@ -3,6 +3,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -25,14 +26,13 @@ type run struct {
 	steps     map[string]*step // by place, visit and branch
 	last      map[string]trace.SpanContext
 	joined    map[string][]string // by node: the nodes before it
-	calls     int
 }
 
 // step is an open step.
 type step struct {
-	span, attempt trace.Span
-	what, place   string // what is "resumed " for one that began in another process
-	visit, number int    // number of the attempt
+	span, attempt trace.Span // attempt is nil between two attempts
+	prefix, place string     // prefix is "resumed " for a step that began in another process
+	visit, number int        // number of the attempt
 }
 
 // Event updates the spans of a run.
@@ -53,11 +53,14 @@ func (t *Telemetry) Event(e *runner.Event) error {
 	t.emitLog(r, e) // before the span ends
 	switch e.Type {
 	case runner.NodeStarted:
-		t.beginStep(r, e)
+		if s := r.steps[stepKey(e)]; s != nil {
+			t.beginAttempt(r, s, max(e.Attempt, s.number+1), e.Time)
+		} else {
+			t.beginStep(r, e, "")
+		}
 	case runner.NodeRetrying:
-		if s := r.steps[stepKey(e)]; s != nil && s.attempt != nil {
-			setSpanError(s.attempt, e.Error)
-			s.attempt.End(trace.WithTimestamp(e.Time))
+		if s := r.steps[stepKey(e)]; s != nil {
+			endSpan(s.attempt, e.Time, e.Error)
 			s.attempt = nil
 		}
 	case runner.NodeCompleted, runner.NodeFailed:
@@ -76,52 +79,53 @@ func (t *Telemetry) Event(e *runner.Event) error {
 
 func stepKey(e *runner.Event) string { return fmt.Sprint(placeOf(e), "#", e.Visit, "@", e.Branch) }
 
-func placeOf(e *runner.Event) string {
-	if e.Place != "" {
-		return e.Place
-	}
-	return e.Node
+func placeOf(e *runner.Event) string { return cmp.Or(e.Place, e.Node) }
+
+// startSpan starts a span with its own ids and start time.
+func (t *Telemetry) startSpan(own, parent trace.SpanContext, name string, at time.Time, options ...trace.SpanStartOption) trace.Span {
+	ctx := trace.ContextWithSpanContext(context.WithValue(context.Background(), idKey{}, own), parent)
+	_, span := t.tracer.Start(ctx, name, append(options, trace.WithTimestamp(at))...)
+	return span
 }
 
-// startSpan starts a span with an id, a parent and a start time in the trace of the run.
-func (t *Telemetry) startSpan(r *run, id trace.SpanID, parent trace.SpanContext, name string, at time.Time, kind trace.SpanKind, links []trace.Link, about ...attribute.KeyValue) trace.Span {
-	ctx := context.WithValue(context.Background(), idKey{}, ids{t.traceID(r.id), id})
-	if parent.IsValid() {
-		ctx = trace.ContextWithSpanContext(ctx, parent)
+// endSpan ends a span that is not nil, with the masked message of a failure.
+func endSpan(span trace.Span, at time.Time, f *machine.Failure) {
+	if span == nil {
+		return
 	}
-	_, span := t.tracer.Start(ctx, name, trace.WithTimestamp(at), trace.WithSpanKind(kind), trace.WithLinks(links...), trace.WithAttributes(about...))
-	return span
+	if f != nil {
+		span.SetStatus(codes.Error, f.Message)
+		span.SetAttributes(attribute.String("error.type", f.Kind))
+	}
+	span.End(trace.WithTimestamp(at))
 }
 
 // beginRun starts the span of a run. The span of a resume is a child of the first one, which
 // another process may have sent.
 func (t *Telemetry) beginRun(r *run, e *runner.Event) {
-	first := spanID(r.id, "run", "")
+	own, parent, name := t.newSpanContext(r.id, "run", ""), t.parent, "run "+e.Graph
 	about := []attribute.KeyValue{attribute.String("graphrun.run.id", r.id)}
 	if e.Type == runner.RunStarted {
-		r.span = t.startSpan(r, first, t.parent, "run "+e.Graph, e.Time, trace.SpanKindInternal, nil, append(about, attribute.String("graphrun.graph", e.Graph))...)
-		return
+		about = append(about, attribute.String("graphrun.graph", e.Graph))
+	} else {
+		own, parent, name = t.newSpanContext(r.id, "resume", "", int(e.Seq)), own, "resume"
 	}
-	parent := trace.NewSpanContext(trace.SpanContextConfig{TraceID: t.traceID(r.id), SpanID: first, TraceFlags: trace.FlagsSampled, Remote: true})
-	r.span = t.startSpan(r, spanID(r.id, "resume", "", int(e.Seq)), parent, "resume", e.Time, trace.SpanKindInternal, nil, about...)
+	r.span = t.startSpan(own, parent, name, e.Time, trace.WithAttributes(about...))
 }
 
 func (t *Telemetry) endRun(r *run, e *runner.Event) {
 	for _, s := range r.steps { //lint:ignore mapiter each span ends by itself
-		if s.attempt != nil {
-			s.attempt.End(trace.WithTimestamp(e.Time))
-		}
-		s.span.End(trace.WithTimestamp(e.Time))
+		endSpan(s.attempt, e.Time, nil)
+		endSpan(s.span, e.Time, nil)
 	}
-	status := "paused"
+	status, failure := "paused", (*machine.Failure)(nil)
 	if e.Result != nil {
-		status = string(e.Result.Status)
-		r.graph = e.Result.Graph
-		setSpanError(r.span, e.Result.Error)
+		status, failure, r.graph = string(e.Result.Status), e.Result.Error, e.Result.Graph
 	}
-	r.span.SetAttributes(attribute.String("graphrun.status", status), attribute.String("graphrun.graph", r.graph))
-	r.span.End(trace.WithTimestamp(e.Time))
-	t.runs.Add(context.Background(), 1, metric.WithAttributes(attribute.String("graphrun.graph", r.graph), attribute.String("graphrun.status", status)))
+	about := []attribute.KeyValue{attribute.String("graphrun.graph", r.graph), attribute.String("graphrun.status", status)}
+	r.span.SetAttributes(about...)
+	endSpan(r.span, e.Time, failure)
+	t.runs.Add(context.Background(), 1, metric.WithAttributes(about...))
 	delete(t.open, r.id)
 }
 
@@ -149,16 +153,8 @@ func (s *step) current() trace.SpanContext {
 	return s.span.SpanContext()
 }
 
-func (t *Telemetry) beginStep(r *run, e *runner.Event) {
-	if s := r.steps[stepKey(e)]; s != nil { // another attempt
-		t.beginAttempt(r, s, max(e.Attempt, s.number+1), e.Time)
-		return
-	}
-	t.beginStepAs(r, e, "step ")
-}
-
-// beginStepAs starts a step whose span id also derives from a word.
-func (t *Telemetry) beginStepAs(r *run, e *runner.Event, what string) {
+// beginStep starts a step and its first attempt.
+func (t *Telemetry) beginStep(r *run, e *runner.Event, prefix string) {
 	var links []trace.Link
 	for _, from := range r.joined[e.Node] {
 		if sc, ok := r.last[from]; ok {
@@ -172,25 +168,26 @@ func (t *Telemetry) beginStepAs(r *run, e *runner.Event, what string) {
 	if e.Branch != "" {
 		about = append(about, attribute.String("graphrun.branch", e.Branch))
 	}
-	s := &step{what: strings.TrimSuffix(what, "step "), place: placeOf(e), visit: e.Visit}
-	s.span = t.startSpan(r, spanID(r.id, what+e.Branch, s.place, e.Visit), r.parentSpan(s.place), "step "+e.Node, e.Time, trace.SpanKindInternal, links, about...)
+	s := &step{prefix: prefix, place: placeOf(e), visit: e.Visit}
+	own := t.newSpanContext(r.id, prefix+"step "+e.Branch, s.place, e.Visit)
+	s.span = t.startSpan(own, r.parentSpan(s.place), "step "+e.Node, e.Time, trace.WithLinks(links...), trace.WithAttributes(about...))
 	r.steps[stepKey(e)] = s
 	t.beginAttempt(r, s, max(e.Attempt, 1), e.Time)
 }
 
 func (t *Telemetry) beginAttempt(r *run, s *step, number int, at time.Time) {
 	s.number = number
-	s.attempt = t.startSpan(r, spanID(r.id, s.what+"attempt", s.place, s.visit, number), s.span.SpanContext(), "attempt", at, trace.SpanKindInternal, nil, attribute.Int("graphrun.attempt", number))
+	own := t.newSpanContext(r.id, s.prefix+"attempt", s.place, s.visit, number)
+	s.attempt = t.startSpan(own, s.span.SpanContext(), "attempt", at, trace.WithAttributes(attribute.Int("graphrun.attempt", number)))
 }
 
 func (t *Telemetry) endStep(r *run, e *runner.Event) {
-	s := r.steps[stepKey(e)]
-	if s == nil { // it started in another process
+	if r.steps[stepKey(e)] == nil { // it started in another process
 		began := *e
 		began.Time = e.Time.Add(-e.Duration)
-		t.beginStepAs(r, &began, "resumed step ")
-		s = r.steps[stepKey(e)]
+		t.beginStep(r, &began, "resumed ")
 	}
+	s := r.steps[stepKey(e)]
 	delete(r.steps, stepKey(e))
 	if s.attempt == nil { // it failed between two attempts
 		t.beginAttempt(r, s, s.number+1, e.Time)
@@ -198,19 +195,17 @@ func (t *Telemetry) endStep(r *run, e *runner.Event) {
 	outcome := "success"
 	if e.Error != nil {
 		outcome = "failure"
-		setSpanError(s.attempt, e.Error)
-		setSpanError(s.span, e.Error)
 	}
 	s.span.SetAttributes(attribute.String("graphrun.outcome", outcome), attribute.Bool("graphrun.cached", e.Cached))
-	s.attempt.End(trace.WithTimestamp(e.Time))
-	s.span.End(trace.WithTimestamp(e.Time))
+	endSpan(s.attempt, e.Time, e.Error)
+	endSpan(s.span, e.Time, e.Error)
 	r.last[e.Node] = s.span.SpanContext()
 	about := metric.WithAttributes(attribute.String("graphrun.graph", r.graph), attribute.String("graphrun.node", e.Node), attribute.String("graphrun.outcome", outcome))
 	t.steps.Add(context.Background(), 1, about)
 	t.took.Record(context.Background(), e.Duration.Seconds(), about)
 }
 
-// attemptOf returns the attempt that an event belongs to.
+// attemptOf returns the attempt, or else the run, that an event belongs to.
 func (r *run) attemptOf(e *runner.Event) trace.SpanContext {
 	if s := r.steps[stepKey(e)]; s != nil {
 		return s.current()
@@ -228,7 +223,6 @@ func (t *Telemetry) addModelCall(r *run, e *runner.Event) {
 	if !named {
 		provider, model = "", u.Model
 	}
-	r.calls++
 	about := []attribute.KeyValue{
 		attribute.String("gen_ai.operation.name", "chat"), attribute.String("gen_ai.provider.name", provider), attribute.String("gen_ai.request.model", model),
 		attribute.Int("gen_ai.usage.input_tokens", u.InputTokens), attribute.Int("gen_ai.usage.output_tokens", u.OutputTokens),
@@ -236,8 +230,10 @@ func (t *Telemetry) addModelCall(r *run, e *runner.Event) {
 	if u.CostUSD != nil {
 		about = append(about, attribute.Float64("graphrun.cost_usd", *u.CostUSD))
 	}
-	span := t.startSpan(r, spanID(r.id, "model", placeOf(e), e.Visit, e.Attempt, u.Turn, int(e.Seq)), r.attemptOf(e), "chat "+model, e.Time.Add(-e.Duration), trace.SpanKindClient, nil, about...)
-	span.End(trace.WithTimestamp(e.Time))
+	own := t.newSpanContext(r.id, "model", placeOf(e), e.Visit, e.Attempt, u.Turn, int(e.Seq))
+	began := e.Time.Add(-e.Duration)
+	span := t.startSpan(own, r.attemptOf(e), "chat "+model, began, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(about...))
+	endSpan(span, e.Time, nil)
 	for kind, n := range map[string]int{"input": u.InputTokens, "output": u.OutputTokens} { //lint:ignore mapiter each counts by itself
 		t.tokens.Record(context.Background(), float64(n), metric.WithAttributes(append(about[:3:3], attribute.String("gen_ai.token.type", kind))...))
 	}
@@ -257,48 +253,40 @@ func (t *Telemetry) addToolCall(r *run, e *runner.Event) {
 	}
 	ms, _ := data["duration_ms"].(int)
 	began := e.Time.Add(-time.Duration(ms) * time.Millisecond)
-	span := t.startSpan(r, spanID(r.id, "tool", placeOf(e), e.Visit, e.Attempt, int(e.Seq)), r.attemptOf(e), "execute_tool "+e.Said.Name, began, trace.SpanKindInternal, nil, about...)
+	own := t.newSpanContext(r.id, "tool", placeOf(e), e.Visit, e.Attempt, int(e.Seq))
+	span := t.startSpan(own, r.attemptOf(e), "execute_tool "+e.Said.Name, began, trace.WithAttributes(about...))
+	var failure *machine.Failure
 	if bad, _ := data["is_error"].(bool); bad {
-		span.SetStatus(codes.Error, "the tool failed")
-		span.SetAttributes(attribute.String("error.type", "tool"))
+		failure = &machine.Failure{Kind: "tool", Message: "the tool failed"}
 	}
-	span.End(trace.WithTimestamp(e.Time))
-}
-
-// setSpanError marks a span as failed, with the masked message.
-func setSpanError(span trace.Span, f *machine.Failure) {
-	if f == nil || span == nil {
-		return
-	}
-	span.SetStatus(codes.Error, f.Message)
-	span.SetAttributes(attribute.String("error.type", f.Kind))
+	endSpan(span, e.Time, failure)
 }
 
 // emitLog sends a record for the start or end of a run, a question, a retry, a failure or a warning.
 func (t *Telemetry) emitLog(r *run, e *runner.Event) {
-	severity, body := log.SeverityInfo, ""
-	span := r.span.SpanContext()
+	severity, body, failure := log.SeverityInfo, "", e.Error
 	switch e.Type {
 	case runner.RunStarted:
 		body = "run started"
 	case runner.RunResumed:
 		body = "run resumed"
 	case runner.RunPaused, runner.RunFinished:
-		severity, body = describeRunEnd(e)
-	case runner.NodeRetrying, runner.NodeFailed:
-		severity, span = log.SeverityError, r.attemptOf(e)
-		body = "node failed"
-		if e.Type == runner.NodeRetrying {
-			severity, body = log.SeverityWarn, "attempt failed"
+		body = "run paused"
+		if e.Result != nil {
+			body, failure = describeRunEnd(e.Result), e.Result.Error
 		}
-		if e.Error != nil {
-			body += ": " + e.Error.Message
+		if failure != nil {
+			severity = log.SeverityError
 		}
+	case runner.NodeRetrying:
+		severity, body = log.SeverityWarn, "attempt failed"
+	case runner.NodeFailed:
+		severity, body = log.SeverityError, "node failed"
 	case runner.NodeEvent:
 		if e.Said == nil || e.Said.Type != "warning" {
 			return
 		}
-		severity, body, span = log.SeverityWarn, e.Said.Message, r.attemptOf(e)
+		severity, body = log.SeverityWarn, e.Said.Message
 	default:
 		return
 	}
@@ -309,8 +297,9 @@ func (t *Telemetry) emitLog(r *run, e *runner.Event) {
 	if e.Node != "" {
 		about = append(about, attribute.String("graphrun.node", e.Node))
 	}
-	if e.Error != nil {
-		about = append(about, attribute.String("error.type", e.Error.Kind))
+	if failure != nil {
+		body += ": " + failure.Message
+		about = append(about, attribute.String("error.type", failure.Kind))
 	}
 	var record log.Record
 	record.SetTimestamp(e.Time)
@@ -319,25 +308,15 @@ func (t *Telemetry) emitLog(r *run, e *runner.Event) {
 	record.SetSeverity(severity)
 	record.SetBody(attribute.StringValue(body))
 	record.AddAttributes(about...)
-	t.logger.Emit(trace.ContextWithSpanContext(context.Background(), span), record)
+	t.logger.Emit(trace.ContextWithSpanContext(context.Background(), r.attemptOf(e)), record)
 }
 
-// describeRunEnd returns the record of a run that paused or ended.
-func describeRunEnd(e *runner.Event) (log.Severity, string) {
-	if e.Result == nil {
-		return log.SeverityInfo, "run paused"
+// describeRunEnd returns the status of a run and the nodes that ask a question.
+func describeRunEnd(result *runner.Result) string {
+	text, separator := "run "+string(result.Status), ", waiting for "
+	for i := range result.Pending {
+		text += separator + result.Pending[i].Node
+		separator = ", "
 	}
-	severity, body := log.SeverityInfo, "run "+string(e.Result.Status)
-	if e.Result.Error != nil {
-		severity = log.SeverityError
-		body += ": " + e.Result.Error.Message
-	}
-	var asked []string
-	for _, p := range e.Result.Pending {
-		asked = append(asked, p.Node)
-	}
-	if len(asked) > 0 {
-		body += ", waiting for " + strings.Join(asked, ", ")
-	}
-	return severity, body
+	return text
 }

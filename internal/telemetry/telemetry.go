@@ -47,62 +47,34 @@ type Telemetry struct {
 	open         map[string]*run
 }
 
+// scopeName names the instrumentation.
+const scopeName = "github.com/graphrun/graphrun"
+
 // FromEnv returns the Telemetry that the environment configures, or nil. It calls warn for
 // unsupported settings.
 func FromEnv(version string, warn func(string)) (*Telemetry, error) {
-	to := map[string]string{}
-	for _, kind := range []string{"traces", "metrics", "logs"} {
-		if url := endpoint(kind); url != "" {
-			to[kind] = url
-		}
-	}
-	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") || len(to) == 0 {
+	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") || endpoint("traces")+endpoint("metrics")+endpoint("logs") == "" {
 		return nil, nil
 	}
 	if protocol := os.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL"); protocol != "" && protocol != "http/json" {
 		warn("OTEL_EXPORTER_OTLP_PROTOCOL is " + protocol + ", and graphrun sends http/json, which receivers of OTLP over HTTP take too")
 	}
-	about, err := resource.New(context.Background(), resource.WithAttributes(attribute.String("service.name", "graphrun"), attribute.String("service.version", version)), resource.WithFromEnv())
+	ctx := context.Background()
+	about, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "graphrun"), attribute.String("service.version", version)), resource.WithFromEnv())
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
-	t := &Telemetry{open: map[string]*run{}}
-	parent := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": os.Getenv("TRACEPARENT")})
-	t.parent = trace.SpanContextFromContext(parent)
-	options := []sdktrace.TracerProviderOption{sdktrace.WithResource(about), sdktrace.WithIDGenerator(identifiers{})}
-	if url := to["traces"]; url != "" {
-		options = append(options, sdktrace.WithBatcher(&spanExporter{newClient(url)}))
+	spans, measures, records := &spanExporter{newClient("traces", version, about)}, &metricExporter{newClient("metrics", version, about)}, &logExporter{newClient("logs", version, about)}
+	t := &Telemetry{
+		traces:  sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithIDGenerator(identifiers{}), sdktrace.WithBatcher(spans)),
+		metrics: sdkmetric.NewMeterProvider(sdkmetric.WithResource(about), sdkmetric.WithReader(sdkmetric.NewPeriodicReader(measures))),
+		logs:    sdklog.NewLoggerProvider(sdklog.WithResource(about), sdklog.WithProcessor(sdklog.NewBatchProcessor(records))),
+		parent:  trace.SpanContextFromContext(propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": os.Getenv("TRACEPARENT")})),
+		open:    map[string]*run{},
 	}
-	t.traces = sdktrace.NewTracerProvider(options...)
-	t.tracer = t.traces.Tracer("github.com/graphrun/graphrun", trace.WithInstrumentationVersion(version))
-	var processors []sdklog.LoggerProviderOption
-	if url := to["logs"]; url != "" {
-		processors = append(processors, sdklog.WithProcessor(sdklog.NewBatchProcessor(&logExporter{newClient(url)})))
-	}
-	t.logs = sdklog.NewLoggerProvider(append(processors, sdklog.WithResource(about))...)
-	t.logger = t.logs.Logger("github.com/graphrun/graphrun", log.WithInstrumentationVersion(version))
-	var readers []sdkmetric.Option
-	if url := to["metrics"]; url != "" {
-		readers = append(readers, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(&metricExporter{newClient(url)})))
-	}
-	t.metrics = sdkmetric.NewMeterProvider(append(readers, sdkmetric.WithResource(about))...)
-	return t, t.createInstruments(t.metrics.Meter("github.com/graphrun/graphrun", metric.WithInstrumentationVersion(version)))
-}
-
-// endpoint returns the address for traces, metrics or logs, or "".
-func endpoint(kind string) string {
-	own, base := os.Getenv("OTEL_EXPORTER_OTLP_"+strings.ToUpper(kind)+"_ENDPOINT"), os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT")
-	switch exporter := os.Getenv("OTEL_" + strings.ToUpper(kind) + "_EXPORTER"); {
-	case exporter == "none":
-		return ""
-	case own != "":
-		return own
-	case base != "":
-		return strings.TrimSuffix(base, "/") + "/v1/" + kind
-	case exporter == "otlp":
-		return "http://localhost:4318/v1/" + kind
-	}
-	return ""
+	t.tracer = t.traces.Tracer(scopeName, trace.WithInstrumentationVersion(version))
+	t.logger = t.logs.Logger(scopeName, log.WithInstrumentationVersion(version))
+	return t, t.createInstruments(t.metrics.Meter(scopeName, metric.WithInstrumentationVersion(version)))
 }
 
 func (t *Telemetry) createInstruments(m metric.Meter) error {
@@ -133,31 +105,27 @@ func (t *Telemetry) Kinds(kinds []runner.Kind) []runner.Kind {
 	for i := range kinds {
 		inner := kinds[i].Handler
 		kinds[i].Handler = runner.HandlerFunc(func(ctx context.Context, task *runner.Task) (any, error) {
-			span := spanID(task.RunID, "attempt", task.Place, task.Visit, task.Attempt)
-			parent := "00-" + t.traceID(task.RunID).String() + "-" + span.String() + "-01"
+			span := t.newSpanContext(task.RunID, "attempt", task.Place, task.Visit, task.Attempt)
+			parent := fmt.Sprintf("00-%s-%s-01", span.TraceID(), span.SpanID())
 			return inner.Run(handler.WithTraceParent(ctx, parent), task)
 		})
 	}
 	return kinds
 }
 
-// traceID returns the trace id of TRACEPARENT, or one derived from the run's id.
-func (t *Telemetry) traceID(runID string) trace.TraceID {
-	if t.parent.IsValid() {
-		return t.parent.TraceID()
-	}
-	sum := sha256.Sum256([]byte("graphrun trace\x00" + runID))
-	return trace.TraceID(sum[:16])
-}
-
-// spanID derives the id of a span from its parts.
-func spanID(runID, what, place string, numbers ...int) trace.SpanID {
+// newSpanContext returns the ids of a span of a run. The span's id derives from the arguments, the
+// trace's id from the run's unless TRACEPARENT gives one.
+func (t *Telemetry) newSpanContext(runID, what, place string, numbers ...int) trace.SpanContext {
 	text := runID + "\x00" + what + "\x00" + place
 	for _, n := range numbers {
 		text += "\x00" + strconv.Itoa(n)
 	}
-	sum := sha256.Sum256([]byte(text))
-	return trace.SpanID(sum[:8])
+	span, whole := sha256.Sum256([]byte(text)), sha256.Sum256([]byte("graphrun trace\x00"+runID))
+	ids := trace.SpanContextConfig{TraceID: trace.TraceID(whole[:16]), SpanID: trace.SpanID(span[:8]), TraceFlags: trace.FlagsSampled, Remote: true}
+	if t.parent.IsValid() {
+		ids.TraceID = t.parent.TraceID()
+	}
+	return trace.NewSpanContext(ids)
 }
 
 // identifiers takes the ids of spans from their context.
@@ -165,19 +133,14 @@ type identifiers struct{}
 
 type idKey struct{}
 
-type ids struct {
-	trace trace.TraceID
-	span  trace.SpanID
-}
-
 // NewIDs returns the ids of a span without a parent.
 func (identifiers) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
-	own, _ := ctx.Value(idKey{}).(ids)
-	return own.trace, own.span
+	own, _ := ctx.Value(idKey{}).(trace.SpanContext)
+	return own.TraceID(), own.SpanID()
 }
 
 // NewSpanID returns the id of a span with a parent.
-func (identifiers) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
-	own, _ := ctx.Value(idKey{}).(ids)
-	return own.span
+func (g identifiers) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
+	_, id := g.NewIDs(ctx)
+	return id
 }
