@@ -31,33 +31,38 @@ type limits struct {
 	MaxStateBytes  int    `json:"max_state_bytes,omitempty" doc:"maximum size of the state, instead of the graph's limit"`
 }
 
+// options returns the limits as options of a run.
 func (l *limits) options() (runner.Options, error) {
-	opts := runner.Options{MaxSteps: l.MaxSteps, MaxConcurrency: l.MaxConcurrency, MaxStateBytes: l.MaxStateBytes}
-	for name, n := range map[string]int{"max_steps": l.MaxSteps, "max_concurrency": l.MaxConcurrency, "max_state_bytes": l.MaxStateBytes} {
-		if n < 0 { //lint:ignore mapiter each has a message of its own, and one is enough
-			return opts, newBadRequest(fmt.Sprintf("%q must be at least 1", name))
-		}
-	}
-	if l.Timeout == "" {
+	opts := runner.Options{MaxSteps: l.MaxSteps, MaxConcurrency: l.MaxConcurrency, MaxStateBytes: l.MaxStateBytes, By: byAPI}
+	switch {
+	case l.MaxSteps < 0:
+		return opts, newBadRequest(`"max_steps" must be at least 1`)
+	case l.MaxConcurrency < 0:
+		return opts, newBadRequest(`"max_concurrency" must be at least 1`)
+	case l.MaxStateBytes < 0:
+		return opts, newBadRequest(`"max_state_bytes" must be at least 1`)
+	case l.Timeout == "":
 		return opts, nil
 	}
 	d, err := time.ParseDuration(l.Timeout)
 	if err != nil || d <= 0 {
-		return opts, newBadRequest(fmt.Sprintf(`"timeout": %q is not a duration such as 90s or 10m`, l.Timeout))
+		return opts, newBadRequest("\"timeout\": %q is not a duration such as 90s or 10m", l.Timeout)
 	}
 	opts.Timeout = d
 	return opts, nil
 }
 
+// byAPI is the name of the API where the journal says who acted.
+const byAPI = "the API"
+
 // startBody is the body of a start.
 type startBody struct {
 	limits
-	Flow   string            `json:"flow" doc:"path of the file below the served folder"`
-	Input  map[string]any    `json:"input,omitempty" doc:"values by state key"`
-	RunID  string            `json:"run_id,omitempty" doc:"id of the new run; generated if absent"`
-	Labels map[string]string `json:"labels,omitempty" doc:"labels of the run"`
-	Goal   string            `json:"goal,omitempty" doc:"the run's goal instead of the graph's"`
-	// Session is the session of the run.
+	Flow        string              `json:"flow" doc:"path of the file below the served folder"`
+	Input       map[string]any      `json:"input,omitempty" doc:"values by state key"`
+	RunID       string              `json:"run_id,omitempty" doc:"id of the new run; generated if absent"`
+	Labels      map[string]string   `json:"labels,omitempty" doc:"labels of the run"`
+	Goal        string              `json:"goal,omitempty" doc:"the run's goal instead of the graph's"`
 	Session     string              `json:"session,omitempty" doc:"session that the run continues"`
 	Answers     map[string][]string `json:"answers,omitempty" doc:"answers given in advance, by question"`
 	PauseBefore []string            `json:"pause_before,omitempty" doc:"nodes to pause before"`
@@ -75,16 +80,12 @@ func (s *Server) startRun(c *call, in *startIn) (*runner.Result, error) {
 	if b.Flow == "" {
 		return nil, newBadRequest(`"flow" is required: a file below the served folder`)
 	}
-	if err := checkIDs(map[string]string{"run_id": b.RunID, "session": b.Session}); err != nil {
-		return nil, err
-	}
 	opts, err := b.options()
-	if err != nil {
+	if err = cmp.Or(err, checkID("run_id", b.RunID), checkID("session", b.Session)); err != nil {
 		return nil, err
 	}
 	opts.RunID, opts.Input, opts.Labels, opts.Goal, opts.Session = b.RunID, b.Input, b.Labels, b.Goal, b.Session
 	opts.Answers, opts.PauseBefore, opts.PauseAfter, opts.Models = b.Answers, b.PauseBefore, b.PauseAfter, b.Models
-	opts.By = "the API"
 	id, again, err := s.startOnce(b.Flow, opts, in.Key, in.Body)
 	if err != nil {
 		return nil, err
@@ -119,16 +120,12 @@ func (s *Server) startOnce(path string, opts runner.Options, key string, request
 		}
 		return d.ID, false, nil
 	}
-	sum := fingerprint(request)
-	if opts.RunID == "" {
-		opts.RunID = "key-" + fingerprint([]string{s.cfg.Catalog.Dir(), key})
-	}
-	labels := map[string]string{requestLabel: sum}
+	opts.RunID = cmp.Or(opts.RunID, "key-"+fingerprint([]string{s.cfg.Catalog.Dir(), key}))
+	labels := map[string]string{requestLabel: fingerprint(request)}
 	maps.Copy(labels, opts.Labels)
 	opts.Labels = labels
 	_, err = s.Start(path, opts)
-	var driven *store.DrivenError
-	if !errors.Is(err, store.ErrRunExists) && !errors.As(err, &driven) {
+	if !errors.Is(err, store.ErrRunExists) && !as[*store.DrivenError](err) {
 		return opts.RunID, false, err
 	}
 	record, recordErr := s.cfg.Store.Run(opts.RunID)
@@ -137,7 +134,7 @@ func (s *Server) startOnce(path string, opts runner.Options, key string, request
 		return "", false, err
 	case recordErr != nil:
 		return "", false, recordErr
-	case record.Labels[requestLabel] != sum:
+	case record.Labels[requestLabel] != labels[requestLabel]:
 		return "", false, &problem{
 			Status: http.StatusUnprocessableEntity, Kind: "key-reused", Title: "the key was used for something else",
 			Detail: "the Idempotency-Key has started run " + quoteShort(record.ID) + " with another request",
@@ -156,16 +153,14 @@ func fingerprint(v any) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// checkIDs refuses malformed ids of runs and sessions.
-func checkIDs(ids map[string]string) error {
-	for name, id := range ids {
-		err := store.CheckID(strconv.Quote(name), id)
-		if err == nil && id != "" && strings.Trim(id, ".") == "" {
-			err = fmt.Errorf("%q %q: only letters, digits and -_.: are allowed, and not dots alone", name, id)
-		}
-		if err != nil { //lint:ignore mapiter each has a message of its own, and one is enough
-			return newBadRequest(err.Error())
-		}
+// checkID refuses a malformed id of a run or a session.
+func checkID(name, id string) error {
+	err := store.CheckID(strconv.Quote(name), id)
+	if err == nil && id != "" && strings.Trim(id, ".") == "" {
+		err = fmt.Errorf("%q %q: only letters, digits and -_.: are allowed, and not dots alone", name, id)
+	}
+	if err != nil {
+		return newBadRequest("%s", err)
 	}
 	return nil
 }
@@ -174,8 +169,7 @@ func checkIDs(ids map[string]string) error {
 type answerBody struct {
 	Answers []givenAnswer `json:"answers"`
 	By      string        `json:"by,omitempty" doc:"name of the person who answers; stored with the answer"`
-	// Stay does not resume a run that nobody drives.
-	Stay bool `json:"stay,omitempty" doc:"do not resume a run that no process drives"`
+	Stay    bool          `json:"stay,omitempty" doc:"do not resume a run that no process drives"`
 }
 
 // givenAnswer is the answer to a question.
@@ -193,7 +187,7 @@ func (s *Server) answerRun(c *call, in *answerIn) (*runner.Result, error) {
 	if len(in.Body.Answers) == 0 {
 		return nil, newBadRequest(`"answers" is needed: a list of {"target": …, "value": …}`)
 	}
-	by := cmp.Or(in.Body.By, "the API")
+	by := cmp.Or(in.Body.By, byAPI)
 	var given []store.GivenAnswer
 	for _, a := range in.Body.Answers {
 		given = append(given, store.GivenAnswer{Target: a.Target, Text: eval.ResultText(a.Value)})
@@ -205,9 +199,8 @@ func (s *Server) answerRun(c *call, in *answerIn) (*runner.Result, error) {
 		_, err = s.cfg.Fleet.Answer(c.ctx, in.record.ID, given, by)
 	}
 	if err != nil {
-		var input *runner.InputError
-		if line, _ := s.findSummary(in.record.ID); line != nil && errors.As(err, &input) && line.Status != machine.Running && line.Status != machine.Paused {
-			return nil, newConflict(err.Error())
+		if line, _ := s.findSummary(in.record.ID); line != nil && as[*runner.InputError](err) && hasEnded(line) {
+			return nil, newConflict("%s", err)
 		}
 		return nil, err
 	}
@@ -226,34 +219,40 @@ func (s *Server) findSummary(id string) (*store.RunSummary, error) {
 	return &lines[0], nil
 }
 
+func hasEnded(line *store.RunSummary) bool {
+	return line.Status != machine.Running && line.Status != machine.Paused
+}
+
 // errByAPI cancels runs for requests to the API.
 var errByAPI = errors.New("cancelled by the API")
 
 // stopRun asks the driver of a run to stop it, or cancels a run without a driver.
-func (s *Server) stopRun(id string, request store.Request) (inspect.ListedRun, error) {
-	var out inspect.ListedRun
+func (s *Server) stopRun(id string, request store.Request) (out inspect.ListedRun, err error) {
 	line, err := s.findSummary(id)
 	if err != nil {
 		return out, err
 	}
 	driven := line.Owner != "" || s.cfg.Fleet.Driven(line.ID) != nil
-	wanted := map[store.Request]machine.Status{store.RequestPause: machine.Paused, store.RequestCancel: machine.Cancelled}[request]
+	wanted := machine.Paused
+	if request == store.RequestCancel {
+		wanted = machine.Cancelled
+	}
 	switch {
 	case line.Status == wanted && !driven:
-	case line.Status != machine.Running && line.Status != machine.Paused:
-		return out, newConflict(fmt.Sprintf("run %q has ended already: %s", line.ID, line.Status))
+	case hasEnded(line):
+		return out, newConflict("run %q has ended already: %s", line.ID, line.Status)
 	case request == store.RequestCancel && s.cfg.Fleet.Cancel(line.ID, errByAPI):
 	case driven:
 		err = s.cfg.Store.Ask(line.ID, request)
 	case request == store.RequestPause:
-		return out, newConflict(fmt.Sprintf("run %q crashed: no process runs it", line.ID))
+		return out, newConflict("run %q crashed: no process runs it", line.ID)
 	default:
 		_, err = s.cfg.Runner.Cancel(line.ID)
 	}
-	if err != nil {
-		return out, err
+	if err == nil {
+		line, err = s.findSummary(line.ID)
 	}
-	if line, err = s.findSummary(line.ID); err != nil {
+	if err != nil {
 		return out, err
 	}
 	return inspect.ListRuns([]store.RunSummary{*line})[0], nil
@@ -274,7 +273,7 @@ func (s *Server) resumeRun(_ *call, in *resumeIn) (*runner.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts.Answers, opts.By = in.Body.Answers, "the API"
+	opts.Answers = in.Body.Answers
 	if _, err := s.cfg.Fleet.Resume(in.record.ID, opts); err != nil {
 		return nil, err
 	}
@@ -298,14 +297,11 @@ func (s *Server) forkRun(c *call, in *forkIn) (*runner.Result, error) {
 	if in.Body.At == nil || *in.Body.At < 0 {
 		return nil, newBadRequest(`"at" is needed: the step after which the new run begins, 0 for none`)
 	}
-	if err := checkIDs(map[string]string{"run_id": in.Body.RunID}); err != nil {
-		return nil, err
-	}
 	opts, err := in.Body.options()
-	if err != nil {
+	if err = cmp.Or(err, checkID("run_id", in.Body.RunID)); err != nil {
 		return nil, err
 	}
-	opts.RunID, opts.Labels, opts.By = in.Body.RunID, in.Body.Labels, "the API"
+	opts.RunID, opts.Labels = in.Body.RunID, in.Body.Labels
 	d, err := s.cfg.Fleet.Fork(in.record.ID, runner.ForkOptions{Options: opts, At: *in.Body.At, Set: in.Body.Set})
 	if err != nil {
 		return nil, err

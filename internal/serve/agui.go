@@ -138,7 +138,7 @@ func (s *Server) resumeAGUI(c *call, in *aguiInput) (*fleet.Drive, error) {
 		run, target, ok := strings.Cut(r.Interrupt, "/")
 		switch {
 		case !ok || id != "" && id != run:
-			return nil, newBadRequest("interrupt " + quoteShort(r.Interrupt) + " is none of a run here")
+			return nil, newBadRequest("interrupt %s is none of a run here", quoteShort(r.Interrupt))
 		case r.Status == "cancelled":
 			if _, err := s.cfg.Runner.Cancel(run); err != nil {
 				return nil, err
@@ -160,7 +160,7 @@ func (s *Server) resumeAGUI(c *call, in *aguiInput) (*fleet.Drive, error) {
 // chooseSession returns the thread as session id, for a flow with session data.
 func (in *aguiInput) chooseSession(g *spec.Graph) string {
 	for _, k := range g.State {
-		if k.Scope.Value == "session" && checkIDs(map[string]string{"threadId": in.ThreadID}) == nil {
+		if k.Scope.Value == "session" && checkID("threadId", in.ThreadID) == nil {
 			return in.ThreadID
 		}
 	}

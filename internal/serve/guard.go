@@ -47,7 +47,7 @@ func newGuard(cfg *Config) *guard {
 }
 
 // serve passes allowed requests on.
-func (g *guard) serve(w *response, r *http.Request, mux *http.ServeMux) {
+func (g *guard) serve(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -75,7 +75,6 @@ func (g *guard) serve(w *response, r *http.Request, mux *http.ServeMux) {
 	if g.signIn(w, r) {
 		return
 	}
-	w.hasNoPage, w.isForReader = pattern == "", wantsHTML(r) && !strings.HasPrefix(r.URL.Path, "/api/")
 	mux.ServeHTTP(w, r)
 }
 

@@ -160,7 +160,7 @@ func decodeInput(r *http.Request, in any) error {
 	v := reflect.ValueOf(in).Elem()
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return newBadRequest("the query can't be read: " + err.Error())
+		return newBadRequest("the query can't be read: %s", err)
 	}
 	known := map[string]bool{}
 	for _, field := range listInputFields(v.Type()) {
@@ -189,7 +189,7 @@ func decodeInput(r *http.Request, in any) error {
 	}
 	for name := range query {
 		if !known[name] {
-			return newBadRequest("unknown parameter " + quoteShort(name))
+			return newBadRequest("unknown parameter %s", quoteShort(name))
 		}
 	}
 	return nil
@@ -202,7 +202,7 @@ func decodeParam(name string, given []string, into reflect.Value) error {
 		return nil
 	}
 	if len(given) > 1 {
-		return newBadRequest("the parameter " + quoteShort(name) + " is given twice")
+		return newBadRequest("the parameter %q is given twice", name)
 	}
 	if into.Kind() == reflect.Pointer {
 		into.Set(reflect.New(into.Type().Elem()))
@@ -212,13 +212,13 @@ func decodeParam(name string, given []string, into reflect.Value) error {
 	case reflect.Int:
 		n, err := strconv.Atoi(given[0])
 		if err != nil || n < 0 {
-			return newBadRequest(fmt.Sprintf("the parameter %q must be a whole number of at least 0, found %q", name, given[0]))
+			return newBadRequest("the parameter %q must be a whole number of at least 0, found %q", name, given[0])
 		}
 		into.SetInt(int64(n))
 	case reflect.Bool:
 		b, err := strconv.ParseBool(given[0])
 		if err != nil {
-			return newBadRequest(fmt.Sprintf("the parameter %q must be true or false, found %q", name, given[0]))
+			return newBadRequest("the parameter %q must be true or false, found %q", name, given[0])
 		}
 		into.SetBool(b)
 	default:
@@ -255,7 +255,7 @@ func decodeBody(r *http.Request, into any, strict bool) error {
 		return err
 	}
 	if err != nil {
-		return newBadRequest("the body can't be read: " + err.Error())
+		return newBadRequest("the body can't be read: %s", err)
 	}
 	return nil
 }
@@ -344,12 +344,12 @@ func (p *problem) write(w http.ResponseWriter) {
 }
 
 // newBadRequest returns a problem with status 400.
-func newBadRequest(detail string) *problem {
-	return &problem{Status: http.StatusBadRequest, Kind: "bad-request", Title: "the request is wrong", Detail: detail}
+func newBadRequest(format string, args ...any) *problem {
+	return &problem{Status: http.StatusBadRequest, Kind: "bad-request", Title: "the request is wrong", Detail: fmt.Sprintf(format, args...)}
 }
 
-func newConflict(detail string) *problem {
-	return &problem{Status: http.StatusConflict, Kind: "conflict", Title: "the run is in another state", Detail: detail}
+func newConflict(format string, args ...any) *problem {
+	return &problem{Status: http.StatusConflict, Kind: "conflict", Title: "the run is in another state", Detail: fmt.Sprintf(format, args...)}
 }
 
 // as reports whether an error is or wraps one of a type.

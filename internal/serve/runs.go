@@ -103,13 +103,13 @@ func (s *Server) listRuns(_ *call, in *listIn) (runList, error) {
 	filter := store.RunFilter{Graph: in.Graph, Session: in.Session, Labels: map[string]string{}}
 	for _, status := range in.Status {
 		if !slices.Contains(inspect.Statuses, status) {
-			return runList{}, newBadRequest(fmt.Sprintf("no status %q (allowed: %s)", status, strings.Join(inspect.Statuses, ", ")))
+			return runList{}, newBadRequest("no status %q (allowed: %s)", status, strings.Join(inspect.Statuses, ", "))
 		}
 	}
 	for _, label := range in.Label {
 		key, value, ok := strings.Cut(label, "=")
 		if !ok || key == "" {
-			return runList{}, newBadRequest(fmt.Sprintf("label %q: want key=value", label))
+			return runList{}, newBadRequest("label %q: want key=value", label)
 		}
 		filter.Labels[key] = value
 	}
@@ -160,7 +160,7 @@ func readCursor(text string) (c cursor, err error) {
 	}
 	started, id, _ := strings.Cut(text, "_")
 	if c.Started, err = time.Parse(time.RFC3339Nano, started); err != nil {
-		return c, newBadRequest("cursor " + quoteShort(text) + " is invalid")
+		return c, newBadRequest("cursor %s is invalid", quoteShort(text))
 	}
 	c.ID = id
 	return c, nil
@@ -374,7 +374,7 @@ func (s *Server) getRunEvents(c *call, in *eventsIn) error {
 	if in.Last != "" {
 		var err error
 		if after, err = strconv.ParseInt(in.Last, 10, 64); err != nil || after < 0 {
-			return newBadRequest("Last-Event-ID " + quoteShort(in.Last) + " is not an event number")
+			return newBadRequest("Last-Event-ID %s is not an event number", quoteShort(in.Last))
 		}
 	}
 	out, err := openSSE(c, s.stop)

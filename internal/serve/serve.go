@@ -3,12 +3,13 @@
 package serve
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"log"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,13 +37,11 @@ type Config struct {
 	Loopback bool
 	// ReadOnly refuses requests that change anything.
 	ReadOnly bool
-	// Version is the version of graphrun.
-	Version string
-	// StoreName is the name of the store for display.
-	StoreName string
+	// Version is that of graphrun, StoreName the name of the store. Clients see both.
+	Version, StoreName string
 	// Extra adds other handlers.
 	Extra []Extra
-	// Triggers start runs.
+	// Triggers start runs. The list of flows shows them.
 	Triggers []*trigger.Trigger
 	// Now returns the time, by default of the system clock.
 	Now func() time.Time
@@ -70,6 +69,7 @@ type Server struct {
 	cfg        Config
 	mux        *http.ServeMux
 	guard      *guard
+	methods    map[string][]string // by path
 	operations []operation
 	describe   func() []byte
 	// answered counts responses by status.
@@ -79,35 +79,76 @@ type Server struct {
 	stopAll context.CancelFunc
 }
 
-// New returns a server, or an error for a bad pattern.
+// New returns a server.
 func New(cfg Config) *Server {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	s := &Server{cfg: cfg, mux: http.NewServeMux()}
+	s := &Server{cfg: cfg, mux: http.NewServeMux(), methods: map[string][]string{}}
 	s.stop, s.stopAll = context.WithCancel(context.Background())
-	s.operations = s.listOperations()
-	for _, o := range s.operations {
-		s.mux.Handle(o.method+" "+o.pattern(), s.newHandler(o))
-	}
-	for _, pattern := range []string{"POST /agui", "POST /agui/{flow...}"} {
-		s.mux.Handle(pattern, s.newHandler(operation{handle: s.serveAGUI}))
-	}
 	s.describe = sync.OnceValue(s.openAPI)
 	s.guard = newGuard(&s.cfg)
+	s.operations = s.listOperations()
+	for _, o := range s.operations {
+		s.addHandler(o.method+" "+o.pattern(), s.newHandler(o))
+	}
+	for _, pattern := range []string{"POST /agui", "POST /agui/{flow...}"} {
+		s.addHandler(pattern, s.newHandler(operation{handle: s.serveAGUI}))
+	}
 	for _, e := range cfg.Extra {
-		s.mux.Handle(e.Pattern, e.Handler)
+		s.addHandler(e.Pattern, e.Handler)
 		if e.Open {
 			s.guard.open = append(s.guard.open, e.Pattern)
 		}
 	}
-	s.handlePage()
+	for _, pattern := range []string{"GET /{$}", "GET /flow/{path...}", "GET /run/{run}", "GET /compare/{a}/{b}"} {
+		s.addHandler(pattern, http.HandlerFunc(servePage))
+	}
+	s.addHandler("GET /assets/{name}", http.HandlerFunc(serveAsset))
+	for _, path := range sortedKeys(s.methods) {
+		s.mux.Handle(path, refuseMethods(s.methods[path]))
+	}
+	s.mux.HandleFunc("/", serveNotFound)
 	return s
+}
+
+// addHandler adds a handler for a pattern and notes the method that the pattern names.
+func (s *Server) addHandler(pattern string, h http.Handler) {
+	s.mux.Handle(pattern, h)
+	if method, path, ok := strings.Cut(pattern, " "); ok {
+		s.methods[path] = append(s.methods[path], method)
+	}
+}
+
+// refuseMethods returns the handler of a path for all other methods.
+func refuseMethods(known []string) http.Handler {
+	if slices.Contains(known, http.MethodGet) {
+		known = append(known, http.MethodHead)
+	}
+	slices.Sort(known)
+	allowed := strings.Join(known, ", ")
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Allow", allowed)
+		(&problem{Status: http.StatusMethodNotAllowed, Kind: "method", Title: "Method Not Allowed", Detail: "the address knows other methods: " + allowed}).write(w)
+	})
+}
+
+// serveNotFound handles requests without another handler.
+func serveNotFound(w http.ResponseWriter, r *http.Request) {
+	if wantsHTML(r) && !strings.HasPrefix(r.URL.Path, "/api/") {
+		writeNotice(w, http.StatusNotFound, `There is nothing at this address. Go to <a href="/">all runs and flows</a>.`)
+		return
+	}
+	newNotFound("there is nothing at this address; /api/v1/openapi.json lists what there is").write(w)
+}
+
+func newNotFound(detail string) *problem {
+	return &problem{Status: http.StatusNotFound, Kind: "no-page", Title: "Not Found", Detail: detail}
 }
 
 // ServeHTTP handles a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	answer := &response{ResponseWriter: w}
+	answer := &response{ResponseWriter: w, status: http.StatusOK}
 	s.guard.serve(answer, r, s.mux)
 	s.answered[min(answer.status, len(s.answered)-1)].Add(1)
 }
@@ -115,59 +156,27 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Close ends open streams, so that the server can stop.
 func (s *Server) Close() { s.stopAll() }
 
-// response records the status of a response, and turns errors of the mux into problems.
+// response records the status of a response.
 type response struct {
 	http.ResponseWriter
-	status      int
-	hasNoPage   bool // the mux knows no handler
-	isForReader bool // a person reads it
-	isReplaced  bool // a problem was written instead
+	status int
 }
 
-// WriteHeader writes the status, or a problem instead of an error of the mux.
+// WriteHeader writes and records the status.
 func (w *response) WriteHeader(status int) {
-	if w.status == 0 && status >= http.StatusOK {
-		w.status = status
-	}
-	w.isReplaced = w.hasNoPage && status >= http.StatusBadRequest
-	switch {
-	case !w.isReplaced:
-		w.ResponseWriter.WriteHeader(status)
-	case status == http.StatusMethodNotAllowed:
-		(&problem{Status: status, Kind: "method", Title: http.StatusText(status), Detail: "the address knows other methods: " + w.Header().Get("Allow")}).write(w.ResponseWriter)
-	case status == http.StatusNotFound && w.isForReader:
-		writeNotice(w.ResponseWriter, status, `There is nothing at this address. Go to <a href="/">all runs and flows</a>.`)
-	default:
-		(&problem{
-			Status: status, Kind: "no-page", Title: http.StatusText(status),
-			Detail: "there is nothing at this address; /api/v1/openapi.json lists what there is",
-		}).write(w.ResponseWriter)
-	}
-}
-
-// Write records the status 200 if none was set. It drops the error text of the mux.
-func (w *response) Write(p []byte) (int, error) {
-	if w.status == 0 {
-		w.status = http.StatusOK
-	}
-	if w.isReplaced {
-		return len(p), nil
-	}
-	return w.ResponseWriter.Write(p)
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
 }
 
 // Unwrap returns the wrapped writer, for http.ResponseController.
 func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// Flush sends buffered data.
-func (w *response) Flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() }
 
 // none is the type of an operation without input or output.
 type none struct{}
 
 // listOperations returns all operations.
 func (s *Server) listOperations() []operation {
-	list := []operation{
+	return []operation{
 		newOperation(operation{method: "GET", path: "/health", id: "health", tag: "server", summary: "Report that the server is alive", open: true}, s.health),
 		newOperation(operation{method: "GET", path: "/ready", id: "ready", tag: "server", summary: "Report whether the server accepts work; 503 while it stops", open: true}, s.ready),
 		newOperation(operation{method: "GET", path: "/server", id: "server", tag: "server", summary: "Describe this server"}, s.getServer),
@@ -199,7 +208,6 @@ func (s *Server) listOperations() []operation {
 		newOperation(operation{method: "POST", path: "/runs/{run}/fork", id: "forkRun", tag: "runs", summary: "Fork a run: start a new one from one of its steps, with a changed state if wanted", status: http.StatusCreated}, s.forkRun),
 		newOperation(operation{method: "GET", path: "/questions", id: "listQuestions", tag: "runs", summary: "List the open questions of all runs"}, s.listQuestions),
 	}
-	return list
 }
 
 // Limits of connections.
@@ -262,28 +270,20 @@ func (c *crowd) closeIdlest() {
 	}
 }
 
-// handlePage adds the page and its assets.
-func (s *Server) handlePage() {
-	shell := func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		var out bytes.Buffer
-		if err := page.WriteLive(&out, "graphrun"); err != nil {
-			newProblem(err).write(w)
-			return
-		}
-		_, _ = out.WriteTo(w) // the client has gone
+// servePage sends the page, which reads its data from the API.
+func servePage(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_ = page.WriteLive(w, "graphrun") // the client has gone
+}
+
+// serveAsset sends the script or the style of the page.
+func serveAsset(w http.ResponseWriter, r *http.Request) {
+	text, kind := page.Asset(r.PathValue("name"))
+	if text == "" {
+		newNotFound("there is no such file").write(w)
+		return
 	}
-	for _, pattern := range []string{"GET /{$}", "GET /flow/{path...}", "GET /run/{run}", "GET /compare/{a}/{b}"} {
-		s.mux.HandleFunc(pattern, shell)
-	}
-	s.mux.HandleFunc("GET /assets/{name}", func(w http.ResponseWriter, r *http.Request) {
-		text, kind := page.Asset(r.PathValue("name"))
-		if text == "" {
-			(&problem{Status: http.StatusNotFound, Kind: "no-page", Title: "Not Found", Detail: "there is no such file"}).write(w)
-			return
-		}
-		w.Header().Set("Content-Type", kind)
-		w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
-		_, _ = w.Write([]byte(text)) // the client has gone
-	})
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
+	_, _ = io.WriteString(w, text) // the client has gone
 }
