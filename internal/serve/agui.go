@@ -61,22 +61,20 @@ func (s *Server) serveAGUI(c *call) error {
 	if err != nil {
 		return err
 	}
-	out, err := openSSE(c, s.stop)
-	if err != nil {
-		return err
-	}
+	out := openSSE(c, s.stop)
 	defer out.close()
 	t := &aguiStream{out: out, in: in, run: d.ID}
 	t.send(object{"type": "RUN_STARTED", "threadId": in.ThreadID, "runId": in.RunID})
 	if err := t.sendSnapshot(s.cfg.Runner); err != nil {
-		return t.sendFailure(err)
+		t.sendFailure(err)
+		return nil
 	}
 	err = s.cfg.Fleet.Watch(out.ctx, d.ID, d.Before, fleet.Watcher{
 		Receive: func(lines []fleet.Line) error {
 			over := false
 			for i := 0; i < len(lines) && !over; i++ {
-				var err error
-				if over, err = t.convert(&lines[i]); err != nil {
+				over = lines[i].Type == runner.RunFinished
+				if err := t.convertEvent(&lines[i]); err != nil {
 					return err
 				}
 			}
@@ -88,14 +86,14 @@ func (s *Server) serveAGUI(c *call) error {
 		Idle: out.sendBeat,
 	})
 	if err != nil && !errors.Is(err, errAGUIOver) {
-		return ignoreErrors(err) // the reader has gone, but the run continues
+		return nil // the reader has gone, but the run continues
 	}
 	select { // it is ending
 	case <-d.Done:
+		t.sendEnd(d)
 	case <-out.ctx.Done():
-		return nil
 	}
-	return t.end(d)
+	return nil
 }
 
 // errAGUIOver ends the stream.
@@ -270,23 +268,18 @@ type aguiEvent struct {
 	Output  any            `json:"output"`
 }
 
-// convert sends the AG-UI events of an event. over says that it ends the drive.
-func (t *aguiStream) convert(line *fleet.Line) (over bool, err error) {
+// convertEvent sends the AG-UI events for an event of the run.
+func (t *aguiStream) convertEvent(line *fleet.Line) error {
 	switch line.Type {
-	case runner.RunFinished:
-		return true, nil
 	case runner.NodeStarted, runner.NodeCompleted, runner.NodeFailed, runner.NodeOutput, runner.StateUpdated, runner.ToolCalled:
 	default:
-		return false, nil
+		return nil
 	}
 	var e aguiEvent
 	if err := eval.DecodeJSON(line.JSON, &e); err != nil {
-		return false, err
+		return err
 	}
-	place := e.Node
-	if e.Place != "" {
-		place = e.Place
-	}
+	place := cmp.Or(e.Place, e.Node)
 	step := place
 	if e.Visit > 1 {
 		step = fmt.Sprintf("%s #%d", place, e.Visit)
@@ -307,7 +300,7 @@ func (t *aguiStream) convert(line *fleet.Line) (over bool, err error) {
 			t.send(object{"type": "STATE_DELTA", "delta": newPatch(e.Delta)})
 		}
 	}
-	return false, nil
+	return nil
 }
 
 // findPart returns the index of an open part, or -1.
@@ -345,10 +338,7 @@ func (t *aguiStream) sendText(message, text string, isFinal bool) {
 
 func (t *aguiStream) sendToolCall(e *aguiEvent) {
 	t.calls++
-	id := e.ID
-	if id == "" {
-		id = fmt.Sprintf("%s-call-%d", t.run, t.calls)
-	}
+	id := cmp.Or(e.ID, fmt.Sprintf("%s-call-%d", t.run, t.calls))
 	t.send(object{"type": "TOOL_CALL_START", "toolCallId": id, "toolCallName": e.Tool})
 	t.send(object{"type": "TOOL_CALL_ARGS", "toolCallId": id, "delta": eval.ResultText(e.Args)})
 	t.send(object{"type": "TOOL_CALL_END", "toolCallId": id})
@@ -365,13 +355,14 @@ func newPatch(delta map[string]any) []object {
 	return out
 }
 
-// end closes all open messages and sends the result.
-func (t *aguiStream) end(d *fleet.Drive) error {
+// sendEnd ends all open parts and sends the result.
+func (t *aguiStream) sendEnd(d *fleet.Drive) {
 	for _, part := range t.open {
 		t.send(part.end)
 	}
 	if d.Err != nil {
-		return t.sendFailure(d.Err)
+		t.sendFailure(d.Err)
+		return
 	}
 	r := d.Result
 	finished := object{"type": "RUN_FINISHED", "threadId": t.in.ThreadID, "runId": t.in.RunID}
@@ -393,12 +384,12 @@ func (t *aguiStream) end(d *fleet.Drive) error {
 		finished = object{"type": "RUN_ERROR", "message": message, "code": code}
 	}
 	t.send(finished)
-	return ignoreErrors(t.out.send())
+	_ = t.out.send() // the reader has gone
 }
 
-func (t *aguiStream) sendFailure(err error) error {
+func (t *aguiStream) sendFailure(err error) {
 	t.send(object{"type": "RUN_ERROR", "message": err.Error(), "code": "internal"})
-	return ignoreErrors(t.out.send())
+	_ = t.out.send() // the reader has gone
 }
 
 // listInterrupts returns the open questions of a run.
@@ -407,11 +398,11 @@ func listInterrupts(r *runner.Result) []object {
 	for i := range r.Pending {
 		p := &r.Pending[i]
 		one := object{
-			"id": r.RunID + "/" + p.Target(), "reason": map[string]string{"tool": "tool_call"}[p.Kind], "message": p.Prompt,
+			"id": r.RunID + "/" + p.Target(), "reason": "input_required", "message": p.Prompt,
 			"metadata": object{"run_id": r.RunID, "target": p.Target(), "kind": p.Kind, "name": p.Name, "args": p.Args},
 		}
-		if one["reason"] == "" {
-			one["reason"] = "input_required"
+		if p.Kind == "tool" {
+			one["reason"] = "tool_call"
 		}
 		if schema, ok := p.Schema.(map[string]any); ok {
 			one["responseSchema"] = schema

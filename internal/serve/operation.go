@@ -4,6 +4,7 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -65,28 +66,22 @@ func (o *operation) pattern() string {
 
 // newOperation makes an operation of a function whose result is sent as JSON.
 func newOperation[In, Out any](o operation, do func(c *call, in *In) (Out, error)) operation {
-	o.in, o.out = reflect.TypeFor[In](), reflect.TypeFor[Out]()
-	if o.status == 0 {
-		o.status = http.StatusOK
-	}
-	o.handle = func(c *call) error {
-		in, err := readInput[In](c)
-		if err != nil {
-			return err
-		}
+	o.status = cmp.Or(o.status, http.StatusOK)
+	out := newStream(o, "", func(c *call, in *In) error {
 		c.status = o.status
 		out, err := do(c, in)
 		if err != nil {
 			return err
 		}
 		return c.sendJSON(out)
-	}
-	return o
+	})
+	out.out = reflect.TypeFor[Out]()
+	return out
 }
 
 // newStream makes an operation of a function that writes the response itself.
 func newStream[In any](o operation, media string, do func(c *call, in *In) error) operation {
-	o.in, o.media, o.status = reflect.TypeFor[In](), media, http.StatusOK
+	o.in, o.media, o.status = reflect.TypeFor[In](), media, cmp.Or(o.status, http.StatusOK)
 	o.handle = func(c *call) error {
 		in, err := readInput[In](c)
 		if err != nil {
@@ -130,19 +125,21 @@ func (c *call) sendJSON(value any) error {
 	if err := writeJSON(&body, value); err != nil {
 		return err
 	}
+	text := body.Bytes()
 	if c.short {
-		body = *bytes.NewBuffer(shortenJSON(body.Bytes(), longText))
+		text = shortenJSON(text, longText)
 	}
-	h := c.w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Content-Length", strconv.Itoa(body.Len()))
-	c.w.WriteHeader(c.status)
-	_, err := body.WriteTo(c.w)
-	return ignoreErrors(err)
+	c.w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	return c.sendText("application/json", text)
 }
 
-// ignoreErrors ignores errors of a started response: the client has gone.
-func ignoreErrors(error) error { return nil }
+// sendText sends a text. An error means that the client has gone, which no one needs to know.
+func (c *call) sendText(media string, text []byte) error {
+	c.w.Header().Set("Content-Type", media)
+	c.w.WriteHeader(cmp.Or(c.status, http.StatusOK))
+	_, _ = c.w.Write(text)
+	return nil
+}
 
 func writeJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
@@ -173,16 +170,12 @@ func decodeInput(r *http.Request, in any) error {
 		}
 		if name, ok := field.Tag.Lookup("path"); ok {
 			value.SetString(r.PathValue(name))
-			continue
-		}
-		if name, ok := field.Tag.Lookup("header"); ok {
+		} else if name, ok := field.Tag.Lookup("header"); ok {
 			value.SetString(r.Header.Get(name))
-			continue
-		}
-		name := field.Tag.Get("query")
-		known[name] = true
-		if given := query[name]; len(given) > 0 {
-			if err := decodeParam(name, given, value); err != nil {
+		} else {
+			name := field.Tag.Get("query")
+			known[name] = true
+			if err := decodeParam(name, query[name], value); err != nil {
 				return err
 			}
 		}
@@ -197,12 +190,14 @@ func decodeInput(r *http.Request, in any) error {
 
 // decodeParam reads the values of a parameter.
 func decodeParam(name string, given []string, into reflect.Value) error {
-	if into.Kind() == reflect.Slice {
+	switch {
+	case into.Kind() == reflect.Slice:
 		into.Set(reflect.ValueOf(given))
 		return nil
-	}
-	if len(given) > 1 {
+	case len(given) > 1:
 		return newBadRequest("the parameter %q is given twice", name)
+	case len(given) == 0:
+		return nil
 	}
 	if into.Kind() == reflect.Pointer {
 		into.Set(reflect.New(into.Type().Elem()))
@@ -242,22 +237,18 @@ func decodeBody(r *http.Request, into any, strict bool) error {
 	}
 	dec.UseNumber()
 	err := dec.Decode(into)
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
 	if err == nil {
 		if _, rest := dec.Token(); !errors.Is(rest, io.EOF) {
 			err = errors.New("there is text after the object")
 		}
 	}
-	var large *http.MaxBytesError
-	if errors.As(err, &large) {
+	switch {
+	case err == nil, errors.Is(err, io.EOF):
+		return nil
+	case as[*http.MaxBytesError](err):
 		return err
 	}
-	if err != nil {
-		return newBadRequest("the body can't be read: %s", err)
-	}
-	return nil
+	return newBadRequest("the body can't be read: %s", err)
 }
 
 func quoteShort(s string) string {
@@ -312,18 +303,14 @@ func shortenTexts(v any, long int) any {
 
 // problem is the error of a request.
 type problem struct {
-	// Kind is the last part of the type's URI.
-	Kind   string `json:"-"`
-	Type   string `json:"type" doc:"urn:graphrun:problem: and the kind of problem"`
-	Title  string `json:"title"`
-	Status int    `json:"status"`
-	Detail string `json:"detail,omitempty"`
-	// Problems lists several errors as sentences.
-	Problems []string `json:"problems,omitempty" doc:"one sentence per error, if there are several"`
-	// Findings are the findings of an invalid flow, as validate prints them.
-	Findings any `json:"findings,omitempty" doc:"findings of an invalid flow, as validate --format json prints them"`
-	// Cause is the failure of a run.
-	Cause *machine.Failure `json:"error,omitempty" doc:"the error in the form of a run's error"`
+	Kind     string           `json:"-"` // the last part of Type
+	Type     string           `json:"type" doc:"urn:graphrun:problem: and the kind of problem"`
+	Title    string           `json:"title"`
+	Status   int              `json:"status"`
+	Detail   string           `json:"detail,omitempty"`
+	Problems []string         `json:"problems,omitempty" doc:"one sentence per error, if there are several"`
+	Findings any              `json:"findings,omitempty" doc:"findings of an invalid flow, as validate --format json prints them"`
+	Cause    *machine.Failure `json:"error,omitempty" doc:"the error in the form of a run's error"`
 }
 
 // Error returns the detail.

@@ -4,6 +4,7 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -34,9 +35,14 @@ func (in *runIn) findRun(s *Server) (err error) {
 	return err
 }
 
-type runAtIn struct {
+// stateIn names a run and one of its steps. Inputs embed it.
+type stateIn struct {
 	runIn
-	At      *int `query:"at" doc:"the step after which to look, or 0 for the start; by default now"`
+	At *int `query:"at" doc:"the step after which to look, or 0 for the start; by default now"`
+}
+
+type runAtIn struct {
+	stateIn
 	History bool `query:"history" doc:"add every node execution"`
 	shortIn
 }
@@ -47,18 +53,15 @@ type shortIn struct {
 }
 
 // showRun returns a run, or its state after a step.
-func (s *Server) showRun(id string, at *int, history bool) (*runner.Result, error) {
+func (s *Server) showRun(in *stateIn, history bool) (*runner.Result, error) {
+	id, at := in.record.ID, in.At
 	if at == nil {
-		result, err := s.cfg.Runner.Show(id, runner.Options{History: history})
-		if err == nil && !history {
-			result.History = nil
-		}
-		return result, err
+		return s.cfg.Runner.Show(id, runner.Options{History: history})
 	}
 	result, err := s.cfg.Runner.ShowAt(id, *at, runner.Options{History: history})
 	if err == nil && len(result.Path) < *at {
 		return nil, &problem{
-			Status: 404, Kind: "no-step", Title: "no such step",
+			Status: http.StatusNotFound, Kind: "no-step", Title: "no such step",
 			Detail: fmt.Sprintf("step %d: run %q has taken %d", *at, id, len(result.Path)),
 		}
 	}
@@ -67,16 +70,11 @@ func (s *Server) showRun(id string, at *int, history bool) (*runner.Result, erro
 
 func (s *Server) getRun(c *call, in *runAtIn) (*runner.Result, error) {
 	c.short = in.Short
-	return s.showRun(in.record.ID, in.At, in.History)
-}
-
-type stateIn struct {
-	runIn
-	At *int `query:"at" doc:"the step after which to look, or 0 for the start; by default now"`
+	return s.showRun(&in.stateIn, in.History)
 }
 
 func (s *Server) getRunState(_ *call, in *stateIn) (map[string]any, error) {
-	result, err := s.showRun(in.record.ID, in.At, false)
+	result, err := s.showRun(in, false)
 	if err != nil {
 		return nil, err
 	}
@@ -113,19 +111,14 @@ func (s *Server) listRuns(_ *call, in *listIn) (runList, error) {
 		}
 		filter.Labels[key] = value
 	}
-	var err error
-	if filter.Parent, err = inspect.CompleteID(s.cfg.Store, in.Parent); err != nil {
-		return runList{}, err
-	}
 	after, err := readCursor(in.Cursor)
+	if err == nil {
+		filter.Parent, err = inspect.CompleteID(s.cfg.Store, in.Parent)
+	}
 	if err != nil {
 		return runList{}, err
 	}
-	limit := in.Limit
-	if limit == 0 {
-		limit = 50
-	}
-	limit = min(limit, 500)
+	limit := min(cmp.Or(in.Limit, 50), 500)
 	// Few runs start at the same time: skip those that were listed.
 	const together = 100
 	filter.StartedBy, filter.Limit = after.Started, limit+together
@@ -154,16 +147,13 @@ type cursor struct {
 // String returns the value that a client sends back.
 func (c cursor) String() string { return c.Started.UTC().Format(time.RFC3339Nano) + "_" + c.ID }
 
-func readCursor(text string) (c cursor, err error) {
-	if text == "" {
-		return c, nil
-	}
+func readCursor(text string) (cursor, error) {
 	started, id, _ := strings.Cut(text, "_")
-	if c.Started, err = time.Parse(time.RFC3339Nano, started); err != nil {
-		return c, newBadRequest("cursor %s is invalid", quoteShort(text))
+	at, err := time.Parse(time.RFC3339Nano, started)
+	if err != nil && text != "" {
+		return cursor{}, newBadRequest("cursor %s is invalid", quoteShort(text))
 	}
-	c.ID = id
-	return c, nil
+	return cursor{at, id}, nil
 }
 
 // skipListed returns the runs after the cursor.
@@ -171,15 +161,14 @@ func (c *cursor) skipListed(runs []store.RunSummary) []store.RunSummary {
 	if c.ID == "" {
 		return runs
 	}
-	for i := range runs {
-		if runs[i].ID == c.ID {
-			return runs[i+1:]
-		}
-		if runs[i].Started.Before(c.Started) { // it is gone
-			return runs[i:]
-		}
+	i := slices.IndexFunc(runs, func(r store.RunSummary) bool { return r.ID == c.ID || r.Started.Before(c.Started) })
+	switch {
+	case i < 0:
+		return nil
+	case runs[i].ID == c.ID:
+		i++ // else it is gone
 	}
-	return nil
+	return runs[i:]
 }
 
 func (s *Server) deleteRun(_ *call, in *runIn) (none, error) {
@@ -200,16 +189,20 @@ func (s *Server) getRunWhy(_ *call, in *whyIn) (whyList, error) {
 	return whyList{list}, err
 }
 
-type logsIn struct {
+// nodeIn names a run and perhaps one of its nodes.
+type nodeIn struct {
 	runIn
 	Node string `query:"node" doc:"only this node with all its elements"`
-	Last *int   `query:"last" doc:"only about that many bytes of the latest output"`
+}
+
+type logsIn struct {
+	nodeIn
+	Last *int `query:"last" doc:"only about that many bytes of the latest output"`
 }
 
 type logList struct {
 	Said []inspect.Said `json:"said"`
-	// Cut is how many pieces of output are left out.
-	Cut int `json:"cut,omitempty"`
+	Cut  int            `json:"cut,omitempty" doc:"number of pieces of output that are left out"`
 }
 
 func (s *Server) getRunLogs(c *call, in *logsIn) (logList, error) {
@@ -231,16 +224,11 @@ func (s *Server) getRunLogs(c *call, in *logsIn) (logList, error) {
 	return out, err
 }
 
-type conversationIn struct {
-	runIn
-	Node string `query:"node" doc:"only this node with all its elements"`
-}
-
 type conversationList struct {
 	Conversation []view.Spoken `json:"conversation"`
 }
 
-func (s *Server) getRunConversation(_ *call, in *conversationIn) (conversationList, error) {
+func (s *Server) getRunConversation(_ *call, in *nodeIn) (conversationList, error) {
 	list, err := inspect.ReadConversation(s.cfg.Runner, in.record.ID, in.Node)
 	return conversationList{list}, err
 }
@@ -250,9 +238,8 @@ type questionsIn struct {
 }
 
 type questionList struct {
-	Questions []inspect.Question `json:"questions"`
-	// Unreadable lists runs whose journals, and so their questions, can't be read.
-	Unreadable []unreadableRun `json:"unreadable,omitempty"`
+	Questions  []inspect.Question `json:"questions"`
+	Unreadable []unreadableRun    `json:"unreadable,omitempty" doc:"runs whose journals, and so their questions, can't be read"`
 }
 
 type unreadableRun struct {
@@ -271,19 +258,15 @@ func (s *Server) listQuestions(_ *call, in *questionsIn) (questionList, error) {
 
 // runPage is the record of a run.
 type runPage struct {
-	Drawing *render.Drawing `json:"drawing"`
-	Flow    inspect.Flow    `json:"flow"`
-	Run     *inspect.Run    `json:"run"`
-	// Path is the path of the flow in the served folder, or "".
-	Path string `json:"path" doc:"path of the flow below the served folder, or empty"`
-	// Last is the number of the last event.
-	Last int64 `json:"last_event"`
-	// Driver drives the run. Here says that it is this server.
-	Driver string `json:"driver"`
-	Here   bool   `json:"here" doc:"this server drives the run"`
-	// Parent and ParentStep say from where the run was forked.
-	Parent     string            `json:"parent,omitempty"`
-	ParentStep int               `json:"parent_step,omitempty"`
+	Drawing    *render.Drawing   `json:"drawing"`
+	Flow       inspect.Flow      `json:"flow"`
+	Run        *inspect.Run      `json:"run"`
+	Path       string            `json:"path" doc:"path of the flow below the served folder, or empty"`
+	Last       int64             `json:"last_event" doc:"number of the last event"`
+	Driver     string            `json:"driver" doc:"process that drives the run, or empty"`
+	Here       bool              `json:"here" doc:"this server drives the run"`
+	Parent     string            `json:"parent,omitempty" doc:"run from which this one was forked"`
+	ParentStep int               `json:"parent_step,omitempty" doc:"step of the parent after which this run starts"`
 	Labels     map[string]string `json:"labels,omitempty"`
 }
 
@@ -309,19 +292,15 @@ func (s *Server) getRunPage(c *call, in *runPageIn) (*runPage, error) {
 	}
 	run.Result.History = nil
 	file := s.cfg.Catalog.PathOf(record.File)
-	shown := file
-	if file == "" {
-		shown = record.File
-	}
 	g, _ := spec.Parse(record.File, record.Source, spec.Options{Load: record.Load}) // it was valid then
 	open := inspect.NewOpener(g, record.Load)
 	out := &runPage{
 		Drawing: render.Draw(g, render.Options{Open: open.Open, Trail: painted.Trail}),
-		Flow:    inspect.NewFlow(g, shown, nil, open), Run: run, Path: file, Last: painted.Last,
+		Flow:    inspect.NewFlow(g, cmp.Or(file, record.File), nil, open), Run: run, Path: file, Last: painted.Last,
 		Here: s.cfg.Fleet.Driven(record.ID) != nil, Parent: record.Parent, ParentStep: record.ParentStep, Labels: record.Labels,
 	}
-	if lines, err := s.cfg.Store.List(store.RunFilter{ID: record.ID}); err == nil && len(lines) == 1 {
-		out.Driver = lines[0].Owner
+	if line, err := s.findSummary(record.ID); err == nil {
+		out.Driver = line.Owner
 	}
 	return out, nil
 }
@@ -377,17 +356,12 @@ func (s *Server) getRunEvents(c *call, in *eventsIn) error {
 			return newBadRequest("Last-Event-ID %s is not an event number", quoteShort(in.Last))
 		}
 	}
-	out, err := openSSE(c, s.stop)
-	if err != nil {
-		return err
-	}
+	out := openSSE(c, s.stop)
 	defer out.close()
 	// A reader that has all events of an ended run is told not to reconnect.
 	out.empty, out.short = http.StatusNoContent, in.Short
-	return ignoreErrors(s.cfg.Fleet.Watch(out.ctx, in.record.ID, after, fleet.Watcher{
-		Receive: out.sendLines,
-		Idle:    out.sendBeat,
-	}))
+	_ = s.cfg.Fleet.Watch(out.ctx, in.record.ID, after, fleet.Watcher{Receive: out.sendLines, Idle: out.sendBeat}) // the client has gone
+	return nil
 }
 
 // sse is a response of server-sent events.
@@ -398,19 +372,18 @@ type sse struct {
 	control *http.ResponseController
 	buffer  bytes.Buffer
 	begun   bool
-	// empty is the status of a response without events.
-	empty int
-	// short shortens long texts.
-	short bool
+	empty   int  // status of a response without events
+	short   bool // shorten long texts
 }
 
 // openSSE starts a response that ends with the request or the server.
-func openSSE(c *call, server context.Context) (*sse, error) {
+func openSSE(c *call, server context.Context) *sse {
 	ctx, cancel := context.WithCancel(c.ctx)
 	stop := context.AfterFunc(server, cancel)
 	out := &sse{ctx: ctx, w: c.w, control: http.NewResponseController(c.w), empty: http.StatusOK}
 	out.stop = func() { stop(); cancel() }
-	return out, ignoreErrors(out.control.SetReadDeadline(time.Time{}))
+	_ = out.control.SetReadDeadline(time.Time{}) // writers of tests have none
+	return out
 }
 
 func (o *sse) start(status int) {
@@ -433,21 +406,19 @@ func (o *sse) addEvent(id string, data []byte) {
 	if id != "" {
 		o.buffer.WriteString("id: " + id + "\n")
 	}
-	o.buffer.WriteString("data: ")
-	o.buffer.Write(data)
-	o.buffer.WriteString("\n\n")
+	fmt.Fprintf(&o.buffer, "data: %s\n\n", data)
 }
 
 // sendLines sends events of a run.
 func (o *sse) sendLines(lines []fleet.Line) error {
 	for i := range lines {
 		text := lines[i].JSON
-		switch {
-		case !o.short:
-		case lines[i].Type == runner.NodeOutput: // the page reads /logs
-			text = shortenJSON(text, longOutput)
-		default:
-			text = shortenJSON(text, longText)
+		if o.short {
+			long := longText
+			if lines[i].Type == runner.NodeOutput { // the page reads /logs
+				long = longOutput
+			}
+			text = shortenJSON(text, long)
 		}
 		o.addEvent(strconv.FormatInt(lines[i].Seq, 10), text)
 	}
@@ -461,18 +432,15 @@ func (o *sse) sendBeat() error {
 	return o.send()
 }
 
+// send sends what is buffered.
 func (o *sse) send() error {
-	o.extendDeadline()
+	_ = o.control.SetWriteDeadline(time.Now().Add(slowest)) // writers of tests have none
 	_, err := o.buffer.WriteTo(o.w)
 	o.buffer.Reset()
 	if err == nil {
 		err = o.control.Flush()
 	}
 	return err
-}
-
-func (o *sse) extendDeadline() {
-	_ = o.control.SetWriteDeadline(time.Now().Add(slowest)) // writers of tests have none
 }
 
 func (o *sse) close() {

@@ -77,15 +77,11 @@ func (s *Server) metrics(c *call, _ *none) error {
 			fmt.Fprintf(&b, "graphrun_http_requests_total{code=\"%d\"} %d\n", status, n)
 		}
 	}
-	c.w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	_, err := c.w.Write([]byte(b.String()))
-	return ignoreErrors(err)
+	return c.sendText("text/plain; version=0.0.4; charset=utf-8", []byte(b.String()))
 }
 
 func (s *Server) openapi(c *call, _ *none) error {
-	c.w.Header().Set("Content-Type", "application/json")
-	_, err := c.w.Write(s.describe())
-	return ignoreErrors(err)
+	return c.sendText("application/json", s.describe())
 }
 
 // listedFlow is a flow in a list.
@@ -148,9 +144,8 @@ type wholeFlow struct {
 	Path    string          `json:"path"`
 	Drawing *render.Drawing `json:"drawing"`
 	Flow    inspect.Flow    `json:"flow"`
-	// Schema is the JSON Schema of the input object.
-	Schema map[string]any `json:"input_schema" doc:"JSON Schema of the object of inputs"`
-	Valid  bool           `json:"valid" doc:"whether the flow can run"`
+	Schema  map[string]any  `json:"input_schema" doc:"JSON Schema of the object of inputs"`
+	Valid   bool            `json:"valid" doc:"whether the flow can run"`
 }
 
 type flowIn struct {
