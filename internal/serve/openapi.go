@@ -3,9 +3,11 @@
 package serve
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"net/http"
+	"path"
 	"reflect"
 	"slices"
 	"strconv"
@@ -25,13 +27,11 @@ func (s *Server) openAPI() []byte {
 	paths := object{}
 	for i := range s.operations {
 		o := &s.operations[i]
-		path := strings.ReplaceAll(o.pattern(), "...}", "}")
-		item, _ := paths[path].(object)
-		if item == nil {
-			item = object{}
-			paths[path] = item
+		address := strings.ReplaceAll(o.pattern(), "...}", "}")
+		if paths[address] == nil {
+			paths[address] = object{}
 		}
-		item[strings.ToLower(o.method)] = d.describeOperation(o)
+		paths[address].(object)[strings.ToLower(o.method)] = d.describeOperation(o)
 	}
 	out, err := json.MarshalIndent(object{
 		"openapi": "3.1.0",
@@ -73,9 +73,9 @@ func (d *describer) describeOperation(o *operation) object {
 	for _, field := range listInputFields(o.in) {
 		if field.Name == "Body" {
 			out["requestBody"] = object{"content": object{"application/json": object{"schema": d.describeType(field.Type)}}}
-			continue
+		} else {
+			params = append(params, d.describeParameter(field))
 		}
-		params = append(params, d.describeParameter(field))
 	}
 	if params != nil {
 		out["parameters"] = params
@@ -87,10 +87,11 @@ func (d *describer) describeOperation(o *operation) object {
 	case o.out != reflect.TypeFor[none]():
 		success["content"] = object{"application/json": object{"schema": d.describeType(o.out)}}
 	}
+	failure := object{"application/problem+json": object{"schema": d.describeType(reflect.TypeFor[problem]())}}
 	responses := object{
 		strconv.Itoa(o.status): success,
-		"4XX":                  object{"description": "The request is wrong or can't be done now", "content": object{"application/problem+json": object{"schema": d.describeType(reflect.TypeFor[problem]())}}},
-		"5XX":                  object{"description": "The server could not do it", "content": object{"application/problem+json": object{"schema": d.describeType(reflect.TypeFor[problem]())}}},
+		"4XX":                  object{"description": "The request is wrong or can't be done now", "content": failure},
+		"5XX":                  object{"description": "The server could not do it", "content": failure},
 	}
 	for _, status := range sortedKeys(o.also) {
 		other := object{"description": o.also[status]}
@@ -103,23 +104,19 @@ func (d *describer) describeOperation(o *operation) object {
 	return out
 }
 
+// describeParameter describes a field whose tag says where its value comes from.
 func (d *describer) describeParameter(field reflect.StructField) object {
-	for _, in := range []string{"path", "query", "header"} {
-		name, ok := field.Tag.Lookup(in)
-		if !ok {
-			continue
+	in := "query"
+	for _, other := range []string{"path", "header"} {
+		if field.Tag.Get(other) != "" {
+			in = other
 		}
-		t := field.Type
-		if t.Kind() == reflect.Pointer {
-			t = t.Elem()
-		}
-		out := object{"name": name, "in": in, "description": field.Tag.Get("doc"), "schema": d.describeType(t)}
-		if in == "path" {
-			out["required"] = true
-		}
-		return out
 	}
-	panic("the field " + field.Name + " of what an operation takes has no place") // every test would show it
+	out := object{"name": field.Tag.Get(in), "in": in, "description": field.Tag.Get("doc"), "schema": d.describeType(field.Type)}
+	if in == "path" {
+		out["required"] = true
+	}
+	return out
 }
 
 // special holds schemas of types with their own JSON form.
@@ -128,6 +125,11 @@ var special = map[reflect.Type]object{
 	reflect.TypeFor[json.RawMessage]():   {},
 	reflect.TypeFor[view.Milliseconds](): {"type": "integer", "minimum": 0, "description": "milliseconds"},
 	reflect.TypeFor[machine.Quality]():   {"type": []any{"string", "null"}, "description": "null while a run is paused"},
+}
+
+// simpleTypes are the JSON types of scalars.
+var simpleTypes = map[reflect.Kind]string{
+	reflect.String: "string", reflect.Bool: "boolean", reflect.Int: "integer", reflect.Int32: "integer", reflect.Int64: "integer", reflect.Float64: "number",
 }
 
 // nullable lists fields that are written as null instead of omitted.
@@ -144,20 +146,15 @@ func (d *describer) describeType(t reflect.Type) object {
 	switch t.Kind() {
 	case reflect.Pointer:
 		return d.describeType(t.Elem())
-	case reflect.String:
-		return object{"type": "string"}
-	case reflect.Bool:
-		return object{"type": "boolean"}
-	case reflect.Int, reflect.Int64, reflect.Int32:
-		return object{"type": "integer"}
-	case reflect.Float64:
-		return object{"type": "number"}
 	case reflect.Slice:
 		return object{"type": "array", "items": d.describeType(t.Elem())}
 	case reflect.Map:
 		return object{"type": "object", "additionalProperties": d.describeType(t.Elem())}
 	case reflect.Struct:
 		return d.referTo(t)
+	}
+	if name := simpleTypes[t.Kind()]; name != "" {
+		return object{"type": name}
 	}
 	return object{} // any value
 }
@@ -166,9 +163,9 @@ func (d *describer) describeType(t reflect.Type) object {
 func (d *describer) referTo(t reflect.Type) object {
 	name, known := d.names[t]
 	if !known {
-		name = strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
-		if _, taken := d.schemas[name]; taken {
-			name = strings.ToUpper(t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:][:1]) + t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+2:] + name
+		name = capitalize(t.Name())
+		if d.schemas[name] != nil { // a type of another package has the name
+			name = capitalize(path.Base(t.PkgPath())) + name
 		}
 		d.names[t] = name
 		d.schemas[name] = object{} // a type may contain itself
@@ -177,20 +174,25 @@ func (d *describer) referTo(t reflect.Type) object {
 	return object{"$ref": "#/components/schemas/" + name}
 }
 
+func capitalize(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
+
 func (d *describer) describeStruct(t reflect.Type) object {
 	properties, required := object{}, map[string]bool{}
 	d.addFields(t, properties, required)
 	for _, name := range nullable[t] {
-		properties[name] = object{"anyOf": []any{properties[name], object{"type": "null"}}}
+		properties[name] = orNull(properties[name])
 		required[name] = true
 	}
 	out := object{"type": "object", "properties": properties}
-	if names := slices.Sorted(maps.Keys(required)); len(names) > 0 {
-		out["required"] = names
+	if len(required) > 0 {
+		out["required"] = sortedKeys(required)
 	}
 	return out
 }
 
+func orNull(schema any) object { return object{"anyOf": []any{schema, object{"type": "null"}}} }
+
+// addFields adds the fields of a struct and of the structs that it embeds.
 func (d *describer) addFields(t reflect.Type, properties object, required map[string]bool) {
 	for field := range t.Fields() {
 		if field.Anonymous && field.Tag.Get("json") == "" {
@@ -201,14 +203,12 @@ func (d *describer) addFields(t reflect.Type, properties object, required map[st
 		if !field.IsExported() || name == "-" {
 			continue
 		}
-		if name == "" {
-			name = field.Name
-		}
+		name = cmp.Or(name, field.Name)
 		schema := d.describeType(field.Type)
 		optional := strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero")
 		mayBeNil := slices.Contains([]reflect.Kind{reflect.Pointer, reflect.Map, reflect.Slice}, field.Type.Kind())
 		if mayBeNil && !optional && len(schema) > 0 && special[field.Type] == nil {
-			schema = object{"anyOf": []any{schema, object{"type": "null"}}}
+			schema = orNull(schema)
 		}
 		if doc := field.Tag.Get("doc"); doc != "" {
 			schema["description"] = doc // OpenAPI 3.1 allows it beside a $ref
