@@ -39,9 +39,9 @@ type dryRun struct {
 // the time of opts.Clock, if set, and uses virtual time. stubs is a map of a case's stubs, or
 // nil. Nothing is executed, sent or stored.
 func DryRun(ctx context.Context, cfg Config, g *spec.Graph, opts runner.Options, stubs *spec.Value, name string) (*runner.Result, []*Planned, error) {
-	re := &dryRun{graph: g, kinds: specKinds(cfg.Kinds), tainted: map[string]bool{}}
+	d := &dryRun{graph: g, kinds: specKinds(cfg.Kinds), tainted: map[string]bool{}}
 	f := &File{Name: name, Flow: g.File.Name, Graph: g, cfg: cfg, src: spec.NewFile(name, nil)}
-	re.stubs = f.readStubs(stubs, func(spec.Text) {})
+	d.stubs = f.readStubs(stubs, func(spec.Text) {})
 	r, err := newRunner(&cfg, nil, answerPeople)
 	if err != nil {
 		return nil, nil, err
@@ -50,41 +50,41 @@ func DryRun(ctx context.Context, cfg Config, g *spec.Graph, opts runner.Options,
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, s := range sortedNames(re.stubs) {
+	for _, s := range sortedNames(d.stubs) {
 		if _, err := flow.Find(s); err != nil {
 			return nil, nil, &runner.InputError{Problems: []string{fmt.Sprintf("stub %q: %v", s, err)}}
 		}
 	}
 	for _, key := range g.State {
 		if text, ok := opts.Input[key.Name.Value].(string); ok && key.Secret && text != "" {
-			re.hidden = append(re.hidden, text)
+			d.hidden = append(d.hidden, text)
 		}
 	}
-	opts.Input = re.fillInputs(opts.Input)
+	opts.Input = d.fillInputs(opts.Input)
 	begin := startTime()
 	if opts.Clock != nil {
 		begin = opts.Clock.Now()
 	}
-	a := &acting{c: &Case{stubs: re.stubs}, cfg: &cfg, clock: virtual.NewClock(begin), dry: re}
-	opts.Clock, opts.Sink, opts.Answers, opts.Ask = a.clock, re, nil, nil
+	a := &acting{c: &Case{stubs: d.stubs}, cfg: &cfg, clock: virtual.NewClock(begin), dry: d}
+	opts.Clock, opts.Sink, opts.Answers, opts.Ask = a.clock, d, nil, nil
 	opts.Secrets = nameSecrets(func(string) string { return "***" })
 	if opts.RunID == "" {
 		opts.RunID = "dry-run"
 	}
 	result, err := flow.Run(context.WithValue(ctx, actingKey{}, a), opts)
 	number := func(p *Planned) int { return cmp.Or(p.Step, math.MaxInt) } // stopped steps come last
-	slices.SortStableFunc(re.steps, func(a, b *Planned) int { return cmp.Compare(number(a), number(b)) })
-	return result, re.steps, err
+	slices.SortStableFunc(d.steps, func(a, b *Planned) int { return cmp.Compare(number(a), number(b)) })
+	return result, d.steps, err
 }
 
 // fillInputs adds made-up values for missing inputs.
-func (re *dryRun) fillInputs(given map[string]any) map[string]any {
+func (d *dryRun) fillInputs(given map[string]any) map[string]any {
 	out := map[string]any{}
 	maps.Copy(out, given)
-	for _, key := range re.graph.State {
+	for _, key := range d.graph.State {
 		if _, has := out[key.Name.Value]; key.Required && !has {
 			out[key.Name.Value], _ = explore.Sample(key.Schema)
-			re.tainted[key.Name.Value] = true
+			d.tainted[key.Name.Value] = true
 		}
 	}
 	return out
@@ -111,7 +111,7 @@ func answerPeople(_ string, g *spec.Graph) *spec.Graph {
 
 // madeUpModel answers with a value that the schema allows.
 type madeUpModel struct {
-	re   *dryRun
+	dry  *dryRun
 	task *runner.Task
 }
 
@@ -121,14 +121,14 @@ func (m madeUpModel) Chat(_ context.Context, req *model.Request, _ func(string))
 	if req.Schema != nil {
 		made, _ = explore.Sample(req.Schema)
 	}
-	m.re.notePrompt(m.task, req, made)
+	m.dry.notePrompt(m.task, req, made)
 	content, isText := made.(string)
 	if !isText || req.Schema != nil {
 		content = jsonText(made)
-	} else if text, isText := MadeUp(m.task.Graph, findNode(m.task), m.re.kinds...).(string); isText {
+	} else if text, isText := MadeUp(m.task.Graph, findNode(m.task), m.dry.kinds...).(string); isText {
 		content = text
 	}
-	if e, _ := m.re.findStub(m.task); e != nil && e.output != nil && (req.Caller.Role == "chat" || req.Caller.Role == "") {
+	if e, _ := m.dry.findStub(m.task); e != nil && e.output != nil && (req.Caller.Role == "chat" || req.Caller.Role == "") {
 		content = answerText(e.output)
 	}
 	if req.Caller.Role == "judge" {
@@ -139,8 +139,8 @@ func (m madeUpModel) Chat(_ context.Context, req *model.Request, _ func(string))
 
 // findStub returns the entry of a stub for a task, or nil. problem says that the stub has none for
 // this execution.
-func (re *dryRun) findStub(task *runner.Task) (e *entry, problem string) {
-	s := re.stubs[task.Node]
+func (d *dryRun) findStub(task *runner.Task) (e *entry, problem string) {
+	s := d.stubs[task.Node]
 	if s == nil {
 		return nil, ""
 	}
@@ -148,28 +148,28 @@ func (re *dryRun) findStub(task *runner.Task) (e *entry, problem string) {
 }
 
 // notePrompt records the prompt of a model call, and the made-up answer.
-func (re *dryRun) notePrompt(task *runner.Task, req *model.Request, made any) {
-	re.mu.Lock()
-	defer re.mu.Unlock()
-	p := re.findStep(task.Node, task.Visit)
+func (d *dryRun) notePrompt(task *runner.Task, req *model.Request, made any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	p := d.findStep(task.Node, task.Visit)
 	if p == nil || p.Prompt != nil {
 		return
 	}
 	if req.System != "" {
-		p.Prompt = append(p.Prompt, PromptPart{"system", re.maskSecrets(req.System)})
+		p.Prompt = append(p.Prompt, PromptPart{"system", d.maskSecrets(req.System)})
 	}
 	for _, m := range req.Messages {
-		p.Prompt = append(p.Prompt, PromptPart{string(m.Role), re.maskSecrets(m.Content)})
+		p.Prompt = append(p.Prompt, PromptPart{string(m.Role), d.maskSecrets(m.Content)})
 	}
-	if e, _ := re.findStub(task); e == nil || e.output == nil {
+	if e, _ := d.findStub(task); e == nil || e.output == nil {
 		p.MadeUp = made
-		re.taintNode(task)
+		d.taintNode(task)
 	}
 }
 
 // findStep returns the latest step of a visit, or nil before its start event.
-func (re *dryRun) findStep(node string, visit int) *Planned {
-	for _, p := range slices.Backward(re.steps) {
+func (d *dryRun) findStep(node string, visit int) *Planned {
+	for _, p := range slices.Backward(d.steps) {
 		if p.Node == node && p.Visit == visit {
 			return p
 		}
@@ -183,30 +183,30 @@ func findNode(task *runner.Task) *spec.Node {
 }
 
 // taintNode marks the keys that a node writes as made up.
-func (re *dryRun) taintNode(task *runner.Task) {
+func (d *dryRun) taintNode(task *runner.Task) {
 	if n := findNode(task); n != nil {
 		for _, key := range n.Writes.Keys {
-			re.tainted[key.Value] = true
+			d.tainted[key.Value] = true
 		}
 		for _, w := range n.Writes.Exprs {
-			re.tainted[w.Name.Value] = true
+			d.tainted[w.Name.Value] = true
 		}
 	}
 }
 
 // planNode records what a node would do, and returns a made-up result.
-func (re *dryRun) planNode(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
+func (d *dryRun) planNode(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
 	about, err := node.Describe(ctx, task)
 	if err != nil {
 		return nil, err
 	}
-	re.mu.Lock()
-	defer re.mu.Unlock()
-	p := re.findStep(task.Node, task.Visit)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	p := d.findStep(task.Node, task.Visit)
 	if p != nil && task.Index <= 0 {
-		re.describeNode(p, task, about)
+		d.describeNode(p, task, about)
 	}
-	switch e, problem := re.findStub(task); {
+	switch e, problem := d.findStub(task); {
 	case problem != "":
 		return nil, &runner.Failure{Kind: "failed", Message: problem}
 	case e == nil:
@@ -221,66 +221,66 @@ func (re *dryRun) planNode(ctx context.Context, task *runner.Task) (*runner.Repl
 	case "graph", "llm", "agent", "tools":
 		return nil, nil
 	}
-	out := MadeUp(task.Graph, findNode(task), re.kinds...)
+	out := MadeUp(task.Graph, findNode(task), d.kinds...)
 	if task.Kind == stubKind {
 		if choices, ok := task.Config["choices"].([]any); ok && len(choices) > 0 {
 			out = choices[0]
 		}
 	}
-	re.taintNode(task)
+	d.taintNode(task)
 	if p != nil {
 		p.MadeUp = out
 	}
 	return &runner.Reply{Output: out}, nil
 }
 
-func (re *dryRun) describeNode(p *Planned, task *runner.Task, about map[string]any) {
+func (d *dryRun) describeNode(p *Planned, task *runner.Task, about map[string]any) {
 	switch task.Kind {
 	case "exec":
 		argv, _ := about["command"].([]string)
 		for _, part := range argv {
-			p.Command = append(p.Command, re.maskSecrets(part))
+			p.Command = append(p.Command, d.maskSecrets(part))
 		}
 		p.Dir, _ = about["dir"].(string)
 		p.Env, _ = about["env"].(map[string]any)
 		stdin, _ := about["stdin"].(string)
-		p.Stdin = re.maskSecrets(stdin)
+		p.Stdin = d.maskSecrets(stdin)
 	case "http":
 		p.Request = about
 		for _, key := range []string{"url", "body"} {
 			if text, ok := about[key].(string); ok {
-				about[key] = re.maskSecrets(text)
+				about[key] = d.maskSecrets(text)
 			}
 		}
 	case "tool":
 		p.Request = map[string]any{"tool": task.Config["tool"], "args": task.Config["args"]}
 	case stubKind:
 		prompt, _ := task.Config["prompt"].(string)
-		p.Question = re.maskSecrets(prompt)
+		p.Question = d.maskSecrets(prompt)
 	}
 }
 
 // maskSecrets hides secrets in a text.
-func (re *dryRun) maskSecrets(text string) string {
-	for _, hidden := range re.hidden {
+func (d *dryRun) maskSecrets(text string) string {
+	for _, hidden := range d.hidden {
 		text = strings.ReplaceAll(text, hidden, "***")
 	}
 	return text
 }
 
 // Event records the steps of the run.
-func (re *dryRun) Event(e *runner.Event) error {
-	re.mu.Lock()
-	defer re.mu.Unlock()
+func (d *dryRun) Event(e *runner.Event) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if e.Type == runner.NodeStarted {
 		kind := e.Kind
 		if kind == stubKind {
 			kind = "human"
 		}
-		re.steps = append(re.steps, &Planned{Node: e.Node, Visit: e.Visit, Kind: kind, Next: []string{}})
+		d.steps = append(d.steps, &Planned{Node: e.Node, Visit: e.Visit, Kind: kind, Next: []string{}})
 		return nil
 	}
-	p := re.findStep(e.Node, e.Visit)
+	p := d.findStep(e.Node, e.Visit)
 	if p == nil {
 		return nil
 	}
@@ -294,13 +294,13 @@ func (re *dryRun) Event(e *runner.Event) error {
 			p.Waits, p.WaitsMS = e.Duration, e.Duration.Milliseconds()
 		case "set":
 			p.Writes, _ = e.Output.(map[string]any)
-			re.taintWrites(p)
+			d.taintWrites(p)
 		}
 	case runner.EdgesResolved:
 		p.Next = slices.Clone(e.Next)
 		for i := range e.Candidates {
 			c := &e.Candidates[i]
-			if held, failed := guardOutcome(c); (held || failed) && re.isMadeUp(p, c.When) {
+			if held, failed := guardOutcome(c); (held || failed) && d.isMadeUp(p, c.When) {
 				p.Decided = append(p.Decided, c.When)
 			}
 		}
@@ -309,23 +309,23 @@ func (re *dryRun) Event(e *runner.Event) error {
 }
 
 // taintWrites marks the keys to which a set node copies made-up values.
-func (re *dryRun) taintWrites(p *Planned) {
-	n := re.graph.Node(p.Node)
+func (d *dryRun) taintWrites(p *Planned) {
+	n := d.graph.Node(p.Node)
 	if n == nil {
 		return
 	}
 	if set := n.Field("set"); set != nil {
 		for i := range set.Fields {
-			if re.isMadeUp(p, set.Fields[i].Value.Text.Value) {
-				re.tainted[set.Fields[i].Key.Value] = true
+			if d.isMadeUp(p, set.Fields[i].Value.Text.Value) {
+				d.tainted[set.Fields[i].Key.Value] = true
 			}
 		}
 	}
 }
 
 // isMadeUp reports whether an expression reads a made-up value.
-func (re *dryRun) isMadeUp(p *Planned, text string) bool {
-	names := append(sortedNames(re.tainted), "nodes", "history", "last")
+func (d *dryRun) isMadeUp(p *Planned, text string) bool {
+	names := append(sortedNames(d.tainted), "nodes", "history", "last")
 	if fields, _ := p.MadeUp.(map[string]any); p.MadeUp != nil {
 		names = append(append(names, "output"), sortedNames(fields)...)
 	}

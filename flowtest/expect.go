@@ -19,7 +19,7 @@ import (
 type expectation struct {
 	file   *File
 	value  *spec.Value
-	update bool // "update" stands in its place
+	update bool // the case says "expect: update"
 	wheres []where
 	edges  []edgeWish
 }
@@ -115,7 +115,7 @@ func (f *File) checkPatterns(v *spec.Value) {
 
 func (f *File) checkPattern(text spec.Text) {
 	if _, err := regexp.Compile(trimSlashes(text.Value)); err != nil {
-		f.report(text.Span, "invalid-value", "no regular expression: %v", err)
+		f.report(text.Span, "invalid-value", "invalid regular expression: %v", err)
 	}
 }
 

@@ -10,7 +10,7 @@ func Keys() []spec.Key {
 		{Name: "graphrun-test", Type: spec.TypeEnum, Enum: []string{"v1"}, Required: true, Doc: "The version of test files; its presence makes a file a test file."},
 		{Name: "flow", Type: spec.TypeString, Default: "this file's name without .test", Doc: "The graph file under test, relative to this file."},
 		{Name: "description", Type: spec.TypeString, Doc: "What the file shows, for people."},
-		{Name: "defaults", Type: spec.TypeObject, Keys: caseKeys(), Doc: "What stands under every case, key by key; stubs node by node."},
+		{Name: "defaults", Type: spec.TypeObject, Keys: caseKeys(), Doc: "Defaults of every case, by key; stubs by node."},
 		{Name: "cases", Type: spec.TypeList, NonEmpty: true, Required: true, Elem: &spec.Key{Type: spec.TypeObject, Keys: namedCase()}, Doc: "The cases, each a run of the flow."},
 	}
 }
@@ -18,8 +18,8 @@ func Keys() []spec.Key {
 func namedCase() []spec.Key {
 	return append([]spec.Key{
 		{Name: "name", Type: spec.TypeString, Required: true, Doc: "What the case shows; unique in the file."},
-		{Name: "description", Type: spec.TypeString, Doc: "More of it, for people."},
-		{Name: "each", Type: spec.TypeList, NonEmpty: true, Elem: &spec.Key{Type: spec.TypeObject, Keys: rowKeys()}, Doc: "Rows: the case runs once for each, with what the row says in the place of what the case says, key by key."},
+		{Name: "description", Type: spec.TypeString, Doc: "More about the case, for people."},
+		{Name: "each", Type: spec.TypeList, NonEmpty: true, Elem: &spec.Key{Type: spec.TypeObject, Keys: rowKeys()}, Doc: "Rows: the case runs once for each row, whose keys replace those of the case."},
 	}, caseKeys()...)
 }
 
@@ -47,14 +47,14 @@ func caseKeys() []spec.Key {
 		{Name: "decide", Type: spec.TypeMap, Elem: &decision, Doc: "What llm_decide edges decide, by node: a target, or a list of them by visit."},
 		{Name: "models", Type: spec.TypeString, Doc: "A file of scripted answers, relative to this one: model nodes then run for real against it."},
 		{Name: "tools", Type: spec.TypeMap, Elem: &stub, Doc: "Results of tools that are not called, by name (server.tool): one stub for every call, or a list with one a call."},
-		{Name: "run", Type: spec.TypeObject, Keys: runKeys(), Doc: "What flags of run would set."},
+		{Name: "run", Type: spec.TypeObject, Keys: runKeys(), Doc: "Options of the run, like the flags of graphrun run."},
 		{Name: "resume", Type: spec.TypeList, NonEmpty: true, Elem: &spec.Key{Type: spec.TypeObject, Keys: []spec.Key{
 			anyMap("answers", "What people answer then."),
-			{Name: "after", Type: spec.TypeDuration, Default: "0s", Doc: "How much time passes before."},
-		}}, Doc: "How the run goes on when it is paused, in turn."},
+			{Name: "after", Type: spec.TypeDuration, Default: "0s", Doc: "The virtual time that passes before."},
+		}}, Doc: "How the paused run is resumed, one entry for each resume."},
 		{Name: "expect", Type: spec.TypeOneOf, Forms: []spec.Key{
 			{Type: spec.TypeObject, Keys: expectKeys()}, {Type: spec.TypeEnum, Enum: []string{"update"}},
-		}, Doc: "What must hold at the end; update stands for what test --update writes there."},
+		}, Doc: "What must hold at the end. test --update replaces update by the actual path and state."},
 	}
 }
 
@@ -71,12 +71,12 @@ func entryKey(deep int) spec.Key {
 		{Name: "error", Type: spec.TypeObject, Doc: "The node's failure.", Keys: []spec.Key{
 			{Name: "kind", Type: spec.TypeString, Required: true, Doc: "The kind of the failure."},
 			{Name: "message", Type: spec.TypeString, Doc: "The failure in words."},
-			anyMap("details", "What else is known of it."),
+			anyMap("details", "More about the failure."),
 		}},
-		{Name: "expr", Type: spec.TypeString, Role: spec.RoleExpr, Doc: "An expression that gives the output; it sees what the node's own expressions see."},
+		{Name: "expr", Type: spec.TypeString, Role: spec.RoleExpr, Doc: "An expression for the output; it reads what the node's own expressions read."},
 		{Name: "real", Type: spec.TypeBool, Doc: "Runs the node as it is."},
 		{Name: "delay", Type: spec.TypeDuration, Default: "0s", Doc: "How long it takes, in virtual time."},
-		{Name: "events", Type: spec.TypeList, Elem: &event, Doc: "What it says meanwhile, as a program says it through GRAPHRUN_TASK_EVENTS."},
+		{Name: "events", Type: spec.TypeList, Elem: &event, Doc: "The events that the node emits, as a program does through GRAPHRUN_TASK_EVENTS."},
 	}
 	choice := []string{"error", "expr", "output", "real"}
 	if deep > 0 {
@@ -98,7 +98,7 @@ func runKeys() []spec.Key {
 		{Name: "goal", Type: spec.TypeString, Doc: "The goal of the run."},
 		oneOrMany("pause_before", "Nodes to pause before."),
 		oneOrMany("pause_after", "Nodes to pause after."),
-		{Name: "session", Type: spec.TypeOneOf, Forms: []spec.Key{{Type: spec.TypeString}, anyMap("", "")}, Doc: "The id of a session that the run is the first of, or what the session's last run has left, by state key."},
+		{Name: "session", Type: spec.TypeOneOf, Forms: []spec.Key{{Type: spec.TypeString}, anyMap("", "")}, Doc: "The id of a new session, or the state keys that the session's last run left."},
 		{Name: "labels", Type: spec.TypeMap, Elem: &spec.Key{Type: spec.TypeString}, Doc: "Labels of the run."},
 	}
 }
@@ -121,29 +121,29 @@ func expectKeys() []spec.Key {
 		{Name: "reason", Type: spec.TypeString, Doc: "Why it ended."},
 		count("exit", "The exit code."), count("steps", "Node executions."),
 		{Name: "visits", Type: spec.TypeMap, Elem: &visits, Doc: "How often nodes ran."},
-		{Name: "output", Type: spec.TypeAny, Doc: "The run's output; of an object the keys named here."},
-		anyMap("state", "The state at the end: the keys named here, of objects in it the same."),
+		{Name: "output", Type: spec.TypeAny, Doc: "The run's output. Of an object, only the keys named here count."},
+		anyMap("state", "The state at the end. Only the keys named here count, also in objects."),
 		anyMap("state_exactly", "The whole state at the end."),
 		{Name: "error", Type: spec.TypeObject, Doc: "Why the run failed.", Keys: []spec.Key{
 			{Name: "kind", Type: spec.TypeString, Doc: "The kind of the failure."},
 			{Name: "node", Type: spec.TypeString, Doc: "The node that failed."},
 			{Name: "message", Type: spec.TypeString, Doc: "The failure in words."},
 			{Name: "attempt", Type: spec.TypeInt, Doc: "The last attempt."},
-			anyMap("details", "What else is known of it."),
+			anyMap("details", "More about the failure."),
 		}},
 		{Name: "pending", Type: spec.TypeList, Elem: &spec.Key{Type: spec.TypeObject, Keys: []spec.Key{
 			{Name: "node", Type: spec.TypeString, Doc: "The node that asks."},
-			{Name: "key", Type: spec.TypeString, Doc: "A program's name for its question."},
+			{Name: "key", Type: spec.TypeString, Doc: "The key under which a program asks."},
 			{Name: "index", Type: spec.TypeInt, Doc: "The element that asks."},
 			{Name: "kind", Type: spec.TypeString, Doc: "human, interrupt or tool."},
-			{Name: "prompt", Type: spec.TypeString, Doc: "What is asked."},
-			{Name: "schema", Type: spec.TypeAny, Doc: "Which answers are legal."},
-		}}, Doc: "What the run waits for, all of it."},
+			{Name: "prompt", Type: spec.TypeString, Doc: "The text of the question."},
+			{Name: "schema", Type: spec.TypeAny, Doc: "The schema of legal answers."},
+		}}, Doc: "All open questions of the run."},
 		{Name: "duration", Type: spec.TypeString, Doc: "The virtual time that passed, such as 48h."},
 		{Name: "edges", Type: spec.TypeObject, Keys: []spec.Key{
 			oneOrMany("fired", "Edges that fired, by id or as \"from -> to\"."), oneOrMany("not_fired", "Edges that did not fire."),
 		}, Doc: "Which edges fired."},
 		oneOrMany("where", "Expressions that are true at the end, over state keys, state, output, status, quality, reason, path, steps, visits, nodes, history, error, pending, duration (in seconds)."),
-		{Name: "path", Type: spec.TypeOneOf, Forms: []spec.Key{{Type: spec.TypeList, Elem: &spec.Key{Type: spec.TypeString}}, {Type: spec.TypeObject, Keys: path}}, Doc: "The nodes that ran, in order: all of them, or what holds of them."},
+		{Name: "path", Type: spec.TypeOneOf, Forms: []spec.Key{{Type: spec.TypeList, Elem: &spec.Key{Type: spec.TypeString}}, {Type: spec.TypeObject, Keys: path}}, Doc: "The nodes that ran, in order: the whole list, or conditions on it."},
 	}
 }

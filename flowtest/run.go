@@ -115,7 +115,7 @@ func (f *File) runCase(cfg *Config, c *Case) *Result {
 		}
 		out.Failures = append(out.Failures, Failure{What: "run", Line: c.Line, Got: problem})
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		out.Failures = append(out.Failures, Failure{What: "run", Line: c.Line, Got: fmt.Sprintf("the case took longer than %s on the clock of the world and was stopped", limit)})
+		out.Failures = append(out.Failures, Failure{What: "run", Line: c.Line, Got: fmt.Sprintf("the case was stopped after %s of real time", limit)})
 	default:
 		out.Failures = append(out.Failures, c.expect.check(result)...)
 		if !c.expect.allowsUnfit() {

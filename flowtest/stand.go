@@ -116,7 +116,7 @@ func (a *acting) emitEvents(task *runner.Task, e *entry) error {
 	}
 	problem, err := node.Tell(task, e.events)
 	if problem != "" {
-		return a.giveUp(e.line, "an event of the stub of %q is none: %s", task.Node, problem)
+		return a.giveUp(e.line, "the stub of %q has an invalid event: %s", task.Node, problem)
 	}
 	return err
 }
@@ -241,7 +241,7 @@ func (a *acting) callTool(ctx context.Context, task *runner.Task, call handler.T
 	case e.failure != nil:
 		return nil, true, &tool.Error{Message: e.failure.Message, Details: e.failure.Details}
 	case e.output == nil:
-		return nil, true, a.giveUp(e.line, "the stub of the tool %q is none: a tool has output, error or real", call.Name)
+		return nil, true, a.giveUp(e.line, "the stub of the tool %q has no result: give output, error or real", call.Name)
 	}
 	return e.output.Data(), true, nil
 }

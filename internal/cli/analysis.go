@@ -117,7 +117,6 @@ Exit codes: 0 nothing that breaks callers, 1 something does, 2 wrong usage, 3 a 
 	})
 }
 
-// diffReport is the command's JSON.
 type diffReport struct {
 	Breaking bool              `json:"breaking"`
 	Changes  []flowdiff.Change `json:"changes"`

@@ -83,8 +83,8 @@ func addParkFlag(cmd *cobra.Command, f *driveFlags) {
 	markSettings(cmd.Flags(), "park")
 }
 
-// check refuses values that are out of range. It adds more errors to its own.
-func (f *driveFlags) check(cmd *cobra.Command, more ...error) error {
+// checkRanges refuses values that are out of range. It adds more errors to its own.
+func (f *driveFlags) checkRanges(cmd *cobra.Command, more ...error) error {
 	require := func(name string, ok bool, want string) {
 		if cmd.Flags().Changed(name) && !ok {
 			more = append(more, usagef("--%s %s: must be %s", name, cmd.Flag(name).Value, want))
@@ -127,14 +127,19 @@ type session struct {
 	out    *runOutput
 }
 
-// newSession makes a session for a run of a graph.
-func (a *app) newSession(kept store.Store, g *spec.Graph, f *driveFlags) (s *session, err error) {
+// newSession makes a session for a run of a graph, and prints notes about it.
+func (a *app) newSession(kept store.Store, g *spec.Graph, f *driveFlags, notes ...string) (s *session, err error) {
 	s = &session{app: a, flags: f, kill: make(chan struct{})}
 	if s.runner, err = a.newRunner(kept, node.Options{Kill: s.kill, Cassette: f.tape, Thinking: slices.Contains(f.stream.values, "thinking")}); err != nil {
 		return nil, err
 	}
-	s.out, err = a.newRunOutput(g, f)
-	return s, err
+	if s.out, err = a.newRunOutput(g, f); err != nil {
+		return nil, err
+	}
+	for _, text := range notes {
+		s.out.note(text)
+	}
+	return s, nil
 }
 
 // newRunner makes a runner with graphrun's node kinds.
@@ -149,27 +154,27 @@ func (a *app) newRunner(kept store.Store, opts node.Options) (*runner.Runner, er
 	}
 	return runner.New(runner.Config{
 		Watch: watch, Kinds: told.Kinds(node.Kinds(opts)), Store: kept, Owner: sqlite.ThisProcess(), Decider: node.NewDecider(opts), Clock: a.clock,
-		Notifier: &runner.Notifier{Send: node.Notify(opts), Always: a.always},
+		Notifier: &runner.Notifier{Send: node.Notify(opts), Always: a.notify},
 	})
 }
 
 // openTelemetry returns the exporter to OpenTelemetry, or nil. Main closes it.
 func (a *app) openTelemetry() (*telemetry.Telemetry, error) {
-	if a.told == nil {
+	if a.exporter == nil {
 		told, err := telemetry.FromEnv(readBuildVersion().Version, a.note)
 		if err != nil {
 			return nil, usage(err)
 		}
-		a.told = told
+		a.exporter = told
 	}
-	return a.told, nil
+	return a.exporter, nil
 }
 
 // note prints a remark on stderr.
 func (a *app) note(text string) { fmt.Fprintln(a.Stderr, "graphrun: "+text) }
 
-// cancelling is what the first interrupt of a run says.
-const cancelling = "cancelling: what runs has 5 seconds to end; interrupt again to end at once"
+// cancelling is the note after the first interrupt of a run.
+const cancelling = "cancelling: running nodes have 5 seconds to end; interrupt again to end at once"
 
 // killTime bounds how long killed programs may take to end.
 const killTime = time.Second
@@ -316,8 +321,7 @@ type runOutput struct {
 	view    *runview.View // nil with --quiet or JSON
 	colors  terminal.Colors
 	writers []runner.Sink
-	lines   []*lineWriter // that writers write to
-	trace   *os.File
+	closers []func() error // flush and close what writers write to
 }
 
 func (a *app) newRunOutput(g *spec.Graph, f *driveFlags) (*runOutput, error) {
@@ -327,11 +331,11 @@ func (a *app) newRunOutput(g *spec.Graph, f *driveFlags) (*runOutput, error) {
 		if err != nil {
 			return nil, usagef("--trace: %w", err)
 		}
-		o.trace = file
-		o.writers = append(o.writers, runner.NewJSONSink(o.bufferLines(file)))
+		o.addWriter(file, nil)
+		o.closers = append(o.closers, file.Close)
 	}
 	if o.format == "jsonl" {
-		o.writers = append(o.writers, filterEvents(runner.NewJSONSink(o.bufferLines(a.Stdout)), f.stream.values))
+		o.addWriter(a.Stdout, f.stream.values)
 	}
 	tracer := runview.NewTracer(g, o.colors)
 	switch {
@@ -345,11 +349,11 @@ func (a *app) newRunOutput(g *spec.Graph, f *driveFlags) (*runOutput, error) {
 	return o, nil
 }
 
-// bufferLines returns a writer to w that close flushes.
-func (o *runOutput) bufferLines(w io.Writer) io.Writer {
-	lines := newLineWriter(w)
-	o.lines = append(o.lines, lines)
-	return lines
+// addWriter writes the events of some groups, or all without groups, to w as JSON lines.
+func (o *runOutput) addWriter(w io.Writer, groups []string) {
+	lines := &lineWriter{out: bufio.NewWriterSize(w, 64<<10)}
+	o.writers = append(o.writers, filterEvents(runner.NewJSONSink(lines), groups))
+	o.closers = append(o.closers, lines.flush)
 }
 
 // newWarner returns a function that prints warnings, or nil if the shown events include them.
@@ -405,11 +409,8 @@ func (o *runOutput) close() error {
 		o.view.Close()
 	}
 	var failed error
-	for _, w := range o.lines {
-		failed = errors.Join(failed, w.flush())
-	}
-	if o.trace != nil {
-		failed = errors.Join(failed, o.trace.Close())
+	for _, closeWriter := range o.closers {
+		failed = errors.Join(failed, closeWriter())
 	}
 	return failed
 }
@@ -523,10 +524,6 @@ type lineWriter struct {
 	err   error       // the first
 }
 
-func newLineWriter(w io.Writer) *lineWriter {
-	return &lineWriter{out: bufio.NewWriterSize(w, 64<<10)}
-}
-
 // Write writes whole lines. After an error it writes no more.
 func (w *lineWriter) Write(lines []byte) (n int, err error) {
 	w.mu.Lock()
@@ -541,7 +538,6 @@ func (w *lineWriter) Write(lines []byte) (n int, err error) {
 	return n, w.err
 }
 
-// flush writes what is left.
 func (w *lineWriter) flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -166,6 +166,15 @@ func (a *app) printTable(cmd *cobra.Command, v any, none string, rows [][]string
 	return a.print(cmd, v, formatTable(rows))
 }
 
+// collect applies a function to each item of a list.
+func collect[T, U any](list []T, part func(T) U) []U {
+	out := make([]U, len(list))
+	for i, item := range list {
+		out[i] = part(item)
+	}
+	return out
+}
+
 // formatTable returns rows with aligned columns.
 func formatTable(rows [][]string) string {
 	var b strings.Builder
@@ -281,7 +290,7 @@ var synonyms = map[string]string{
 // would silently show the parent's help.
 func (a *app) showHelp(cmd *cobra.Command, show func(*cobra.Command, []string)) {
 	if args := cmd.Flags().Args(); len(args) > 0 && len(listSubcommands(cmd)) > 0 {
-		a.misused = rejectArgs(cmd, args)
+		a.helpError = rejectArgs(cmd, args)
 		return
 	}
 	show(cmd, nil)
@@ -367,8 +376,8 @@ const noFiles = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKee
 type candidates func(cmd *cobra.Command, args []string) []string
 
 // complete returns the candidates in order. The shell adds no space if one of them ends in "=".
-func (of candidates) complete(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	words, directive := of(cmd, args), noFiles
+func (list candidates) complete(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	words, directive := list(cmd, args), noFiles
 	for _, word := range words {
 		if name, _, _ := strings.Cut(word, "\t"); strings.HasSuffix(name, "=") {
 			directive |= cobra.ShellCompDirectiveNoSpace
@@ -393,8 +402,8 @@ func fixedCandidates(words ...string) candidates {
 }
 
 // completeFlag sets how the values of a flag are completed.
-func completeFlag(cmd *cobra.Command, flag string, of candidates) {
-	if err := cmd.RegisterFlagCompletionFunc(flag, of.complete); err != nil {
+func completeFlag(cmd *cobra.Command, flag string, list candidates) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, list.complete); err != nil {
 		panic(err) // a flag that does not exist or has a completion already
 	}
 }
@@ -417,7 +426,6 @@ func completeFlow(_ *cobra.Command, args []string, _ string) ([]string, cobra.Sh
 	return []string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt
 }
 
-// completeFiles completes paths.
 var completeFiles = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 
 // graphOf returns the graph that a command line names, or nil.
@@ -533,7 +541,6 @@ func (a *app) collectFromRuns(wordOf func(*store.RunSummary) string) candidates 
 	}
 }
 
-// listRunIDs returns the ids of runs.
 func (a *app) listRunIDs(cmd *cobra.Command, args []string) []string {
 	return a.collectFromRuns(func(r *store.RunSummary) string {
 		return cobra.CompletionWithDesc(r.ID, r.Graph+", "+string(r.StandsAs()))

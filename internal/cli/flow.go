@@ -32,10 +32,8 @@ type source struct {
 	src  []byte
 }
 
-// compareSources orders sources by name.
 func compareSources(a, b source) int { return cmp.Compare(a.name, b.name) }
 
-// read returns the text of the source.
 func (s source) read() ([]byte, error) {
 	if s.src != nil {
 		return s.src, nil
@@ -75,16 +73,11 @@ func (a *app) findFiles(args []string, wanted func(name string) bool) (names, le
 
 // isGraphName reports whether a file may hold a graph, by its name.
 func isGraphName(name string) bool {
-	ext := filepath.Ext(name)
-	return ext == ".yaml" || ext == ".yml" || ext == ".json"
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name))
 }
 
 func listNames(sources []source) []string {
-	var names []string
-	for i := range sources {
-		names = append(names, sources[i].name)
-	}
-	return names
+	return collect(sources, func(s source) string { return s.name })
 }
 
 // findSources returns the graphs to check, sorted by name, each once: named files, "-" for
@@ -248,7 +241,6 @@ func readTextOrFile(s string) (string, error) {
 	return strings.TrimRight(string(src), "\r\n"), err
 }
 
-// readLabels reads key=value pairs.
 func readLabels(pairs []string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, pair := range pairs {

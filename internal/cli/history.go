@@ -218,13 +218,11 @@ func (a *app) replay(cmd *cobra.Command, f *replayFlags, ids []string) error {
 		return err
 	}
 	if f.all {
-		runs, err := f.find(kept, store.RunFilter{})
+		runs, err := f.selectRuns(kept, store.RunFilter{})
 		if err != nil {
 			return err
 		}
-		for i := range runs {
-			ids = append(ids, runs[i].ID)
-		}
+		ids = collect(runs, func(r store.RunSummary) string { return r.ID })
 	} else {
 		record, err := a.findRun(kept, ids[0])
 		if err != nil {
@@ -276,7 +274,6 @@ func replayRun(r *runner.Runner, id string, flow *runner.Flow) replayed {
 	return out
 }
 
-// formatReplay describes the result of a replay as text.
 func formatReplay(r *replayed) []string {
 	switch {
 	case r.Error != "":

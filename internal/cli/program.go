@@ -75,10 +75,7 @@ type Program struct {
 
 // System returns a Program with the arguments and streams of the process.
 func System() Program {
-	configDir, err := os.UserConfigDir()
-	if err != nil {
-		configDir = "" // no home folder: no settings of the user
-	}
+	configDir, _ := os.UserConfigDir() // "" without a home folder
 	stderr := int(os.Stderr.Fd())
 	return Program{
 		Args:  os.Args[1:],
@@ -87,10 +84,7 @@ func System() Program {
 		StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())),
 		StderrTerminal: term.IsTerminal(stderr),
 		Columns: func() int {
-			columns, _, err := term.GetSize(stderr)
-			if err != nil {
-				return 0
-			}
+			columns, _, _ := term.GetSize(stderr) // 0 on an error
 			return columns
 		},
 		Notify: func(c chan<- os.Signal) func() {
@@ -130,14 +124,14 @@ func Main(ctx context.Context, p Program) int {
 		err = usage(err) // cobra's own: an unknown command or flag, a bad argument
 	}
 	if err == nil {
-		err = a.misused
+		err = a.helpError
 	}
 	code := exitOK
 	if err != nil {
 		code = a.printError(err)
 	}
-	if err := a.told.Close(); err != nil {
-		fmt.Fprintf(a.Stderr, "graphrun: what OpenTelemetry was to be told is lost: %v\n", err)
+	if err := a.exporter.Close(); err != nil {
+		fmt.Fprintf(a.Stderr, "graphrun: some telemetry was not exported: %v\n", err)
 	}
 	if err := a.closeStore(); err != nil {
 		return max(code, a.printError(err))
@@ -255,15 +249,16 @@ type app struct {
 	color  enum
 	store  storeFlags
 	engine engineFlags
-	rules  settings.Rules // of the settings file
-	// triggers are the triggers of the settings file.
+	// rules, triggers and notify come from the settings file. notify is a graph with its key
+	// notify, or nil.
+	rules    settings.Rules
 	triggers trigger.List
-	always   *spec.Graph // a graph with the notify of graphrun.yaml, or nil
-	// misused is the error of a help command, which cobra can't return.
-	misused error
+	notify   *spec.Graph
+	// helpError is the error of a help command, which cobra can't return.
+	helpError error
 	// started is set when cobra has accepted the command line. Earlier errors are usage errors.
-	started bool
-	told    *telemetry.Telemetry // nil if off
+	started  bool
+	exporter *telemetry.Telemetry // nil if off
 }
 
 // Command returns the command with all its subcommands, for man pages and completions.
@@ -431,7 +426,6 @@ func describeBuiltin(c *cobra.Command) {
 	}
 }
 
-// stdoutColors returns the colours for stdout.
 func (a *app) stdoutColors() terminal.Colors {
 	return terminal.NewColors(a.usesColor(a.StdoutTerminal))
 }
@@ -450,7 +444,6 @@ func (a *app) usesColor(terminal bool) bool {
 
 const settingAnnotation = "graphrun_setting"
 
-// markSettings marks flags as settings.
 func markSettings(flags *pflag.FlagSet, names ...string) {
 	for _, name := range names {
 		if err := flags.SetAnnotation(name, settingAnnotation, []string{"true"}); err != nil {
@@ -501,7 +494,7 @@ func (a *app) loadSettingsOf(folder string, cmd *cobra.Command) error {
 	if err != nil {
 		return usage(err)
 	}
-	a.rules, a.always, a.triggers = file.Rules, file.Notify, file.Triggers
+	a.rules, a.notify, a.triggers = file.Rules, file.Notify, file.Triggers
 	v := viper.New()
 	if err := v.MergeConfigMap(file.Values); err != nil {
 		return usage(fmt.Errorf("%s: %w", file.Path, err))

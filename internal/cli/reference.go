@@ -154,17 +154,12 @@ func explainRule(r *lint.Rule) string {
 func explainableNames() []string {
 	names := append([]string{topicExitCodes, topicFailures}, spec.FailureKinds()...)
 	names = append(names, lint.RuleNames()...)
-	for _, t := range spec.Topics(spec.Options{}) {
-		names = append(names, t.Name)
-	}
-	for _, s := range inspect.StatusTerms {
-		names = append(names, s.Name)
-	}
+	names = append(names, collect(spec.Topics(spec.Options{}), func(t spec.Topic) string { return t.Name })...)
+	names = append(names, collect(inspect.StatusTerms, func(s inspect.StatusTerm) string { return s.Name })...)
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// indent indents a text.
 func indent(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
 }

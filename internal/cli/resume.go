@@ -26,6 +26,7 @@ import (
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/runner/view"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -61,7 +62,7 @@ are those of run; 2 also means that another process drives the run.`,
 		},
 		ValidArgsFunction: completeByPosition(a.listRunIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.check(cmd); err != nil {
+			if err := f.checkRanges(cmd); err != nil {
 				return err
 			}
 			if due {
@@ -110,12 +111,9 @@ func (a *app) resume(ctx context.Context, f *driveFlags, id, withFile string) er
 	if err != nil {
 		return err
 	}
-	s, err := a.newSession(kept, g, f)
+	s, err := a.newSession(kept, g, f, changed...)
 	if err != nil {
 		return err
-	}
-	for _, text := range changed {
-		s.out.note(text)
 	}
 	result, err := s.drive(ctx, &opts, func(ctx context.Context) (*runner.Result, error) {
 		switch {
@@ -172,9 +170,9 @@ func describeChangedFiles(record *store.RunRecord) []string {
 		src, err := bounded.ReadFile(name, bounded.Text)
 		switch {
 		case err != nil:
-			out = append(out, shortPath(name)+" can't be read any more; going on with the graph as it was")
+			out = append(out, shortPath(name)+" can't be read any more; continuing with the recorded graph")
 		case !bytes.Equal(src, kept):
-			out = append(out, shortPath(name)+" has changed since the run began; going on with the graph as it was")
+			out = append(out, shortPath(name)+" has changed since the run began; continuing with the recorded graph")
 		}
 	}
 	say(record.File, record.Source)
@@ -267,18 +265,18 @@ func resumeDueRun(ctx context.Context, r *runner.Runner, f *driveFlags, line *st
 	return out
 }
 
-// runParallel calls do for each number below n, and up to most at once.
-func runParallel(n, most int, do func(i int)) {
+// runParallel calls work for each number below n, and up to most at once.
+func runParallel(n, most int, work func(i int)) {
 	room := make(chan struct{}, most)
-	var all sync.WaitGroup
+	var group sync.WaitGroup
 	for i := range n {
 		room <- struct{}{}
-		all.Go(func() {
+		group.Go(func() {
 			defer func() { <-room }()
-			do(i)
+			work(i)
 		})
 	}
-	all.Wait()
+	group.Wait()
 }
 
 // printResumed prints a line per run and returns the error for the exit code of all.
@@ -342,7 +340,7 @@ done by then. Exit codes are those of run.`,
 			if !cmd.Flags().Changed("at") {
 				missing = usagef("--at is needed: the step after which the new run begins, 0 for none")
 			}
-			if err := f.check(cmd, missing, checkAt(f.at), store.CheckID("--run-id", f.runID)); err != nil {
+			if err := f.checkRanges(cmd, missing, checkAt(f.at), store.CheckID("--run-id", f.runID)); err != nil {
 				return err
 			}
 			return a.fork(cmd.Context(), &f, args[0])
@@ -366,24 +364,21 @@ func (a *app) fork(ctx context.Context, f *forkFlags, id string) error {
 	}
 	id = record.ID
 	g := parseRecordedGraph(&record)
-	opts, err := f.options()
-	if err != nil {
-		return err
-	}
 	set, err := a.readInput(g, "", f.set, true)
 	if err != nil {
 		return wrapInputError("the values to set do not fit the graph", err)
 	}
-	opts.RunID = f.runID
-	if opts.Labels, err = readLabels(f.labels); err != nil {
-		return err
+	opts, err := f.options()
+	if err == nil {
+		opts.RunID = f.runID
+		opts.Labels, err = readLabels(f.labels)
 	}
-	s, err := a.newSession(kept, g, &f.driveFlags)
 	if err != nil {
 		return err
 	}
-	for _, text := range describeChangedFiles(&record) {
-		s.out.note(text)
+	s, err := a.newSession(kept, g, &f.driveFlags, describeChangedFiles(&record)...)
+	if err != nil {
+		return err
 	}
 	result, err := s.drive(ctx, &opts, func(ctx context.Context) (*runner.Result, error) {
 		fork := runner.ForkOptions{Options: opts, At: f.at, Set: set}
@@ -431,7 +426,7 @@ Exit codes: 0 the answers were taken, 2 they were refused; with --resume those o
 		Args:              requireArgs(2, -1, "a run and answers, RUN NODE=VALUE (graphrun runs pending lists what is asked)"),
 		ValidArgsFunction: completeByPosition(a.listRunIDs, a.listQuestions),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.drive.check(cmd); err != nil {
+			if err := f.drive.checkRanges(cmd); err != nil {
 				return err
 			}
 			return a.answer(cmd, &f, args[0], args[1:])
@@ -455,10 +450,7 @@ func findOnlyQuestion(r *runner.Runner, id, text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var names []string
-	for i := range result.Pending {
-		names = append(names, result.Pending[i].Target())
-	}
+	names := collect(result.Pending, func(p view.Pending) string { return p.Target() })
 	switch len(names) {
 	case 0:
 		return "", usagef("run %q asks nothing", id)
@@ -526,10 +518,7 @@ type answered struct {
 }
 
 func (a *app) printAnswered(cmd *cobra.Command, r *runner.Runner, out *answered) error {
-	names := make([]string, len(out.Answers))
-	for i := range names {
-		names[i] = out.Answers[i].Target
-	}
+	names := collect(out.Answers, func(given store.GivenAnswer) string { return given.Target })
 	err := a.print(cmd, out, fmt.Sprintf("run %s: %s answered\n", out.RunID, strings.Join(names, ", ")))
 	if err != nil || out.Driven || outputFormat(cmd) == "json" {
 		return err

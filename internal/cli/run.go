@@ -97,7 +97,7 @@ Exit codes: 0 completed, 1 failed (with --strict also completed but degraded),
 
 // run checks the graph, reads the input, runs and reports.
 func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path string) error {
-	if err := f.check(cmd, store.CheckID("--run-id", f.runID), store.CheckID("--session", f.session)); err != nil {
+	if err := f.checkRanges(cmd, store.CheckID("--run-id", f.runID), store.CheckID("--session", f.session)); err != nil {
 		return err
 	}
 	goal, err := readTextOrFile(f.goal)
@@ -173,14 +173,12 @@ func (a *app) reportStoreError(g *spec.Graph, f *runFlags, err error) error {
 
 // listRoles returns the roles that --model names.
 func (f *runFlags) listRoles() []string {
-	out := make([]string, len(f.models))
-	for i, text := range f.models {
-		out[i], _, _ = strings.Cut(text, "=")
-	}
-	return out
+	return collect(f.models, func(text string) string {
+		role, _, _ := strings.Cut(text, "=")
+		return role
+	})
 }
 
-// setModels sets the models of a run and their parameters.
 func (f *runFlags) setModels(g *spec.Graph, opts *runner.Options) error {
 	var problems []error
 	for _, text := range f.models {
@@ -211,12 +209,8 @@ func (f *runFlags) setModels(g *spec.Graph, opts *runner.Options) error {
 	return usageErrors(problems)
 }
 
-// listKeys returns the keys of a map in a graph file.
-func listKeys(fields []spec.Field) (names []string) {
-	for i := range fields {
-		names = append(names, fields[i].Key.Value)
-	}
-	return names
+func listKeys(fields []spec.Field) []string {
+	return collect(fields, func(f spec.Field) string { return f.Key.Value })
 }
 
 // checkRole returns an error if nothing in the graph can use the role.
@@ -248,7 +242,7 @@ func hasSubgraphs(g *spec.Graph) bool {
 func (f *runFlags) openTape() (err error) {
 	switch {
 	case f.record != "" && f.replay != "":
-		return usagef("--record and --replay exclude each other: what is played is not asked anew")
+		return usagef("--record and --replay exclude each other")
 	case f.record != "":
 		if err := cassette.Check(f.record); err != nil {
 			return usagef("--record: %w", err)

@@ -44,12 +44,10 @@ and deletes them.`,
 	return cmd
 }
 
-// runFilterFlags select runs.
 type runFilterFlags struct {
-	graph  string
-	status enumList
-	labels []string
-	// session and parent select runs.
+	graph   string
+	status  enumList
+	labels  []string
 	session string
 	parent  string
 }
@@ -66,8 +64,8 @@ func addRunFilterFlags(a *app, cmd *cobra.Command, f *runFilterFlags) {
 	completeFlag(cmd, "parent", a.collectFromRuns(func(r *store.RunSummary) string { return r.Parent }))
 }
 
-// find returns the runs that the flags and the filter select, latest first.
-func (f *runFilterFlags) find(s store.Store, filter store.RunFilter) ([]store.RunSummary, error) {
+// selectRuns returns the runs that the flags and the filter select, latest first.
+func (f *runFilterFlags) selectRuns(s store.Store, filter store.RunFilter) ([]store.RunSummary, error) {
 	labels, err := readLabels(f.labels)
 	if err != nil {
 		return nil, err
@@ -96,7 +94,7 @@ vanished while it ran: graphrun resume continues it.`,
 			if err != nil {
 				return err
 			}
-			runs, err := f.find(s, store.RunFilter{Limit: limit})
+			runs, err := f.selectRuns(s, store.RunFilter{Limit: limit})
 			if err != nil {
 				return err
 			}
@@ -219,13 +217,13 @@ deleted: exit 2.`,
 			if err != nil {
 				return err
 			}
-			return a.deleteAll(cmd, "run", ids, kept.Delete)
+			return a.deleteItems(cmd, "run", ids, kept.Delete)
 		},
 	})
 }
 
-// deleteAll deletes items by their ids and prints how many.
-func (a *app) deleteAll(cmd *cobra.Command, noun string, ids []string, remove func(id string) error) error {
+// deleteItems deletes items by their ids and prints how many.
+func (a *app) deleteItems(cmd *cobra.Command, noun string, ids []string, remove func(id string) error) error {
 	for _, id := range ids {
 		if err := remove(id); err != nil {
 			return err
@@ -285,7 +283,7 @@ func (a *app) pruneRuns(f *runFilterFlags, older time.Duration, dryRun bool) ([]
 	if err != nil {
 		return nil, err
 	}
-	runs, err := f.find(kept, store.RunFilter{UpdatedBefore: a.Now().Add(-older)})
+	runs, err := f.selectRuns(kept, store.RunFilter{UpdatedBefore: a.Now().Add(-older)})
 	ids := []string{}
 	for i := range runs {
 		if runs[i].Owner != "" {
@@ -334,7 +332,7 @@ func (a *app) openRecorded(id string) (*recorded, error) {
 }
 
 // addRunReader sets the function of a command that reads the run of its first argument.
-func (a *app) addRunReader(cmd *cobra.Command, do func(cmd *cobra.Command, r *recorded, args []string) error) *cobra.Command {
+func (a *app) addRunReader(cmd *cobra.Command, read func(cmd *cobra.Command, r *recorded, args []string) error) *cobra.Command {
 	if cmd.Args == nil {
 		cmd.Args, cmd.ValidArgsFunction = requireRunArg, completeByPosition(a.listRunIDs)
 	}
@@ -343,7 +341,7 @@ func (a *app) addRunReader(cmd *cobra.Command, do func(cmd *cobra.Command, r *re
 		if err != nil {
 			return err
 		}
-		return do(cmd, r, args[1:])
+		return read(cmd, r, args[1:])
 	}
 	return cmd
 }
@@ -431,7 +429,6 @@ func (t *traceLines) Event(e *runner.Event) error {
 	return nil
 }
 
-// formatRun returns a run as text.
 func (a *app) formatRun(record *store.RunRecord, result *runner.Result, trace *traceLines) string {
 	c := a.stdoutColors()
 	out := []string{fmt.Sprintf("%s %s of %s (%s), started %s", c.Quiet("run"), c.Strong(record.ID), record.Graph,
@@ -590,7 +587,7 @@ func (w *stopping) wait(ctx context.Context) error {
 		} else if len(runs) == 0 {
 			return fmt.Errorf("run %q: %w", w.id, store.ErrNoRun)
 		}
-		settled, err := w.step(&runs[0])
+		settled, err := w.advance(&runs[0])
 		if err != nil || settled {
 			return err
 		}
@@ -603,8 +600,8 @@ func (w *stopping) wait(ctx context.Context) error {
 	}
 }
 
-// step acts on the present status of the run. It returns settled if nothing is left to do.
-func (w *stopping) step(r *store.RunSummary) (settled bool, err error) {
+// advance acts on the present status of the run. It returns settled if nothing is left to do.
+func (w *stopping) advance(r *store.RunSummary) (settled bool, err error) {
 	wanted, could := machine.Cancelled, "be cancelled"
 	if w.request == store.RequestPause {
 		wanted, could = machine.Paused, "pause"
@@ -645,7 +642,6 @@ func (w *stopping) step(r *store.RunSummary) (settled bool, err error) {
 	return false, nil
 }
 
-// printStatus prints the status of the run.
 func (w *stopping) printStatus(r *store.RunSummary) error {
 	text := fmt.Sprintf("run %s is %s; graphrun resume continues it", w.id, r.Status)
 	if r.Status == machine.Running {

@@ -147,17 +147,15 @@ func (f *serveFlags) readToken() (string, error) {
 	return token, nil
 }
 
-// serving is a server with its parts.
 type serving struct {
 	app    *app
 	flows  *catalog.Catalog
 	fleet  *fleet.Fleet
 	server *serve.Server
 	tools  mcpserver.Config
-	// triggers start runs by cron and webhook.
+	// triggers start runs by cron and webhook, unless readOnly is set.
 	triggers *trigger.Triggers
 	kill     chan struct{}
-	// readOnly forbids starting runs.
 	readOnly bool
 }
 
@@ -224,7 +222,7 @@ func (a *app) openServedStore(readOnly bool) (store.Store, error) {
 // run serves requests until a signal, then shuts down gracefully.
 func (s *serving) run(ctx context.Context, listener net.Listener) error {
 	stopping := func() {
-		s.app.note("stopping: runs pause, and the next serve continues them; interrupt again to end what runs at once")
+		s.app.note("stopping: runs pause, and the next serve continues them; interrupt again to end running programs at once")
 	}
 	_, err := runUntilInterrupted(ctx, s.app, stopping, s.kill, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, s.serveUntilDone(ctx, listener)
@@ -262,7 +260,6 @@ func (s *serving) serveUntilDone(ctx context.Context, listener net.Listener) err
 	return httpServer.Close()
 }
 
-// isLoopback reports whether a host is a loopback address.
 func isLoopback(host string) bool {
 	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }

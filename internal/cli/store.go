@@ -136,7 +136,6 @@ func (a *app) openReader() (kept store.Store, r *runner.Runner, err error) {
 	return kept, r, err
 }
 
-// closeStore closes the store if it is open.
 func (a *app) closeStore() error {
 	if a.store.open == nil || a.store.abandoned {
 		return nil
@@ -149,7 +148,6 @@ func (a *app) findRun(s store.Store, name string) (store.RunRecord, error) {
 	return inspect.FindRun(s, name, a.storeName())
 }
 
-// storeName returns the name of the store for messages.
 func (a *app) storeName() string {
 	if a.usesCluster() {
 		return "the Temporal cluster"
@@ -351,7 +349,7 @@ func newSessionsDeleteCommand(a *app) *cobra.Command {
 					return err
 				}
 			}
-			return a.deleteAll(cmd, "session", args, kept.DeleteSession)
+			return a.deleteItems(cmd, "session", args, kept.DeleteSession)
 		},
 	})
 }
@@ -366,10 +364,7 @@ func (a *app) findSession(kept store.Store, id string) (store.Session, error) {
 	if err != nil {
 		return s, err
 	}
-	ids := make([]string, len(sessions))
-	for i := range sessions {
-		ids[i] = sessions[i].ID
-	}
+	ids := collect(sessions, func(s store.Session) string { return s.ID })
 	return s, usagef("no session %q in %s%s", id, a.storeName(), suggest.DidYouMean(id, ids))
 }
 

@@ -308,7 +308,6 @@ func (a *app) fingerprintFiles(paths []string) string {
 	return b.String()
 }
 
-// generateTests writes cases for a flow.
 func (a *app) generateTests(ctx context.Context, f *testFlags, cfg flowtest.Config, args []string) error {
 	if len(args) != 1 || flowtest.IsTestFile(args[0]) {
 		return usagef("test --generate needs the path of one graph file")
@@ -382,7 +381,6 @@ func (a *app) mutateTests(f *testFlags, cfg flowtest.Config, files []*flowtest.F
 	return nil
 }
 
-// printTests prints a report in the chosen format.
 func (a *app) printTests(f *testFlags, r *flowtest.Report) error {
 	switch f.format.value {
 	case "json":

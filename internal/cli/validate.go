@@ -26,19 +26,16 @@ import (
 )
 
 type validateFlags struct {
-	format   enum
-	strict   bool
-	quiet    bool
-	rules    []string
-	fix      bool
-	diff     bool // show what --fix would change
-	baseline string
-	// explain also lists proven policies.
-	explain bool
-	// record is the path of the baseline to write.
-	record string
-	// name is the file name for the graph from stdin.
-	name string
+	format          enum
+	strict          bool
+	quiet           bool
+	rules           []string
+	fix             bool
+	diff            bool
+	explainPolicies bool
+	stdinName       string
+	baseline        string
+	writeBaseline   string
 }
 
 func newValidateCommand(a *app) *cobra.Command {
@@ -101,12 +98,12 @@ Exit codes: 0 no error, 3 errors (with --strict also warnings), 2 no such file.`
 	flags.BoolVar(&f.strict, "strict", false, "treat warnings as errors")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only: no warnings, no summary")
 	flags.StringArrayVar(&f.rules, "rule", nil, "-NAME turns a rule or a group of rules off, +NAME on; repeatable, the last one wins")
-	flags.BoolVar(&f.explain, "explain-policies", false, "list every policy as proven, refuted or undecided, and why")
+	flags.BoolVar(&f.explainPolicies, "explain-policies", false, "list every policy as proven, refuted or undecided, and why")
 	flags.BoolVar(&f.fix, "fix", false, "repair in place what can be repaired safely; comments stay")
 	flags.BoolVar(&f.diff, "diff", false, "with --fix: write nothing, show the changes")
 	flags.StringVar(&f.baseline, "baseline", "", "`FILE` of known findings that are not reported")
-	flags.StringVar(&f.name, "stdin-filename", "", "`FILE` that stdin stands for: messages name it, and relative paths start\nfrom its folder")
-	flags.StringVar(&f.record, "write-baseline", "", "write all findings to `FILE` as known, and exit 0")
+	flags.StringVar(&f.stdinName, "stdin-filename", "", "`FILE` that stdin stands for: messages name it, and relative paths start\nfrom its folder")
+	flags.StringVar(&f.writeBaseline, "write-baseline", "", "write all findings to `FILE` as known, and exit 0")
 	var rules []string
 	for _, name := range append(lint.RuleNames(), lint.RuleGroups()...) {
 		rules = append(rules, "-"+name, "+"+name)
@@ -121,14 +118,14 @@ func (a *app) validate(f *validateFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	if _, isSet := off["policy-kept"]; f.explain && !isSet {
+	if _, isSet := off["policy-kept"]; f.explainPolicies && !isSet {
 		off["policy-kept"] = false
 	}
 	triggers, err := a.triggers.Check()
 	if err != nil {
 		return usage(err)
 	}
-	sources, err := a.findSources(args, f.name)
+	sources, err := a.findSources(args, f.stdinName)
 	if err != nil {
 		return err
 	}
@@ -147,12 +144,12 @@ func (a *app) validate(f *validateFlags, args []string) error {
 		return err
 	}
 	found = append(triggers, dropRepeated(sources, a.rules.Apply(found, off))...)
-	if f.record != "" {
+	if f.writeBaseline != "" {
 		found = lint.WithoutEchoes(found)
-		if err := settings.WriteBaseline(f.record, found); err != nil {
+		if err := settings.WriteBaseline(f.writeBaseline, found); err != nil {
 			return usage(err)
 		}
-		fmt.Fprintf(a.Stderr, "%s written to %s\n", eval.Count(len(found), "finding"), f.record)
+		fmt.Fprintf(a.Stderr, "%s written to %s\n", eval.Count(len(found), "finding"), f.writeBaseline)
 		return nil
 	}
 	if found, err = a.dropKnown(f, sources, found); err != nil {
@@ -246,7 +243,7 @@ func parseRuleFlags(flags []string) (map[string]bool, error) {
 		members := lint.RuleGroup(name)
 		switch {
 		case isOff && name == settings.NeverOff:
-			return nil, usagef("--rule %q: nothing is known of a file that can't be read, so %s is always an error", f, settings.NeverOff)
+			return nil, usagef("--rule %q: %s is always an error, since a file that can't be read can't be checked", f, settings.NeverOff)
 		case slices.Contains(known, name):
 			members = []string{name}
 		case members == nil:

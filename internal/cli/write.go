@@ -50,7 +50,6 @@ one that you name; --list shows all. It never overwrites a file: exit 2.`,
 	return addOutput(cmd)
 }
 
-// template is a template with its description.
 type template struct {
 	Template    string `json:"template"`
 	Description string `json:"description"`
@@ -74,10 +73,7 @@ func (a *app) printTemplates(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	var rows [][]string
-	for _, t := range list {
-		rows = append(rows, []string{t.Template, t.Description})
-	}
+	rows := collect(list, func(t template) []string { return []string{t.Template, t.Description} })
 	return a.print(cmd, list, formatTable(rows))
 }
 
@@ -126,12 +122,9 @@ func writeNewFile(path string, text []byte) error {
 }
 
 // listTemplateNames returns the templates for completion.
-func listTemplateNames(*cobra.Command, []string) (out []string) {
+func listTemplateNames(*cobra.Command, []string) []string {
 	list, _ := listTemplates() // none on an error
-	for _, t := range list {
-		out = append(out, cobra.CompletionWithDesc(t.Template, t.Description))
-	}
-	return out
+	return collect(list, func(t template) string { return cobra.CompletionWithDesc(t.Template, t.Description) })
 }
 
 func newFmtCommand(a *app) *cobra.Command {
