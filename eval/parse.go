@@ -20,7 +20,7 @@ func parse(s *source) (tree ast.Node, err *Error) {
 			tree, err = nil, syntaxAt(0, len(s.text), "malformed expression")
 		}
 	}()
-	if s.skipSpace(0) == len(s.text) {
+	if s.skipSpace(0) == len(s.code) {
 		return nil, syntaxAt(0, len(s.text), "expression is empty")
 	}
 	out, perr := parser.ParseWithConfig(s.plain, &conf.Config{MaxNodes: maxNodes})
@@ -50,7 +50,8 @@ func syntaxError(s *source, err error) *Error {
 	}
 	switch {
 	case fe.Message == "unexpected token EOF":
-		if at := s.findUnclosed(); at >= 0 {
+		if n := len(s.open); n > 0 {
+			at := s.open[n-1]
 			return syntaxAt(at, at+1, "%q is not closed", s.text[at:at+1])
 		}
 		return syntaxAt(len(s.text), len(s.text), "unexpected end of the expression")

@@ -65,29 +65,21 @@ func (s *Scope) Template(src string) (*Template, []*Error) {
 // objects and predicates and anything inside strings don't.
 func closeBraces(src string, open int) (int, *Error) {
 	depth := 0
-	for i := open + 2; i < len(src); {
-		switch src[i] {
-		case '\'', '"', '`':
+	for i := open + 2; i < len(src); i++ {
+		switch c := src[i]; {
+		case c == '\'', c == '"', c == '`', strings.HasPrefix(src[i:], "/*"):
 			end, closed := skipOpaque(src, i)
 			if !closed {
 				return 0, notClosedError(src, i)
 			}
-			i = end
-			continue
-		case '/':
-			if strings.HasPrefix(src[i:], "/*") {
-				i, _ = skipComment(src, i)
-				continue
-			}
-		case '{':
+			i = end - 1
+		case c == '{':
 			depth++
-		case '}':
-			if depth == 0 && strings.HasPrefix(src[i:], "}}") {
-				return i, nil
-			}
-			depth = max(depth-1, 0)
+		case c == '}' && depth > 0:
+			depth--
+		case strings.HasPrefix(src[i:], "}}"):
+			return i, nil
 		}
-		i++
 	}
 	return 0, syntaxAt(open, open+2, `"{{" is not closed by "}}"`)
 }
