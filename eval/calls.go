@@ -61,11 +61,8 @@ func (c *checker) checkGet(args []ast.Node, from, to int) *Tree {
 }
 
 // checkPredicate checks name(list, predicate, extra). The parser has checked the number of
-// arguments.
+// arguments, at least one.
 func (c *checker) checkPredicate(p predicate, name string, args []ast.Node, from, to, end int) *Tree {
-	if len(args) == 0 {
-		panic(errorAt(RuleType, from, end, "%s needs a list", name))
-	}
 	if len(c.around) >= maxPredicates {
 		panic(errorAt(RuleSyntax, from, to, "predicates are nested deeper than %d levels", maxPredicates))
 	}

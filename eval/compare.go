@@ -112,7 +112,7 @@ func notEqual(f *frame, a, b any) any { return !f.equal(a, b, 0) }
 
 // compareBy returns <, <=, > or >=.
 func compareBy(op string, holds func(n int) bool) operator {
-	return operator{(*checker).checkOrdering, func(f *frame, a, b any) any {
+	return operator{(*checker).checkOrdering, returns(Bool()), func(f *frame, a, b any) any {
 		n, ok := f.order(a, b)
 		if !ok {
 			panic(operandError(op, a, b))

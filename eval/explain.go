@@ -33,7 +33,7 @@ func (v *VM) explainPart(p *Program, t *Tree, env map[string]any, show func(path
 	op, parts := t.splitJoint()
 	out := Reason{Source: p.sourceText(t), Op: op, Values: p.substituteValues(t, env, show), Evaluated: true}
 	if op == "" {
-		if result, err := v.runTree(p, t, env); err == nil {
+		if result, err := v.run(p, t, env); err == nil {
 			out.Result, _ = p.canonicalResult(t, result)
 		}
 		return out

@@ -36,7 +36,7 @@ var (
 )
 
 var functions = map[string]function{
-	"abs":         {1, 1, [][]kind{number}, absType, absValue},
+	"abs":         {1, 1, [][]kind{number}, numberType, absValue},
 	"ceil":        {1, 1, [][]kind{number}, returns(Int()), roundBy(math.Ceil)},
 	"concat":      {1, many, [][]kind{aList}, concatType, concatValues},
 	"first":       {1, 1, [][]kind{maybeList}, elementType, readElement(func(n int) int { return 0 })},
@@ -95,8 +95,6 @@ func returns(t Type) resultType { return func(...Type) Type { return t } }
 func elementType(args ...Type) Type { return args[0].Elem() }
 
 func sameType(args ...Type) Type { return args[0] }
-
-func absType(args ...Type) Type { return numberType(args[0], args[0]) }
 
 func concatType(args ...Type) Type {
 	if out := joinTypes(args, func(t Type) Type { return t }); out.kind == kindList {

@@ -4,40 +4,41 @@ package eval
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
 )
 
-// operator is a row of the table of binary operators. check finds the type of the result and
-// reports operands that never fit.
+// operator is a row of the table of binary operators. check reports operands that never fit.
 type operator struct {
-	check func(c *checker, t, l, r *Tree)
-	run   binaryOperation // nil for and, or and ??, which may not need both operands
+	check  func(c *checker, t, l, r *Tree)
+	result resultType
+	run    binaryOperation // nil for and, or and ??, which may not need both operands
 }
 
 var operators = map[string]operator{
-	"==":         {(*checker).checkEquality, isEqual},
-	"!=":         {(*checker).checkEquality, notEqual},
+	"==":         {(*checker).checkEquality, returns(Bool()), isEqual},
+	"!=":         {(*checker).checkEquality, returns(Bool()), notEqual},
 	"<":          compareBy("<", func(n int) bool { return n < 0 }),
 	"<=":         compareBy("<=", func(n int) bool { return n <= 0 }),
 	">":          compareBy(">", func(n int) bool { return n > 0 }),
 	">=":         compareBy(">=", func(n int) bool { return n >= 0 }),
-	"and":        {(*checker).checkLogic, nil},
-	"or":         {(*checker).checkLogic, nil},
-	"??":         {(*checker).checkFallback, nil},
-	"+":          {(*checker).checkAddition, add},
-	"-":          {(*checker).checkArithmetic, subtract},
-	"*":          {(*checker).checkArithmetic, multiply},
-	"/":          {(*checker).checkArithmetic, divide},
-	"%":          {(*checker).checkArithmetic, modulo},
-	"**":         {(*checker).checkArithmetic, raise},
-	"..":         {(*checker).checkArithmetic, makeRange},
-	"in":         {(*checker).checkMembership, isMember},
-	"contains":   {(*checker).checkTextual, containsValue},
-	"startsWith": {(*checker).checkTextual, testAffix("startsWith", strings.HasPrefix)},
-	"endsWith":   {(*checker).checkTextual, testAffix("endsWith", strings.HasSuffix)},
-	"matches":    {(*checker).checkTextual, matchValue},
+	"and":        {(*checker).checkLogic, returns(Bool()), nil},
+	"or":         {(*checker).checkLogic, returns(Bool()), nil},
+	"??":         {(*checker).checkFallback, eitherType, nil},
+	"+":          {(*checker).checkAddition, sumType, add},
+	"-":          {(*checker).checkArithmetic, numberType, subtract},
+	"*":          {(*checker).checkArithmetic, numberType, multiply},
+	"/":          {(*checker).checkArithmetic, returns(Float()), divide},
+	"%":          {(*checker).checkArithmetic, returns(Int()), modulo},
+	"**":         {(*checker).checkArithmetic, powerType, raise},
+	"..":         {(*checker).checkArithmetic, returns(List(Int())), makeRange},
+	"in":         {(*checker).checkMembership, returns(Bool()), isMember},
+	"contains":   {(*checker).checkTextual, returns(Bool()), containsValue},
+	"startsWith": {(*checker).checkTextual, returns(Bool()), testAffix("startsWith", strings.HasPrefix)},
+	"endsWith":   {(*checker).checkTextual, returns(Bool()), testAffix("endsWith", strings.HasSuffix)},
+	"matches":    {(*checker).checkTextual, returns(Bool()), matchValue},
 }
 
 // signs holds the unary operators on numbers as operations on zero and the number.
@@ -74,13 +75,14 @@ func (c *checker) checkBinary(n *ast.BinaryNode, opFrom, opTo int) *Tree {
 	l := c.checkValue(n.Left)
 	c.nest++
 	r := c.checkValue(n.Right)
-	t := &Tree{Op: TreeBinary, Name: cmp.Or(spellings[n.Operator], n.Operator), Args: []*Tree{l, r}, Type: Bool(), operands: []*Tree{l, r}}
+	t := &Tree{Op: TreeBinary, Name: cmp.Or(spellings[n.Operator], n.Operator), Args: []*Tree{l, r}, operands: []*Tree{l, r}}
 	t.from, t.to = c.span(l, r)
 	op, ok := operators[t.Name]
 	if !ok {
 		panic(errorAt(RuleSyntax, opFrom, opTo, "operator %q is not part of the language", n.Operator))
 	}
 	op.check(c, t, l, r)
+	t.Type = op.result(l.Type, r.Type)
 	if t.eval == nil {
 		t.eval = t.combine(op.run, l.eval, r.eval)
 	}
@@ -102,14 +104,11 @@ func comparable(a, b Type) bool {
 
 func (c *checker) checkOrdering(t, l, r *Tree) { requireNumbersOrTexts(t, l, r, "%s compares", "") }
 
-// requireNumbersOrTexts reports whether two operands may be numbers, and panics if they can be
-// neither two numbers nor two strings.
-func requireNumbersOrTexts(t, l, r *Tree, verb, hint string) (numbers bool) {
-	numbers = l.canBe(kindFloat) && r.canBe(kindFloat)
-	if texts := l.canBe(kindString) && r.canBe(kindString); !numbers && !texts {
+// requireNumbersOrTexts panics if two operands can be neither two numbers nor two strings.
+func requireNumbersOrTexts(t, l, r *Tree, verb, hint string) {
+	if !(l.canBe(kindFloat) && r.canBe(kindFloat) || l.canBe(kindString) && r.canBe(kindString)) {
 		panic(errorAt(RuleType, t.from, t.to, verb+" two numbers or two strings, these are %s and %s%s", t.Name, l.Type.WithArticle(), r.Type.WithArticle(), hint))
 	}
-	return numbers
 }
 
 func (c *checker) checkLogic(t, l, r *Tree) {
@@ -126,7 +125,6 @@ func (c *checker) checkLogic(t, l, r *Tree) {
 }
 
 func (c *checker) checkFallback(t, l, r *Tree) {
-	t.Type = Either(l.Type, r.Type)
 	t.eval = func(f *frame) any {
 		if out := l.eval(f); out != nil {
 			return out
@@ -136,24 +134,8 @@ func (c *checker) checkFallback(t, l, r *Tree) {
 }
 
 func (c *checker) checkArithmetic(t, l, r *Tree) {
-	for _, o := range t.Args {
-		o.require(t.Name+" needs numbers", kindFloat)
-	}
-	switch t.Name {
-	case "..":
-		t.Type = List(Int())
-	case "%":
-		t.Type = Int()
-	case "/":
-		t.Type = Float()
-	case "**":
-		t.Type = Float()
-		if l.Type.kind == kindInt && r.Type.kind == kindInt {
-			t.Type = Any() // whole unless the exponent is negative
-		}
-	default:
-		t.Type = numberType(l.Type, r.Type)
-	}
+	l.require(t.Name+" needs numbers", kindFloat)
+	r.require(t.Name+" needs numbers", kindFloat)
 }
 
 func (c *checker) checkAddition(t, l, r *Tree) {
@@ -164,20 +146,34 @@ func (c *checker) checkAddition(t, l, r *Tree) {
 	case l.Type.kind == kindList || r.Type.kind == kindList:
 		hint = "; write concat(a, b) to join lists"
 	}
-	numbers := requireNumbersOrTexts(t, l, r, "%s adds", hint)
-	switch {
-	case l.Type.isNumber() || r.Type.isNumber():
-		t.Type = numberType(l.Type, r.Type)
-	case !numbers:
-		t.Type = String()
-	default:
-		t.Type = Any()
-	}
+	requireNumbersOrTexts(t, l, r, "%s adds", hint)
 }
 
-func numberType(l, r Type) Type {
-	if l.kind == kindInt && r.kind == kindInt {
-		return Int()
+func eitherType(args ...Type) Type { return Either(args[0], args[1]) }
+
+// sumType returns the type of a + b.
+func sumType(args ...Type) Type {
+	switch l, r := args[0], args[1]; {
+	case l.isNumber() || r.isNumber():
+		return numberType(l, r)
+	case l.IsAny() && r.IsAny():
+		return Any()
+	}
+	return String()
+}
+
+// numberType returns the type of a result that is whole if all arguments are.
+func numberType(args ...Type) Type {
+	if slices.ContainsFunc(args, func(t Type) bool { return t.kind != kindInt }) {
+		return Float()
+	}
+	return Int()
+}
+
+// powerType returns the type of a ** b, which is whole unless the exponent is negative.
+func powerType(args ...Type) Type {
+	if numberType(args...).kind == kindInt {
+		return Any()
 	}
 	return Float()
 }

@@ -38,10 +38,7 @@ func parse(s *source) (tree ast.Node, err *Error) {
 
 // syntaxError rewrites the parser's first error.
 func syntaxError(s *source, err error) *Error {
-	var fe *file.Error
-	if !errors.As(err, &fe) {
-		return syntaxAt(0, len(s.text), "malformed expression")
-	}
+	fe, _ := errors.AsType[*file.Error](err)
 	from := s.byteOffset(fe.From)
 	to := max(s.byteOffset(fe.To), from)
 	token := s.text[from:to]

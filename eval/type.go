@@ -137,19 +137,15 @@ func fromTypeName(name string, schema map[string]any, depth int) Type {
 		items, _ := schema["items"].(map[string]any)
 		return List(fromSchema(items, depth+1))
 	case "object":
-		return objectFromSchema(schema, depth)
+		props, _ := schema["properties"].(map[string]any)
+		fields := make(map[string]Type, len(props))
+		for name, sub := range props {
+			m, _ := sub.(map[string]any)
+			fields[name] = fromSchema(m, depth+1)
+		}
+		return Object(fields, schema["additionalProperties"] != false)
 	}
 	return Type{kind: schemaKinds[name]}
-}
-
-func objectFromSchema(schema map[string]any, depth int) Type {
-	props, _ := schema["properties"].(map[string]any)
-	fields := make(map[string]Type, len(props))
-	for name, sub := range props {
-		m, _ := sub.(map[string]any)
-		fields[name] = fromSchema(m, depth+1)
-	}
-	return Object(fields, schema["additionalProperties"] != false)
 }
 
 // typeOf returns the type of a plain value.

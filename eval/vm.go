@@ -89,7 +89,7 @@ type VM struct {
 // null. The result is canonical and may share parts with the environment. The error is a
 // *Error.
 func (v *VM) Eval(p *Program, env map[string]any) (any, error) {
-	out, err := v.run(p, env)
+	out, err := v.run(p, p.tree, env)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (v *VM) Eval(p *Program, env map[string]any) (any, error) {
 
 // Test evaluates a condition. A result that is not a boolean is an error.
 func (v *VM) Test(p *Program, env map[string]any) (bool, error) {
-	out, err := v.run(p, env)
+	out, err := v.run(p, p.tree, env)
 	if err != nil {
 		return false, err
 	}
@@ -128,15 +128,11 @@ func (p *Program) canonicalResult(t *Tree, out any) (any, error) {
 	return out, nil
 }
 
-func (v *VM) run(p *Program, env map[string]any) (any, error) {
+// run evaluates a part of a program.
+func (v *VM) run(p *Program, t *Tree, env map[string]any) (out any, err error) {
 	if v.Before != nil {
 		env = v.Before(p, env)
 	}
-	return v.runTree(p, p.tree, env)
-}
-
-// runTree evaluates a part of a program.
-func (v *VM) runTree(p *Program, t *Tree, env map[string]any) (out any, err error) {
 	f := &v.frame
 	*f = frame{names: env, locals: f.locals[:0], loops: f.loops[:0], args: f.args[:0]}
 	defer func() {
