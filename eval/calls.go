@@ -82,10 +82,8 @@ func (c *checker) checkPredicate(p predicate, name string, args []ast.Node, from
 	switch {
 	case p.isTest && t.Body == nil:
 		body = t.requireBoolean((*frame).currentElement)
-	case p.isTest && t.Body.Type.IsAny():
-		body = c.requireCondition(t.Body, t.Body)
 	case p.isTest:
-		body = c.requireCondition(t.Body, t)
+		body = t.Body.requireCondition()
 	case name == "groupBy" && t.Body != nil:
 		body = t.Body.apply(groupKey, body)
 	}

@@ -4,7 +4,6 @@
 package eval
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
@@ -186,8 +185,7 @@ func (c *checker) checkLet(n *ast.VariableDeclaratorNode, from, to int) *Tree {
 func (c *checker) isTaken(name string) bool {
 	_, isName := c.scope.lookup(name)
 	_, isConstant := constants[name]
-	isLocal := slices.ContainsFunc(c.locals, func(l local) bool { return l.name == name })
-	return isName || isConstant || isLocal || c.scope.isRoot(name) || name == "$env"
+	return isName || isConstant || c.findLocal(name) >= 0 || c.scope.isRoot(name) || name == "$env"
 }
 
 func (c *checker) checkArray(n *ast.ArrayNode, from int) *Tree {
@@ -245,7 +243,7 @@ func (c *checker) checkObject(n *ast.MapNode, from int) *Tree {
 
 func (c *checker) checkConditional(n *ast.ConditionalNode) *Tree {
 	cond := c.checkValue(n.Cond)
-	holds := c.requireCondition(cond, cond)
+	holds := cond.requireCondition()
 	yes, no := c.checkValue(n.Exp1), c.checkValue(n.Exp2)
 	t := &Tree{Op: TreeChoice, Name: "?:", Args: []*Tree{cond, yes, no}, Type: Either(yes.Type, no.Type)}
 	t.from, t.to = c.span(t.Args...)
@@ -256,13 +254,6 @@ func (c *checker) checkConditional(n *ast.ConditionalNode) *Tree {
 		return no.eval(f)
 	}
 	return t
-}
-
-// requireCondition makes the evaluator of a part that must be boolean. An evaluation that finds
-// another value fails at the part blamed.
-func (c *checker) requireCondition(t, blamed *Tree) evaluator {
-	t.require("expected a boolean", kindBool)
-	return blamed.requireBoolean(t.eval)
 }
 
 // span returns the bytes of the operands with the parentheses around them.

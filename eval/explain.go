@@ -3,7 +3,6 @@
 package eval
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 )
@@ -95,13 +94,6 @@ func (p *Program) substituteValues(t *Tree, env map[string]any, show func(path [
 	}
 	b.WriteString(p.src[at:t.to])
 	return strings.TrimSpace(b.String())
-}
-
-// sortPlaces sorts by position, outer places first.
-func sortPlaces(places []place) {
-	slices.SortFunc(places, func(a, b place) int {
-		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to))
-	})
 }
 
 // String writes the part in one line: confidence >= 0.8 → 0.62 >= 0.8 → false.

@@ -92,6 +92,12 @@ func (t *Tree) combine(run binaryOperation, a, b evaluator) evaluator {
 	}
 }
 
+// requireCondition makes the evaluator of a part that must be boolean.
+func (t *Tree) requireCondition() evaluator {
+	t.require("expected a boolean", kindBool)
+	return t.requireBoolean(t.eval)
+}
+
 // requireBoolean makes an evaluator that fails at the part if a value is not a boolean.
 func (t *Tree) requireBoolean(value evaluator) evaluator {
 	return func(f *frame) any {

@@ -56,7 +56,7 @@ var functions = map[string]function{
 	"last":        {1, 1, [][]kind{maybeList}, elementType, readElement(func(n int) int { return n - 1 })},
 	"lastIndexOf": {2, 2, [][]kind{text}, returns(Int()), indexText(strings.LastIndex)},
 	"len":         {1, 1, [][]kind{countable}, returns(Int()), lenValue},
-	"lower":       {1, 1, [][]kind{text}, returns(String()), changeCase(strings.ToLower)},
+	"lower":       {1, 1, [][]kind{text}, returns(String()), changeText(2, strings.ToLower)},
 	"max":         {1, many, [][]kind{numbers}, returns(Float()), findExtreme("max", 1)},
 	"mean":        {1, many, [][]kind{numbers}, returns(Float()), mean},
 	"median":      {1, many, [][]kind{numbers}, returns(Float()), median},
@@ -69,7 +69,7 @@ var functions = map[string]function{
 	"split":       {2, 3, [][]kind{text, text, number}, returns(List(String())), splitText},
 	"string":      {1, 1, nil, returns(String()), toText},
 	"take":        {2, 2, [][]kind{aList, number}, sameType, takeValues},
-	"toBase64":    {1, 1, [][]kind{text}, returns(String()), toBase64},
+	"toBase64":    {1, 1, [][]kind{text}, returns(String()), changeText(3, toBase64)},
 	"toJSON":      {1, 1, nil, returns(String()), toJSON},
 	"toPairs":     {1, 1, [][]kind{object}, returns(List(List(Any()))), listMembers(func(k string, v any) any { return []any{k, v} })},
 	"trim":        {1, 2, [][]kind{text}, returns(String()), trimText},
@@ -77,7 +77,7 @@ var functions = map[string]function{
 	"trimSuffix":  {1, 2, [][]kind{text}, returns(String()), trimBy(strings.TrimSuffix)},
 	"type":        {1, 1, nil, returns(String()), func(_ *frame, a []any) any { return kindOf(a[0]).String() }},
 	"uniq":        {1, 1, [][]kind{aList}, sameType, uniqValues},
-	"upper":       {1, 1, [][]kind{text}, returns(String()), changeCase(strings.ToUpper)},
+	"upper":       {1, 1, [][]kind{text}, returns(String()), changeText(2, strings.ToUpper)},
 	"urlencode":   {1, 1, [][]kind{scalar}, returns(String()), urlEncode},
 	"values":      {1, 1, [][]kind{object}, returns(List(Any())), listMembers(func(_ string, v any) any { return v })},
 }
@@ -143,14 +143,9 @@ func describeKinds(kinds []kind) string {
 	return suggest.Or(names)
 }
 
-// listCallables lists what can be called, the plain functions first.
-func listCallables() []string {
-	return append(slices.Sorted(maps.Keys(functions)), slices.Sorted(maps.Keys(predicates))...)
-}
-
-// Functions lists every function an expression may call, sorted.
+// Functions returns the names of all functions and predicates, sorted.
 func Functions() []string {
-	names := listCallables()
+	names := slices.AppendSeq(slices.Collect(maps.Keys(functions)), maps.Keys(predicates))
 	slices.Sort(names)
 	return names
 }

@@ -67,6 +67,7 @@ func urlEncode(f *frame, a []any) any {
 
 func trimText(f *frame, a []any) any {
 	if len(a) == 2 {
+		f.spendRead(len(a[0].(string)) * len(a[1].(string))) // each character is looked up in the set
 		return trimBy(strings.Trim)(f, a)
 	}
 	s := a[0].(string)
@@ -81,16 +82,16 @@ func trimBy(trim func(s, cut string) string) operation {
 		if len(a) == 2 {
 			cut = a[1].(string)
 		}
-		f.spendRead(len(s))
-		f.spend(len(cut))
+		f.spendRead(len(s) + len(cut))
 		return trim(s, cut)
 	}
 }
 
-func changeCase(change func(string) string) operation {
+// changeText returns a function of one string, of which some bytes cost one unit.
+func changeText(bytes int, change func(string) string) operation {
 	return func(f *frame, a []any) any {
 		s := a[0].(string)
-		f.spend(len(s) / 2)
+		f.spend(len(s) / bytes)
 		return change(s)
 	}
 }
@@ -175,28 +176,17 @@ type pattern struct {
 }
 
 func newPattern(text string) (*pattern, error) {
-	parsed, err := syntax.Parse(text, syntax.Perl)
+	re, err := regexp.Compile(text)
 	if err != nil {
-		return nil, patternError(err)
+		reason := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
+		return nil, fmt.Errorf("pattern is not a regular expression: %s", strings.ReplaceAll(reason, "\n", `\n`))
 	}
-	prog, err := syntax.Compile(parsed.Simplify())
-	if err != nil {
-		return nil, patternError(err)
-	}
+	parsed, _ := syntax.Parse(text, syntax.Perl)
+	prog, _ := syntax.Compile(parsed.Simplify())
 	if len(prog.Inst) > maxRegexpSize {
 		return nil, fmt.Errorf("pattern is too large: %d instructions, at most %d are allowed", len(prog.Inst), maxRegexpSize)
 	}
-	re, err := regexp.Compile(text)
-	if err != nil {
-		return nil, patternError(err)
-	}
 	return &pattern{re: re, size: len(prog.Inst)}, nil
-}
-
-// patternError explains in one line why a pattern is invalid.
-func patternError(err error) error {
-	text := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
-	return fmt.Errorf("pattern is not a regular expression: %s", strings.ReplaceAll(text, "\n", `\n`))
 }
 
 // matchValue implements a matches b. b is a string, or the *pattern of a constant string.
@@ -240,11 +230,7 @@ func fromJSON(f *frame, a []any) any {
 	return out
 }
 
-func toBase64(f *frame, a []any) any {
-	s := a[0].(string)
-	f.spendText(len(s) * 4 / 3)
-	return base64.StdEncoding.EncodeToString([]byte(s))
-}
+func toBase64(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
 
 func fromBase64(f *frame, a []any) any {
 	s := a[0].(string)

@@ -41,7 +41,7 @@ const (
 
 // findFunction returns the function that a name of any language means, or a sentence.
 func findFunction(name string) (function, hint string) {
-	if slices.Contains(listCallables(), name) {
+	if slices.Contains(Functions(), name) {
 		return name, ""
 	}
 	known := foreignFunctions[strings.ToLower(strings.ReplaceAll(name, "_", ""))]
@@ -57,7 +57,7 @@ func (c *checker) rejectFunction(name string, from, to int) *Tree {
 		panic(errorAt(RuleName, from, to, "unknown function %q; %s", name, hint))
 	}
 	if function == "" {
-		function = suggest.Closest(name, listCallables())
+		function = suggest.Closest(name, Functions())
 	}
 	panic(errorAt(RuleName, from, to, "unknown function %q", name).withSuggestion(function))
 }

@@ -18,14 +18,11 @@ var constants = map[string]any{"True": true, "true": true, "False": false, "fals
 
 // resolveIdentifier resolves a bare name: let, declared name, alias, constant.
 func (c *checker) resolveIdentifier(name string, from, to int) *Tree {
-	for i := len(c.locals) - 1; i >= 0; i-- {
-		if l := c.locals[i]; l.name == name {
-			t := *l.value
-			t.from, t.to, t.ref = from, to, t.ref.unnamed()
-			t.eval = func(f *frame) any { return f.locals[i] }
-			t.operands = nil
-			return &t
-		}
+	if i := c.findLocal(name); i >= 0 {
+		t := *c.locals[i].value
+		t.from, t.to, t.ref, t.operands = from, to, t.ref.unnamed(), nil
+		t.eval = func(f *frame) any { return f.locals[i] }
+		return &t
 	}
 	if name == "$env" {
 		panic(errorAt(RuleName, from, to, `$env is only readable by a constant name, as in $env["my-key"]`))
@@ -51,6 +48,11 @@ func (c *checker) resolveIdentifier(name string, from, to int) *Tree {
 	c.checkHyphens(from, to)
 	known := c.scope.known()
 	panic(errorAt(RuleName, from, to, "unknown name %q%s", name, listKnown("known", known)).withSuggestion(suggest.Closest(name, known)))
+}
+
+// findLocal returns the index of a name that let binds, or -1.
+func (c *checker) findLocal(name string) int {
+	return slices.IndexFunc(c.locals, func(l local) bool { return l.name == name })
 }
 
 // resolveGlobal resolves a name that the scope declares, or returns nil.
@@ -124,16 +126,11 @@ func isWordByte(b byte) bool {
 // checkMember resolves base.name and base[key].
 func (c *checker) checkMember(n *ast.MemberNode, from, to int) *Tree {
 	name, isName := n.Property.(*ast.StringNode)
-	bracket := !isName
-	if isName {
-		f, t := c.tokenSpan(n.Property)
-		bracket = f != from || t != to
+	if n.Property.Location() != n.Location() { // in brackets
+		to = c.src.closingEnd(from)
 	}
 	if id, ok := n.Node.(*ast.IdentifierNode); ok && isName {
 		idFrom, _ := c.tokenSpan(id)
-		if bracket {
-			to = c.src.closingEnd(from)
-		}
 		if t := c.resolveRooted(id.Value, name.Value, idFrom, from, to); t != nil {
 			return t
 		}
@@ -141,22 +138,15 @@ func (c *checker) checkMember(n *ast.MemberNode, from, to int) *Tree {
 	c.nest--
 	base := c.checkExpr(n.Node)
 	c.nest++
-	if bracket {
-		to = c.src.closingEnd(from)
-	}
 	key := c.checkValue(n.Property)
-	if !bracket {
-		key.from, key.to = from, to
-	}
 	return c.buildMember(base, key, c.memberType(base, key), n.Optional, to)
 }
 
 // resolveRooted resolves state.x and $env["x"] to the name x. It returns nil for other members.
 func (c *checker) resolveRooted(root, name string, from, keyFrom, to int) *Tree {
-	isLocal := func(l local) bool { return l.name == name } // no local has the name of a root
 	_, isName := c.scope.lookup(root)
 	switch {
-	case root != "$env" && !c.scope.isRoot(root), root == "$env" && slices.ContainsFunc(c.locals, isLocal):
+	case root != "$env" && !c.scope.isRoot(root), root == "$env" && c.findLocal(name) >= 0: // no local has the name of a root
 		return nil
 	case root == "$env" || c.scope.underRoot(root, name):
 		if t := c.resolveGlobal(name, from, to); t != nil {
@@ -255,18 +245,17 @@ func endChain(path *Tree) *Tree {
 func (c *checker) checkSlice(n *ast.SliceNode, from int) *Tree {
 	base := c.checkValue(n.Node)
 	base.require("only lists and strings have slices", kindList, kindString)
-	to := c.src.closingEnd(from)
-	t := &Tree{Type: base.Type, operands: []*Tree{base}, from: from, to: to}
+	t := &Tree{Type: base.Type, operands: []*Tree{base}, to: c.src.closingEnd(from)}
+	t.from, _ = c.src.withParentheses(base.from, base.to)
 	args := []evaluator{base.eval}
 	for _, end := range []ast.Node{n.From, n.To} {
-		v := constantPart(nil, from, to)
+		v := constantPart(nil, 0, 0)
 		if end != nil {
 			v = c.checkValue(end)
 			v.require("ends of a slice must be integers", kindFloat)
 		}
 		args = append(args, v.eval)
 	}
-	t.from, _ = c.src.withParentheses(base.from, base.to)
 	t.eval = t.apply(sliceValue, args...)
 	c.cost += costCall
 	return t

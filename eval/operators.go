@@ -57,7 +57,7 @@ func (c *checker) checkUnary(n *ast.UnaryNode, from int) *Tree {
 	}
 	if t.Name == "not" {
 		t.Type = Bool()
-		holds := c.requireCondition(o, t)
+		holds := o.requireCondition()
 		t.eval = func(f *frame) any { return holds(f) != true }
 		return t
 	}
@@ -112,7 +112,7 @@ func requireNumbersOrTexts(t, l, r *Tree, verb, hint string) {
 }
 
 func (c *checker) checkLogic(t, l, r *Tree) {
-	left, right, decides := c.requireCondition(l, t), c.requireCondition(r, r), t.Name == "or"
+	left, right, decides := l.requireCondition(), r.requireCondition(), t.Name == "or"
 	if !r.Type.IsAny() { // null stays null
 		right = r.eval
 	}

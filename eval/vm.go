@@ -3,9 +3,11 @@
 package eval
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -42,7 +44,7 @@ func (s *Scope) Compile(src string, want Want) (p *Program, err *Error) {
 	if want == Condition && !t.canBe(kindBool) {
 		return nil, errorAt(RuleNotBoolean, t.from, t.to, "condition must be boolean, this is %s", t.Type.WithArticle())
 	}
-	sortPlaces(c.places)
+	slices.SortFunc(c.places, func(a, b place) int { return cmp.Or(a.from-b.from, b.to-a.to) })
 	return &Program{src: src, tree: t, ReadSet: ReadSet{sortReads(c.reads), s.opts.Roots}, places: c.places}, nil
 }
 
