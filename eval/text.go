@@ -1,4 +1,4 @@
-// Values as text and as JSON.
+// Values and durations as text, and values as JSON.
 
 package eval
 
@@ -8,6 +8,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -66,6 +67,17 @@ func Count(n int, noun string) string {
 		noun += "s"
 	}
 	return strconv.Itoa(n) + " " + noun
+}
+
+// DurationText writes a duration as in a file: 1m, not 1m0s; 1h30m, 1.5s, 250ms, 0s.
+func DurationText(d time.Duration) string {
+	s := d.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(s, zero) {
+			s = s[:len(s)-2]
+		}
+	}
+	return s
 }
 
 func formatFloat(f float64) string {

@@ -1,6 +1,9 @@
 package eval
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestRenderParts(t *testing.T) {
 	env := testEnv()
@@ -37,5 +40,16 @@ func TestRenderParts(t *testing.T) {
 	}
 	if _, ok := env["input"].(map[string]any)["deep"].(map[string]any)["rows"].([]any)[0].(map[string]any); !ok {
 		t.Error("the value has changed")
+	}
+}
+
+func TestBrief(t *testing.T) {
+	long := "data:image/png;base64," + strings.Repeat("QUJD", 1000)
+	value := map[string]any{"a": []any{long, 1, "data:image/png;base64,QUJD"}, "b": "x " + long}
+	if got := Text(Brief(value)); got != `{"a":["[image/png, 3.0 kB]",1,"data:image/png;base64,QUJD"],"b":"x `+long+`"}` {
+		t.Errorf("got %s", got)
+	}
+	if value["a"].([]any)[0] != long {
+		t.Error("the value was changed")
 	}
 }
