@@ -127,11 +127,7 @@ func countAgentCalls(n *spec.Node) (least, most int) {
 		least, rounds = 1, readInt(judge.Get("max_rounds"), 3)
 	}
 	turns := readInt(loop.Get("max_turns"), 10)
-	pattern := ""
-	if v := loop.Get("pattern"); v != nil {
-		pattern = v.Text.Value
-	}
-	switch pattern {
+	switch textOf(loop.Get("pattern")) {
 	case "evaluator_optimizer":
 		least = 1 // the judge of a trial
 		most = readInt(loop.Get("max_trials"), 10) * (turns + 1)
@@ -145,11 +141,10 @@ func countAgentCalls(n *spec.Node) (least, most int) {
 
 // readInt returns the integer in a value, or missing if it has none.
 func readInt(v *spec.Value, missing int) int {
-	if v == nil {
-		return missing
-	}
-	if n, ok := v.Data().(int); ok {
-		return n
+	if v != nil {
+		if n, ok := v.Data().(int); ok {
+			return n
+		}
 	}
 	return missing
 }
@@ -208,7 +203,7 @@ func (w *walk) loadChild(n *spec.Node) *Bounds {
 	if n.Kind.Value != "graph" || w.depth == 0 {
 		return nil
 	}
-	c := w.loader.Load(w.Source, "", readText(n, "graph"))
+	c := w.loader.Load(w.Source, "", textOf(n.Field("graph")))
 	if c == nil || c.Graph == nil {
 		return nil
 	}
@@ -229,9 +224,9 @@ func (w *walk) loadChild(n *spec.Node) *Bounds {
 	return w.known[at]
 }
 
-// readText returns the text of a scalar field of a node, or "".
-func readText(n *spec.Node, field string) string {
-	if v := n.Field(field); v != nil && v.IsScalar() && v.Kind != spec.Null {
+// textOf returns the text of a scalar, or "".
+func textOf(v *spec.Value) string {
+	if v != nil && v.IsScalar() && v.Kind != spec.Null {
 		return v.Text.Value
 	}
 	return ""

@@ -141,14 +141,10 @@ func Models(g *spec.Graph) (names []string, known bool) {
 		if n.Kind.Value != "llm" && n.Kind.Value != "agent" {
 			continue
 		}
-		add(readText(n, "model"), "default")
+		add(textOf(n.Field("model")), "default")
 		add("", "compact")
 		if judge := n.Field("judge"); judge != nil || n.Kind.Value == "agent" {
-			named := ""
-			if v := judge.Get("model"); v != nil {
-				named = v.Text.Value
-			}
-			add(named, "judge")
+			add(textOf(judge.Get("model")), "judge")
 		}
 	}
 	for i := range g.Tools {
@@ -176,10 +172,7 @@ func Price(g *spec.Graph, of func(model string, tokens int) (usd float64, known 
 		if rates := p.Value.Get("prices").Get(id); rates != nil {
 			return max(amount(rates.Get("input")), amount(rates.Get("output"))) * float64(tokens) / 1e6, true
 		}
-		kind := ""
-		if v := p.Value.Get("type"); v != nil {
-			kind = v.Text.Value
-		}
+		kind := textOf(p.Value.Get("type"))
 		if p.Value.Get("base_url") != nil && kind != "scripted" {
 			return 0, false
 		}

@@ -35,6 +35,7 @@ func toInterval(d solve.Domain) interval {
 
 // variable is a number with an interval at each step.
 type variable struct {
+	name   string         // as nameVariable returns it
 	key    *spec.StateKey // nil for visits and the step
 	schema interval
 }
@@ -90,7 +91,7 @@ func (w *walk) findVariables() {
 	keys := slices.Contains(w.Cyclic, true)
 	for ; len(todo) > 0; todo = todo[1:] {
 		name := nameVariable(todo[0].Path)
-		v := variable{key: w.Source.Key(name)}
+		v := variable{name: name, key: w.Source.Key(name)}
 		if _, known := w.varOf[name]; known || v.key == nil && name != "step" && !strings.HasPrefix(name, "visits.") {
 			continue
 		}
@@ -143,14 +144,13 @@ func (w *walk) findWrite(v int, name string) *bind.Value {
 // entry to a cycle, whose nodes have no visits.
 func (w *walk) initialValues(entered bool, inside func(v int) bool) []interval {
 	out := make([]interval, len(w.vars))
-	for name, i := range w.varOf { //lint:ignore mapiter each by itself
-		key := w.vars[i].key
-		n := w.Source.Node(strings.TrimPrefix(name, "visits."))
+	for i, v := range w.vars {
+		n := w.Source.Node(strings.TrimPrefix(v.name, "visits."))
 		switch {
-		case key != nil && (entered && !dataflow.Replaces(key) || mayLack(key)):
+		case v.key != nil && (entered && !dataflow.Replaces(v.key) || mayLack(v.key)):
 			out[i] = anyNumber
-		case key != nil:
-			out[i] = w.clamp(w.vars[i].schema)
+		case v.key != nil:
+			out[i] = w.clamp(v.schema)
 		case entered && (n == nil || !inside(n.Index)):
 			out[i].hi = math.Inf(1)
 		}
