@@ -25,14 +25,14 @@ func (c *checker) checkCall(name string, args []ast.Node, from, to int) *Tree {
 	for i, a := range args {
 		v := c.checkValue(a)
 		t.Args, values[i] = append(t.Args, v), v.eval
-		if want := f.param(i); want != nil {
+		if want := f.allowedKinds(i); want != nil {
 			v.require(name+" needs "+describeKinds(want)+" here", want...)
 		}
 	}
 	if len(t.Args) > 0 {
 		t.from = c.callStart(from, t.Args[0])
 	}
-	t.operands, t.Type, t.eval = t.Args, f.result(typesOf(t.Args)...), t.apply(f.withKindCheck(name), values...)
+	t.operands, t.Type, t.eval = t.Args, f.result(typesOf(t.Args)...), t.applyOperation(f.withKindCheck(name), values...)
 	c.cost += costCall
 	return t
 }
@@ -55,7 +55,7 @@ func (c *checker) checkGet(args []ast.Node, from, to int) *Tree {
 	}
 	t := &Tree{Op: TreeCall, Name: "get", Args: []*Tree{base, key}, Type: typ, from: from, to: to}
 	t.ref = base.ref.member(base, key).unnamed()
-	t.eval = t.apply(getValue, base.eval, key.eval)
+	t.eval = t.applyOperation(getValue, base.eval, key.eval)
 	c.cost += costCall
 	return t
 }
@@ -85,7 +85,7 @@ func (c *checker) checkPredicate(p predicate, name string, args []ast.Node, from
 	case p.isTest:
 		body = t.Body.requireCondition()
 	case name == "groupBy" && t.Body != nil:
-		body = t.Body.apply(groupKey, body)
+		body = t.Body.applyOperation(groupKey, body)
 	}
 	if len(args) > 2 {
 		extra = c.checkValue(args[2]).eval
@@ -97,7 +97,7 @@ func (c *checker) checkPredicate(p predicate, name string, args []ast.Node, from
 	t.eval = func(f *frame) any {
 		v := list.eval(f)
 		f.part = t
-		items := require[[]any](name, v)
+		items := requireType[[]any](name, v)
 		f.spend(len(items) * price)
 		return p.run(loop{f, t, items, body, extra})
 	}

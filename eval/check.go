@@ -70,7 +70,7 @@ func (c *checker) checkExpr(n ast.Node) *Tree {
 	t := c.checkPart(n, from, to)
 	c.nest--
 	if t.size == 0 {
-		t.measure()
+		t.countParts()
 	}
 	if t.Op == 0 || t.Op == TreeOther && t.Name == "" {
 		t.Op, t.Name = TreeOther, n.String()
@@ -183,7 +183,7 @@ func (c *checker) checkLet(n *ast.VariableDeclaratorNode, from, to int) *Tree {
 }
 
 func (c *checker) isTaken(name string) bool {
-	_, isName := c.scope.lookup(name)
+	_, isName := c.scope.findType(name)
 	_, isConstant := constants[name]
 	return isName || isConstant || c.findLocal(name) >= 0 || c.scope.isRoot(name) || name == "$env"
 }
@@ -195,7 +195,7 @@ func (c *checker) checkArray(n *ast.ArrayNode, from int) *Tree {
 	}
 	t.Type = List(joinTypes(t.Args, func(a *Tree) Type { return a.Type }))
 	c.cost += costList
-	args := t.Args // measure may drop those of the tree
+	args := t.Args // countParts may drop those of the tree
 	t.eval = func(f *frame) any {
 		out := make([]any, len(args))
 		for i, a := range args {
@@ -221,7 +221,7 @@ func (c *checker) checkObject(n *ast.MapNode, from int) *Tree {
 		} else {
 			open = true
 			key.require("key of an object must be a string", kindString)
-			pairs[i][0] = key.apply(func(f *frame, a []any) any { return objectKey(f, a[0]) }, key.eval)
+			pairs[i][0] = key.applyOperation(func(f *frame, a []any) any { return objectKey(f, a[0]) }, key.eval)
 		}
 		pairs[i][1] = v.eval
 	}
@@ -246,7 +246,7 @@ func (c *checker) checkConditional(n *ast.ConditionalNode) *Tree {
 	holds := cond.requireCondition()
 	yes, no := c.checkValue(n.Exp1), c.checkValue(n.Exp2)
 	t := &Tree{Op: TreeChoice, Name: "?:", Args: []*Tree{cond, yes, no}, Type: Either(yes.Type, no.Type)}
-	t.from, t.to = c.span(t.Args...)
+	t.from, t.to = c.spanOf(t.Args...)
 	t.eval = func(f *frame) any {
 		if holds(f) == true {
 			return yes.eval(f)
@@ -256,8 +256,8 @@ func (c *checker) checkConditional(n *ast.ConditionalNode) *Tree {
 	return t
 }
 
-// span returns the bytes of the operands with the parentheses around them.
-func (c *checker) span(operands ...*Tree) (from, to int) {
+// spanOf returns the bytes of the operands with the parentheses around them.
+func (c *checker) spanOf(operands ...*Tree) (from, to int) {
 	for i, o := range operands {
 		f, t := c.src.withParentheses(o.from, o.to)
 		if i == 0 {

@@ -113,7 +113,7 @@ func notEqual(f *frame, a, b any) any { return !f.equal(a, b, 0) }
 // compareBy returns <, <=, > or >=.
 func compareBy(op string, holds func(n int) bool) operator {
 	return operator{(*checker).checkOrdering, returns(Bool()), func(f *frame, a, b any) any {
-		n, ok := f.order(a, b)
+		n, ok := f.compareOrder(a, b)
 		if !ok {
 			panic(operandError(op, a, b))
 		}
@@ -121,8 +121,8 @@ func compareBy(op string, holds func(n int) bool) operator {
 	}}
 }
 
-// order compares two numbers or two strings.
-func (f *frame) order(a, b any) (n int, ok bool) {
+// compareOrder compares two numbers or two strings.
+func (f *frame) compareOrder(a, b any) (n int, ok bool) {
 	switch x := a.(type) {
 	case string:
 		y, ok := b.(string)
@@ -208,14 +208,14 @@ func testAffix(name string, has func(s, part string) bool) binaryOperation {
 		if a == nil || b == nil {
 			return false
 		}
-		s, part := require[string](name, a), require[string](name, b)
+		s, part := requireType[string](name, a), requireType[string](name, b)
 		f.spendRead(len(part))
 		return has(s, part)
 	}
 }
 
-// require returns a value of the type that a function or operator needs.
-func require[T any](name string, v any) T {
+// requireType returns a value of the type that a function or operator needs.
+func requireType[T any](name string, v any) T {
 	t, ok := v.(T)
 	if !ok {
 		panic(fmt.Errorf("%s needs %s, found %s", name, Type{kind: kindOf(t)}.WithArticle(), kindOf(v)))

@@ -32,7 +32,7 @@ func (v *VM) explainPart(p *Program, t *Tree, env map[string]any, show func(path
 	op, parts := t.splitJoint()
 	out := Reason{Source: p.sourceText(t), Op: op, Values: p.substituteValues(t, env, show), Evaluated: true}
 	if op == "" {
-		if result, err := v.run(p, t, env); err == nil {
+		if result, err := v.evalTree(p, t, env); err == nil {
 			out.Result, _ = p.canonicalResult(t, result)
 		}
 		return out
@@ -89,7 +89,7 @@ func (p *Program) substituteValues(t *Tree, env map[string]any, show func(path [
 			continue
 		}
 		b.WriteString(p.src[at:r.from])
-		b.WriteString(show(r.keys, lookup(env, r.keys)))
+		b.WriteString(show(r.keys, readPath(env, r.keys)))
 		at = r.to
 	}
 	b.WriteString(p.src[at:t.to])

@@ -69,8 +69,8 @@ func (f *frame) eachRound(list []any, backward bool) iter.Seq[int] {
 // currentElement returns the element of the innermost predicate.
 func (f *frame) currentElement() any { return f.loops[len(f.loops)-1].element }
 
-// apply makes an evaluator that calls an operation of a part.
-func (t *Tree) apply(run operation, args ...evaluator) evaluator {
+// applyOperation makes an evaluator that calls an operation of a part.
+func (t *Tree) applyOperation(run operation, args ...evaluator) evaluator {
 	return func(f *frame) any {
 		base := len(f.args)
 		for _, arg := range args {
@@ -83,8 +83,8 @@ func (t *Tree) apply(run operation, args ...evaluator) evaluator {
 	}
 }
 
-// combine makes an evaluator that calls an operator of a part.
-func (t *Tree) combine(run binaryOperation, a, b evaluator) evaluator {
+// applyOperator makes an evaluator that calls an operator of a part.
+func (t *Tree) applyOperator(run binaryOperation, a, b evaluator) evaluator {
 	return func(f *frame) any {
 		x, y := a(f), b(f)
 		f.part = t
@@ -118,8 +118,8 @@ func constantPart(v any, from, to int) *Tree {
 // skipped is the value of the rest of a path behind a null and ?.
 type skipped struct{}
 
-// follow makes the evaluator of base[key].
-func (t *Tree) follow(base, key evaluator, optional bool) evaluator {
+// followMember makes the evaluator of base[key].
+func (t *Tree) followMember(base, key evaluator, optional bool) evaluator {
 	return func(f *frame) any {
 		of := base(f)
 		if of == (skipped{}) || optional && of == nil {

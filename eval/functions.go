@@ -103,7 +103,7 @@ func concatType(args ...Type) Type {
 	return List(Any())
 }
 
-func (fn *function) param(i int) []kind {
+func (fn *function) allowedKinds(i int) []kind {
 	if len(fn.params) == 0 {
 		return nil
 	}
@@ -114,7 +114,7 @@ func (fn *function) param(i int) []kind {
 func (fn function) withKindCheck(name string) operation {
 	return func(f *frame, args []any) any {
 		for i, arg := range args {
-			if want := fn.param(i); want != nil && !kindOf(arg).isOneOf(want) {
+			if want := fn.allowedKinds(i); want != nil && !kindOf(arg).isOneOf(want) {
 				panic(fmt.Errorf("%s needs %s, found %s", name, describeKinds(want), kindOf(arg)))
 			}
 		}
@@ -198,7 +198,7 @@ func findExtreme(name string, sign int) operation {
 		var best any
 		values, _ := flattenNumbers(f, name, a)
 		for _, v := range values {
-			if n, ok := f.order(v, best); !ok || n*sign > 0 {
+			if n, ok := f.compareOrder(v, best); !ok || n*sign > 0 {
 				best = v
 			}
 		}

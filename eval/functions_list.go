@@ -192,7 +192,7 @@ func sortByKeys(f *frame, name string, l, keys []any, way any) []any {
 	}
 	f.spendSort(len(l))
 	slices.SortStableFunc(entries, func(a, b entry) int {
-		n, ok := f.order(a.key, b.key)
+		n, ok := f.compareOrder(a.key, b.key)
 		if !ok {
 			panic(fmt.Errorf("%s cannot order these: cannot order %s and %s", name, kindOf(a.key), kindOf(b.key)))
 		}

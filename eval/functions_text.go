@@ -149,7 +149,7 @@ func joinText(f *frame, a []any) any {
 	}
 	parts := make([]string, len(l))
 	for i := range l {
-		parts[i] = require[string]("join", l[i])
+		parts[i] = requireType[string]("join", l[i])
 		f.spendText(len(parts[i]) + len(glue))
 	}
 	return strings.Join(parts, glue)
@@ -196,7 +196,7 @@ func matchValue(f *frame, a, b any) any {
 	}
 	p, isConstant := b.(*pattern)
 	if !isConstant {
-		text := require[string]("matches", b)
+		text := requireType[string]("matches", b)
 		if len(text) > maxSource {
 			panic(fmt.Errorf("pattern is %d bytes long, at most %d are allowed", len(text), maxSource))
 		}
@@ -206,7 +206,7 @@ func matchValue(f *frame, a, b any) any {
 		}
 		f.spend(50 * (len(text) + p.size))
 	}
-	s := require[string]("matches", a)
+	s := requireType[string]("matches", a)
 	f.spend(len(s)*p.size/2 + 10)
 	return p.re.MatchString(s)
 }

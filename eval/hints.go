@@ -92,7 +92,7 @@ func (c *checker) checkLength(base, key *Tree, name string) {
 	isLength := name == "count" || name == "len" || foreignFunctions[name] == "len"
 	if isLength && (base.Type.kind == kindString || base.Type.kind == kindList) {
 		call := "len(" + strings.TrimSpace(c.src.text[base.from:base.to]) + ")"
-		panic(errorAt(RuleType, base.from, key.to, "%s has no member %q: it is %s; write %s", c.quote(base), name, base.Type.WithArticle(), call).withSuggestion(call))
+		panic(errorAt(RuleType, base.from, key.to, "%s has no member %q: it is %s; write %s", c.quoteSource(base), name, base.Type.WithArticle(), call).withSuggestion(call))
 	}
 }
 

@@ -62,7 +62,7 @@ func Pieces(v any) (pieces []any, media bool) {
 		return list, true
 	}
 	var deep []any
-	plain := rewrite(v, func(v any) (any, bool) {
+	plain := replaceParts(v, func(v any) (any, bool) {
 		fields, _ := v.(map[string]any)
 		if !IsMedia(fields) {
 			return nil, false
@@ -89,15 +89,15 @@ func Brief(v any) any { return MapTexts(v, briefText) }
 
 // MapTexts returns a copy of plain data with changed texts. Keys stay.
 func MapTexts(v any, change func(string) string) any {
-	return rewrite(v, func(v any) (any, bool) {
+	return replaceParts(v, func(v any) (any, bool) {
 		text, isText := v.(string)
 		return change(text), isText
 	})
 }
 
-// rewrite returns a copy of plain data with the replacements of parts. It asks replace about each
-// part before its own parts, in the order of keys.
-func rewrite(v any, replace func(v any) (any, bool)) any {
+// replaceParts returns a copy of plain data with the replacements of parts. It asks replace
+// about each part before its own parts, in the order of keys.
+func replaceParts(v any, replace func(v any) (any, bool)) any {
 	if out, replaced := replace(v); replaced {
 		return out
 	}
@@ -105,13 +105,13 @@ func rewrite(v any, replace func(v any) (any, bool)) any {
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = rewrite(v[i], replace)
+			out[i] = replaceParts(v[i], replace)
 		}
 		return out
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			out[key] = rewrite(v[key], replace)
+			out[key] = replaceParts(v[key], replace)
 		}
 		return out
 	}

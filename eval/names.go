@@ -46,7 +46,7 @@ func (c *checker) resolveIdentifier(name string, from, to int) *Tree {
 		return c.readName(name, Any(), from, to)
 	}
 	c.checkHyphens(from, to)
-	known := c.scope.known()
+	known := c.scope.knownNames()
 	panic(errorAt(RuleName, from, to, "unknown name %q%s", name, listKnown("known", known)).withSuggestion(suggest.Closest(name, known)))
 }
 
@@ -57,7 +57,7 @@ func (c *checker) findLocal(name string) int {
 
 // resolveGlobal resolves a name that the scope declares, or returns nil.
 func (c *checker) resolveGlobal(name string, from, to int) *Tree {
-	t, ok := c.scope.lookup(name)
+	t, ok := c.scope.findType(name)
 	if !ok {
 		return nil
 	}
@@ -99,7 +99,7 @@ func (c *checker) checkHyphens(from, to int) {
 	}
 	word := text[from:to]
 	fix := ""
-	if _, ok := c.scope.lookup(word); ok {
+	if _, ok := c.scope.findType(word); ok {
 		root := "$env"
 		if len(c.scope.opts.Roots) > 0 {
 			root = c.scope.opts.Roots[0]
@@ -107,7 +107,7 @@ func (c *checker) checkHyphens(from, to int) {
 		fix = fmt.Sprintf("%s[%q]", root, word)
 	}
 	base, key, _ := strings.Cut(word, ".")
-	t, _ := c.scope.lookup(base)
+	t, _ := c.scope.findType(base)
 	for _, field := range t.Fields() { // members may follow
 		rest, is := strings.CutPrefix(key, field)
 		if is && strings.Contains(field, "-") && (rest == "" || rest[0] == '.') {
@@ -144,7 +144,7 @@ func (c *checker) checkMember(n *ast.MemberNode, from, to int) *Tree {
 
 // resolveRooted resolves state.x and $env["x"] to the name x. It returns nil for other members.
 func (c *checker) resolveRooted(root, name string, from, keyFrom, to int) *Tree {
-	_, isName := c.scope.lookup(root)
+	_, isName := c.scope.findType(root)
 	switch {
 	case root != "$env" && !c.scope.isRoot(root), root == "$env" && c.findLocal(name) >= 0: // no local has the name of a root
 		return nil
@@ -159,7 +159,7 @@ func (c *checker) resolveRooted(root, name string, from, keyFrom, to int) *Tree 
 		return c.readName(name, Any(), from, to)
 	}
 	c.checkHyphens(keyFrom, to)
-	panic(c.unknownMemberError(name, root, c.scope.declared(), keyFrom, to))
+	panic(c.unknownMemberError(name, root, c.scope.declaredNames(), keyFrom, to))
 }
 
 func (c *checker) unknownMemberError(name, of string, known []string, from, to int) *Error {
@@ -188,18 +188,18 @@ func (c *checker) memberType(base, key *Tree) Type {
 		t, _, ok := base.Type.Field(name)
 		if isName && !ok {
 			c.checkHyphens(key.from, key.to)
-			panic(c.unknownMemberError(name, c.quote(base), base.Type.Fields(), key.from, key.to))
+			panic(c.unknownMemberError(name, c.quoteSource(base), base.Type.Fields(), key.from, key.to))
 		}
 		return t
 	}
 	if isName {
-		panic(errorAt(RuleType, key.from, key.to, "%s has no member %q: it is %s", c.quote(base), name, base.Type.WithArticle()))
+		panic(errorAt(RuleType, key.from, key.to, "%s has no member %q: it is %s", c.quoteSource(base), name, base.Type.WithArticle()))
 	}
-	panic(errorAt(RuleType, key.from, key.to, "%s has no members: it is %s", c.quote(base), base.Type.WithArticle()))
+	panic(errorAt(RuleType, key.from, key.to, "%s has no members: it is %s", c.quoteSource(base), base.Type.WithArticle()))
 }
 
-// quote names an operand in messages by its source text.
-func (c *checker) quote(o *Tree) string {
+// quoteSource names an operand in messages by its source text.
+func (c *checker) quoteSource(o *Tree) string {
 	const most = 40
 	text := strings.Join(strings.Fields(c.src.text[o.from:o.to]), " ")
 	if len(text) > most {
@@ -225,7 +225,7 @@ func (c *checker) buildMember(base, key *Tree, typ Type, optional bool, end int)
 	if base.Type.kind != kindList && key.Op != TreeConst && key.canBe(kindString) {
 		c.cost += costCall // hashing a computed key takes as long as the key
 	}
-	t.eval = t.follow(base.eval, key.eval, optional)
+	t.eval = t.followMember(base.eval, key.eval, optional)
 	return t
 }
 
@@ -256,7 +256,7 @@ func (c *checker) checkSlice(n *ast.SliceNode, from int) *Tree {
 		}
 		args = append(args, v.eval)
 	}
-	t.eval = t.apply(sliceValue, args...)
+	t.eval = t.applyOperation(sliceValue, args...)
 	c.cost += costCall
 	return t
 }

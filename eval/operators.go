@@ -62,7 +62,7 @@ func (c *checker) checkUnary(n *ast.UnaryNode, from int) *Tree {
 		return t
 	}
 	o.require(n.Operator+" needs a number", kindFloat)
-	t.eval = t.combine(signs[t.Name], constantPart(0, 0, 0).eval, o.eval)
+	t.eval = t.applyOperator(signs[t.Name], constantPart(0, 0, 0).eval, o.eval)
 	if o.Op == TreeConst && o.Value != nil {
 		return constantPart(signs[t.Name](nil, 0, o.Value), t.from, t.to)
 	}
@@ -76,7 +76,7 @@ func (c *checker) checkBinary(n *ast.BinaryNode, opFrom, opTo int) *Tree {
 	c.nest++
 	r := c.checkValue(n.Right)
 	t := &Tree{Op: TreeBinary, Name: cmp.Or(spellings[n.Operator], n.Operator), Args: []*Tree{l, r}, operands: []*Tree{l, r}}
-	t.from, t.to = c.span(l, r)
+	t.from, t.to = c.spanOf(l, r)
 	op, ok := operators[t.Name]
 	if !ok {
 		panic(errorAt(RuleSyntax, opFrom, opTo, "operator %q is not part of the language", n.Operator))
@@ -84,7 +84,7 @@ func (c *checker) checkBinary(n *ast.BinaryNode, opFrom, opTo int) *Tree {
 	op.check(c, t, l, r)
 	t.Type = op.result(l.Type, r.Type)
 	if t.eval == nil {
-		t.eval = t.combine(op.run, l.eval, r.eval)
+		t.eval = t.applyOperator(op.run, l.eval, r.eval)
 	}
 	return t
 }
@@ -92,7 +92,7 @@ func (c *checker) checkBinary(n *ast.BinaryNode, opFrom, opTo int) *Tree {
 func (c *checker) checkEquality(t, l, r *Tree) {
 	if !comparable(l.Type, r.Type) {
 		panic(errorAt(RuleType, t.from, t.to, "%s is %s and %s is %s: they are never equal",
-			c.quote(l), l.Type.WithArticle(), c.quote(r), r.Type.WithArticle()))
+			c.quoteSource(l), l.Type.WithArticle(), c.quoteSource(r), r.Type.WithArticle()))
 	}
 }
 
@@ -185,7 +185,7 @@ func (c *checker) checkMembership(t, l, r *Tree) {
 		l.require("only a string can be in "+r.Type.WithArticle(), kindString)
 	case kindList:
 		if !comparable(l.Type, r.Type.Elem()) {
-			panic(errorAt(RuleType, t.from, t.to, "%s is %s and this is a %s: it is never in it", c.quote(l), l.Type.WithArticle(), r.Type))
+			panic(errorAt(RuleType, t.from, t.to, "%s is %s and this is a %s: it is never in it", c.quoteSource(l), l.Type.WithArticle(), r.Type))
 		}
 	}
 }
@@ -203,6 +203,6 @@ func (c *checker) checkTextual(t, l, r *Tree) {
 		if err != nil {
 			panic(errorAt(RuleSyntax, r.from, r.to, "%v", err))
 		}
-		t.eval = t.combine(matchValue, l.eval, func(*frame) any { return p })
+		t.eval = t.applyOperator(matchValue, l.eval, func(*frame) any { return p })
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/expr-lang/expr/parser"
 )
 
-// parse parses an expression by the library, which panics on some malformed input after it has
-// found the error.
-func parse(s *source) (tree ast.Node, err *Error) {
+// parseSource parses an expression by the library, which panics on some malformed input
+// after it has found the error.
+func parseSource(s *source) (tree ast.Node, err *Error) {
 	defer func() {
 		if r := recover(); r != nil {
 			tree, err = nil, syntaxAt(0, len(s.text), "malformed expression")

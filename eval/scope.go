@@ -82,8 +82,8 @@ func (s *Scope) Closed() *Scope {
 	return &out
 }
 
-// lookup finds a name that the scope declares.
-func (s *Scope) lookup(name string) (Type, bool) {
+// findType finds a name that the scope declares.
+func (s *Scope) findType(name string) (Type, bool) {
 	for ; s != nil; s = s.parent {
 		if t, ok := s.names[name]; ok {
 			return t, true
@@ -92,8 +92,8 @@ func (s *Scope) lookup(name string) (Type, bool) {
 	return Type{}, false
 }
 
-// declared lists the scope's own names, sorted.
-func (s *Scope) declared() []string {
+// declaredNames lists the scope's own names, sorted.
+func (s *Scope) declaredNames() []string {
 	var out []string
 	for ; s != nil; s = s.parent {
 		out = slices.AppendSeq(out, maps.Keys(s.names))
@@ -102,9 +102,9 @@ func (s *Scope) declared() []string {
 	return slices.Compact(out)
 }
 
-// known lists what a bare name may be, for suggestions.
-func (s *Scope) known() []string {
-	out := append(s.declared(), s.opts.Roots...)
+// knownNames lists what a bare name may be, for suggestions.
+func (s *Scope) knownNames() []string {
+	out := append(s.declaredNames(), s.opts.Roots...)
 	for name := range s.opts.Alias {
 		out = append(out, name)
 	}
@@ -117,8 +117,8 @@ func (s *Scope) isRoot(name string) bool { return slices.Contains(s.opts.Roots, 
 
 // underRoot reports whether root.name is the top-level name itself.
 func (s *Scope) underRoot(root, name string) bool {
-	_, isName := s.lookup(name)
-	own, isDeclared := s.lookup(root)
+	_, isName := s.findType(name)
+	own, isDeclared := s.findType(root)
 	_, known, _ := own.Field(name)
 	return isName && (known || !isDeclared)
 }

@@ -198,9 +198,9 @@ func (v *VM) render(t *Template, env map[string]any, parts bool) (any, error) {
 // evalPart evaluates one expression of a template.
 func (v *VM) evalPart(p *Part, env map[string]any, alone bool) (any, error) {
 	if keys := p.Program.Path(); keys != nil {
-		out := lookup(env, keys)
+		out := readPath(env, keys)
 		if out == nil && v.Before != nil {
-			out = lookup(v.Before(p.Program, env), keys)
+			out = readPath(v.Before(p.Program, env), keys)
 		}
 		if out != nil {
 			return out, nil

@@ -65,8 +65,8 @@ type partID string
 // maxTree bounds the parts of a tree: names bound by let are written out.
 const maxTree = 2 * maxNodes
 
-// measure counts the parts; a tree with too many becomes one part.
-func (t *Tree) measure() {
+// countParts counts the parts; a tree with too many becomes one part.
+func (t *Tree) countParts() {
 	t.size = 1
 	for _, a := range t.Args {
 		t.size += a.size

@@ -36,7 +36,7 @@ func (s *Scope) Compile(src string, want Want) (p *Program, err *Error) {
 	if err := c.src.scan(src); err != nil {
 		return nil, err
 	}
-	syntax, err := parse(&c.src)
+	syntax, err := parseSource(&c.src)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ type VM struct {
 // null. The result is canonical and may share parts with the environment. The error is a
 // *Error.
 func (v *VM) Eval(p *Program, env map[string]any) (any, error) {
-	out, err := v.run(p, p.tree, env)
+	out, err := v.evalTree(p, p.tree, env)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (v *VM) Eval(p *Program, env map[string]any) (any, error) {
 
 // Test evaluates a condition. A result that is not a boolean is an error.
 func (v *VM) Test(p *Program, env map[string]any) (bool, error) {
-	out, err := v.run(p, p.tree, env)
+	out, err := v.evalTree(p, p.tree, env)
 	if err != nil {
 		return false, err
 	}
@@ -130,8 +130,8 @@ func (p *Program) canonicalResult(t *Tree, out any) (any, error) {
 	return out, nil
 }
 
-// run evaluates a part of a program.
-func (v *VM) run(p *Program, t *Tree, env map[string]any) (out any, err error) {
+// evalTree evaluates a part of a program.
+func (v *VM) evalTree(p *Program, t *Tree, env map[string]any) (out any, err error) {
 	if v.Before != nil {
 		env = v.Before(p, env)
 	}
@@ -165,7 +165,7 @@ func (p *Program) runError(cause any, part *Tree, env map[string]any) *Error {
 	}
 	var nulls []string
 	for _, o := range operands {
-		if keys := o.ref.path(); keys != nil && lookup(env, keys) == nil {
+		if keys := o.ref.path(); keys != nil && readPath(env, keys) == nil {
 			nulls = append(nulls, fmt.Sprintf("%q is null", p.src[o.from:o.to]))
 		}
 	}
@@ -175,8 +175,8 @@ func (p *Program) runError(cause any, part *Tree, env map[string]any) *Error {
 	return out
 }
 
-// lookup returns the value at a path of names and indexes, or nil.
-func lookup(env map[string]any, keys []any) any {
+// readPath returns the value at a path of names and indexes, or nil.
+func readPath(env map[string]any, keys []any) any {
 	var value any = env
 	for _, key := range keys {
 		value = getMember(value, key)

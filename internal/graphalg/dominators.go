@@ -21,7 +21,7 @@ type Tree struct {
 // Kennedy (2001): parents climb to their common ancestor until none changes.
 func (g *Digraph) Dominators(root int) *Tree {
 	n := g.Len()
-	t := &Tree{Parent: slices.Repeat([]int{-1}, n), Order: g.order(root), place: slices.Repeat([]int{-1}, n)}
+	t := &Tree{Parent: slices.Repeat([]int{-1}, n), Order: g.reversePostorder(root), place: slices.Repeat([]int{-1}, n)}
 	for i, v := range t.Order {
 		t.place[v] = i
 	}
@@ -46,12 +46,12 @@ func (g *Digraph) Dominators(root int) *Tree {
 		}
 	}
 	t.Parent[root] = -1
-	t.index()
+	t.numberVertices()
 	return t
 }
 
-// order returns the vertices that root reaches in reverse postorder.
-func (g *Digraph) order(root int) []int {
+// reversePostorder returns the vertices that root reaches in reverse postorder.
+func (g *Digraph) reversePostorder(root int) []int {
 	type open struct{ v, next int }
 	seen := make([]bool, g.Len())
 	seen[root] = true
@@ -75,8 +75,8 @@ func (g *Digraph) order(root int) []int {
 	return out
 }
 
-// index numbers the tree so that Covers takes constant time.
-func (t *Tree) index() {
+// numberVertices numbers the tree so that Covers takes constant time.
+func (t *Tree) numberVertices() {
 	n := len(t.Parent)
 	size, next := make([]int, n), make([]int, n) // next is the first free number below a vertex
 	t.pre, t.last = slices.Repeat([]int{-1}, n), make([]int, n)

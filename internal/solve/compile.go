@@ -49,8 +49,8 @@ func (c *compiler) compileUnknown(t *eval.Tree) term {
 	return c.readVariable("free "+t.Key(), func() Domain { return Domain{Kind: Bool} })
 }
 
-// compile compiles a part of a condition.
-func (c *compiler) compile(t *eval.Tree) term {
+// compilePart compiles a part of a condition.
+func (c *compiler) compilePart(t *eval.Tree) term {
 	c.cond.size++
 	switch t.Op {
 	case eval.TreeConst:
@@ -60,7 +60,7 @@ func (c *compiler) compile(t *eval.Tree) term {
 		return c.readVariable(t.Key(), func() Domain { return c.domain(t.Path, t.Type) })
 	case eval.TreeUnary:
 		if t.Name == "not" {
-			a := c.compile(t.Args[0])
+			a := c.compilePart(t.Args[0])
 			return term{eval: func() any {
 				if b, ok := a.eval().(bool); ok {
 					return !b
@@ -69,14 +69,14 @@ func (c *compiler) compile(t *eval.Tree) term {
 			}}
 		}
 	case eval.TreeChoice:
-		which, a, b := c.compile(t.Args[0]), c.compile(t.Args[1]), c.compile(t.Args[2])
+		which, a, b := c.compilePart(t.Args[0]), c.compilePart(t.Args[1]), c.compilePart(t.Args[2])
 		return eitherTerm(a, b, evalChoice(which.eval, a.eval, b.eval))
 	case eval.TreeBinary:
 		switch t.Name {
 		case "and", "or":
-			return term{eval: evalConnective(t.Name == "or", c.compile(t.Args[0]).eval, c.compile(t.Args[1]).eval)}
+			return term{eval: evalConnective(t.Name == "or", c.compilePart(t.Args[0]).eval, c.compilePart(t.Args[1]).eval)}
 		case "??":
-			a, b := c.compile(t.Args[0]), c.compile(t.Args[1])
+			a, b := c.compilePart(t.Args[0]), c.compilePart(t.Args[1])
 			return eitherTerm(a, b, evalFallback(a.eval, b.eval))
 		case "==", "!=", "<", "<=", ">", ">=":
 			return c.compileComparison(t)
@@ -91,7 +91,7 @@ func (c *compiler) compile(t *eval.Tree) term {
 	out := c.readVariable(t.Key(), func() Domain { return c.computedDomain(t) })
 	out.isOpaque = t.Op == eval.TreeList
 	if t.Op == eval.TreeCall && t.Name == "len" && len(t.Args) == 1 && t.Args[0].Op == eval.TreeBinary {
-		list, length := c.compile(t.Args[0]), out.eval
+		list, length := c.compilePart(t.Args[0]), out.eval
 		isEmpty := func() any { return list.eval() == any("") }
 		out.eval = evalChoice(isEmpty, func() any { return 0. }, length)
 	}
@@ -198,7 +198,7 @@ func (c *compiler) computedDomain(t *eval.Tree) Domain {
 // compileComparison compiles a comparison. Where the regions of its sides don't decide it, a variable
 // does that has their order.
 func (c *compiler) compileComparison(t *eval.Tree) term {
-	a, b := c.compile(t.Args[0]), c.compile(t.Args[1])
+	a, b := c.compilePart(t.Args[0]), c.compilePart(t.Args[1])
 	if a.isOpaque || b.isOpaque {
 		return c.compileUnknown(t)
 	}
@@ -298,7 +298,7 @@ func holdsForOrder(name string, order int) bool {
 
 // compileMembership compiles `a in [constants]`. Lists of other values are not looked into.
 func (c *compiler) compileMembership(t *eval.Tree) term {
-	a := c.compile(t.Args[0])
+	a := c.compilePart(t.Args[0])
 	list := make([]any, len(t.Args[1].Args))
 	for i, item := range t.Args[1].Args {
 		v, ok := toScalar(item.Value)
@@ -322,7 +322,7 @@ func (c *compiler) compileMembership(t *eval.Tree) term {
 // compilePrefix compiles the comparison of a text with a constant prefix. Null has none.
 func (c *compiler) compilePrefix(t *eval.Tree) term {
 	prefix, ok := t.Args[1].Value.(string)
-	a := c.compile(t.Args[0])
+	a := c.compilePart(t.Args[0])
 	if !ok || a.isOpaque {
 		return c.compileUnknown(t)
 	}

@@ -63,11 +63,11 @@ const maxEvaluated = 100_000
 // Solve decides what it can about a problem.
 func (r *Solver) Solve(p Problem) Result {
 	out := Result{Verdicts: make([]Verdict, len(p.Conditions))}
-	conds, ok := r.compile(p.Conditions, p.Domain)
+	conds, ok := r.compileConditions(p.Conditions, p.Domain)
 	if !ok {
 		return out
 	}
-	seen, exhaustive := r.enumerate(conds)
+	seen, exhaustive := r.tryCombinations(conds)
 	out.Exhaustive = exhaustive && len(conds) > 0
 	for i := range conds {
 		v := &out.Verdicts[i]
@@ -75,7 +75,7 @@ func (r *Solver) Solve(p Problem) Result {
 		if seen != nil {
 			o = seen[i]
 			v.Shadowed, v.By = !p.All && o.lost && !o.won, o.by
-		} else if alone, _ := r.enumerate(conds[i : i+1]); alone != nil {
+		} else if alone, _ := r.tryCombinations(conds[i : i+1]); alone != nil {
 			o = alone[0]
 		}
 		v.Always, v.Never = o.yes && !o.no, o.no && !o.yes
@@ -97,11 +97,11 @@ func (r *Solver) Possible(claims []Claim, domain func(path []string, typ eval.Ty
 		}
 		all = &eval.Tree{Op: eval.TreeBinary, Name: "and", Args: []*eval.Tree{all, side}}
 	}
-	conds, ok := r.compile([]*eval.Tree{all}, domain)
+	conds, ok := r.compileConditions([]*eval.Tree{all}, domain)
 	if !ok {
 		return true
 	}
-	seen, _ := r.enumerate(conds)
+	seen, _ := r.tryCombinations(conds)
 	return seen == nil || seen[0].yes
 }
 
@@ -123,9 +123,9 @@ func (c *condition) listReasons() []string {
 	return out
 }
 
-// compile prepares conditions. It is not ok if the budget is spent, or a variable has no
+// compileConditions prepares conditions. It is not ok if the budget is spent, or a variable has no
 // value at all: the decision is never reached then.
-func (r *Solver) compile(trees []*eval.Tree, domain func([]string, eval.Type) Domain) (conds []condition, ok bool) {
+func (r *Solver) compileConditions(trees []*eval.Tree, domain func([]string, eval.Type) Domain) (conds []condition, ok bool) {
 	const build = 4 // compiling a part takes as long as evaluating it that often
 	s := &compiler{solver: r, domain: domain, vars: map[string]*variable{}}
 	for _, t := range trees {
@@ -133,7 +133,7 @@ func (r *Solver) compile(trees []*eval.Tree, domain func([]string, eval.Type) Do
 			return nil, false
 		}
 		s.cond = condition{}
-		s.cond.eval = s.compile(t).eval
+		s.cond.eval = s.compilePart(t).eval
 		r.Spent += build * s.cond.size
 		conds = append(conds, s.cond)
 	}
@@ -153,9 +153,9 @@ type outcome struct {
 	by      []int // these earlier ones, sorted
 }
 
-// enumerate evaluates conditions in their order on every combination of their variables. It
+// tryCombinations evaluates conditions in their order on every combination of their variables. It
 // returns nil if there are too many. exhaustive says that one held or failed each time.
-func (r *Solver) enumerate(conds []condition) (seen []outcome, exhaustive bool) {
+func (r *Solver) tryCombinations(conds []condition) (seen []outcome, exhaustive bool) {
 	var vars []*variable
 	n, size := max(len(conds), 1), 0
 	known := map[*variable]bool{}
