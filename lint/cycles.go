@@ -106,6 +106,9 @@ type cycles struct {
 	of      []int            // component of each vertex among the arcs
 	out     map[int][]arc    // arcs inside of components, by their beginnings
 	why     map[int][]string // by node: what bounds its arcs, in words
+	// writers caches writersBeside, progress the results of progressOfKey, while of stays the same.
+	writers  map[loopKey][]*spec.Node
+	progress map[progressKey]*progress
 }
 
 // findOpenCycles returns the cycles that nothing bounds. It ignores max_visits of one node,
@@ -121,7 +124,7 @@ func (f *facts) findOpenCycles(ignored int, trust bool) *cycles {
 	for before := -1; before != len(r.arcs); {
 		before = len(r.arcs)
 		r.of, _ = r.digraph().SCC()
-		r.out = map[int][]arc{}
+		r.out, r.writers, r.progress = map[int][]arc{}, map[loopKey][]*spec.Node{}, map[progressKey]*progress{}
 		for _, a := range r.arcs {
 			if r.of[a.from] == r.of[a.to] {
 				r.out[a.from] = append(r.out[a.from], a)
@@ -294,7 +297,7 @@ func (r *cycles) isFixed(t *eval.Tree, a arc) bool {
 			fixed = false
 		case eval.TreePath:
 			key := r.f.graph.Key(p.Path[0])
-			fixed = fixed && key != nil && !slices.ContainsFunc(r.f.writersBeside(a.from, key.Name.Value), r.isBeside(a))
+			fixed = fixed && key != nil && len(r.writersBeside(a, key.Name.Value)) == 0
 		}
 	})
 	return fixed
@@ -318,21 +321,37 @@ func (f *facts) findLooped() map[loopKey][]*spec.Node {
 	return out
 }
 
-// writersBeside returns the nodes that may write a key on the cycles of a node, and in a graph
-// with branches all others, too.
-func (f *facts) writersBeside(v int, name string) []*spec.Node {
-	if f.flow().FansOut {
-		return f.writersOf()[name]
+// writersBeside returns the nodes that may write a key on the cycles of an arc, or in a branch
+// beside them.
+func (r *cycles) writersBeside(a arc, name string) []*spec.Node {
+	f, at := r.f, loopKey{r.besideOf(a), name}
+	out, known := r.writers[at]
+	if known {
+		return out
 	}
-	return f.looped()[loopKey{f.flow().SCC[v], name}]
+	all := f.looped()[loopKey{f.flow().SCC[a.from], name}]
+	if f.flow().FansOut {
+		all = f.writersOf()[name]
+	}
+	for _, n := range all {
+		if r.of[n.Index] == r.of[a.from] || f.inParallel(n.Index, a.from) {
+			out = append(out, n)
+		}
+	}
+	r.writers[at] = out
+	return out
 }
 
-// isBeside returns a predicate: may a node run on the cycles of an arc, or in a branch
-// beside them?
-func (r *cycles) isBeside(a arc) func(n *spec.Node) bool {
-	return func(n *spec.Node) bool {
-		return r.of[n.Index] == r.of[a.from] || r.f.inParallel(n.Index, a.from)
+// besideOf returns a number that arcs share if the same nodes may run on their cycles or beside
+// them.
+func (r *cycles) besideOf(a arc) int {
+	switch {
+	case !r.f.flow().FansOut:
+		return r.of[a.from]
+	case r.f.pairs().Unknown():
+		return -1
 	}
+	return a.from
 }
 
 // readsCounter reports whether a program reads a state key that programs may count with.
@@ -343,11 +362,17 @@ func (r *cycles) readsCounter(p *eval.Program, a arc) bool {
 // mayCount reports whether a state key is trusted to count on the cycles of an arc: a program
 // writes it there.
 func (r *cycles) mayCount(name string, a arc) bool {
-	f := r.f
+	f, at := r.f, loopKey{r.f.flow().SCC[a.from], name}
 	key, declared := f.keyOf[name]
-	return r.trust && declared && slices.ContainsFunc(f.writersBeside(a.from, name), func(n *spec.Node) bool {
-		return f.sharesCycle(a.from, n.Index) && f.mayCountWith(n, key)
-	})
+	if !r.trust || !declared {
+		return false
+	}
+	counts, known := f.counters[at]
+	if !known {
+		counts = slices.ContainsFunc(f.looped()[at], func(n *spec.Node) bool { return f.mayCountWith(n, key) })
+		f.counters[at] = counts
+	}
+	return counts
 }
 
 // defaultLeaves reports whether the answer for an absent person leads out of the cycles of
@@ -431,33 +456,49 @@ func (r *cycles) progressOfVisits(name string, succeeded bool, a arc) *progress 
 	return p
 }
 
+// progressKey is a number in the state, or the length of a list, for arcs of the same besideOf.
+type progressKey struct {
+	beside, key int
+	length      bool
+}
+
 // progressOfKey returns the progress of a number in the state, or of the length of a list, or
 // nil.
 func (r *cycles) progressOfKey(key int, length bool, a arc) *progress {
-	state := r.f.graph.State[key]
-	var by []int // the nodes that surely change it
+	at := progressKey{r.besideOf(a), key, length}
+	p, known := r.progress[at]
+	if !known {
+		p = r.combineChanges(key, length, r.writersBeside(a, r.f.graph.State[key].Name.Value))
+		r.progress[at] = p
+	}
+	return p
+}
+
+// combineChanges returns the progress that the writers of a key make together, or nil.
+func (r *cycles) combineChanges(key int, length bool, writers []*spec.Node) *progress {
+	by := map[int]bool{} // the nodes that surely change it
 	var direction int
 	var stops []float64
-	for _, n := range r.f.writersBeside(a.from, state.Name.Value) {
-		if !r.f.flow().Reached[n.Index] || !r.isBeside(a)(n) {
+	for _, n := range writers {
+		if !r.f.flow().Reached[n.Index] {
 			continue
 		}
 		c, known := r.f.findChange(n.Index, key, length)
-		if !known || direction*c.direction < 0 || state.Once {
+		if !known || direction*c.direction < 0 || r.f.graph.State[key].Once {
 			return nil
 		}
 		if c.direction == 0 {
 			continue
 		} else if !c.maybe {
-			by = append(by, n.Index)
+			by[n.Index] = true
 		}
-		direction, stops = direction+c.direction, append(stops, c.stop)
+		direction, stops = c.direction, append(stops, c.stop)
 	}
 	if len(by) == 0 || slices.Min(stops) != slices.Max(stops) {
 		return nil
 	}
 	return &progress{direction > 0, stops[0], func(a arc) bool {
-		return slices.Contains(by, a.from) && r.isCounted(a) && r.groupKind(a) != controlflow.OnFailure
+		return by[a.from] && r.isCounted(a) && r.groupKind(a) != controlflow.OnFailure
 	}}
 }
 

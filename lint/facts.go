@@ -40,6 +40,7 @@ type facts struct {
 	events, showing int
 	waiting         int // policies that share events
 	verdicts        []verdict
+	counters        map[loopKey]bool // see mayCount
 
 	edgesOut   func() [][]int // by the node they leave, in the order of declaration
 	uses       func() *dataflow.Uses
@@ -65,7 +66,7 @@ type facts struct {
 }
 
 func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
-	f := &facts{graph: g, bound: bound, opts: opts, Vertices: controlflow.NewVertices(g), keyOf: make(map[string]int, len(g.State)), showing: maxShown}
+	f := &facts{graph: g, bound: bound, opts: opts, Vertices: controlflow.NewVertices(g), keyOf: make(map[string]int, len(g.State)), counters: map[loopKey]bool{}, showing: maxShown}
 	f.events = max(maxEvents/6, maxEvents-6*len(g.Edges)) // other analyses take longer on many edges
 	for i, key := range g.State {
 		f.keyOf[key.Name.Value] = i

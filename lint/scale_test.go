@@ -91,6 +91,18 @@ func shapes() map[string]func(n int) string {
 			}
 			return b.String()
 		},
+		"one loop in which every node counts": func(n int) string {
+			var b strings.Builder
+			b.WriteString("graphrun: v1\nname: s\nstart: n0\nlimits: {max_steps: 1000000}\nstate: {n: {type: integer, default: 0}}\nnodes:\n")
+			for i := range n {
+				fmt.Fprintf(&b, "  n%d: {kind: set, set: {n: n + 1}}\n", i)
+			}
+			fmt.Fprintf(&b, "  n%d: {kind: pass}\nedges:\n  - {from: n%d, to: END}\n", n, n)
+			for i := range n {
+				fmt.Fprintf(&b, "  - {from: n%d, to: n0, when: n < %d}\n  - {from: n%d, to: n%d}\n", i, 100+i, i, i+1)
+			}
+			return b.String()
+		},
 		"loops that overlap": flow(pass, func(b *strings.Builder, i int) {
 			if back := i - 5; i%3 == 0 && back > 0 {
 				fmt.Fprintf(b, "  - {from: n%d, to: n%d, when: \"visits.n%d < 3 and k startsWith 'x'\"}\n", i, back, back)

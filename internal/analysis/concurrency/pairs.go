@@ -48,6 +48,9 @@ func (k *Pairs) Together(x, y int) bool {
 	return ok || k.unknown && !k.cautious
 }
 
+// Unknown reports whether the graph is too large to tell pairs apart.
+func (k *Pairs) Unknown() bool { return k.unknown }
+
 // Meets reports whether two branches may arrive at a join.
 func (k *Pairs) Meets(join int) bool {
 	return k.unknown || k.forks != nil && (k.met[join] > 0 || k.forks[join*k.size+join] > 0)
