@@ -29,12 +29,7 @@ condition that asks for a value which a schema does not have makes no difference
 The same holds in all other expressions: in predicates such as any(list, # == 'x'), in the
 conditions of ?:, in policies, and for a comparison of type(x) with a word that is not a result of
 it, such as map.`,
-		Bad: example + passNodes("a", "b", "c") + `edges:
-  - {from: a, to: b}
-  - {from: b, to: c}
-  - {from: c, to: a, when: "step < 3"}
-  - {from: c, to: END}
-`,
+		Bad:    example + passNodes("a", "b", "c") + edges("from: a, to: b", "from: b, to: c", "from: c, to: a, when: step < 3", "from: c, to: END"),
 		change: []string{"step < 3", "step < 9"},
 	}, {
 		Name: "shadowed-edge", Group: "expressions", Severity: spec.Warning, needs: needAll, check: checkShadowedEdges,
@@ -45,15 +40,8 @@ holds too, so this edge is dead. Put the narrower condition first, or give it a 
 
 An edge without a condition is only taken when no condition held: it is dead behind a
 condition that is always true, and beside a decision of a model, unless it is its fallback.`,
-		Bad: startAt("score") + `state:
-  n: {type: integer, required: true}
-` + passNodes("score", "some", "many") + `edges:
-  - {from: score, to: some, when: "n > 3"}
-  - {from: score, to: many, when: "n > 10"}
-  - {from: score, to: END}
-  - {from: [some, many], to: END}
-`,
-		change: []string{`some, when: "n > 3"`, `many, when: "n > 10"`, `many, when: "n > 10"`, `some, when: "n > 3"`},
+		Bad:    scored + edges("from: score, to: low, when: n > 3", "from: score, to: high, when: n > 10", "from: score, to: END", "from: [high, low], to: END"),
+		change: []string{"low, when: n > 3", "high, when: n > 10", "high, when: n > 10", "low, when: n > 3"},
 	}, {
 		Name: "missing-fallback", Group: "expressions", Severity: spec.Warning, needs: needAll, check: checkMissingFallbacks,
 		Summary: "the conditions of a node can all be false, and no edge is left to take",
@@ -66,13 +54,7 @@ the choices of a person and the constants that nodes write. The rule speaks only
 has found a run that gets stuck: the message has its values and its path. A node whose
 edges are all for its failure has none for its success, and of one that a visit limit
 skips only edges without a condition are tried.`,
-		Bad: startAt("score") + `state:
-  n: {type: integer, required: true}
-` + passNodes("score", "high", "low") + `edges:
-  - {from: score, to: high, when: "n > 3"}
-  - {from: score, to: low, when: "n < 3"}
-  - {from: [high, low], to: END}
-`,
+		Bad:    scored + edges("from: score, to: high, when: n > 3", "from: score, to: low, when: n < 3", "from: [high, low], to: END"),
 		change: []string{"n < 3", "n <= 3"},
 	}}
 }

@@ -36,11 +36,7 @@ state:
 nodes:
   write: {kind: llm, prompt: "Write about tea.", writes: [draft]}
   judge: {kind: llm, prompt: "OK or BAD? {{ draft }}", writes: [verdict]}
-edges:
-  - {from: write, to: judge}
-  - {from: judge, to: write, when: "verdict startsWith 'BAD'"}
-  - {from: judge, to: END}
-`,
+` + edges("from: write, to: judge", "from: judge, to: write, when: verdict startsWith 'BAD'", "from: judge, to: END"),
 		change: []string{"'BAD'", "'BAD' and visits.write < 3"},
 	}}
 }

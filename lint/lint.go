@@ -213,10 +213,9 @@ func selectNames(match func(*Rule) bool) []string {
 
 // FindRule returns the rule of that name.
 func FindRule(name string) (rule Rule, ok bool) {
-	for _, r := range Rules() {
-		if r.Name == name {
-			return r, true
-		}
+	all := Rules()
+	if i := slices.IndexFunc(all, func(r Rule) bool { return r.Name == name }); i >= 0 {
+		return all[i], true
 	}
 	return Rule{}, false
 }
@@ -258,9 +257,8 @@ var (
 	oneNode  = singleNode("a", "", "{kind: pass}")
 	example  = startAt("a")
 	twoNodes = example + passNodes("a", "b") + edges("from: a, to: b", "from: b, to: END")
-	guarded  = example + `state:
-  n: {type: integer, default: 1}
-` + passNodes("a", "b") + edges("from: a, to: b, when: n == 1", "from: a, to: END", "from: b, to: END")
+	scored   = startAt("score") + "state:\n  n: {type: integer, required: true}\n" + passNodes("score", "high", "low")
+	guarded  = example + "state:\n  n: {type: integer, default: 1}\n" + passNodes("a", "b") + edges("from: a, to: b, when: n == 1", "from: a, to: END", "from: b, to: END")
 	approved = `graphrun: v1
 name: release
 start: build

@@ -19,18 +19,15 @@ func modelRules() []Rule {
 		Summary: "no edge fires when the router model's decision fails",
 		Doc: "A model may fail, time out or name no candidate. The edge with fallback: true fires then; without one the run is stuck. " +
 			"It may stand on one of the llm_decide edges or on an on_success edge of the node.",
-		Bad: startAt("read") + "models: {default: openai/gpt-6-luna}\n" + passNodes("read", "search", "answer") + `edges:
-  - {from: read, to: search, condition: llm_decide, description: facts are missing}
-  - {from: read, to: answer, condition: llm_decide, description: it can be answered}
-  - {from: [search, answer], to: END}
-`,
-		change: []string{"can be answered}", "can be answered, fallback: true}"},
+		Bad: startAt("read") + "models: {default: openai/gpt-6-luna}\n" + passNodes("read", "search", "answer") +
+			edges("from: read, to: search, condition: llm_decide", "from: read, to: answer, condition: llm_decide", "from: [search, answer], to: END"),
+		change: []string{"answer, condition: llm_decide", "answer, condition: llm_decide, fallback: true"},
 	}, {
 		Name: "llm-decide-single", Group: "models", Severity: spec.Warning, needs: needNode, check: checkDecisionSingle,
 		Summary: "a decision of the router model has a single candidate",
 		Doc:     "One llm_decide edge is not a choice: it fires without a call. Add the other candidates, or drop the condition.",
-		Bad:     startAt("read") + "models: {default: openai/gpt-6-luna}\n" + passNodes("read", "answer") + edges("from: read, to: answer, condition: llm_decide, description: it can be answered", "from: answer, to: END"),
-		change:  []string{"models: {default: openai/gpt-6-luna}\n", "", ", condition: llm_decide, description: it can be answered", ""},
+		Bad:     startAt("read") + "models: {default: openai/gpt-6-luna}\n" + passNodes("read", "answer") + edges("from: read, to: answer, condition: llm_decide", "from: answer, to: END"),
+		change:  []string{"models: {default: openai/gpt-6-luna}\n", "", ", condition: llm_decide", ""},
 	}, {
 		Name: "missing-model", Group: "models", Severity: spec.Error, needs: needNode, check: checkMissingModel,
 		Summary: "a model node or a decision has no model",

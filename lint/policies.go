@@ -35,24 +35,18 @@ func policyRules() []Rule {
 			"The message prints the path of a run with actual values that breaks it. Conditions that depend on the node in question are trusted to do their work, as are numbers that programs count, and inputs and results, but not defaults, to keep a never policy where no condition on the way speaks of them; the run watches them.",
 		Good: approved, change: []string{"policies:", "state:\n  urgent: {type: boolean, required: true}\npolicies:", "  - {from: build", "  - {from: build, to: deploy, when: urgent}\n  - {from: build"},
 	}, {
-		Name: "policy-undecided", Group: "policies", Severity: spec.Info, needs: needAll, check: reportUndecided,
+		Name: "policy-undecided", Group: "policies", Severity: spec.Info, needs: needAll, check: func(f *facts) { f.reportVerdicts(false) },
 		Summary: "no run was found that breaks a policy, and no proof that there is none",
 		Doc: "The message says what stood in the way of a proof. The run watches the policy all the same. " +
 			"A policy that neither policy-violated nor policy-undecided reports is kept by every run, whatever programs yield and however long they take. " +
 			"A policy of a shared file (extends) is ignored if the graph lacks its node; if a similar name exists, this rule says so. " +
 			"Policies are not checked in a file that has errors, even if their rules are switched off; this rule says so for each policy, unless the error itself is printed. " +
 			"It never fails a check, not even with --strict; --rule +policy-undecided makes it a warning.",
-		Bad: startAt("measure") + `state:
-  sum: {type: integer, default: 0}
-policies:
-  - {never: sum > 10, at: deploy}
-nodes:
-  measure: {kind: exec, command: [measure], timeout: 1m, writes: [sum]}
-  deploy: {kind: pass}
-` + edges("from: measure, to: deploy", "from: deploy, to: END"),
+		Bad: startAt("measure") + "state:\n  sum: {type: integer, default: 0}\npolicies:\n  - {never: sum > 10, at: deploy}\n" + passNodes("deploy") +
+			"  measure: {kind: exec, command: [measure], timeout: 1m, writes: [sum]}\n" + edges("from: measure, to: deploy", "from: deploy, to: END"),
 		change: []string{"deploy}\n  - {from: deploy", "deploy, when: sum <= 10}\n  - {from: measure, to: END}\n  - {from: deploy"},
 	}, {
-		Name: "policy-kept", Group: "policies", Severity: spec.Info, Off: true, needs: needAll, check: reportKept,
+		Name: "policy-kept", Group: "policies", Severity: spec.Info, Off: true, needs: needAll, check: func(f *facts) { f.reportVerdicts(true) },
 		Summary: "it is proven that every run keeps a policy",
 		Doc: "Every policy is one of three: proven, refuted (policy-violated) or undecided (policy-undecided). Proven policies are listed by validate --explain-policies, or if this rule is turned on. " +
 			"The proof is the shape of the graph, whatever its conditions and results are; or the conditions that have to hold on every path; or that each run was tried that inputs, results and the order of branches allow.",
@@ -506,16 +500,12 @@ func (f *facts) attemptTrue(p *policy) (out []explore.Question) {
 	if len(keys) > 0 {
 		out = append(out, explore.Question{Guide: guide, Fixed: keys})
 	}
-	if f.isAlwaysTrueAt(p) || f.isGuarded(p, keys) {
+	at := site{f: f, node: f.graph.Nodes[p.place]}
+	verdicts := f.solver.Solve(solve.Problem{Conditions: []*eval.Tree{p.never.Tree()}, Domain: at.domain}).Verdicts
+	if verdicts[0].Always || f.isGuarded(p, keys) {
 		out = append(out, explore.Question{Guide: guide})
 	}
 	return out
-}
-
-// isAlwaysTrueAt reports whether a condition holds whenever the node of its policy succeeds.
-func (f *facts) isAlwaysTrueAt(p *policy) bool {
-	at := site{f: f, node: f.graph.Nodes[p.place]}
-	return f.solver.Solve(solve.Problem{Conditions: []*eval.Tree{p.never.Tree()}, Domain: at.domain}).Verdicts[0].Always
 }
 
 // isGuarded reports whether conditions before a place read each key that a never policy reads
@@ -530,10 +520,6 @@ func (f *facts) isGuarded(p *policy, decided map[string]bool) bool {
 		})
 	})
 }
-
-func reportUndecided(f *facts) { f.reportVerdicts(false) }
-
-func reportKept(f *facts) { f.reportVerdicts(true) }
 
 // reportVerdicts reports the policies that are proven, or those that are undecided. A policy of
 // a shared file whose node the graph lacks is undecided if a node has a similar name.
@@ -586,17 +572,13 @@ func (f *facts) uncheckedPolicies(because *spec.Diagnostic) {
 // WithoutEchoes drops findings about unchecked policies if the error that kept them from
 // being checked is among the findings.
 func WithoutEchoes(found spec.Diagnostics) spec.Diagnostics {
-	type position struct {
-		file *spec.File
-		span spec.Span
-	}
-	shown := map[position]bool{}
+	shown := map[place]bool{}
 	for i := range found {
 		if found[i].Rule != "policy-undecided" {
-			shown[position{found[i].File, found[i].Span}] = true
+			shown[place{found[i].File, found[i].Span}] = true
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(found), func(d spec.Diagnostic) bool {
-		return strings.HasPrefix(d.Message, uncheckedMessage) && len(d.Related) > 0 && shown[position{d.Related[0].File, d.Related[0].Span}]
+		return strings.HasPrefix(d.Message, uncheckedMessage) && len(d.Related) > 0 && shown[place{d.Related[0].File, d.Related[0].Span}]
 	})
 }

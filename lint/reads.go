@@ -33,9 +33,7 @@ state:
   known: {type: boolean, required: true}
   facts: {type: string}
   reply: {type: string}
-nodes:
-  look: {kind: pass}
-  find: {kind: set, set: {facts: "'some facts'"}}
+` + passNodes("look") + `  find: {kind: set, set: {facts: "'some facts'"}}
   write: {kind: set, set: {reply: "Because {{ facts }}"}}
 ` + edges("from: look, to: write, when: known", "from: look, to: find", "from: find, to: write", "from: write, to: END"),
 		change: []string{"{{ facts }}", "{{ facts? }}"},
@@ -50,11 +48,7 @@ state:
 nodes:
   plan: {kind: set, set: {text: "'a plan'"}}
   write: {kind: set, set: {text: "Heed: {{ input.feedback }}"}}
-edges:
-  - {from: plan, to: write}
-  - {from: write, to: write, when: visits.write < 3, transform: {feedback: "'shorter'"}}
-  - {from: write, to: END}
-`,
+` + edges("from: plan, to: write", "from: write, to: write, when: visits.write < 3, transform: {feedback: \"'shorter'\"}", "from: write, to: END"),
 		change: []string{"feedback }}", "feedback? }}"},
 	}}
 }

@@ -2,9 +2,7 @@
 
 package lint
 
-import (
-	"github.com/graphrun/graphrun/spec"
-)
+import "github.com/graphrun/graphrun/spec"
 
 func structureRules() []Rule {
 	return []Rule{{
@@ -27,11 +25,8 @@ func structureRules() []Rule {
 		Name: "missing-field", Group: "structure", Severity: spec.Error, needs: needNode, check: checkGivenFields,
 		Summary: "a required key is absent",
 		Doc:     "The file, a node, an edge or a call of a subgraph or a tool lacks a key that it can not do without.",
-		Bad: example + `nodes:
-  a: {kind: fail}
-edges: []
-`,
-		change: []string{"kind: fail", "kind: fail, message: nothing to do"},
+		Bad:     example + "nodes:\n  a: {kind: fail}\nedges: []\n",
+		change:  []string{"kind: fail", "kind: fail, message: nothing to do"},
 	}, {
 		Name: "invalid-value", Group: "structure", Severity: spec.Error, needs: needNode, check: checkFinalPeople,
 		Summary: "a value that its key does not admit",
@@ -42,10 +37,8 @@ edges: []
 		Name: "reserved-name", Group: "structure", Severity: spec.Error,
 		Summary: "a name that the language keeps for itself",
 		Doc:     "START, END, __start__ and __end__ are no node names; state keys can not take the names that expressions have of their own, such as output, input or visits, nor words of the expression language.",
-		Bad: singleNode("a", `state:
-  output: {type: string, default: ""}
-`, "{kind: pass}"),
-		change: []string{"state:\n  output:", "output: result\nstate:\n  result:"},
+		Bad:     singleNode("a", "state:\n  output: {type: string, default: \"\"}\n", "{kind: pass}"),
+		change:  []string{"state:\n  output:", "output: result\nstate:\n  result:"},
 	}, {
 		Name: "missing-start", Group: "structure", Severity: spec.Error,
 		Summary: "the graph names no first node",
@@ -122,10 +115,8 @@ edges: []
 		Name: "expr-unknown-name", Group: "expressions", Severity: spec.Error,
 		Summary: "an unknown name in an expression",
 		Doc:     "Expressions see the declared state keys and the names of the run, such as output, input, visits and step. visits and nodes know the nodes of the graph only.",
-		Bad: example + `nodes:
-  a: {kind: pass}
-` + edges("from: a, to: a, when: visits.b < 3", "from: a, to: END"),
-		change: []string{"visits.b", "visits.a"},
+		Bad:     example + passNodes("a") + edges("from: a, to: a, when: visits.b < 3", "from: a, to: END"),
+		change:  []string{"visits.b", "visits.a"},
 	}, {
 		Name: "expr-not-boolean", Group: "expressions", Severity: spec.Error,
 		Summary: "a condition that is neither true nor false",

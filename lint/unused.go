@@ -19,38 +19,32 @@ func unusedRules() []Rule {
 		Name: "unused-ignore", Group: "structure", Severity: spec.Warning,
 		Summary: "a comment silences a rule that has nothing to say there",
 		Doc:     "A comment `# graphrun: ignore rule-name` silences the rule on its own line, or, when it stands alone, on the next line that is not a comment; where a block text begins, in all of the text; `# graphrun: ignore-file rule-name` does in all of the file. One that silences nothing, because the problem is solved or the name is wrong, would hide the next problem. Remove it.",
-		Bad: example + `nodes:
-  # graphrun: ignore missing-timeout it is fast
-  a: {kind: pass}
-edges: [{from: a, to: END}]
-`,
-		change: []string{"kind: pass", "kind: exec, command: [date]"},
+		Bad:     example + "nodes:\n  # graphrun: ignore missing-timeout it is fast\n  a: {kind: pass}\n" + edges("from: a, to: END"),
+		change:  []string{"kind: pass", "kind: exec, command: [date]"},
 	}, {
 		Name: "unused-key", Group: "data", Severity: spec.Warning, needs: needAll, check: checkUnusedKeys,
 		Summary: "a state key that nothing reads or writes, or an answer that nothing takes",
 		Doc: "No node, edge or output of the graph reads or writes the key. It is left over, or something misspells it. " +
 			"The same goes for the answer of a person and for a declared output that nobody writes to a key or reads, for a key that no node writes although one that writes others yields it by name, and for a list of new elements that replaces an earlier one before anything has read that. " +
 			"A node that is handed the whole state, as a program on its standard input, counts as a reader of every key.",
-		Bad: singleNode("hello", `output: text
-state:
-  text: {type: string, default: ""}
-  txet: {type: string}
-`, `{kind: set, set: {text: "'hello'"}}`),
+		Bad:    singleNode("hello", "output: text\nstate:\n  text: {type: string, default: \"\"}\n  txet: {type: string}\n", `{kind: set, set: {text: "'hello'"}}`),
 		change: []string{"\n  txet: {type: string}", ""},
 	}}
+}
+
+// place is where a finding stands.
+type place struct {
+	file *spec.File
+	span spec.Span
 }
 
 // Filter drops the findings that comments of the file silence, adds one for each comment
 // that silences nothing, and sorts the rest.
 func Filter(file *spec.File, found spec.Diagnostics) spec.Diagnostics {
-	type position struct {
-		file *spec.File
-		span spec.Span
-	}
-	seen := map[position]bool{} // the parser and the compiler of expressions may both report a type
+	seen := map[place]bool{} // the parser and the compiler of expressions may both report a type
 	found.Locate()
 	found = slices.DeleteFunc(found, func(d spec.Diagnostic) bool {
-		at := position{d.File, d.Span}
+		at := place{d.File, d.Span}
 		again := seen[at]
 		seen[at] = again || d.Rule == "type-mismatch"
 		return again && d.Rule == "type-mismatch"
