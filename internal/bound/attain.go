@@ -69,7 +69,7 @@ func (b *Bounds) countTaken(r *explore.Run, metric int, most bool) float64 {
 	total := float64(r.State.Steps())
 	if metric == inCalls {
 		total = 0
-		for _, c := range r.Chosen() {
+		for _, c := range r.Chosen {
 			total += b.countCalls(&c, most)
 		}
 	}

@@ -7,6 +7,8 @@
 package assignment
 
 import (
+	"cmp"
+	"math/big"
 	"slices"
 
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
@@ -14,33 +16,9 @@ import (
 	"github.com/graphrun/graphrun/internal/graphalg"
 )
 
-// bitset has a bit for each thing.
-type bitset []uint64
-
-func (b bitset) has(i int) bool { return b != nil && b[i/64]&(1<<(i%64)) != 0 }
-func (b bitset) set(i int)      { b[i/64] |= 1 << (i % 64) }
-
-// add adds the bits of another set, and reports whether one is new.
-func (b bitset) add(other bitset) (changed bool) {
-	for i, word := range other {
-		changed = changed || word&^b[i] != 0
-		b[i] |= word
-	}
-	return changed
-}
-
-// remove removes the bits of another set, which may be nil.
-func (b bitset) remove(other bitset) {
-	for i, word := range other {
-		b[i] &^= word
-	}
-}
-
-// keep removes the bits that another set lacks.
-func (b bitset) keep(other bitset) {
-	for i, word := range other {
-		b[i] &= word
-	}
+// has returns a predicate: is a thing in a set of bits?
+func has(set *big.Int) func(thing int) bool {
+	return func(thing int) bool { return set.Bit(thing) == 1 }
 }
 
 // outcome says after which outcomes of a node an arc is taken.
@@ -61,10 +39,10 @@ type arc struct {
 // which vertices one may not be made yet.
 type Analysis struct {
 	*graph
-	words int
-	made  []bitset          // by node; nil for nothing
-	shown map[[3]int]bitset // what conditions show to be made, by node, target and group
-	open  []bitset          // what may not be made, by vertex
+	size  int
+	made  []big.Int           // by node: a bit for each thing
+	shown map[[3]int]*big.Int // what conditions show to be made, by node, target and group
+	open  []big.Int           // what may not be made, by vertex
 	// First says that the question is about the first branch that gets to END. Another branch
 	// may still run then.
 	First bool
@@ -90,36 +68,26 @@ func New(flow *controlflow.Graph, size int, dead func(*controlflow.Group) bool) 
 
 // Of returns an analysis of size other things of the same flow.
 func (a *Analysis) Of(size int) *Analysis {
-	b := &Analysis{graph: a.graph, words: (size + 63) / 64, made: make([]bitset, a.flow.End), shown: map[[3]int]bitset{}}
-	b.open = make([]bitset, len(a.into))
-	for v := range b.open {
-		b.open[v] = make(bitset, b.words)
-	}
-	return b
+	return &Analysis{graph: a.graph, size: size, made: make([]big.Int, a.flow.End), shown: map[[3]int]*big.Int{}, open: make([]big.Int, len(a.into))}
 }
 
 // Makes notes that a node makes a thing whenever it succeeds.
-func (a *Analysis) Makes(v, thing int) {
-	if a.made[v] == nil {
-		a.made[v] = make(bitset, a.words)
-	}
-	a.made[v].set(thing)
-}
+func (a *Analysis) Makes(v, thing int) { a.made[v].SetBit(&a.made[v], thing, 1) }
 
 // MadeBy reports whether a node makes a thing.
-func (a *Analysis) MadeBy(v, thing int) bool { return a.made[v].has(thing) }
+func (a *Analysis) MadeBy(v, thing int) bool { return a.made[v].Bit(thing) == 1 }
 
 // Shows notes that the conditions of a group, on its way to a target, show a thing to be made.
 func (a *Analysis) Shows(v, target, group, thing int) {
 	at := [3]int{v, target, group}
 	if a.shown[at] == nil {
-		a.shown[at] = make(bitset, a.words)
+		a.shown[at] = new(big.Int)
 	}
-	a.shown[at].set(thing)
+	a.shown[at].SetBit(a.shown[at], thing, 1)
 }
 
 // MayLack reports whether a thing may not be made at v.
-func (a *Analysis) MayLack(v, thing int) bool { return a.open[v].has(thing) }
+func (a *Analysis) MayLack(v, thing int) bool { return a.open[v].Bit(thing) == 1 }
 
 // addArcs records the arcs into each vertex with their outcomes.
 func (a *Analysis) addArcs() {
@@ -158,20 +126,21 @@ func (a *Analysis) hardlyFails(v int) bool {
 
 // Solve computes the least fixed point: nothing is made at the start.
 func (a *Analysis) Solve() {
-	start := a.open[a.flow.Start()]
-	for i := range start {
-		start[i] = ^uint64(0)
-	}
+	start, one := &a.open[a.flow.Start()], big.NewInt(1)
+	start.Sub(start.Lsh(one, uint(a.size)), one)
 	for changed := true; changed; {
 		changed = false
 		for _, v := range a.flow.Dominators().Order {
-			changed = a.open[v].add(a.openBefore(v)) || changed
+			if next := a.openBefore(v); next.Or(next, &a.open[v]).Cmp(&a.open[v]) != 0 {
+				a.open[v].Set(next)
+				changed = true
+			}
 		}
 	}
 }
 
 // openBefore returns what may be open when v begins.
-func (a *Analysis) openBefore(v int) bitset {
+func (a *Analysis) openBefore(v int) *big.Int {
 	if a.joinsBranches(v) {
 		return a.openInAll(a.meetingAt(v), v)
 	}
@@ -179,27 +148,26 @@ func (a *Analysis) openBefore(v int) bitset {
 }
 
 // openOnAny returns the things that are open on some of the arcs to a vertex.
-func (a *Analysis) openOnAny(arcs []arc, v int) bitset {
-	out := make(bitset, a.words)
+func (a *Analysis) openOnAny(arcs []arc, v int) *big.Int {
+	out := new(big.Int)
 	for _, e := range arcs {
-		out.add(a.openAfter(e, v))
+		out.Or(out, a.openAfter(e, v))
 	}
 	return out
 }
 
 // openAfter returns the things that are open once an arc to a vertex is taken.
-func (a *Analysis) openAfter(e arc, v int) bitset {
-	out := slices.Clone(a.open[e.from])
+func (a *Analysis) openAfter(e arc, v int) *big.Int {
+	out := new(big.Int).Set(&a.open[e.from])
 	if e.with&onFail == 0 {
-		out.remove(a.made[e.from])
+		out.AndNot(out, &a.made[e.from])
 	}
-	out.remove(a.shownBy(e, v))
-	return out
+	return out.AndNot(out, a.shownBy(e, v))
 }
 
 // shownBy returns what the conditions of all groups behind an arc show.
-func (a *Analysis) shownBy(e arc, v int) bitset {
-	var out bitset
+func (a *Analysis) shownBy(e arc, v int) *big.Int {
+	var out *big.Int
 	groups := a.flow.Groups[e.from]
 	for i := range groups {
 		if len(a.shown) == 0 || e.with&a.outcomeOf(e.from, &groups[i]) == 0 || !slices.Contains(groups[i].Targets, v) {
@@ -207,42 +175,42 @@ func (a *Analysis) shownBy(e arc, v int) bitset {
 		}
 		shown := a.shown[[3]int{e.from, v, i}]
 		if shown == nil {
-			return nil
+			return new(big.Int)
 		} else if out == nil {
-			out = slices.Clone(shown)
+			out = new(big.Int).Set(shown)
 		}
-		out.keep(shown)
+		out.And(out, shown)
 	}
-	return out
+	return cmp.Or(out, new(big.Int))
 }
 
 // At returns what may not be made when an expression is evaluated, by thing.
 func (a *Analysis) At(u *dataflow.Use) func(thing int) bool {
 	switch {
 	case u.Node < 0:
-		return a.open[a.flow.End].has
+		return has(&a.open[a.flow.End])
 	case u.Moment != dataflow.OnEdge:
-		return a.open[u.Node].has
+		return has(&a.open[u.Node])
 	}
 	condition := ""
 	if u.Edge >= 0 {
 		condition = a.flow.Source.Edges[u.Edge].Condition
 	}
 	if condition == "on_failure" {
-		return a.open[u.Node].has
+		return has(&a.open[u.Node])
 	}
 	with := onSuccess
 	if condition == "always" && !a.hardlyFails(u.Node) {
 		with |= onFail
 	}
-	return a.openAfter(arc{from: u.Node, with: with}, -1).has
+	return has(a.openAfter(arc{from: u.Node, with: with}, -1))
 }
 
 // Path returns a shortest way from the start to v on which a thing is not made, or nil.
 func (a *Analysis) Path(thing, v int) []int {
 	path := graphalg.Path(func(to int) (from []int) {
 		for _, e := range a.into[to] {
-			if a.openAfter(e, to).has(thing) {
+			if a.openAfter(e, to).Bit(thing) == 1 {
 				from = append(from, e.from)
 			}
 		}
@@ -290,17 +258,17 @@ func (a *Analysis) countBranches() int {
 }
 
 // openInAll returns the things that are open in all branches that surely arrive.
-func (a *Analysis) openInAll(m *meeting, v int) bitset {
+func (a *Analysis) openInAll(m *meeting, v int) *big.Int {
 	if len(m.groups) == 0 {
 		return a.openOnAny(m.arcs, v)
 	}
-	out := make(bitset, a.words)
+	out := new(big.Int)
 	for _, branches := range m.groups {
 		all := a.openInAll(branches[0], v)
 		for _, b := range branches[1:] {
-			all.keep(a.openInAll(b, v))
+			all.And(all, a.openInAll(b, v))
 		}
-		out.add(all)
+		out.Or(out, all)
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"iter"
 	"slices"
+	"sync"
 
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/graphalg"
@@ -39,8 +40,7 @@ type Group struct {
 	Join int
 }
 
-// Graph is the control-flow graph of a well-formed flow. It is for one goroutine at a
-// time: the trees are computed on first use.
+// Graph is the control-flow graph of a well-formed flow. The trees are computed on first use.
 type Graph struct {
 	*Vertices
 	bound  *bind.Graph
@@ -57,8 +57,11 @@ type Graph struct {
 	// Anywhere says that some node may choose any other as its next, FansOut that some
 	// node starts several at once, Catches that some edge fires on failures only.
 	Anywhere, FansOut, Catches bool
-
-	tree, postTree, calmPostTree *graphalg.Tree // filled by the methods below
+	// Dominators returns the dominator tree of the paths from the start. PostDominators returns
+	// that of the paths back from END: paths into fail nodes do not count.
+	Dominators, PostDominators func() *graphalg.Tree
+	// PostDominatorsNoFailures returns PostDominators for runs in which nothing fails.
+	PostDominatorsNoFailures func() *graphalg.Tree
 }
 
 // New computes the control flow of a well-formed graph; out are its edges by
@@ -81,32 +84,10 @@ func New(from *Vertices, out [][]int, bound *bind.Graph) *Graph {
 	var count int
 	w.SCC, count = w.Digraph.SCC()
 	w.markCycles(count)
+	w.Dominators = sync.OnceValue(func() *graphalg.Tree { return w.Digraph.Dominators(w.Start()) })
+	w.PostDominators = sync.OnceValue(func() *graphalg.Tree { return w.Reverse.Dominators(w.End) })
+	w.PostDominatorsNoFailures = sync.OnceValue(func() *graphalg.Tree { return w.NoFailures.Reverse().Dominators(w.End) })
 	return w
-}
-
-// Dominators returns the dominator tree of the paths from the start.
-func (w *Graph) Dominators() *graphalg.Tree {
-	if w.tree == nil {
-		w.tree = w.Digraph.Dominators(w.Start())
-	}
-	return w.tree
-}
-
-// PostDominators returns the dominator tree of the paths back from END. Paths into fail nodes
-// do not count.
-func (w *Graph) PostDominators() *graphalg.Tree {
-	if w.postTree == nil {
-		w.postTree = w.Reverse.Dominators(w.End)
-	}
-	return w.postTree
-}
-
-// PostDominatorsNoFailures returns PostDominators for runs in which nothing fails.
-func (w *Graph) PostDominatorsNoFailures() *graphalg.Tree {
-	if w.calmPostTree == nil {
-		w.calmPostTree = w.NoFailures.Reverse().Dominators(w.End)
-	}
-	return w.calmPostTree
 }
 
 // Fans reports whether one of a node's groups may start several branches at once.

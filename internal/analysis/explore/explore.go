@@ -147,7 +147,7 @@ func Explore(q Question) Answer {
 		}
 	}
 	if s.Found == nil {
-		s.Found = violatesPolicy
+		s.Found = func(r *Run) bool { return r.State.Reason == "policy" && r.State.Ended() }
 	}
 	for _, gap := range q.Model.gaps {
 		s.noteGap(gap)
@@ -166,8 +166,6 @@ func Explore(q Question) Answer {
 	}
 	return s.answer
 }
-
-func violatesPolicy(r *Run) bool { return r.State.Reason == "policy" && r.State.Ended() }
 
 // nextBranch removes the untried run with the most progress. It returns nil if there is none.
 func (s *search) nextBranch() *branch {
@@ -231,7 +229,7 @@ func (s *search) followRun(b *branch, concrete bool) {
 				r.dropTask(r.tasks[0])
 			}
 			s.answer.Found, s.answer.Witness, s.answer.Failure = true, slices.Clone(r.Path), r.State.Failure
-			s.answer.Input, s.answer.Chosen = r.input, r.chosen
+			s.answer.Input, s.answer.Chosen = r.input, r.Chosen
 			return
 		case s.Found(r):
 			s.followRun(r.last, true)
@@ -417,31 +415,20 @@ func (r *Run) chooseParts(v any, choose bool) (closed any, wasOpen bool) {
 		}
 		return r.chooseOption(t.Number), true
 	case map[string]any:
-		object := t
 		for _, name := range slices.Sorted(maps.Keys(t)) {
-			part, isOpen := r.chooseParts(t[name], choose)
-			if isOpen && !wasOpen {
-				object, wasOpen = maps.Clone(t), true
-			}
-			if isOpen {
-				object[name] = part
+			if part, isOpen := r.chooseParts(t[name], choose); isOpen {
+				v, wasOpen = setPart(v, []string{name}, part), true
 			}
 		}
-		return object, wasOpen
 	case []any:
-		list := t
-		for i := range t {
-			part, isOpen := r.chooseParts(t[i], choose)
-			if isOpen && !wasOpen {
-				list, wasOpen = slices.Clone(t), true
-			}
-			if isOpen {
-				list[i] = part
-			}
+		list := slices.Clone(t)
+		for i := range list {
+			part, isOpen := r.chooseParts(list[i], choose)
+			list[i], wasOpen = part, wasOpen || isOpen
 		}
-		return list, wasOpen
+		v = list
 	}
-	return v, false
+	return v, wasOpen
 }
 
 // chooseReads chooses the values that a program is about to read. Programs that copy a value

@@ -117,7 +117,7 @@ func (m *Model) decides(e *dataflow.Use) bool {
 func readsElement(t *eval.Tree) bool {
 	found := false
 	t.Each(func(t *eval.Tree) {
-		found = found || t.Op == eval.TreePath && slices.ContainsFunc(t.Path, func(name string) bool { return strings.HasPrefix(name, "[") })
+		found = found || t.Op == eval.TreePath && slices.ContainsFunc(t.Path, isElement)
 	})
 	return found
 }

@@ -22,6 +22,8 @@ type Run struct {
 	Path []int
 	// Written holds the state keys that nodes wrote, and whether their last value was computed.
 	Written map[string]bool
+	// Chosen are the results of executions, in order.
+	Chosen []Chosen
 
 	s        *search
 	last     *branch // the choices so far
@@ -29,7 +31,6 @@ type Run struct {
 	slots    []slot
 	concrete bool // no value stays open
 	input    map[string]any
-	chosen   []Chosen
 	// now is the virtual time in nanoseconds; it stands still in a Late search.
 	now     int64
 	tasks   []machine.TaskID // that run
@@ -275,15 +276,12 @@ func (r *Run) finishTask(id machine.TaskID) {
 	r.applyEvent(machine.Event{Kind: machine.TaskEnded, Task: id, Output: end.output, Failure: end.failure})
 }
 
-// noteChosen appends to the results of executions.
+// noteChosen appends to Chosen.
 func (r *Run) noteChosen(id machine.TaskID, what Chosen) {
 	place := r.places[id.Task]
 	what.Node, what.Visit = r.s.Model.graph.Node(place.Node).Index, place.Visit
-	r.chosen = append(r.chosen, what)
+	r.Chosen = append(r.Chosen, what)
 }
-
-// Chosen returns the results of executions, in order.
-func (r *Run) Chosen() []Chosen { return r.chosen }
 
 // Ways returns the edges and targets that a run took out of a node.
 func (r *Run) Ways(n *machine.Note) []Taken {

@@ -58,7 +58,7 @@ func (w *World) Fire(edge int) Answer {
 		to = n.Index
 	}
 	start := w.graph.Node(w.graph.Start.Value).Index
-	guide := append(w.findPath(start, from), w.findPath(to, end)...)
+	guide := append(graphalg.Path(w.arcs.Next, start, from), graphalg.Path(w.arcs.Next, to, end)...)
 	guide = slices.DeleteFunc(guide, func(v int) bool { return v >= end })
 	fired := func(r *Run) bool {
 		root := r.State.Scope("")
@@ -94,5 +94,3 @@ func (w *World) askLimited(guide []int, most int, found func(*Run) bool) Answer 
 		Model: w.model, Plan: w.plan, Watch: -1, Guide: guide, Visits: visits, Found: found, Budget: &w.budget, Most: most,
 	})
 }
-
-func (w *World) findPath(from, to int) []int { return graphalg.Path(w.arcs.Next, from, to) }

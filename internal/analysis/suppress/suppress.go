@@ -121,7 +121,7 @@ func coveredLines(lines []string, i int) []int {
 	if comment := commentStart(line); comment >= 0 {
 		line = line[:comment]
 	}
-	if opensBlock(line) {
+	if opensBlock().MatchString(line) {
 		for next := i + 1; next < len(lines) && (strings.TrimSpace(lines[next]) == "" || indentOf(lines[next]) > indentOf(line)); next++ {
 			out = append(out, next+1)
 		}
@@ -129,15 +129,8 @@ func coveredLines(lines []string, i int) []int {
 	return out
 }
 
-// opensBlock reports whether a line ends in | or >, perhaps with indicators behind it.
-func opensBlock(line string) bool {
-	line = strings.TrimRight(strings.TrimRight(line, " \t\r\n"), "+-123456789")
-	before, ok := strings.CutSuffix(line, "|")
-	if !ok {
-		before, ok = strings.CutSuffix(line, ">")
-	}
-	return ok && (strings.HasSuffix(before, ": ") || strings.HasSuffix(before, "- "))
-}
+// opensBlock matches a line that ends in | or >, perhaps with indicators behind it.
+var opensBlock = lazyregexp.New(`[:-] [|>][-+1-9]*[ \t\r\n]*$`)
 
 func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
