@@ -283,16 +283,25 @@ func (a *Analysis) meetingAt(v int) *meeting {
 
 // divideArcs divides arcs to v by the branches of the fan-out from which they come.
 func (a *Analysis) divideArcs(arcs []arc, v int) *meeting {
-	m := &meeting{arcs: arcs}
 	if len(arcs) < 2 {
-		return m
+		return &meeting{arcs: arcs}
 	}
-	fork, byNode := arcs[0].from, map[int]arc{}
+	fork := arcs[0].from
 	for _, e := range arcs {
-		fork, byNode[e.from] = a.flow.Dominators().Common(fork, e.from), e
+		fork = a.flow.Dominators().Common(fork, e.from)
 	}
+	return a.divideFrom(fork, arcs, v)
+}
+
+// divideFrom divides arcs to v by the branches of a fan-out.
+func (a *Analysis) divideFrom(fork int, arcs []arc, v int) *meeting {
+	m := &meeting{arcs: arcs}
 	if !controlflow.Fans(a.flow.Groups[fork]) || controlflow.ParallelOf(a.flow.Source, fork).OnFailure != "fail_all" {
 		return m
+	}
+	byNode := map[int]arc{}
+	for _, e := range arcs {
+		byNode[e.from] = e
 	}
 	for i := range a.flow.Groups[fork] {
 		g := &a.flow.Groups[fork][i]
@@ -302,8 +311,12 @@ func (a *Analysis) divideArcs(arcs []arc, v int) *meeting {
 		var sure []*meeting
 		branches := a.divideByTarget(g, fork, v, byNode)
 		for _, b := range branches {
-			if b.sure && len(b.arcs) > 0 && len(b.arcs) < len(arcs) {
+			switch {
+			case !b.sure || len(b.arcs) == 0:
+			case len(b.arcs) < len(arcs):
 				sure = append(sure, a.divideArcs(b.arcs, v))
+			case len(g.Targets) == 1 && !b.returns: // a way to another fan-out
+				sure = append(sure, a.divideFrom(a.followWay(g.Targets[0], v), arcs, v))
 			}
 		}
 		switch {
@@ -317,10 +330,21 @@ func (a *Analysis) divideArcs(arcs []arc, v int) *meeting {
 	return m
 }
 
+// followWay returns the first vertex on the way to v that does not lead to exactly one other.
+func (a *Analysis) followWay(first, v int) int {
+	seen := map[int]bool{v: true}
+	for !seen[first] && len(a.flow.Digraph.Next(first)) == 1 {
+		seen[first] = true
+		first = a.flow.Digraph.Next(first)[0]
+	}
+	return first
+}
+
 // branch holds the arcs by which a branch of a fan-out may arrive at a vertex.
 type branch struct {
 	arcs []arc
-	sure bool // it always arrives
+	// sure means that it always arrives, returns that it may lead back to the fan-out.
+	sure, returns bool
 }
 
 // divideByTarget divides the arcs to v, given by their beginnings, by the targets of a group.
@@ -330,7 +354,8 @@ func (a *Analysis) divideByTarget(g *controlflow.Group, fork, v int, arcs map[in
 	of := map[int]*branch{} // by the beginning of an arc
 	for _, t := range g.Targets {
 		region := a.findRegion(t, fork, v)
-		b := &branch{sure: len(g.Targets) == 1 || a.surelyPasses(t, v) && (t == v || !slices.Contains(region, fork))}
+		b := &branch{returns: slices.Contains(region, fork)}
+		b.sure = len(g.Targets) == 1 || a.surelyPasses(t, v) && (t == v || !b.returns)
 		for _, at := range region {
 			e, ok := arcs[at]
 			if !ok || at == fork && t != v || of[at] == b {

@@ -43,6 +43,11 @@ func TestPairs(t *testing.T) {
 			"[{from: a, to: [b, c]}, {from: [b, c], to: d}, {from: d, to: e}, {from: e, to: a, when: visits.e < 3}, {from: e, to: END}]",
 			[][2]string{{"b", "c"}},
 		},
+		"a join that starts another round or branches": {
+			"{a: {kind: pass}, b: {kind: pass}, c: {kind: pass}, d: {kind: pass, join: {wait: all}}, e: {kind: pass}, f: {kind: pass}, g: {kind: pass, join: {wait: all}}}",
+			"[{from: a, to: [b, c]}, {from: [b, c], to: d}, {from: d, to: a, when: visits.d < 2}, {from: d, to: [e, f]}, {from: [e, f], to: g}, {from: g, to: END}]",
+			[][2]string{{"b", "c"}, {"e", "f"}},
+		},
 		"a way past the join": {
 			"{a: {kind: pass}, b: {kind: pass}, c: {kind: pass}, d: {kind: pass, join: {wait: all}}, e: {kind: pass}}",
 			"[{from: a, to: [b, c]}, {from: b, to: d}, {from: c, to: d, when: visits.c < 1}, {from: c, to: e}, {from: d, to: END}, {from: e, to: END}]",

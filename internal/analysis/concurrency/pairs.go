@@ -110,10 +110,10 @@ func (k *Pairs) followTokens() {
 		at := k.todo[len(k.todo)-1]
 		k.todo = k.todo[:len(k.todo)-1]
 		p, q := at[0], at[1]
-		k.releaseWaiting(p, q)
 		k.releaseWaiting(q, p)
 		fork := k.forks[p*k.size+q]
-		if fork > 0 { // else it waits
+		if fork > 0 { // else p waits
+			k.releaseWaiting(p, q)
 			for _, next := range k.next(p) {
 				k.addPair(next, q, fork)
 			}
