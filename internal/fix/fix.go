@@ -114,28 +114,19 @@ func correctName(g *spec.Graph, d *spec.Diagnostic) *Edit {
 
 // removeDuplicate removes the later of two equal declarations.
 func removeDuplicate(g *spec.Graph, d *spec.Diagnostic) *Edit {
-	later := findEdge(g, d.Span)
-	if later == nil || !isOnlyEdge(g, later) {
+	at := slices.IndexFunc(g.Edges, func(e *spec.Edge) bool { return e.To.Span == d.Span })
+	if at < 0 || !isOnlyEdge(g, g.Edges[at]) {
 		return nil
 	}
+	later := g.Edges[at]
 	if target := g.Node(later.To.Value); target != nil && target.Join != nil {
 		return nil // a join may count arrivals
 	}
 	src := g.File.Src
-	for _, e := range g.Edges[:later.Index] {
+	for _, e := range g.Edges[:at] {
 		if e.From.Value == later.From.Value && e.To.Value == later.To.Value && isOnlyEdge(g, e) &&
 			bytes.Equal(src[e.Span.From:e.Span.To], src[later.Span.From:later.Span.To]) {
 			return deleteEntry(src, later.Span)
-		}
-	}
-	return nil
-}
-
-// findEdge returns the edge whose target is at a span.
-func findEdge(g *spec.Graph, s spec.Span) *spec.Edge {
-	for _, e := range g.Edges {
-		if e.To.Span == s {
-			return e
 		}
 	}
 	return nil

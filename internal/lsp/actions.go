@@ -19,7 +19,7 @@ import (
 )
 
 func (s *Server) listActions(d *document, p *params) (any, error) {
-	out := []codeAction{}
+	out := []object{}
 	if d.current != d.version {
 		return out, nil
 	}
@@ -45,14 +45,14 @@ func (s *Server) listActions(d *document, p *params) (any, error) {
 			out = append(out, s.listStubs(test, u.name)...)
 		}
 		if _, err := os.Stat(path); err != nil && test == nil && !d.checked.Found.HasErrors() {
-			out = append(out, codeAction{Title: "Generate tests", Kind: "source", Data: d.path})
+			out = append(out, object{"title": "Generate tests", "kind": "source", "data": d.path})
 		}
 	}
 	return out, nil
 }
 
-func newQuickFix(title string, d *document, edit textEdit) codeAction {
-	return codeAction{Title: title, Kind: "quickfix", Edit: &workspaceEdit{Changes: map[string][]textEdit{d.uri: {edit}}}}
+func newQuickFix(title string, d *document, edit textEdit) object {
+	return object{"title": title, "kind": "quickfix", "edit": object{"changes": map[string][]textEdit{d.uri: {edit}}}}
 }
 
 func makeTestPath(flow string) string {
@@ -61,7 +61,7 @@ func makeTestPath(flow string) string {
 
 // listStubs offers a stub for each node without one in any case of a test file, or for one node
 // only.
-func (s *Server) listStubs(test *document, only string) (out []codeAction) {
+func (s *Server) listStubs(test *document, only string) (out []object) {
 	doc := readValue(test.path, test.text)
 	d := s.readDocument(findFlow(test.path, doc))
 	if d == nil {
@@ -126,7 +126,7 @@ func newStub(test *document, doc *spec.Value, entry string) textEdit {
 // generateTests completes the action "Generate tests" with an edit that creates the file.
 func generateTests(p *params) (any, error) {
 	if p.Data == "" {
-		return codeAction{Title: p.Title}, nil
+		return object{"title": p.Title, "kind": ""}, nil
 	}
 	src, err := os.ReadFile(p.Data)
 	if err != nil {
@@ -148,5 +148,5 @@ func generateTests(p *params) (any, error) {
 	uri := uriFromPath(makeTestPath(p.Data))
 	create := object{"kind": "create", "uri": uri}
 	write := object{"textDocument": object{"uri": uri, "version": nil}, "edits": []textEdit{{textRange{}, made.Text}}}
-	return codeAction{Title: p.Title, Kind: "source", Edit: &workspaceEdit{Document: []any{create, write}}}, nil
+	return object{"title": p.Title, "kind": "source", "edit": object{"documentChanges": []any{create, write}}}, nil
 }

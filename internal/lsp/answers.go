@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sourcegraph/jsonrpc2"
-
 	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/spec"
@@ -17,9 +15,6 @@ import (
 
 // findUse returns the use at a position of a name that this or another file declares, or nil.
 func (d *document) findUse(p position) *use {
-	if d.names == nil {
-		return nil
-	}
 	at := d.text.offset(p)
 	for i := range d.names.uses {
 		if u := &d.names.uses[i]; u.from <= at && at <= u.to && (u.file != "" || d.findDeclaration(u) != nil) {
@@ -59,22 +54,19 @@ func (s *Server) findDefinition(d *document, p *params) (any, error) {
 		return nil, nil
 	}
 	decl := d.findDeclaration(u)
-	return location{d.uri, d.text.span(decl.from, decl.to)}, nil
+	return d.newLocation(decl.from, decl.to), nil
 }
 
 func listReferences(d *document, p *params) (any, error) {
-	out := []location{}
+	out := []object{}
 	for _, u := range d.findUses(d.findUse(p.Position)) {
-		out = append(out, location{d.uri, d.text.span(u.from, u.to)})
+		out = append(out, d.newLocation(u.from, u.to))
 	}
 	return out, nil
 }
 
 func listSymbols(d *document, _ *params) (any, error) {
 	out := []object{}
-	if d.names == nil {
-		return out, nil
-	}
 	// The kinds of the protocol: 5 class, 8 field, 12 function, 14 constant.
 	kinds := map[string]int{"node": 5, "key": 8, "tool": 12, "model": 14, "graph": 5, "secret": 14}
 	for _, u := range d.names.uses {
@@ -97,7 +89,7 @@ func format(d *document, _ *params) (any, error) {
 	}
 	formatted, err := spec.Format(d.path, src, nil)
 	if err != nil {
-		return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidRequest, Message: err.Error()}
+		return nil, refuse("%v", err)
 	}
 	if bytes.Equal(src, formatted) {
 		return []textEdit{}, nil
@@ -123,9 +115,6 @@ func hover(d *document, p *params) (any, error) {
 	if u := d.findUse(p.Position); u != nil {
 		return d.newHover(d.describe(u), u.from, u.to), nil
 	}
-	if d.names == nil {
-		return nil, nil
-	}
 	if from, to, f := d.findFunction(at); f != nil {
 		return d.newHover(f.describe(), from, to), nil
 	}
@@ -138,7 +127,7 @@ func hover(d *document, p *params) (any, error) {
 }
 
 func (d *document) newHover(text string, from, to int) object {
-	return object{"contents": markup{"markdown", text}, "range": d.text.span(from, to)}
+	return object{"contents": newMarkup(text), "range": d.text.span(from, to)}
 }
 
 func describeKey(k *spec.Key) string {

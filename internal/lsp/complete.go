@@ -191,9 +191,6 @@ func newLabels(kind int, names ...string) []completion {
 // listNames returns the declared names of a kind.
 func (d *document) listNames(kind, graph string) []completion {
 	out := []completion{}
-	if d.names == nil {
-		return out
-	}
 	item := itemVariable
 	if kind == "node" {
 		item = itemNode

@@ -6,6 +6,7 @@ package lsp
 import (
 	"sort"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -22,19 +23,9 @@ type textRange struct {
 	End   position `json:"end"`
 }
 
-type location struct {
-	URI   string    `json:"uri"`
-	Range textRange `json:"range"`
-}
-
 type textEdit struct {
 	Range   textRange `json:"range"`
 	NewText string    `json:"newText"`
-}
-
-type workspaceEdit struct {
-	Changes  map[string][]textEdit `json:"changes,omitempty"`
-	Document []any                 `json:"documentChanges,omitempty"`
 }
 
 type textDocument struct {
@@ -74,36 +65,18 @@ func (p *params) listFolders() []string {
 	return out
 }
 
-// diagnostic is a finding. Rule links to the description of its rule.
-type diagnostic struct {
-	Range    textRange `json:"range"`
-	Severity int       `json:"severity"` // 1 error, 2 warning, 3 information
-	Code     string    `json:"code"`
-	Rule     object    `json:"codeDescription,omitempty"`
-	Source   string    `json:"source"`
-	Message  string    `json:"message"`
-	Related  []object  `json:"relatedInformation,omitempty"`
-}
+func newMarkup(text string) object { return object{"kind": "markdown", "value": text} }
 
-type markup struct {
-	Kind  string `json:"kind"`
-	Value string `json:"value"`
+// newLocation returns the place of some offsets in a document.
+func (d *document) newLocation(from, to int) object {
+	return object{"uri": d.uri, "range": d.text.span(from, to)}
 }
-
-func newMarkup(text string) *markup { return &markup{"markdown", text} }
 
 type completion struct {
-	Label  string  `json:"label"`
-	Kind   int     `json:"kind"` // 3 function, 5 field, 6 variable, 7 class, 13 enum, 14 keyword
-	Detail string  `json:"detail,omitempty"`
-	Doc    *markup `json:"documentation,omitempty"`
-}
-
-type codeAction struct {
-	Title string         `json:"title"`
-	Kind  string         `json:"kind"`
-	Edit  *workspaceEdit `json:"edit,omitempty"`
-	Data  string         `json:"data,omitempty"` // the file that codeAction/resolve makes the edit for
+	Label  string `json:"label"`
+	Kind   int    `json:"kind"` // 3 function, 5 field, 6 variable, 7 class, 13 enum, 14 keyword
+	Detail string `json:"detail,omitempty"`
+	Doc    object `json:"documentation,omitempty"`
 }
 
 // describeServer returns the answer to initialize.
@@ -174,7 +147,7 @@ func (t *text) offset(p position) int {
 		if units >= p.Character {
 			break
 		}
-		units += countUnits(r)
+		units += utf16.RuneLen(r)
 		at += utf8.RuneLen(r)
 	}
 	return at
@@ -186,7 +159,7 @@ func (t *text) position(offset int) position {
 	line := sort.SearchInts(t.lines, offset+1) - 1
 	units := 0
 	for _, r := range t.src[t.lines[line]:offset] {
-		units += countUnits(r)
+		units += utf16.RuneLen(r)
 	}
 	return position{line, units}
 }
@@ -197,12 +170,4 @@ func (t *text) span(from, to int) textRange { return textRange{t.position(from),
 func (t *text) replace(r textRange, with string) *text {
 	from, to := t.offset(r.Start), t.offset(r.End)
 	return newText(t.src[:from] + with + t.src[max(from, to):])
-}
-
-// countUnits returns the number of UTF-16 units of a character.
-func countUnits(r rune) int {
-	if r >= 0x10000 {
-		return 2
-	}
-	return 1
 }

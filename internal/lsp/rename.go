@@ -40,21 +40,21 @@ func (s *Server) findDeclared(d *document, u *use) (*document, *use) {
 	return d, &there
 }
 
-// readDocument returns a graph or test file that is open or on disk, or nil if it is not YAML.
+// readDocument returns a graph or test file that is open or on disk, or nil. It ignores other files on
+// disk than YAML maps.
 func (s *Server) readDocument(path string) *document {
-	d := s.open[uriFromPath(path)]
-	if d == nil {
-		src, err := os.ReadFile(path)
-		if err != nil {
-			return nil
-		}
-		d = &document{uri: uriFromPath(path), path: path, text: newText(string(src))}
-		d.names = indexNames(path, d.text)
+	if d := s.open[uriFromPath(path)]; d != nil {
+		return d
 	}
-	if d.names == nil {
+	src, err := os.ReadFile(path)
+	if err != nil {
 		return nil
 	}
-	return d
+	t := newText(string(src))
+	if index := indexNames(path, t); index != nil {
+		return &document{uri: uriFromPath(path), path: path, text: t, names: index}
+	}
+	return nil
 }
 
 func prepareRename(d *document, p *params) (any, error) {
@@ -105,7 +105,7 @@ func (s *Server) rename(d *document, p *params) (any, error) {
 			changes[d.uri] = append(changes[d.uri], textEdit{d.text.span(e.Span.From, e.Span.To), e.Text})
 		}
 	}
-	return workspaceEdit{Changes: changes}, nil
+	return object{"changes": changes}, nil
 }
 
 // renaming collects the edits of a rename.

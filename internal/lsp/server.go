@@ -47,7 +47,7 @@ type document struct {
 	uri, path string
 	version   int
 	text      *text
-	names     *names          // of the last text that was YAML
+	names     *names          // of the last text that was a YAML map, or empty
 	isGraph   bool            // the file is a graph file, or was one before the latest edits
 	checked   inspect.Checked // the last check
 	current   int             // the version of checked
@@ -57,14 +57,6 @@ type document struct {
 func New(opts Options) *Server {
 	return &Server{opts: opts, open: map[string]*document{}, dirty: make(chan struct{}, 1)}
 }
-
-// stdio joins both streams. They end with the process.
-type stdio struct {
-	io.Reader
-	io.Writer
-}
-
-func (stdio) Close() error { return nil }
 
 // Serve answers requests until the editor sends exit or closes its stream.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
@@ -76,7 +68,11 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		}
 		return s.answerRequest(ctx, c, r)
 	})
-	c := jsonrpc2.NewConn(ctx, jsonrpc2.NewBufferedStream(stdio{in, out}, jsonrpc2.VSCodeObjectCodec{}), handler.SuppressErrClosed())
+	both := struct { // they end with the process
+		io.ReadCloser
+		io.Writer
+	}{io.NopCloser(in), out}
+	c := jsonrpc2.NewConn(ctx, jsonrpc2.NewBufferedStream(both, jsonrpc2.VSCodeObjectCodec{}), handler.SuppressErrClosed())
 	go s.checkChanges(ctx, c)
 	select {
 	case <-c.DisconnectNotify():
@@ -117,7 +113,7 @@ func (s *Server) answerRequest(ctx context.Context, c *jsonrpc2.Conn, r *jsonrpc
 		s.folders = p.listFolders()
 		return describeServer(s.opts.Version, p.Init.Lenses), nil
 	case "textDocument/didOpen":
-		d = &document{uri: p.TextDocument.URI, path: pathFromURI(p.TextDocument.URI), text: newText(p.TextDocument.Text), current: -1}
+		d = &document{uri: p.TextDocument.URI, path: pathFromURI(p.TextDocument.URI), text: newText(p.TextDocument.Text), names: &names{}, current: -1}
 		s.open[d.uri] = d
 		s.applyChanges(d, &p)
 	case "textDocument/didChange":
@@ -126,7 +122,7 @@ func (s *Server) answerRequest(ctx context.Context, c *jsonrpc2.Conn, r *jsonrpc
 		}
 	case "textDocument/didClose":
 		delete(s.open, p.TextDocument.URI)
-		return nil, c.Notify(ctx, "textDocument/publishDiagnostics", object{"uri": p.TextDocument.URI, "diagnostics": []diagnostic{}})
+		return nil, c.Notify(ctx, "textDocument/publishDiagnostics", object{"uri": p.TextDocument.URI, "diagnostics": []object{}})
 	default:
 		if r.Method != "shutdown" && !r.Notif {
 			return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: "method not supported: " + r.Method}
@@ -196,10 +192,10 @@ func (s *Server) checkDocument(uri string) object {
 	if s.opts.Shown != nil {
 		shown = s.opts.Shown(shown)
 	}
-	diagnostics := []diagnostic{}
+	diagnostics := []object{}
 	for i := range shown {
 		if found := &shown[i]; found.File == nil || found.File.Name == d.path {
-			diagnostics = append(diagnostics, newDiagnostic(before.text, uri, found))
+			diagnostics = append(diagnostics, before.newDiagnostic(found))
 		}
 	}
 	s.mu.Lock()
@@ -240,16 +236,22 @@ func resolvePath(from, name string) string {
 	return filepath.Join(filepath.Dir(from), name)
 }
 
-func newDiagnostic(t *text, uri string, found *spec.Diagnostic) diagnostic {
-	severity := map[spec.Severity]int{spec.Error: 1, spec.Warning: 2, spec.Info: 3}[found.Severity]
-	out := diagnostic{Range: t.span(found.Span.From, found.Span.To), Severity: severity, Code: found.Rule, Source: "graphrun", Message: found.Message}
-	if _, known := lint.FindRule(found.Rule); known {
-		out.Rule = object{"href": "https://github.com/graphrun/graphrun/blob/main/docs/reference/rules.md#" + found.Rule}
+func (d *document) newDiagnostic(found *spec.Diagnostic) object {
+	severity := map[spec.Severity]int{spec.Error: 1, spec.Warning: 2, spec.Info: 3}[found.Severity] // of the protocol
+	out := object{
+		"range": d.text.span(found.Span.From, found.Span.To), "severity": severity, "code": found.Rule, "source": "graphrun", "message": found.Message,
 	}
+	if _, known := lint.FindRule(found.Rule); known {
+		out["codeDescription"] = object{"href": "https://github.com/graphrun/graphrun/blob/main/docs/reference/rules.md#" + found.Rule}
+	}
+	var related []object
 	for _, r := range found.Related {
 		if r.File == nil || found.File == nil || r.File == found.File {
-			out.Related = append(out.Related, object{"location": location{uri, t.span(r.Span.From, r.Span.To)}, "message": r.Message})
+			related = append(related, object{"location": d.newLocation(r.Span.From, r.Span.To), "message": r.Message})
 		}
+	}
+	if related != nil {
+		out["relatedInformation"] = related
 	}
 	return out
 }
