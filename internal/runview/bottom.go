@@ -52,7 +52,8 @@ type runningNode struct {
 // NewLive returns a view on a terminal: finished lines scroll up, and the bottom lines show
 // running nodes until Close. columns returns the width and may be nil (80).
 func NewLive(out io.Writer, now func() time.Time, columns func() int, t *Tracer) *View {
-	v := &View{out: out, tracer: t, bottom: &bottom{now: now, columns: columns, stop: make(chan struct{})}}
+	v := NewPlain(out, t, nil)
+	v.bottom = &bottom{now: now, columns: columns, stop: make(chan struct{})}
 	go v.runTicker()
 	return v
 }

@@ -29,8 +29,8 @@ type View struct {
 	pending  []string // finished lines that are not printed yet
 	held     bool     // a question uses the terminal
 	closed   bool
-	thoughts streams
-	texts    streams
+	thoughts map[string]string      // unfinished lines of thinking by node
+	texts    map[string]string      // unfinished lines of text by node
 	alarms   map[string]func() bool // stop the timers of running nodes
 	bottom   *bottom                // the lines of running nodes; nil without a terminal
 }
@@ -38,7 +38,7 @@ type View struct {
 // NewPlain returns a view that prints a line per event. after starts a timer for nodes that run
 // long; it is nil for a recorded run.
 func NewPlain(out io.Writer, t *Tracer, after func(d time.Duration, f func()) (stop func() bool)) *View {
-	return &View{out: out, tracer: t, after: after, alarms: map[string]func() bool{}}
+	return &View{out: out, tracer: t, after: after, alarms: map[string]func() bool{}, thoughts: map[string]string{}, texts: map[string]string{}}
 }
 
 // Event shows an event.
@@ -84,9 +84,9 @@ func (v *View) addThoughts(e *runner.Event) {
 	var lines []string
 	switch e.Type {
 	case runner.NodeThinking:
-		lines = v.thoughts.addText(e.Node, e.Said.Text)
+		lines = cutLines(v.thoughts, e.Node, e.Said.Text, false)
 	case runner.NodeOutput, runner.NodeRetrying, runner.NodeCompleted, runner.NodeFailed:
-		lines = v.thoughts.takeRest(e.Node)
+		lines = cutLines(v.thoughts, e.Node, "", true)
 	}
 	for _, line := range lines {
 		if line != "" {
@@ -97,15 +97,11 @@ func (v *View) addThoughts(e *runner.Event) {
 
 // addText adds the lines of a node's text that an event completes.
 func (v *View) addText(e *runner.Event) {
-	var lines []string
-	ends := e.Type != runner.NodeOutput
+	text, ends := "", e.Type != runner.NodeOutput
 	if !ends && e.Said != nil {
-		lines, ends = v.texts.addText(e.Node, e.Said.Text), e.Said.Final || e.Said.Broken
+		text, ends = e.Said.Text, e.Said.Final || e.Said.Broken
 	}
-	if ends {
-		lines = append(lines, v.texts.takeRest(e.Node)...)
-	}
-	for _, line := range lines {
+	for _, line := range cutLines(v.texts, e.Node, text, ends) {
 		v.addLine(e, "| "+terminal.Line(line))
 	}
 	if e.Said != nil && e.Said.Broken {
@@ -206,26 +202,17 @@ func (v *View) Close() {
 	v.closed = true
 }
 
-// streams holds the unfinished lines of streamed text by node.
-type streams map[string]string
-
-// addText adds text of a node and returns the lines that it completes.
-func (s *streams) addText(node, text string) []string {
-	if *s == nil {
-		*s = streams{}
-	}
-	lines := strings.Split((*s)[node]+text, "\n")
+// cutLines adds streamed text to the unfinished line of a node and returns the lines that are
+// complete. At the end of the stream all are.
+func cutLines(unfinished map[string]string, node, text string, ends bool) []string {
+	lines := strings.Split(unfinished[node]+text, "\n")
 	last := len(lines) - 1
-	(*s)[node] = lines[last]
-	return lines[:last]
-}
-
-// takeRest returns the unfinished line of a node, if any.
-func (s *streams) takeRest(node string) []string {
-	rest := (*s)[node]
-	delete(*s, node)
-	if rest == "" {
-		return nil
+	delete(unfinished, node)
+	if ends && lines[last] != "" {
+		return lines
 	}
-	return []string{rest}
+	if lines[last] != "" {
+		unfinished[node] = lines[last]
+	}
+	return lines[:last]
 }

@@ -157,10 +157,9 @@ func (s *screen) text() string {
 
 // newStillView is a live view without its ticker: it draws when the test says so.
 func newStillView(s *screen, now func() time.Time) *View {
-	return &View{
-		out: s, tracer: NewTracer(traceGraph(), terminal.NewColors(true)),
-		bottom: &bottom{now: now, columns: func() int { return s.columns }, stop: make(chan struct{})},
-	}
+	v := NewPlain(s, NewTracer(traceGraph(), terminal.NewColors(true)), nil)
+	v.bottom = &bottom{now: now, columns: func() int { return s.columns }, stop: make(chan struct{})}
+	return v
 }
 
 func TestLiveViewLeavesOnlyTheTrace(t *testing.T) {
