@@ -48,14 +48,12 @@ func (w *dotWriter) writeDrawing(d *Drawing) {
 	d.drawEdges(w)
 }
 
-func (w *dotWriter) openFinally() {
+func (w *dotWriter) drawFinally(drawNodes func()) {
 	fmt.Fprintf(w.out, "%ssubgraph %s {\n%s  graph [label=\"finally\", labelloc=t, fontsize=11, style=\"rounded,dashed\", color=%q, "+
 		"fontcolor=%q, tooltip=\"when the end of the run is decided\"]\n",
 		w.indent, quote("cluster_finally"+w.prefix), w.indent, quietColor, quietColor)
 	w.indent += "  "
-}
-
-func (w *dotWriter) closeFinally() {
+	drawNodes()
 	w.indent = w.indent[2:]
 	fmt.Fprintln(w.out, w.indent+"}")
 }

@@ -345,7 +345,6 @@ func describeObject[T any](description string) map[string]any {
 	}
 }
 
-// describeType describes the type of a field.
 func describeType(name string, t reflect.Type) map[string]any {
 	types := map[reflect.Kind]string{reflect.String: "string", reflect.Int: "integer", reflect.Int64: "integer"}
 	ref := func(to string) map[string]any { return map[string]any{"$ref": to} }

@@ -56,12 +56,10 @@ func (s *styled) addName(style, name string) {
 	s.names[i] = append(s.names[i], name)
 }
 
-func (m *mermaidWriter) openFinally() {
+func (m *mermaidWriter) drawFinally(drawNodes func()) {
 	fmt.Fprintf(m.out, "%ssubgraph %sfinally[\"finally\"]\n", m.indent, m.prefix)
 	m.indent += "  "
-}
-
-func (m *mermaidWriter) closeFinally() {
+	drawNodes()
 	m.indent = m.indent[2:]
 	fmt.Fprintln(m.out, m.indent+"end")
 }
@@ -181,7 +179,6 @@ func escapeMermaid(s string) string {
 	return b.String()
 }
 
-// quoteYAML returns a YAML string in one line.
 func quoteYAML(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(makePrintable(s)) + `"`
 }

@@ -20,7 +20,6 @@ const (
 	runningColor = "#2563EB"
 )
 
-// boxStyle is the shape and the colours of a box.
 type boxStyle struct{ shape, style, fill, line string }
 
 const rounded = "rounded,filled"
@@ -119,9 +118,8 @@ type canvas interface {
 	drawMark(id string, m Mark)
 	drawNode(n *Node)
 	drawEdge(e *Edge)
-	// openFinally opens the frame around the nodes of finally.
-	openFinally()
-	closeFinally()
+	// drawFinally draws the frame around the nodes of finally, which drawNodes draws.
+	drawFinally(drawNodes func())
 }
 
 // drawBoxes draws the marks and the nodes, the nodes of finally last.
@@ -141,11 +139,11 @@ func (d *Drawing) drawBoxes(c canvas) {
 		c.drawMark(endID, d.endMark)
 	}
 	if final != nil {
-		c.openFinally()
-		for _, n := range final {
-			c.drawNode(n)
-		}
-		c.closeFinally()
+		c.drawFinally(func() {
+			for _, n := range final {
+				c.drawNode(n)
+			}
+		})
 	}
 }
 

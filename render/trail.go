@@ -61,7 +61,6 @@ func (t *Trail) innerTrail(node string) *Trail {
 	return &Trail{}
 }
 
-// paint marks the nodes and edges of a drawing.
 func (t *Trail) paint(d *Drawing) {
 	started, ended := 0, 0
 	for _, n := range t.Nodes {
@@ -120,7 +119,6 @@ func (t *Trail) paintNode(n *Node) {
 	n.Status, n.Visits, n.DurationMS, n.Error = &status, &seen.Visits, &spent, seen.Error
 }
 
-// countFired returns how often an edge fired.
 func (t *Trail) countFired(e *Edge) int {
 	from, to := cmp.Or(t.Nodes[e.From], &NodeTrail{}), cmp.Or(t.Nodes[e.To], &NodeTrail{})
 	switch e.Condition {
@@ -205,7 +203,6 @@ func findGraphName(g *spec.Graph, n *spec.Node) string {
 	return ""
 }
 
-// listGraphTools returns the names of graphs that are tools.
 func listGraphTools(g *spec.Graph) []string {
 	var out []string
 	for i := range g.Tools {

@@ -48,7 +48,6 @@ func FindEdits(g *spec.Graph, found spec.Diagnostics) []Edit {
 	})
 }
 
-// repair returns an edit that repairs a finding, or nil.
 func repair(g *spec.Graph, d *spec.Diagnostic) *Edit {
 	switch d.Rule {
 	case "duplicate-edge":

@@ -140,7 +140,6 @@ func formatDefault(k *spec.StateKey) string {
 	return formatData(k.Default.Data())
 }
 
-// compareSecret compares a secret that a run needs.
 func (c *comparison) compareSecret(old, now *spec.Secret) {
 	source := func(s *spec.Secret) string {
 		switch {
@@ -215,7 +214,6 @@ func lookUp(m map[string]any, key string) any {
 	return absent{}
 }
 
-// mergeKeys returns the keys of two maps, sorted.
 func mergeKeys[V any](a, b map[string]V) []string {
 	all := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
 	slices.Sort(all)

@@ -17,7 +17,6 @@ func isHuman(n *spec.Node) bool { return n != nil && n.Kind.Value == "human" }
 // waitsForPerson reports whether a node waits for a person without a default.
 func waitsForPerson(n *spec.Node) bool { return isHuman(n) && n.Field("default") == nil }
 
-// compareNode compares a node.
 func (c *comparison) compareNode(old, now *spec.Node) {
 	switch {
 	case now == nil:
@@ -37,7 +36,6 @@ func (c *comparison) compareNode(old, now *spec.Node) {
 	}
 }
 
-// compareKeys compares the keys of a node.
 func (c *comparison) compareKeys(old, now *spec.Node) {
 	change := func(detail string) { c.addChange("node", "changed", now.ID.Value, detail, false, now.ID.Span) }
 	keys := append(old.Keys(), now.Keys()...)

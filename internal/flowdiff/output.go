@@ -8,7 +8,6 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// compareOutput compares the output expressions.
 func (c *comparison) compareOutput() {
 	before, after := c.before.Output, c.after.Output
 	switch {
@@ -108,7 +107,6 @@ func listOutputTypes(g *spec.Graph) map[string]outputType {
 	return out
 }
 
-// newOutputType returns the type of a bound value.
 func newOutputType(g *spec.Graph, v *bind.Value) outputType {
 	switch p := v.Program(); {
 	case v.Template() != nil:

@@ -75,7 +75,6 @@ func describeDifference(name string, old, now any) string {
 	return name + " " + formatData(old) + " is now " + formatData(now)
 }
 
-// isNarrower reports whether a change of a keyword makes the schema narrower.
 func isNarrower(key string, old, now any) bool {
 	added := old == any(absent{})
 	if now == any(absent{}) {
@@ -123,7 +122,6 @@ func toList(types any) []any {
 	return []any{types}
 }
 
-// isSubset reports whether every item of one list is in the other.
 func isSubset(some, all any) bool {
 	a, _ := some.([]any)
 	b, _ := all.([]any)

@@ -65,7 +65,6 @@ func newDecisions(step int) *decisions {
 	return &decisions{only: step, list: []Decision{}, failed: map[string]*machine.Failure{}}
 }
 
-// Event records decisions.
 func (d *decisions) Event(e *runner.Event) error {
 	switch e.Type {
 	case runner.NodeFailed:

@@ -141,7 +141,6 @@ func NewFlow(g *spec.Graph, file string, found spec.Diagnostics, open *Opener) F
 	return f
 }
 
-// readSource returns the definition of a node in the file.
 func readSource(g *spec.Graph, n *spec.Node) string {
 	file, span := g.File.Locate(n.Span)
 	return string(file.Src[span.From:span.To])

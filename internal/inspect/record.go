@@ -69,7 +69,6 @@ type recorder struct {
 	send    func(*Piece) error // sends full pieces; nil keeps all events
 }
 
-// replay shows a run to a new recorder.
 func replay(r *runner.Runner, id string, send func(*Piece) error) (*recorder, *runner.Result, error) {
 	c := &recorder{newPiece(), newDecisions(0), newTrailBuilder(), send}
 	c.decided.brief = send != nil
@@ -91,7 +90,6 @@ func (c *recorder) Event(e *runner.Event) error {
 	return c.decided.Event(e)
 }
 
-// Spoken adds messages of the conversation.
 func (c *recorder) Spoken(s *view.Spoken) error {
 	c.Conversation = append(c.Conversation, *s)
 	return nil
@@ -140,7 +138,6 @@ func (p *Painted) Page(ctx context.Context) (*Run, error) {
 	return out, err
 }
 
-// newRun returns a run without records.
 func newRun(r *runner.Runner, result *runner.Result) (*Run, error) {
 	first, err := r.ShowAt(result.RunID, 0, runner.Options{})
 	if err != nil {

@@ -23,7 +23,6 @@ type trailBuilder struct {
 	visits map[string]int
 }
 
-// visitEnd is the end of a visit of a node.
 type visitEnd struct {
 	node   *render.NodeTrail
 	failed bool
@@ -34,7 +33,6 @@ func newTrailBuilder() *trailBuilder {
 	return &trailBuilder{render.NewTrail(), map[string]visitEnd{}, map[string]int{}}
 }
 
-// addEvent adds an event to the trail.
 func (s *trailBuilder) addEvent(e *runner.Event) {
 	switch e.Type {
 	case runner.NodeStarted:

@@ -24,7 +24,6 @@ func (d *document) findUse(p position) *use {
 	return nil
 }
 
-// findDeclaration returns the declaration of a name, or nil.
 func (d *document) findDeclaration(u *use) *use {
 	for i := range d.names.uses {
 		if o := &d.names.uses[i]; o.decl && o.isSame(u) {
@@ -147,7 +146,6 @@ func (d *document) findGraph(name string) *spec.Graph {
 	return d.checked.Graph
 }
 
-// describe returns the hover text of a declared name.
 func (d *document) describe(u *use) string {
 	g := d.findGraph(u.graph)
 	var written, writers, readers, sources []string

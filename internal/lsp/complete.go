@@ -162,7 +162,6 @@ func (p lineContext) findKey(name string) *spec.Key {
 	return spec.FindKey(slices.Concat(p.listKeys(""), spec.NodeKeys(), spec.TopKeys()), name)
 }
 
-// inExpression reports whether the cursor is inside an expression.
 func (p lineContext) inExpression(line string) bool {
 	if open := strings.LastIndex(line, "{{"); open >= 0 && !strings.Contains(line[open:], "}}") {
 		return true
@@ -188,7 +187,6 @@ func newLabels(kind int, names ...string) []completion {
 	return out
 }
 
-// listNames returns the declared names of a kind.
 func (d *document) listNames(kind, graph string) []completion {
 	out := []completion{}
 	item := itemVariable
@@ -216,7 +214,6 @@ func (d *document) listExpression(graph string) []completion {
 	return out
 }
 
-// listValues returns the values that a key allows.
 func (d *document) listValues(p lineContext, name string) []completion {
 	out := []completion{}
 	if name == "kind" {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -37,7 +38,6 @@ type keyUse struct {
 	key      *spec.Key
 }
 
-// names is the index of a file.
 type names struct {
 	uses  []use
 	keys  []keyUse
@@ -46,7 +46,6 @@ type names struct {
 	calls []call
 }
 
-// call is a node that runs another graph.
 type call struct {
 	graph, node string
 	child       scope
@@ -93,7 +92,7 @@ func (w *walker) walkGraph(g *spec.Value) {
 			node := &nodes.Fields[i]
 			w.out.nodes[w.graph] = append(w.out.nodes[w.graph], node.Key.Value)
 			called := readText(&node.Value, "graph")
-			child := scope{file: resolvePath(w.path, called)}
+			child := scope{file: inspect.ResolvePath(w.path, called)}
 			if inner, ok := strings.CutPrefix(called, "#"); ok {
 				child = scope{graph: inner}
 			}
@@ -152,7 +151,6 @@ func (w *walker) walkKeys(m *spec.Value, table []spec.Key) {
 // declaredKinds holds the kinds of names that the keys of maps declare.
 var declaredKinds = map[string]string{"nodes": "node", "state": "key", "tools": "tool", "models": "model", "graphs": "graph", "secrets": "secret"}
 
-// walkEntry visits the value of a key.
 func (w *walker) walkEntry(key *spec.Key, v *spec.Value) {
 	switch kind := declaredKinds[key.Name]; {
 	case kind != "" && v.Kind == spec.Map:
@@ -196,7 +194,6 @@ func (w *walker) walkEntry(key *spec.Key, v *spec.Value) {
 	}
 }
 
-// walkDeclaration visits the value of a declaration.
 func (w *walker) walkDeclaration(kind string, f *spec.Field, key *spec.Key) {
 	name := f.Key.Value
 	switch kind {
@@ -227,7 +224,6 @@ func listKeysOfKind(kind string) []spec.Key {
 	return keys
 }
 
-// readText returns the text of a map entry, or "".
 func readText(m *spec.Value, name string) string {
 	if v := m.Get(name); v != nil {
 		return v.Text.Value
@@ -290,13 +286,8 @@ func (w *walker) walkValue(key *spec.Key, v *spec.Value) {
 
 // hasShape reports whether a value has the shape of a type: list, map or scalar.
 func hasShape(v *spec.Value, t spec.Type) bool {
-	switch t {
-	case spec.TypeList:
-		return v.Kind == spec.List
-	case spec.TypeMap, spec.TypeObject:
-		return v.Kind == spec.Map
-	}
-	return v.IsScalar()
+	isMap := t == spec.TypeMap || t == spec.TypeObject
+	return (v.Kind == spec.List) == (t == spec.TypeList) && (v.Kind == spec.Map) == isMap
 }
 
 func (w *walker) walkExpression(n spec.Text) {

@@ -28,21 +28,19 @@ type textEdit struct {
 	NewText string    `json:"newText"`
 }
 
-type textDocument struct {
-	URI     string `json:"uri"`
-	Version int    `json:"version"`
-	Text    string `json:"text"`
-}
-
 // params holds the parameters of all methods. Which are set depends on the method.
 type params struct {
-	TextDocument textDocument `json:"textDocument"`
-	Position     position     `json:"position"`
-	Range        textRange    `json:"range"`
-	NewName      string       `json:"newName"`
-	Title        string       `json:"title"` // of a code action, as Data is
-	Data         string       `json:"data"`
-	Init         struct {
+	TextDocument struct {
+		URI     string `json:"uri"`
+		Version int    `json:"version"`
+		Text    string `json:"text"`
+	} `json:"textDocument"`
+	Position position  `json:"position"`
+	Range    textRange `json:"range"`
+	NewName  string    `json:"newName"`
+	Title    string    `json:"title"` // of a code action, as Data is
+	Data     string    `json:"data"`
+	Init     struct {
 		Lenses bool `json:"lenses"` // the editor has the commands of lenses
 	} `json:"initializationOptions"`
 	RootURI        string                 `json:"rootUri"`
@@ -53,7 +51,6 @@ type params struct {
 	} `json:"contentChanges"`
 }
 
-// listFolders returns the folders of the workspace.
 func (p *params) listFolders() []string {
 	var out []string
 	for _, f := range p.Folders {
@@ -166,7 +163,6 @@ func (t *text) position(offset int) position {
 
 func (t *text) span(from, to int) textRange { return textRange{t.position(from), t.position(to)} }
 
-// replace returns the text after an edit.
 func (t *text) replace(r textRange, with string) *text {
 	from, to := t.offset(r.Start), t.offset(r.End)
 	return newText(t.src[:from] + with + t.src[max(from, to):])

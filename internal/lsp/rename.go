@@ -108,7 +108,6 @@ func (s *Server) rename(d *document, p *params) (any, error) {
 	return object{"changes": changes}, nil
 }
 
-// renaming collects the edits of a rename.
 type renaming struct {
 	s     *Server
 	files map[string]*document  // changed files, and files that run the graph
@@ -250,12 +249,11 @@ var scripted = lazyregexp.New(`(?m)(?:scripted/|models: *)["']?([\w./-]+\.ya?ml)
 // findScripts returns the files of scripted answers that a graph or test file names.
 func findScripts(d *document) (out []string) {
 	for _, m := range scripted().FindAllStringSubmatch(d.text.src, -1) {
-		out = append(out, resolvePath(d.path, m[1]))
+		out = append(out, inspect.ResolvePath(d.path, m[1]))
 	}
 	return out
 }
 
-// isTestOf reports whether a file tests a flow.
 func isTestOf(test *document, flow string) bool {
 	doc := readValue(test.path, test.text)
 	return readText(doc, "graphrun-test") != "" && findFlow(test.path, doc) == flow
@@ -265,7 +263,7 @@ func isTestOf(test *document, flow string) bool {
 // it, x.test.yaml tests x.yaml.
 func findFlow(test string, doc *spec.Value) string {
 	if named := readText(doc, "flow"); named != "" {
-		return resolvePath(test, named)
+		return inspect.ResolvePath(test, named)
 	}
 	extension := filepath.Ext(test)
 	return strings.TrimSuffix(test, ".test"+extension) + extension

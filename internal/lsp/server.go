@@ -42,7 +42,6 @@ type Server struct {
 	open map[string]*document
 }
 
-// document is an open file.
 type document struct {
 	uri, path string
 	version   int
@@ -81,7 +80,6 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// answerRequest handles a request or a notification.
 func (s *Server) answerRequest(ctx context.Context, c *jsonrpc2.Conn, r *jsonrpc2.Request) (any, error) {
 	var p params
 	if r.Params != nil {
@@ -220,20 +218,11 @@ func (s *Server) openTexts() map[string]string {
 func loadBeside(graph string, texts map[string]string) func(path string) ([]byte, error) {
 	disk := spec.Beside(graph)
 	return func(path string) ([]byte, error) {
-		if src, ok := texts[resolvePath(graph, path)]; ok {
+		if src, ok := texts[inspect.ResolvePath(graph, path)]; ok {
 			return []byte(src), nil
 		}
 		return disk(path)
 	}
-}
-
-// resolvePath returns the path of a file that another file names.
-func resolvePath(from, name string) string {
-	name = filepath.FromSlash(name)
-	if filepath.IsAbs(name) {
-		return name
-	}
-	return filepath.Join(filepath.Dir(from), name)
 }
 
 func (d *document) newDiagnostic(found *spec.Diagnostic) object {

@@ -18,7 +18,6 @@ import (
 //go:embed functions.md
 var functionTable string
 
-// function is the documentation of a function.
 type function struct{ example, value, note string }
 
 // functions returns the documented functions by name.
@@ -90,7 +89,6 @@ func findOpenCalls(text string) (open []openCall) {
 	return open
 }
 
-// splitArguments returns the arguments of the example.
 func (f *function) splitArguments() []string {
 	c := findOpenCalls(strings.TrimSuffix(f.example, ")"))[0]
 	return append(c.arguments, strings.TrimSpace(strings.TrimSuffix(f.example, ")")[c.from:]))

@@ -61,7 +61,6 @@ func Write(w io.Writer, format string, f Findings, opts Options) error {
 	return fmt.Errorf("unknown report format %q (allowed: %s)", format, strings.Join(FormatNames(), ", "))
 }
 
-// countSeverities returns the numbers of errors and warnings.
 func countSeverities(ds spec.Diagnostics) (errors, warnings int) {
 	for i := range ds {
 		switch ds[i].Severity {
@@ -117,7 +116,6 @@ func writeJSON(w io.Writer, f Findings, _ Options) error {
 	return writeIndented(w, NewJSON(f.Files, f.Diagnostics))
 }
 
-// writeIndented writes a value as indented JSON.
 func writeIndented(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

@@ -14,10 +14,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// home is the address of the project.
 const home = "https://github.com/graphrun/graphrun"
 
-// object is a JSON object.
 type object = map[string]any
 
 func writeSARIF(w io.Writer, f Findings, opts Options) error {
@@ -47,7 +45,7 @@ func writeSARIF(w io.Writer, f Findings, opts Options) error {
 func describeRule(r Rule) object {
 	out := object{"id": r.Name, "helpUri": home + "/blob/main/docs/reference/rules.md#" + r.Name}
 	if r.Severity != 0 {
-		config := object{"level": convertLevel(r.Severity)}
+		config := object{"level": levels[r.Severity]}
 		if r.Off {
 			config["enabled"] = false
 		}
@@ -64,20 +62,12 @@ func describeRule(r Rule) object {
 
 func newMessage(text string) object { return object{"text": text} }
 
-func convertLevel(s spec.Severity) string {
-	switch s {
-	case spec.Error:
-		return "error"
-	case spec.Info:
-		return "note"
-	}
-	return "warning"
-}
+var levels = map[spec.Severity]string{spec.Error: "error", spec.Warning: "warning", spec.Info: "note"}
 
 func describeFinding(d *spec.Diagnostic, rule int) object {
 	at := newLocation(d.File, d.Span)
 	out := object{
-		"ruleId": d.Rule, "ruleIndex": rule, "level": convertLevel(d.Severity), "message": newMessage(formatMessage(d)),
+		"ruleId": d.Rule, "ruleIndex": rule, "level": levels[d.Severity], "message": newMessage(formatMessage(d)),
 		"locations":           []object{{"physicalLocation": at}},
 		"partialFingerprints": object{"graphrun/v1": Fingerprint(d)},
 	}

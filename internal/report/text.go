@@ -71,7 +71,6 @@ func writeSource(out *bufio.Writer, d *spec.Diagnostic, c terminal.Colors) {
 	}
 }
 
-// formatPosition returns the start of a span as file:line:column.
 func formatPosition(f *spec.File, s spec.Span) string {
 	p := f.Position(s.From)
 	return fmt.Sprintf("%s:%d:%d", terminal.Line(f.Name), p.Line, p.Column)

@@ -146,7 +146,6 @@ func (k *Asker) printChoices(document map[string]any) int {
 	return len(choices)
 }
 
-// printWrapped prints a line, wrapped at the width of the terminal.
 func (k *Asker) printWrapped(line string, indent int) {
 	columns := 0
 	if k.columns != nil {
@@ -163,7 +162,6 @@ func (k *Asker) printHint(how string) {
 	k.printWrapped(k.colors.Quiet("  ("+how+"Ctrl-D leaves the question open)"), len("  ("))
 }
 
-// askFields asks for an object field by field.
 func (k *Asker) askFields(ctx context.Context, fields []input.Field) (string, error) {
 	k.printHint("field by field, or all at once as {" + fields[0].Name + ": …}")
 	out := map[string]any{}
@@ -190,7 +188,6 @@ func (k *Asker) askFields(ctx context.Context, fields []input.Field) (string, er
 	return string(text), err
 }
 
-// describeInput describes how to enter a value of a schema.
 func (k *Asker) describeInput(document map[string]any) string {
 	types := input.Types(document)
 	isText := len(types) == 0 || slices.Contains(types, "string")
@@ -227,7 +224,6 @@ func (k *Asker) describeField(f *input.Field) string {
 	return strings.TrimLeft(text, " ")
 }
 
-// readAnswer parses a typed line as a value of a schema.
 func readAnswer(text string, document map[string]any) (any, error) {
 	if text == "" {
 		return nil, errors.New("an answer is needed")

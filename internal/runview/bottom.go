@@ -102,7 +102,6 @@ func (b *bottom) recordEvent(e *runner.Event, t *Tracer) bool {
 	return b.now().Sub(b.last) >= frameTime/2
 }
 
-// recordEvent records an event of the node.
 func (n *runningNode) recordEvent(e *runner.Event, t *Tracer) {
 	switch {
 	case e.Type == runner.NodeRetrying:

@@ -57,7 +57,6 @@ func measureColumns(g *spec.Graph) columns {
 
 func countDigits(n int) int { return min(len(strconv.Itoa(n)), maxDigits) }
 
-// findCyclicNodes returns the ids of the nodes that lie on a cycle.
 func findCyclicNodes(g *spec.Graph) map[string]bool {
 	var from, to []int
 	add := func(a, b string) {

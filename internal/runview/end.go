@@ -162,7 +162,6 @@ func describeFailure(f *machine.Failure, c terminal.Colors) []string {
 	return out
 }
 
-// formatLastLines returns the last lines of a text, each with a prefix.
 func formatLastLines(text, prefix string) []string {
 	lines := strings.Split(text, "\n")
 	lines = lines[max(0, len(lines)-maxOutputLines):]
@@ -197,7 +196,6 @@ func FormatFinally(r *runner.Result, c terminal.Colors) []string {
 	return out
 }
 
-// formatFinallyNode formats the result of a finally node.
 func formatFinallyNode(f *view.FinallyResult, c terminal.Colors) string {
 	line := "finally " + c.Strong(f.Node) + "  "
 	switch f.Outcome {

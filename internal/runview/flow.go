@@ -79,7 +79,6 @@ func FormatBound(r *inspect.Bound) string {
 	return b.String()
 }
 
-// describeLoop describes the bounds of a loop.
 func describeLoop(l lint.Loop) string {
 	ends := l.BoundedBy
 	if l.Endless != nil {
@@ -134,7 +133,6 @@ func FormatTests(r *flowtest.Report, verbose bool, c terminal.Colors) string {
 	return b.String()
 }
 
-// writeCoverage prints the coverage of a flow.
 func writeCoverage(b *strings.Builder, flow string, c *flowtest.Coverage, all bool) {
 	fmt.Fprintf(b, "%s: nodes %d/%d, edges %d/%d, conditions %d/%d, failures %d/%d, loops %d/%d\n", flow,
 		c.Nodes.Covered, c.Nodes.Total, c.Edges.Covered, c.Edges.Total, c.Guards.Covered, c.Guards.Total,

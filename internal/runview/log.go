@@ -85,7 +85,6 @@ func (p *LogPrinter) Chunk(c *store.LogChunk) error {
 	return p.out.Flush()
 }
 
-// maxLogLine bounds the length of a line.
 const maxLogLine = 64 << 10
 
 func newLogLine(c *store.LogChunk) *logLine {
@@ -96,7 +95,6 @@ func newLogLine(c *store.LogChunk) *logLine {
 	return line
 }
 
-// endLine prints the unfinished line of a stream.
 func (p *LogPrinter) endLine(call int64) {
 	if line := p.unfinished[call]; line != nil {
 		delete(p.unfinished, call)

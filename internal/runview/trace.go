@@ -167,7 +167,6 @@ func (t *Tracer) formatReport(e *runner.Event) []string {
 	return []string{t.formatStart(e) + line}
 }
 
-// formatEnd returns the line of a node's end.
 func (t *Tracer) formatEnd(f *finished, route string) string {
 	paint := t.colors.Good
 	switch f.word {
@@ -192,12 +191,10 @@ func (t *Tracer) formatStart(e *runner.Event) string {
 	return t.columns.formatStart(t.colors, e.Step, e.Node, e.Visit)
 }
 
-// joinNonEmpty joins the texts that are not empty.
 func joinNonEmpty(separator string, texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), separator)
 }
 
-// formatRoute formats the next nodes of a step and the reasons.
 func (t *Tracer) formatRoute(e *runner.Event) string {
 	if len(e.Next) == 0 {
 		return ""

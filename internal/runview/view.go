@@ -73,7 +73,6 @@ func (v *View) Event(e *runner.Event) {
 	v.print()
 }
 
-// addLine adds a line about the node of an event.
 func (v *View) addLine(e *runner.Event, text string) {
 	v.pending = append(v.pending, v.tracer.formatStart(e)+text)
 }
