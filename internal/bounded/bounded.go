@@ -19,17 +19,17 @@ const (
 
 // ReadFile reads a regular file of at most limit bytes. Errors name the path and wrap
 // fs.ErrNotExist if it does not exist.
-func ReadFile(path string, limit int64) ([]byte, error) { return read(path, limit, false) }
+func ReadFile(path string, limit int64) ([]byte, error) { return readPath(path, limit, false) }
 
 // ReadStream reads a file, a pipe or a device to its end.
-func ReadStream(path string, limit int64) ([]byte, error) { return read(path, limit, true) }
+func ReadStream(path string, limit int64) ([]byte, error) { return readPath(path, limit, true) }
 
 // ReadArgument reads a file named on the command line. It may be a stream that the shell opened
 // for this process, as for <(…).
 func ReadArgument(path string, limit int64) ([]byte, error) {
 	folder, name := filepath.Split(filepath.ToSlash(path))
 	isInherited := folder == "/dev/fd/" || folder == "/proc/self/fd/" || folder == "/dev/" && name == "stdin"
-	return read(path, limit, isInherited)
+	return readPath(path, limit, isInherited)
 }
 
 // ReadAll reads an open stream. name is its name in errors.
@@ -41,8 +41,8 @@ func ReadAll(r io.Reader, name string, limit int64) ([]byte, error) {
 	return text, err
 }
 
-// read checks the kind of the file before it opens it: opening a named pipe waits for a writer.
-func read(path string, limit int64, stream bool) ([]byte, error) {
+// readPath checks the kind of the file before it opens it: opening a named pipe waits for a writer.
+func readPath(path string, limit int64, stream bool) ([]byte, error) {
 	info, err := os.Stat(path)
 	if of, ok := err.(*fs.PathError); ok {
 		return nil, &fs.PathError{Op: "open", Path: of.Path, Err: of.Err}

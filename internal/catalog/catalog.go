@@ -138,7 +138,7 @@ func (c *Catalog) Paths() ([]string, error) {
 		case len(out) >= maxFlows:
 			return fs.SkipAll
 		}
-		if src, err := c.read(name); err == nil && spec.IsGraph(src) {
+		if src, err := c.readGraphFile(name); err == nil && spec.IsGraph(src) {
 			out = append(out, name)
 		}
 		return nil
@@ -147,8 +147,8 @@ func (c *Catalog) Paths() ([]string, error) {
 	return out, err
 }
 
-// read reads a file that may hold a graph.
-func (c *Catalog) read(name string) ([]byte, error) {
+// readGraphFile reads a file that may hold a graph.
+func (c *Catalog) readGraphFile(name string) ([]byte, error) {
 	switch path.Ext(name) {
 	case ".yaml", ".yml", ".json":
 	default:
@@ -177,7 +177,7 @@ func (c *Catalog) Load(name string) (*Flow, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	src, err := c.read(name)
+	src, err := c.readGraphFile(name)
 	if err != nil || !spec.IsGraph(src) {
 		delete(c.flows, name)
 		return nil, c.missingFlow(name)

@@ -513,7 +513,7 @@ func (a *app) loadSettingsOf(folder string, cmd *cobra.Command) error {
 		}
 		value := v.GetString(f.Name)
 		if err := f.Value.Set(value); err != nil {
-			source := file.Place(f.Name)
+			source := file.Position(f.Name)
 			if os.Getenv(formatEnvName(f.Name)) != "" {
 				source = formatEnvName(f.Name)
 			}

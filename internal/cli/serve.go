@@ -110,7 +110,7 @@ func (a *app) serve(cmd *cobra.Command, f *serveFlags, dir string) error {
 		return err
 	}
 	defer func() { _ = s.flows.Close() }() // it was only read
-	if found := a.triggers.Place(s.flows); len(found) > 0 {
+	if found := a.triggers.ResolveFlows(s.flows); len(found) > 0 {
 		return usage(&spec.InvalidError{Findings: found})
 	}
 	listener, err := net.Listen("tcp", f.listen)

@@ -20,7 +20,7 @@ func ParseAnswer(text string, s *schema.Schema, document any) (any, error) {
 	if problem == nil {
 		return text, nil
 	}
-	value, err := decode(text)
+	value, err := decodeText(text)
 	if err == nil {
 		if value, problem = s.Accept(value); problem == nil {
 			return value, nil
@@ -33,15 +33,15 @@ func ParseAnswer(text string, s *schema.Schema, document any) (any, error) {
 		}
 		return nil, problem
 	}
-	choice, err := choose(text, choices)
+	choice, err := findChoice(text, choices)
 	if err != nil {
 		return nil, err
 	}
 	return s.Normalise(choice.Value), nil
 }
 
-// decode parses a text as YAML, or as JSON that is not YAML, such as JSON with tabs.
-func decode(text string) (any, error) {
+// decodeText parses a text as YAML, or as JSON that is not YAML, such as JSON with tabs.
+func decodeText(text string) (any, error) {
 	value, err := ParseYAML([]byte(text))
 	if err == nil {
 		return eval.Canonical(value)
@@ -76,8 +76,8 @@ func Choices(document any) []Choice {
 	return out
 }
 
-// choose finds a choice by its name in any case, its number, or a unique prefix.
-func choose(text string, choices []Choice) (Choice, error) {
+// findChoice finds a choice by its name in any case, its number, or a unique prefix.
+func findChoice(text string, choices []Choice) (Choice, error) {
 	text = strings.TrimSpace(text)
 	var same, longer []Choice
 	for _, c := range choices {

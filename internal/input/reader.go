@@ -56,7 +56,7 @@ func (r *Reader) ReadPair(s string) {
 		return
 	}
 	key, isJSON := strings.CutSuffix(key, ":")
-	value, err := r.read(key, text, isJSON)
+	value, err := r.readValue(key, text, isJSON)
 	if err != nil {
 		r.problems = append(r.problems, key+": "+err.Error())
 		r.unread[key] = nil
@@ -65,7 +65,7 @@ func (r *Reader) ReadPair(s string) {
 	r.values[key] = value
 }
 
-func (r *Reader) read(key, text string, isJSON bool) (any, error) {
+func (r *Reader) readValue(key, text string, isJSON bool) (any, error) {
 	var schema map[string]any
 	declared := r.graph.Key(key)
 	if declared != nil {

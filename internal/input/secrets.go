@@ -65,8 +65,8 @@ func readSecret(s *spec.Secret) (value, problem string) {
 	return value, ""
 }
 
-// secretTime is the timeout of a command that prints a secret.
-const secretTime = 30 * time.Second
+// secretTimeout is the timeout of a command that prints a secret.
+const secretTimeout = 30 * time.Second
 
 // outputs caches the output of each command.
 var outputs sync.Map // functions func() (string, error) by command
@@ -83,7 +83,7 @@ func runSecretCommand(command []spec.Text) (string, error) {
 }
 
 func runCommand(args []string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), secretTime)
+	ctx, cancel := context.WithTimeout(context.Background(), secretTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	var stdout, stderr bytes.Buffer
@@ -91,7 +91,7 @@ func runCommand(args []string) (string, error) {
 	err := cmd.Run()
 	switch exit := (*exec.ExitError)(nil); {
 	case ctx.Err() != nil:
-		return "", fmt.Errorf("%s printed nothing within %s", args[0], secretTime)
+		return "", fmt.Errorf("%s printed nothing within %s", args[0], secretTimeout)
 	case errors.As(err, &exit):
 		return "", fmt.Errorf("%s exited with code %d: %s", args[0], exit.ExitCode(), strings.TrimSpace(stderr.String()))
 	case err != nil:

@@ -112,8 +112,8 @@ func toolName(text string) string {
 	return text
 }
 
-// idleSession is the lifetime of an HTTP session without requests.
-const idleSession = time.Hour
+// sessionTimeout is the lifetime of an HTTP session without requests.
+const sessionTimeout = time.Hour
 
 // Handler serves streamable HTTP. The caller checks the token.
 func Handler(cfg Config) http.Handler {
@@ -123,7 +123,7 @@ func Handler(cfg Config) http.Handler {
 			return nil // the folder is gone, and the client gets an error
 		}
 		return s
-	}, &mcp.StreamableHTTPOptions{SessionTimeout: idleSession, DisableLocalhostProtection: true}) // Host is checked before
+	}, &mcp.StreamableHTTPOptions{SessionTimeout: sessionTimeout, DisableLocalhostProtection: true}) // Host is checked before
 }
 
 // Serve serves MCP over streams until the client disconnects or ctx ends.
@@ -135,10 +135,10 @@ func Serve(ctx context.Context, cfg Config, in io.ReadCloser, out io.WriteCloser
 	return s.Run(ctx, &mcp.IOTransport{Reader: in, Writer: out})
 }
 
-// errOver ends the progress reports. progressTime bounds the wait for a slow client.
-var errOver = errors.New("the run does not go on")
+// errRunStopped ends the progress reports. progressTimeout bounds the wait for a slow client.
+var errRunStopped = errors.New("the run does not go on")
 
-const progressTime = 2 * time.Second
+const progressTimeout = 2 * time.Second
 
 // errByClient cancels a run when the client cancels its call.
 var errByClient = errors.New("cancelled by the MCP client")
@@ -183,11 +183,11 @@ func (s *server) answerRun(ctx context.Context, req *mcp.CallToolRequest) (*mcp.
 	if args.Target == "" && len(result.Pending) == 1 {
 		args.Target = result.Pending[0].Target()
 	}
-	return s.giveAnswers(ctx, req, args.Run, []store.GivenAnswer{{Target: args.Target, Text: eval.ResultText(args.Value)}})
+	return s.answerAndFollow(ctx, req, args.Run, []store.GivenAnswer{{Target: args.Target, Text: eval.ResultText(args.Value)}})
 }
 
-// giveAnswers answers a run and follows it.
-func (s *server) giveAnswers(ctx context.Context, req *mcp.CallToolRequest, id string, given []store.GivenAnswer) (*mcp.CallToolResult, error) {
+// answerAndFollow answers a run and follows it.
+func (s *server) answerAndFollow(ctx context.Context, req *mcp.CallToolRequest, id string, given []store.GivenAnswer) (*mcp.CallToolResult, error) {
 	d, err := s.Fleet.Answer(ctx, id, given, describeClient(req))
 	if err != nil {
 		return newErrorResult(err), nil
@@ -219,7 +219,7 @@ func (s *server) followRun(ctx context.Context, req *mcp.CallToolRequest, d *fle
 	}
 	select {
 	case <-watched: // to the end, or to the pause
-	case <-time.After(progressTime):
+	case <-time.After(progressTimeout):
 	}
 	stop()
 	<-watched
@@ -270,7 +270,7 @@ func (s *server) continueRun(ctx context.Context, req *mcp.CallToolRequest, id s
 	if len(given) == 0 {
 		return newResult(result), nil
 	}
-	return s.giveAnswers(ctx, req, id, given)
+	return s.answerAndFollow(ctx, req, id, given)
 }
 
 // reportProgress reports each finished step to the client.
@@ -288,7 +288,7 @@ func (s *server) reportProgress(ctx context.Context, req *mcp.CallToolRequest, d
 					Next []string
 				}
 				if lines[i].End || lines[i].Type == runner.RunPaused {
-					return errOver
+					return errRunStopped
 				}
 				if lines[i].Type != runner.EdgesResolved || json.Unmarshal(lines[i].JSON, &e) != nil || strings.Contains(e.Node, "/") {
 					continue
@@ -312,13 +312,13 @@ func canAsk(req *mcp.CallToolRequest) bool {
 	return caps != nil && caps.Elicitation != nil && (caps.Elicitation.Form != nil || caps.Elicitation.URL == nil)
 }
 
-// firstOfRounds is the first protocol version in which a server asks by a result that requests
+// inputResultVersion is the first protocol version in which a server asks by a result that requests
 // input instead of by a request.
-const firstOfRounds = "2026-07-28"
+const inputResultVersion = "2026-07-28"
 
 func asksByResult(req *mcp.CallToolRequest) bool {
 	params := req.Session.InitializeParams()
-	return params == nil || params.ProtocolVersion >= firstOfRounds
+	return params == nil || params.ProtocolVersion >= inputResultVersion
 }
 
 func describeClient(req *mcp.CallToolRequest) string {

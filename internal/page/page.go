@@ -34,18 +34,18 @@ func Write(w io.Writer, title string, data []byte) error {
 `, digest(script), digest(style))
 	scripts := fmt.Sprintf(`<script type="%s" id="data">%s</script>
 <script>%s</script>`, kind, body, script)
-	return write(w, title, policy, "<style>"+style+"</style>", scripts)
+	return writePage(w, title, policy, "<style>"+style+"</style>", scripts)
 }
 
 // WriteLive writes the page that gets its data from a server. Its script and style are Assets
 // of the server.
 func WriteLive(w io.Writer, title string) error {
 	link := fmt.Sprintf(`<link rel="stylesheet" href="/assets/%s">`, assetName(style, ".css"))
-	return write(w, title, "", link, fmt.Sprintf(`<script src="/assets/%s"></script>`, assetName(script, ".js")))
+	return writePage(w, title, "", link, fmt.Sprintf(`<script src="/assets/%s"></script>`, assetName(script, ".js")))
 }
 
-// write writes a page around the elements of its policy, style and scripts.
-func write(w io.Writer, title, policy, style, scripts string) error {
+// writePage writes a page around the elements of its policy, style and scripts.
+func writePage(w io.Writer, title, policy, style, scripts string) error {
 	_, err := fmt.Fprintf(w, `<!doctype html>
 <html lang="en">
 <head>

@@ -21,8 +21,8 @@ const Mask = "***"
 // Least is the minimum length of a secret in characters. Shorter texts appear in other text.
 const Least = 4
 
-// leastEncoded is the minimum length of a base64 form.
-const leastEncoded = 8
+// minEncoded is the minimum length of a base64 form.
+const minEncoded = 8
 
 // Refusal says why a text can't be a secret, or returns "".
 func Refusal(secret string) string {
@@ -45,8 +45,8 @@ func IsWord(text string) bool {
 	}) < 0
 }
 
-// leastLine is the minimum length of a line of a multi-line secret that is masked by itself.
-const leastLine = 16
+// minLine is the minimum length of a line of a multi-line secret that is masked by itself.
+const minLine = 16
 
 // Forms returns the forms of a text, each once: plain, quoted once or twice, in HTML, in a URL
 // and in a URL inside a URL, in base64 and in hexadecimal; and its long lines.
@@ -63,7 +63,7 @@ func Forms(text string) []string {
 	out = append(out, hexForms(text)...)
 	if lines := strings.Split(text, "\n"); len(lines) > 1 {
 		for _, line := range lines {
-			if line = strings.TrimSpace(line); len(line) >= leastLine && !strings.Contains(line, " ") {
+			if line = strings.TrimSpace(line); len(line) >= minLine && !strings.Contains(line, " ") {
 				out = append(out, line)
 			}
 		}
@@ -129,7 +129,7 @@ func base64Forms(text string) []string {
 	for before := range 3 {
 		padded := append(make([]byte, before), text...)
 		from, to := (before*8+5)/6, len(padded)*8/6
-		if to-from < leastEncoded {
+		if to-from < minEncoded {
 			continue
 		}
 		for _, encoding := range [...]*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {

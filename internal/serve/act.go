@@ -125,7 +125,7 @@ func (s *Server) startOnce(path string, opts runner.Options, key string, request
 	maps.Copy(labels, opts.Labels)
 	opts.Labels = labels
 	_, err = s.Start(path, opts)
-	if !errors.Is(err, store.ErrRunExists) && !as[*store.DrivenError](err) {
+	if !errors.Is(err, store.ErrRunExists) && !wraps[*store.DrivenError](err) {
 		return opts.RunID, false, err
 	}
 	record, recordErr := s.cfg.Store.Run(opts.RunID)
@@ -199,7 +199,7 @@ func (s *Server) answerRun(c *call, in *answerIn) (*runner.Result, error) {
 		_, err = s.cfg.Fleet.Answer(c.ctx, in.record.ID, given, by)
 	}
 	if err != nil {
-		if line, _ := s.findSummary(in.record.ID); line != nil && as[*runner.InputError](err) && hasEnded(line) {
+		if line, _ := s.findSummary(in.record.ID); line != nil && wraps[*runner.InputError](err) && hasEnded(line) {
 			return nil, newConflict("%s", err)
 		}
 		return nil, err

@@ -78,7 +78,7 @@ func (s *Server) serveAGUI(c *call) error {
 					return err
 				}
 			}
-			if err := out.send(); err != nil || !over {
+			if err := out.flush(); err != nil || !over {
 				return err
 			}
 			return errAGUIOver
@@ -249,7 +249,7 @@ func (t *aguiStream) sendSnapshot(r *runner.Runner) error {
 		return err
 	}
 	t.send(object{"type": "STATE_SNAPSHOT", "snapshot": result.State})
-	return t.out.send()
+	return t.out.flush()
 }
 
 // aguiEvent holds the fields of an event that AG-UI clients need.
@@ -384,12 +384,12 @@ func (t *aguiStream) sendEnd(d *fleet.Drive) {
 		finished = object{"type": "RUN_ERROR", "message": message, "code": code}
 	}
 	t.send(finished)
-	_ = t.out.send() // the reader has gone
+	_ = t.out.flush() // the reader has gone
 }
 
 func (t *aguiStream) sendFailure(err error) {
 	t.send(object{"type": "RUN_ERROR", "message": err.Error(), "code": "internal"})
-	_ = t.out.send() // the reader has gone
+	_ = t.out.flush() // the reader has gone
 }
 
 // listInterrupts returns the open questions of a run.

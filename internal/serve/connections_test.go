@@ -19,10 +19,10 @@ func TestTenThousand(t *testing.T) {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
 		t.Fatal(err)
 	}
-	if files.Cur < uint64(many)+2*mostConnections {
-		many = int(files.Cur) - 2*mostConnections
+	if files.Cur < uint64(many)+2*maxConnections {
+		many = int(files.Cur) - 2*maxConnections
 	}
-	if many < 2*mostConnections {
+	if many < 2*maxConnections {
 		t.Skipf("%d files may be open, which is too few for a crowd", files.Cur)
 	}
 	s := newTested(t, nil)
@@ -54,7 +54,7 @@ func TestTenThousand(t *testing.T) {
 	if text, _ := io.ReadAll(last); !bytes.Contains(text, []byte("200 OK")) {
 		t.Errorf("who asks behind %d is answered %q", many, text)
 	}
-	for i, conn := range crowd[:many-mostConnections] { // the oldest go: an end comes, not the deadline
+	for i, conn := range crowd[:many-maxConnections] { // the oldest go: an end comes, not the deadline
 		_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
 		if n, err := conn.Read(make([]byte, 1)); n > 0 || err == nil {
 			t.Fatalf("connection %d is answered", i)

@@ -18,9 +18,9 @@ import (
 
 // Limits of requests.
 const (
-	mostBody  = 16 << 20
-	readTime  = 30 * time.Second
-	writeTime = 60 * time.Second
+	maxBody      = 16 << 20
+	readTimeout  = 30 * time.Second
+	writeTimeout = 60 * time.Second
 )
 
 // policy is the content security policy: nothing from other sites and no inline scripts.
@@ -57,9 +57,9 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request, mux *http.ServeMux
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(readTime)) // writers of tests have none
-	_ = control.SetWriteDeadline(time.Now().Add(writeTime))
-	r.Body = http.MaxBytesReader(w, r.Body, mostBody)
+	_ = control.SetReadDeadline(time.Now().Add(readTimeout)) // writers of tests have none
+	_ = control.SetWriteDeadline(time.Now().Add(writeTimeout))
+	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	_, pattern := mux.Handler(r)
 	if p := g.checkRequest(r, pattern); p != nil {
 		if p.Status == http.StatusUnauthorized {

@@ -21,8 +21,8 @@ import (
 // object is a JSON object.
 type object = map[string]any
 
-// openAPI describes all operations.
-func (s *Server) openAPI() []byte {
+// buildDescription describes all operations.
+func (s *Server) buildDescription() []byte {
 	d := &describer{schemas: object{}, names: map[reflect.Type]string{}}
 	paths := object{}
 	for i := range s.operations {

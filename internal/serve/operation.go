@@ -245,7 +245,7 @@ func decodeBody(r *http.Request, into any, strict bool) error {
 	switch {
 	case err == nil, errors.Is(err, io.EOF):
 		return nil
-	case as[*http.MaxBytesError](err):
+	case wraps[*http.MaxBytesError](err):
 		return err
 	}
 	return newBadRequest("the body can't be read: %s", err)
@@ -339,13 +339,15 @@ func newConflict(format string, args ...any) *problem {
 	return &problem{Status: http.StatusConflict, Kind: "conflict", Title: "the run is in another state", Detail: fmt.Sprintf(format, args...)}
 }
 
-// as reports whether an error is or wraps one of a type.
-func as[T error](err error) bool {
+// wraps reports whether an error is or wraps one of a type.
+func wraps[T error](err error) bool {
 	var target T
 	return errors.As(err, &target)
 }
 
-func is(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
+func matchesError(target error) func(error) bool {
+	return func(err error) bool { return errors.Is(err, target) }
+}
 
 // errorKind describes the errors that it matches as a problem.
 type errorKind struct {
@@ -356,17 +358,17 @@ type errorKind struct {
 
 // errorKinds are the kinds of errors of other packages. The last one matches all.
 var errorKinds = []errorKind{
-	{as[*runner.InputError], http.StatusUnprocessableEntity, "input", "the input is not valid"},
-	{as[*runner.InvalidError], http.StatusUnprocessableEntity, "invalid-flow", "the flow is not valid"},
-	{is(store.ErrNoRun), http.StatusNotFound, "no-run", "no such run"},
-	{is(catalog.ErrNoFlow), http.StatusNotFound, "no-flow", "no such flow"},
-	{is(store.ErrRunExists), http.StatusConflict, "run-exists", "a run of that id exists"},
-	{as[*store.DrivenError], http.StatusConflict, "driven", "another process drives the run"},
-	{as[*store.BusyError], http.StatusConflict, "busy", "the group of the run is busy"},
-	{is(store.ErrStopped), http.StatusConflict, "busy", "the group of the run is busy"},
-	{as[*fleet.FullError], http.StatusTooManyRequests, "full", "too many runs are driven"},
-	{is(fleet.ErrClosing), http.StatusServiceUnavailable, "stopping", "the server is stopping"},
-	{as[*http.MaxBytesError], http.StatusRequestEntityTooLarge, "too-large", "the request is too large"},
+	{wraps[*runner.InputError], http.StatusUnprocessableEntity, "input", "the input is not valid"},
+	{wraps[*runner.InvalidError], http.StatusUnprocessableEntity, "invalid-flow", "the flow is not valid"},
+	{matchesError(store.ErrNoRun), http.StatusNotFound, "no-run", "no such run"},
+	{matchesError(catalog.ErrNoFlow), http.StatusNotFound, "no-flow", "no such flow"},
+	{matchesError(store.ErrRunExists), http.StatusConflict, "run-exists", "a run of that id exists"},
+	{wraps[*store.DrivenError], http.StatusConflict, "driven", "another process drives the run"},
+	{wraps[*store.BusyError], http.StatusConflict, "busy", "the group of the run is busy"},
+	{matchesError(store.ErrStopped), http.StatusConflict, "busy", "the group of the run is busy"},
+	{wraps[*fleet.FullError], http.StatusTooManyRequests, "full", "too many runs are driven"},
+	{matchesError(fleet.ErrClosing), http.StatusServiceUnavailable, "stopping", "the server is stopping"},
+	{wraps[*http.MaxBytesError], http.StatusRequestEntityTooLarge, "too-large", "the request is too large"},
 	{func(error) bool { return true }, http.StatusInternalServerError, "internal", "internal error"},
 }
 

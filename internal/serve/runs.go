@@ -317,7 +317,7 @@ func (s *Server) getRunRecord(c *call, in *recordIn) error {
 	begun := false
 	err := inspect.SendRecord(c.ctx, s.cfg.Runner, in.record.ID, func(p *inspect.Piece) error {
 		begun = true
-		_ = control.SetWriteDeadline(time.Now().Add(slowest)) // writers of tests have none
+		_ = control.SetWriteDeadline(time.Now().Add(slowWriteTimeout)) // writers of tests have none
 		var line bytes.Buffer
 		if err := writeJSON(&line, p); err != nil {
 			return err
@@ -337,9 +337,9 @@ func (s *Server) getRunRecord(c *call, in *recordIn) error {
 	return err
 }
 
-// slowest bounds the time to write to a reader. A slower reader is disconnected and reconnects
+// slowWriteTimeout bounds the time to write to a reader. A slower reader is disconnected and reconnects
 // with the number of its last event.
-const slowest = 20 * time.Second
+const slowWriteTimeout = 20 * time.Second
 
 type eventsIn struct {
 	runIn
@@ -386,7 +386,7 @@ func openSSE(c *call, server context.Context) *sse {
 	return out
 }
 
-func (o *sse) start(status int) {
+func (o *sse) writeHeader(status int) {
 	if o.begun {
 		return
 	}
@@ -402,7 +402,7 @@ func (o *sse) start(status int) {
 
 // addEvent buffers an event. Data has no line break.
 func (o *sse) addEvent(id string, data []byte) {
-	o.start(http.StatusOK)
+	o.writeHeader(http.StatusOK)
 	if id != "" {
 		o.buffer.WriteString("id: " + id + "\n")
 	}
@@ -422,19 +422,19 @@ func (o *sse) sendLines(lines []fleet.Line) error {
 		}
 		o.addEvent(strconv.FormatInt(lines[i].Seq, 10), text)
 	}
-	return o.send()
+	return o.flush()
 }
 
 // sendBeat sends a comment to keep the connection alive.
 func (o *sse) sendBeat() error {
-	o.start(http.StatusOK)
+	o.writeHeader(http.StatusOK)
 	o.buffer.WriteString(": here\n\n")
-	return o.send()
+	return o.flush()
 }
 
-// send sends what is buffered.
-func (o *sse) send() error {
-	_ = o.control.SetWriteDeadline(time.Now().Add(slowest)) // writers of tests have none
+// flush sends what is buffered.
+func (o *sse) flush() error {
+	_ = o.control.SetWriteDeadline(time.Now().Add(slowWriteTimeout)) // writers of tests have none
 	_, err := o.buffer.WriteTo(o.w)
 	o.buffer.Reset()
 	if err == nil {
@@ -448,9 +448,9 @@ func (o *sse) close() {
 	if o.ctx.Err() != nil {
 		status = http.StatusOK
 	}
-	o.start(status)
+	o.writeHeader(status)
 	if status == http.StatusOK {
-		_ = o.send() // the reader has gone
+		_ = o.flush() // the reader has gone
 	}
 	o.stop()
 }

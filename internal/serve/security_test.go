@@ -246,7 +246,7 @@ func TestLarge(t *testing.T) {
 		body string
 		want int
 	}{
-		{`{"flow":"` + strings.Repeat("x", mostBody) + `"}`, 413},
+		{`{"flow":"` + strings.Repeat("x", maxBody) + `"}`, 413},
 		{`{"flow":`, 400},
 		{`[]`, 400},
 		{`{"flow":"asking.yaml"} {}`, 400},
@@ -316,21 +316,21 @@ func TestSlowClients(t *testing.T) {
 
 // TestCrowd: with too many connections the one that has waited longest goes.
 func TestCrowd(t *testing.T) {
-	c := &crowd{waiting: map[net.Conn]time.Time{}}
+	c := &connLimiter{waiting: map[net.Conn]time.Time{}}
 	var first net.Conn
-	for i := range mostConnections + 10 {
+	for i := range maxConnections + 10 {
 		conn, other := net.Pipe()
 		t.Cleanup(func() { _ = other.Close(); _ = conn.Close() })
-		c.note(conn, http.StateNew)
+		c.recordState(conn, http.StateNew)
 		if i == 0 {
 			first = conn
-			c.note(conn, http.StateActive) // it is being answered
+			c.recordState(conn, http.StateActive) // it is being answered
 		}
 	}
-	if len(c.waiting) != mostConnections-1 {
+	if len(c.waiting) != maxConnections-1 {
 		t.Errorf("%d connections wait", len(c.waiting))
 	}
-	c.note(first, http.StateIdle)
+	c.recordState(first, http.StateIdle)
 	if _, ok := c.waiting[first]; !ok {
 		t.Error("a connection that is answered was closed")
 	}

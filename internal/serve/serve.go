@@ -86,7 +86,7 @@ func New(cfg Config) *Server {
 	}
 	s := &Server{cfg: cfg, mux: http.NewServeMux(), methods: map[string][]string{}}
 	s.stop, s.stopAll = context.WithCancel(context.Background())
-	s.describe = sync.OnceValue(s.openAPI)
+	s.describe = sync.OnceValue(s.buildDescription)
 	s.guard = newGuard(&s.cfg)
 	s.operations = s.listOperations()
 	for _, o := range s.operations {
@@ -177,11 +177,11 @@ type none struct{}
 // listOperations returns all operations.
 func (s *Server) listOperations() []operation {
 	return []operation{
-		newOperation(operation{method: "GET", path: "/health", id: "health", tag: "server", summary: "Report that the server is alive", open: true}, s.health),
-		newOperation(operation{method: "GET", path: "/ready", id: "ready", tag: "server", summary: "Report whether the server accepts work; 503 while it stops", open: true}, s.ready),
+		newOperation(operation{method: "GET", path: "/health", id: "health", tag: "server", summary: "Report that the server is alive", open: true}, s.getHealth),
+		newOperation(operation{method: "GET", path: "/ready", id: "ready", tag: "server", summary: "Report whether the server accepts work; 503 while it stops", open: true}, s.getReadiness),
 		newOperation(operation{method: "GET", path: "/server", id: "server", tag: "server", summary: "Describe this server"}, s.getServer),
-		newStream(operation{method: "GET", path: "/metrics", id: "metrics", tag: "server", summary: "Get counters for Prometheus"}, "text/plain", s.metrics),
-		newStream(operation{method: "GET", path: "/openapi.json", id: "openapi", tag: "server", summary: "Get this description"}, "application/json", s.openapi),
+		newStream(operation{method: "GET", path: "/metrics", id: "metrics", tag: "server", summary: "Get counters for Prometheus"}, "text/plain", s.getMetrics),
+		newStream(operation{method: "GET", path: "/openapi.json", id: "openapi", tag: "server", summary: "Get this description"}, "application/json", s.getOpenAPI),
 
 		newOperation(operation{method: "GET", path: "/flows", id: "listFlows", tag: "flows", summary: "List the flows of the served folder"}, s.listFlows),
 		newOperation(operation{method: "GET", path: "/flows/{flow...}", id: "getFlow", tag: "flows", summary: "Get a flow: drawing, source, findings, inputs, bounds"}, s.getFlow),
@@ -212,38 +212,38 @@ func (s *Server) listOperations() []operation {
 
 // Limits of connections.
 const (
-	headerTime      = 5 * time.Second
-	idleTime        = 60 * time.Second
-	mostHeader      = 32 << 10
-	mostConnections = 2048
+	headerTimeout  = 5 * time.Second
+	idleTimeout    = 60 * time.Second
+	maxHeader      = 32 << 10
+	maxConnections = 2048
 )
 
 // Listen returns an HTTP server with limits on connections.
 func Listen(handler http.Handler) *http.Server {
-	crowd := &crowd{waiting: map[net.Conn]time.Time{}}
+	limiter := &connLimiter{waiting: map[net.Conn]time.Time{}}
 	return &http.Server{
-		Handler: handler, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: mostHeader,
-		ErrorLog: log.New(io.Discard, "", 0), ConnState: crowd.note,
+		Handler: handler, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+		ErrorLog: log.New(io.Discard, "", 0), ConnState: limiter.recordState,
 	}
 }
 
-// crowd bounds the number of connections: if there are too many, it closes the one that has been
+// connLimiter bounds the number of connections: if there are too many, it closes the one that has been
 // idle longest.
-type crowd struct {
+type connLimiter struct {
 	mu      sync.Mutex
 	waiting map[net.Conn]time.Time // idle since
 	open    int
 }
 
-// note records the state of a connection.
-func (c *crowd) note(conn net.Conn, state http.ConnState) {
+// recordState records the state of a connection.
+func (c *connLimiter) recordState(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch state {
 	case http.StateNew:
 		c.open++
 		c.waiting[conn] = time.Now()
-		if c.open > mostConnections {
+		if c.open > maxConnections {
 			c.closeIdlest()
 		}
 	case http.StateIdle:
@@ -257,7 +257,7 @@ func (c *crowd) note(conn net.Conn, state http.ConnState) {
 }
 
 // closeIdlest closes the connection that has been idle longest.
-func (c *crowd) closeIdlest() {
+func (c *connLimiter) closeIdlest() {
 	var oldest net.Conn
 	for conn, since := range c.waiting { //lint:ignore mapiter the oldest is the same in any order
 		if oldest == nil || since.Before(c.waiting[oldest]) {

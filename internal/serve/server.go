@@ -24,9 +24,9 @@ type serverStatus struct {
 	Status string `json:"status"`
 }
 
-func (s *Server) health(*call, *none) (serverStatus, error) { return serverStatus{"ok"}, nil }
+func (s *Server) getHealth(*call, *none) (serverStatus, error) { return serverStatus{"ok"}, nil }
 
-func (s *Server) ready(*call, *none) (serverStatus, error) {
+func (s *Server) getReadiness(*call, *none) (serverStatus, error) {
 	if s.cfg.Fleet.Closing() {
 		return serverStatus{}, fleet.ErrClosing
 	}
@@ -53,7 +53,7 @@ func (s *Server) getServer(*call, *none) (serverInfo, error) {
 // sortedKeys returns the keys of a map, sorted.
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
-func (s *Server) metrics(c *call, _ *none) error {
+func (s *Server) getMetrics(c *call, _ *none) error {
 	driving, started, finished, watched := s.cfg.Fleet.Counts()
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
@@ -80,7 +80,7 @@ func (s *Server) metrics(c *call, _ *none) error {
 	return c.sendText("text/plain; version=0.0.4; charset=utf-8", []byte(b.String()))
 }
 
-func (s *Server) openapi(c *call, _ *none) error {
+func (s *Server) getOpenAPI(c *call, _ *none) error {
 	return c.sendText("application/json", s.describe())
 }
 

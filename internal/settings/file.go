@@ -31,13 +31,13 @@ type File struct {
 	// Notify is a graph whose notify applies to the runs of all graphs, or nil.
 	Notify *spec.Graph
 
-	file   *spec.File
-	found  spec.Diagnostics
-	places map[string]string // of Values
+	file      *spec.File
+	found     spec.Diagnostics
+	positions map[string]string // of Values
 }
 
-// Place returns the file and line of a setting.
-func (s *File) Place(name string) string { return s.places[name] }
+// Position returns the file and line of a setting.
+func (s *File) Position(name string) string { return s.positions[name] }
 
 // NeverOff is the rule that can't be turned off: an unreadable file was not checked.
 const NeverOff = "syntax"
@@ -76,12 +76,12 @@ func listKeys(known []string) []spec.Key {
 // else the one below configDir. known returns the settings with a single value. Without a file the
 // result is empty.
 func Read(from, configDir string, known func() []string) (*File, error) {
-	path, src, err := find(from, configDir)
+	path, src, err := findFile(from, configDir)
 	if err != nil {
 		return nil, err
 	}
 	folder := filepath.Dir(path)
-	s := &File{Path: path, Values: map[string]any{}, Rules: Rules{Folder: folder, Exclude: Excludes{folder: folder}}, file: spec.NewFile(path, src), places: map[string]string{}}
+	s := &File{Path: path, Values: map[string]any{}, Rules: Rules{Folder: folder, Exclude: Excludes{folder: folder}}, file: spec.NewFile(path, src), positions: map[string]string{}}
 	if !regexp.MustCompile(`(?m)^\s*[^#\s]`).Match(src) {
 		return s, nil // nothing but comments
 	}
@@ -98,8 +98,8 @@ func Read(from, configDir string, known func() []string) (*File, error) {
 	return s, nil
 }
 
-// find returns the path and text of the settings file, or "". It skips graphs of that name.
-func find(from, configDir string) (string, []byte, error) {
+// findFile returns the path and text of the settings file, or "". It skips graphs of that name.
+func findFile(from, configDir string) (string, []byte, error) {
 	var folders []string
 	dir, err := filepath.Abs(from)
 	for last := ""; err == nil && dir != last; last, dir = dir, filepath.Dir(dir) {
@@ -159,7 +159,7 @@ func (s *File) readSection(f *spec.Field) {
 
 func (s *File) setValue(name string, f *spec.Field) {
 	s.Values[name] = f.Value.Text.Value
-	s.places[name] = fmt.Sprintf("%s:%d", s.Path, s.file.Position(f.Key.Span.From).Line)
+	s.positions[name] = fmt.Sprintf("%s:%d", s.Path, s.file.Position(f.Key.Span.From).Line)
 }
 
 // checkPattern returns a path pattern and reports an invalid one.

@@ -195,7 +195,7 @@ type List struct {
 	file     *spec.File
 }
 
-// Check is Place for the flows beside the settings file.
+// Check is ResolveFlows for the flows beside the settings file.
 func (l *List) Check() (spec.Diagnostics, error) {
 	if len(l.Triggers)+len(l.Problems) == 0 {
 		return nil, nil
@@ -204,12 +204,12 @@ func (l *List) Check() (spec.Diagnostics, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.Place(flows), flows.Close()
+	return l.ResolveFlows(flows), flows.Close()
 }
 
-// Place converts the flow paths of triggers from the settings file's folder to a catalog. It
+// ResolveFlows converts the flow paths of triggers from the settings file's folder to a catalog. It
 // returns problems: missing or invalid flows and bad inputs.
-func (l *List) Place(flows *catalog.Catalog) spec.Diagnostics {
+func (l *List) ResolveFlows(flows *catalog.Catalog) spec.Diagnostics {
 	checked := List{file: l.file, Problems: slices.Clone(l.Problems)}
 	for _, t := range l.Triggers {
 		if t.Flow == "" {
@@ -265,8 +265,8 @@ const (
 	forLabel = "scheduled"
 )
 
-// mostCaughtUp bounds the runs for missed times.
-const mostCaughtUp = 1000
+// maxCaughtUp bounds the runs for missed times.
+const maxCaughtUp = 1000
 
 // Name returns the id of a trigger, with which the ids of its runs start.
 func (t *Trigger) Name() string {
@@ -322,7 +322,7 @@ func (t *Triggers) listMissed(one *Trigger, now time.Time) []time.Time {
 		return nil
 	}
 	var out []time.Time
-	for at := one.Schedule.Next(last); !at.IsZero() && !at.After(now) && len(out) < mostCaughtUp; at = one.Schedule.Next(at) {
+	for at := one.Schedule.Next(last); !at.IsZero() && !at.After(now) && len(out) < maxCaughtUp; at = one.Schedule.Next(at) {
 		out = append(out, at)
 	}
 	if one.CatchUp == "one" && len(out) > 1 {
@@ -365,8 +365,8 @@ func (t *Triggers) startRun(one *Trigger, at time.Time) {
 // Prefix is the path prefix of webhooks.
 const Prefix = "/hooks"
 
-// mostBody bounds the body of a delivery.
-const mostBody = 4 << 20
+// maxBody bounds the body of a delivery.
+const maxBody = 4 << 20
 
 // ServeHTTP handles a delivery to a webhook.
 func (t *Triggers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -377,7 +377,7 @@ func (t *Triggers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	one := t.cfg.Triggers[i]
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		http.Error(w, "the body can't be read, or is too large", http.StatusRequestEntityTooLarge)
 		return

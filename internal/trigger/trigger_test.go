@@ -267,7 +267,7 @@ func TestWebhook(t *testing.T) {
 		{"/other", `{}`, secret, false, 404},
 		{"", `{}`, secret, false, 404},
 		{"/push", `[]`, secret, false, 400},
-		{"/push", strings.Repeat("x", mostBody+1), secret, true, 413},
+		{"/push", strings.Repeat("x", maxBody+1), secret, true, 413},
 	} {
 		if got := send(c.path, c.body, c.secret, c.bearer); got != c.want {
 			t.Errorf("%d: %d, want %d", i, got, c.want)
