@@ -4,7 +4,6 @@ package catalog
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -46,28 +45,26 @@ type Catalog struct {
 
 // Open opens a folder. It returns errors of the file system.
 func Open(dir string, rules Rules) (*Catalog, error) {
-	given := dir
-	dir, err := filepath.Abs(dir)
+	full, err := filepath.Abs(dir)
 	if err == nil {
-		dir, err = filepath.EvalSymlinks(dir)
+		full, err = filepath.EvalSymlinks(full)
 	}
-	info, failed := os.Stat(given)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("no such folder: %s", given)
-	case err != nil:
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("no such folder: %s", dir)
+	} else if err != nil {
 		return nil, err
-	case failed == nil && !info.IsDir():
-		return nil, fmt.Errorf("%s is a file; a folder of flows is wanted, such as %s", given, filepath.Dir(given))
 	}
-	root, err := os.OpenRoot(dir)
+	if info, err := os.Stat(full); err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("%s is a file; a folder of flows is wanted, such as %s", dir, filepath.Dir(dir))
+	}
+	root, err := os.OpenRoot(full)
 	if err != nil {
 		return nil, err
 	}
 	if rules.Apply == nil {
 		rules.Apply = func(found spec.Diagnostics) spec.Diagnostics { return found }
 	}
-	return &Catalog{dir: dir, root: root, rules: rules, flows: map[string]*Flow{}}, nil
+	return &Catalog{dir: full, root: root, rules: rules, flows: map[string]*Flow{}}, nil
 }
 
 // Close closes the folder.
@@ -143,23 +140,21 @@ func (c *Catalog) Paths() ([]string, error) {
 		}
 		return nil
 	})
-	slices.SortFunc(out, cmp.Compare)
+	slices.Sort(out)
 	return out, err
 }
 
 // readGraphFile reads a file that may hold a graph.
 func (c *Catalog) readGraphFile(name string) ([]byte, error) {
-	switch path.Ext(name) {
-	case ".yaml", ".yml", ".json":
-	default:
+	if !slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name)) {
 		return nil, fs.ErrNotExist
 	}
 	info, err := c.root.Stat(filepath.FromSlash(name))
+	if err == nil && !info.Mode().IsRegular() {
+		err = fs.ErrNotExist
+	}
 	if err != nil {
 		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fs.ErrNotExist
 	}
 	file, err := c.root.Open(filepath.FromSlash(name))
 	if err != nil {
@@ -246,8 +241,5 @@ func (c *Catalog) missingFlow(name string) error {
 	if err != nil {
 		return err
 	}
-	if near := suggest.New(known).Closest(name); near != "" {
-		return fmt.Errorf("%w: %q; did you mean %q?", ErrNoFlow, name, near)
-	}
-	return fmt.Errorf("%w: %q", ErrNoFlow, name)
+	return fmt.Errorf("%w: %q%s", ErrNoFlow, name, suggest.DidYouMean(name, known))
 }

@@ -36,16 +36,15 @@ func Check(g *spec.Graph, input, has map[string]any) (values map[string]any, wro
 			continue
 		}
 		compiled, err := schema.Compile(key.Schema)
-		if err != nil {
-			problems[name] = "its schema is broken: " + err.Error()
-			continue
+		if err == nil {
+			out[name], err = compiled.Accept(value)
 		}
-		if out[name], err = compiled.Accept(value); err != nil {
+		if err != nil {
 			problem := err.Error()
 			if key.Secret {
 				problem = "the value, which is secret and not shown, does not fit"
 			}
-			problems[name] = problem + "; its schema is " + compiled.String()
+			problems[name] = problem + "; its schema is " + SchemaText(key.Schema)
 		}
 	}
 	for _, key := range g.State {

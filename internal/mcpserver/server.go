@@ -4,6 +4,7 @@ package mcpserver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +20,7 @@ import (
 	"github.com/graphrun/graphrun/internal/catalog"
 	"github.com/graphrun/graphrun/internal/fleet"
 	"github.com/graphrun/graphrun/internal/inspect"
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
@@ -46,7 +48,7 @@ type server struct {
 func New(cfg Config) (*mcp.Server, error) {
 	s := &server{cfg}
 	out := mcp.NewServer(&mcp.Implementation{Name: "graphrun", Version: cfg.Version}, &mcp.ServerOptions{
-		Instructions: "Each tool runs a graph of steps and returns what it came to. A run that waits for a person says so, with its id: " +
+		Instructions: "Each tool runs a graph of steps and returns its result. A run that waits for a person says so, with its id: " +
 			answerTool + " answers it.",
 	})
 	paths, err := cfg.Catalog.Paths()
@@ -88,28 +90,15 @@ func newTool(g *spec.Graph, path string, taken map[string]bool) *mcp.Tool {
 		name = fmt.Sprintf("%.60s_%d", toolName(path), n)
 	}
 	taken[name] = true
-	about := g.Description.Value
-	if about == "" {
-		about = "Runs the graph " + g.Name.Value + "."
-	}
+	about := cmp.Or(g.Description.Value, "Runs the graph "+g.Name.Value+".")
 	return &mcp.Tool{Name: name, Title: g.Name.Value, Description: about, InputSchema: inspect.BuildInputSchema(g)}
 }
 
+var otherCharacters = lazyregexp.New(`[^a-zA-Z0-9_-]`)
+
 // toolName returns a name that every client accepts.
 func toolName(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
-			return r
-		}
-		return '_'
-	}, text)
-	if len(text) > 64 {
-		text = text[:64]
-	}
-	if text == "" {
-		return "flow"
-	}
-	return text
+	return cmp.Or(fmt.Sprintf("%.64s", otherCharacters().ReplaceAllString(text, "_")), "flow")
 }
 
 // sessionTimeout is the lifetime of an HTTP session without requests.
@@ -380,17 +369,20 @@ func isPrimitive(schema map[string]any) bool {
 
 // newResult returns the result of a run.
 func newResult(result *runner.Result) *mcp.CallToolResult {
-	out := &mcp.CallToolResult{StructuredContent: newStructuredResult(result)}
+	out := &mcp.CallToolResult{StructuredContent: map[string]any{
+		"run_id": result.RunID, "status": result.Status, "reason": result.Reason, "output": result.Output, "state": result.State,
+		"error": result.Error, "pending": inspect.ListQuestions(result), "steps": result.Steps,
+	}}
 	say := func(format string, args ...any) {
 		out.Content = append(out.Content, &mcp.TextContent{Text: fmt.Sprintf(format, args...)})
 	}
 	switch result.Status {
 	case machine.Completed:
-		if result.Output == nil {
-			say("%s", eval.ResultText(result.State))
-		} else {
-			say("%s", eval.ResultText(result.Output))
+		said := result.Output
+		if said == nil {
+			said = result.State
 		}
+		say("%s", eval.ResultText(said))
 	case machine.Paused:
 		say("run %s waits (%s)", result.RunID, result.Reason)
 		for _, q := range inspect.ListQuestions(result) {
@@ -404,14 +396,6 @@ func newResult(result *runner.Result) *mcp.CallToolResult {
 		}
 	}
 	return out
-}
-
-// newStructuredResult returns the structured content of a result.
-func newStructuredResult(result *runner.Result) map[string]any {
-	return map[string]any{
-		"run_id": result.RunID, "status": result.Status, "reason": result.Reason, "output": result.Output, "state": result.State,
-		"error": result.Error, "pending": inspect.ListQuestions(result), "steps": result.Steps,
-	}
 }
 
 // newErrorResult returns the result of a call that did not start a run.

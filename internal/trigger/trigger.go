@@ -2,6 +2,7 @@
 package trigger
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -43,8 +44,8 @@ type Trigger struct {
 	// repeated deliveries. Both may be nil.
 	From, Dedupe *eval.Program
 	// secret reads the secret of deliveries.
-	secret          func() (string, error)
-	flowAt, inputAt spec.Span // the places of its flow and input
+	secret  func() (string, error)
+	written *spec.Value // its text in the list
 }
 
 // ListKey is the key of triggers in a settings file.
@@ -76,38 +77,38 @@ func (l *List) Read(file *spec.File, list *spec.Value) {
 		}
 		t := l.readTrigger(item)
 		if hooks[t.Webhook] && t.Webhook != "" {
-			l.report(item.Span, "webhook %q is that of a trigger before", t.Webhook)
+			l.report(item, "", "webhook %q is that of a trigger before", t.Webhook)
 		}
 		hooks[t.Webhook] = true
 		l.Triggers = append(l.Triggers, t)
 	}
 }
 
-func (l *List) report(at spec.Span, format string, args ...any) {
+// report adds a problem with a key of a trigger, or with the trigger if it lacks the key.
+func (l *List) report(trigger *spec.Value, key, format string, args ...any) {
+	at := trigger.Span
+	if part := trigger.Get(key); part != nil {
+		at = part.Span
+	}
 	l.Problems = append(l.Problems, spec.Diagnostic{File: l.file, Rule: "invalid-value", Severity: spec.Error, Span: at, Message: fmt.Sprintf(format, args...)})
 }
 
 func (l *List) readTrigger(v *spec.Value) *Trigger {
-	t := &Trigger{CatchUp: "none", Flow: textAt(v, "flow"), flowAt: v.Span, inputAt: v.Span}
-	if flow := v.Get("flow"); flow != nil {
-		t.flowAt = flow.Span
-	}
-	if input := v.Get("input"); input != nil {
-		t.inputAt = input.Span
-	}
-	kind, others := "cron", []string{"webhook", "secret", "dedupe"}
-	if v.Get("cron") == nil {
-		kind, others = "webhook", []string{"timezone", "catch_up"}
-	}
-	if v.Get(kind) == nil || v.Get(others[0]) != nil && kind == "cron" {
+	t := &Trigger{CatchUp: cmp.Or(textAt(v, "catch_up"), "none"), Flow: textAt(v, "flow"), written: v}
+	hasCron, hasWebhook := v.Get("cron") != nil, v.Get("webhook") != nil
+	if hasCron == hasWebhook {
 		return t // the check of the shape reports it
 	}
+	kind, others := "cron", []string{"secret", "dedupe"}
+	if hasWebhook {
+		kind, others = "webhook", []string{"timezone", "catch_up"}
+	}
 	for _, name := range others {
-		if other := v.Get(name); other != nil {
-			l.report(other.Span, "%q does not go with %s", name, kind)
+		if v.Get(name) != nil {
+			l.report(v, name, "%q does not go with %s", name, kind)
 		}
 	}
-	if kind == "cron" {
+	if hasCron {
 		l.readSchedule(t, v)
 	} else {
 		l.readWebhook(t, v)
@@ -127,19 +128,16 @@ func (l *List) readSchedule(t *Trigger, v *spec.Value) {
 	zone, err := time.Local, error(nil)
 	if name := textAt(v, "timezone"); name != "" {
 		if zone, err = time.LoadLocation(name); err != nil {
-			l.report(v.Get("timezone").Span, "timezone %q is not known; it is a name such as Europe/Berlin", name)
+			l.report(v, "timezone", "timezone %q is not known; it is a name such as Europe/Berlin", name)
 			zone = time.UTC
 		}
 	}
 	if t.Schedule, err = NewSchedule(textAt(v, "cron"), zone); err != nil {
-		l.report(v.Get("cron").Span, "%s", err)
-	}
-	if catchUp := textAt(v, "catch_up"); catchUp != "" {
-		t.CatchUp = catchUp
+		l.report(v, "cron", "%s", err)
 	}
 	if input := v.Get("input"); input != nil {
 		if t.Input, _ = input.Data().(map[string]any); t.Input == nil {
-			l.report(input.Span, `"input" of a schedule must be a map of state keys to values`)
+			l.report(v, "input", `"input" of a schedule must be a map of state keys to values`)
 		}
 	}
 }
@@ -147,7 +145,7 @@ func (l *List) readSchedule(t *Trigger, v *spec.Value) {
 func (l *List) readWebhook(t *Trigger, v *spec.Value) {
 	t.Webhook = textAt(v, "webhook")
 	if !strings.HasPrefix(t.Webhook, "/") || strings.ContainsAny(t.Webhook, " {}?#%") || strings.Contains(t.Webhook, "//") || strings.Contains(t.Webhook, "..") {
-		l.report(v.Get("webhook").Span, "webhook %q must be a path such as /deployed", t.Webhook)
+		l.report(v, "webhook", "webhook %q must be a path such as /deployed", t.Webhook)
 	}
 	scope := eval.NewScope(map[string]eval.Type{"body": eval.Any(), "headers": eval.Object(map[string]eval.Type{}, true)}, eval.ScopeOptions{})
 	compile := func(name string) *eval.Program {
@@ -157,7 +155,7 @@ func (l *List) readWebhook(t *Trigger, v *spec.Value) {
 		}
 		p, err := scope.Compile(part.Text.Value, eval.Value)
 		if err != nil {
-			l.report(part.Span, "%q: %s", name, err.Message)
+			l.report(v, name, "%q: %s", name, err.Message)
 			return nil
 		}
 		return p
@@ -165,7 +163,7 @@ func (l *List) readWebhook(t *Trigger, v *spec.Value) {
 	t.From, t.Dedupe = compile("input"), compile("dedupe")
 	secret := v.Get("secret")
 	if secret == nil {
-		l.report(v.Span, `"secret" is needed: {env: NAME} or {file: PATH}, what the sender signs its deliveries with`)
+		l.report(v, "secret", `"secret" is needed: {env: NAME} or {file: PATH}, what the sender signs its deliveries with`)
 		l.Problems[len(l.Problems)-1].Rule = "missing-field"
 		return
 	}
@@ -223,7 +221,7 @@ func (l *List) ResolveFlows(flows *catalog.Catalog) spec.Diagnostics {
 		}
 		path := flows.PathOf(file)
 		if err != nil || path == "" {
-			checked.report(t.flowAt, "%q is not below %s", t.Flow, flows.Dir())
+			checked.report(t.written, "flow", "%q is not below %s", t.Flow, flows.Dir())
 			continue
 		}
 		// The input of a webhook depends on the delivery.
@@ -231,10 +229,10 @@ func (l *List) ResolveFlows(flows *catalog.Catalog) spec.Diagnostics {
 		var input *runner.InputError
 		if errors.As(err, &input) {
 			for _, problem := range input.Problems {
-				checked.report(t.inputAt, "trigger of %q: %s", t.Flow, problem)
+				checked.report(t.written, "input", "trigger of %q: %s", t.Flow, problem)
 			}
 		} else if err != nil {
-			checked.report(t.flowAt, "%s", err)
+			checked.report(t.written, "flow", "%s", err)
 		}
 		t.Flow = path
 	}
@@ -370,51 +368,54 @@ const maxBody = 4 << 20
 
 // ServeHTTP handles a delivery to a webhook.
 func (t *Triggers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	path := strings.TrimPrefix(r.URL.Path, Prefix)
-	i := slices.IndexFunc(t.cfg.Triggers, func(one *Trigger) bool { return one.Webhook == path && path != "" })
-	if i < 0 {
-		http.Error(w, "no such webhook", http.StatusNotFound)
-		return
-	}
-	one := t.cfg.Triggers[i]
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if err != nil {
-		http.Error(w, "the body can't be read, or is too large", http.StatusRequestEntityTooLarge)
-		return
-	}
-	secret, err := one.secret()
-	if err != nil {
-		t.cfg.Log(fmt.Sprintf("webhook %s: %v", one.Webhook, err))
-		http.Error(w, "the webhook has no secret", http.StatusServiceUnavailable)
-		return
-	}
-	if !isSigned(r, body, secret) {
-		http.Error(w, "the delivery is not signed with the webhook's secret", http.StatusUnauthorized)
-		return
-	}
-	opts, err := one.newOptions(r, body)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	err = t.cfg.Start(one.Flow, opts)
-	status := http.StatusAccepted
-	var input *runner.InputError
-	var driven *store.DrivenError
-	switch {
-	case errors.Is(err, store.ErrRunExists), errors.As(err, &driven): // it was delivered before
-		status = http.StatusOK
-	case errors.As(err, &input):
-		http.Error(w, err.Error(), http.StatusUnprocessableEntity)
-		return
-	case err != nil:
-		t.cfg.Log(fmt.Sprintf("webhook %s: %v", one.Webhook, err))
-		http.Error(w, "the run could not be started", http.StatusServiceUnavailable)
+	id, status, refusal := t.startDelivered(w, r)
+	if refusal != "" {
+		http.Error(w, refusal, status)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"run_id": opts.RunID}) // the client has gone
+	_ = json.NewEncoder(w).Encode(map[string]string{"run_id": id}) // the client has gone
+}
+
+// startDelivered starts the run for a delivery. It returns the run's id, or why the delivery is
+// refused.
+func (t *Triggers) startDelivered(w http.ResponseWriter, r *http.Request) (id string, status int, refusal string) {
+	path := strings.TrimPrefix(r.URL.Path, Prefix)
+	i := slices.IndexFunc(t.cfg.Triggers, func(one *Trigger) bool { return one.Webhook == path && path != "" })
+	if i < 0 {
+		return "", http.StatusNotFound, "no such webhook"
+	}
+	one := t.cfg.Triggers[i]
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		return "", http.StatusRequestEntityTooLarge, "the body can't be read, or is too large"
+	}
+	secret, err := one.secret()
+	if err != nil {
+		t.cfg.Log(fmt.Sprintf("webhook %s: %v", one.Webhook, err))
+		return "", http.StatusServiceUnavailable, "the webhook has no secret"
+	}
+	if !isSigned(r, body, secret) {
+		return "", http.StatusUnauthorized, "the delivery is not signed with the webhook's secret"
+	}
+	opts, err := one.newOptions(r, body)
+	if err != nil {
+		return "", http.StatusBadRequest, err.Error()
+	}
+	err = t.cfg.Start(one.Flow, opts)
+	var input *runner.InputError
+	var driven *store.DrivenError
+	switch {
+	case err == nil:
+		return opts.RunID, http.StatusAccepted, ""
+	case errors.Is(err, store.ErrRunExists), errors.As(err, &driven): // it was delivered before
+		return opts.RunID, http.StatusOK, ""
+	case errors.As(err, &input):
+		return "", http.StatusUnprocessableEntity, err.Error()
+	}
+	t.cfg.Log(fmt.Sprintf("webhook %s: %v", one.Webhook, err))
+	return "", http.StatusServiceUnavailable, "the run could not be started"
 }
 
 // isSigned reports whether a delivery is authenticated by the secret: with a signature of its body
