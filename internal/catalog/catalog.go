@@ -199,7 +199,7 @@ func (c *Catalog) Runnable(name string, r *runner.Runner) (*runner.Flow, error) 
 	case len(flow.Broken) > 0:
 		return nil, &runner.InvalidError{Diagnostics: flow.Broken}
 	}
-	// A plan has a graph of its own.
+	// A plan needs its own graph.
 	g, found := spec.Parse(c.File(name), flow.Graph.File.Src, spec.Options{Load: flow.Read})
 	if found.HasErrors() { // one of its files has just changed
 		return nil, &runner.InvalidError{Diagnostics: inspect.SelectErrors(found)}

@@ -1,5 +1,3 @@
-// Decoding of evaluated configuration.
-
 // Package keys decodes the evaluated keys of a node, tool or provider into structs.
 package keys
 
@@ -124,8 +122,6 @@ func WholeNumber(v any) (int, bool) {
 	switch n := v.(type) {
 	case int:
 		return n, true
-	case int64:
-		return int(n), true
 	case float64:
 		return int(n), n == math.Trunc(n) && math.Abs(n) <= 1<<53
 	}

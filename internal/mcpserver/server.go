@@ -67,7 +67,7 @@ func New(cfg Config) (*mcp.Server, error) {
 		})
 	}
 	out.AddTool(&mcp.Tool{
-		Name: answerTool, Description: "Answers the question of a run that a tool of this server has started, and goes on with it.",
+		Name: answerTool, Description: "Answers the question of a run that a tool of this server has started, and continues the run.",
 		InputSchema: map[string]any{
 			"type": "object", "required": []any{"run_id", "value"}, "additionalProperties": false,
 			"properties": map[string]any{
@@ -125,7 +125,7 @@ func Serve(ctx context.Context, cfg Config, in io.ReadCloser, out io.WriteCloser
 }
 
 // errRunStopped ends the progress reports. progressTimeout bounds the wait for a slow client.
-var errRunStopped = errors.New("the run does not go on")
+var errRunStopped = errors.New("the run has stopped")
 
 const progressTimeout = 2 * time.Second
 

@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
-	_ "embed" // of what is built
+	_ "embed" // for the built files
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
@@ -93,8 +93,8 @@ func digest(text string) string {
 func compress(data []byte) []byte {
 	var out bytes.Buffer
 	to64 := base64.NewEncoder(base64.StdEncoding, &out)
-	zip, _ := gzip.NewWriterLevel(to64, gzip.BestCompression) // the level is one that there is
-	// Neither can fail: both write to memory.
+	zip, _ := gzip.NewWriterLevel(to64, gzip.BestCompression) // the level exists
+	// Writing to memory can't fail.
 	_, _ = zip.Write(data)
 	_ = zip.Close()
 	_ = to64.Close()

@@ -34,14 +34,10 @@ type limits struct {
 // options returns the limits as options of a run.
 func (l *limits) options() (runner.Options, error) {
 	opts := runner.Options{MaxSteps: l.MaxSteps, MaxConcurrency: l.MaxConcurrency, MaxStateBytes: l.MaxStateBytes, By: byAPI}
-	switch {
-	case l.MaxSteps < 0:
-		return opts, newBadRequest(`"max_steps" must be at least 1`)
-	case l.MaxConcurrency < 0:
-		return opts, newBadRequest(`"max_concurrency" must be at least 1`)
-	case l.MaxStateBytes < 0:
-		return opts, newBadRequest(`"max_state_bytes" must be at least 1`)
-	case l.Timeout == "":
+	if min(l.MaxSteps, l.MaxConcurrency, l.MaxStateBytes) < 0 {
+		return opts, newBadRequest(`"max_steps", "max_concurrency" and "max_state_bytes" must be at least 1`)
+	}
+	if l.Timeout == "" {
 		return opts, nil
 	}
 	d, err := time.ParseDuration(l.Timeout)
@@ -145,10 +141,7 @@ func (s *Server) startOnce(path string, opts runner.Options, key string, request
 
 // fingerprint returns a digest of values in 32 letters.
 func fingerprint(v any) string {
-	text, err := json.Marshal(v)
-	if err != nil {
-		text = []byte(err.Error())
-	}
+	text, _ := json.Marshal(v) // plain data always can
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:16])
 }

@@ -237,7 +237,7 @@ func (t *aguiStream) send(event object) {
 	event["timestamp"] = time.Now().UnixMilli()
 	text, err := json.Marshal(event)
 	if err != nil {
-		text, _ = json.Marshal(object{"type": "RUN_ERROR", "message": err.Error()}) // it can be
+		text, _ = json.Marshal(object{"type": "RUN_ERROR", "message": err.Error()}) // a text always can
 	}
 	t.out.addEvent("", text)
 }

@@ -341,8 +341,8 @@ func newConflict(format string, args ...any) *problem {
 
 // wraps reports whether an error is or wraps one of a type.
 func wraps[T error](err error) bool {
-	var target T
-	return errors.As(err, &target)
+	_, ok := errors.AsType[T](err)
+	return ok
 }
 
 func matchesError(target error) func(error) bool {
@@ -374,21 +374,18 @@ var errorKinds = []errorKind{
 
 // newProblem converts an error to a problem.
 func newProblem(err error) *problem {
-	var own *problem
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*problem](err); ok {
 		return own
 	}
 	known := errorKinds[slices.IndexFunc(errorKinds, func(k errorKind) bool { return k.matches(err) })]
 	p := &problem{Status: known.status, Kind: known.kind, Title: known.title, Detail: err.Error()}
-	var input *runner.InputError
-	var invalid *runner.InvalidError
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &input):
+	if input, ok := errors.AsType[*runner.InputError](err); ok {
 		p.Problems, p.Cause = input.Problems, &machine.Failure{Kind: "input", Message: err.Error()}
-	case errors.As(err, &invalid):
+	}
+	if invalid, ok := errors.AsType[*runner.InvalidError](err); ok {
 		p.Findings = report.NewJSON(1, invalid.Diagnostics)
-	case errors.As(err, &large):
+	}
+	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		p.Detail = "a body may have at most " + strconv.FormatInt(large.Limit, 10) + " bytes"
 	}
 	return p

@@ -33,7 +33,7 @@ type File struct {
 
 	file      *spec.File
 	found     spec.Diagnostics
-	positions map[string]string // of Values
+	positions map[string]string // of Values: file and line
 }
 
 // Position returns the file and line of a setting.
@@ -146,7 +146,7 @@ func (s *File) readSection(f *spec.Field) {
 				s.Triggers.Problems = append(s.Triggers.Problems, d)
 			}
 		}
-		s.found = slices.DeleteFunc(s.found, inside) // other commands do without triggers
+		s.found = slices.DeleteFunc(s.found, inside) // other commands ignore triggers
 		s.Triggers.Read(s.file, &f.Value)
 	case "temporal":
 		for i := range f.Value.Fields {
@@ -171,7 +171,7 @@ func (s *File) checkPattern(t spec.Text) string {
 	return pattern
 }
 
-// readNotify parses the key notify as part of a graph, in which it keeps its place.
+// readNotify parses the key notify as part of a graph, at the same position.
 func (s *File) readNotify(f *spec.Field) {
 	text := slices.Clone(s.file.Src[:f.Value.Span.To])
 	for i := range f.Key.Span.From {

@@ -149,12 +149,9 @@ func readIgnored(folder string) *ignored {
 			break
 		}
 	}
-	around := g.root
-	for _, name := range strings.Split(relativeTo(g.root, full), "/") {
-		if around != full {
-			g.readFolder(around)
-			around = filepath.Join(around, name)
-		}
+	for around, names := g.root, strings.Split(relativeTo(g.root, full), "/"); around != full; names = names[1:] {
+		g.readFolder(around)
+		around = filepath.Join(around, names[0])
 	}
 	if full != g.root && g.ignores(full, true) {
 		return nil // an ignored folder that is named directly is searched

@@ -216,11 +216,8 @@ func (r *run) attemptOf(e *runner.Event) trace.SpanContext {
 // addModelCall adds the span of a model call by the GenAI conventions, without prompt and answer.
 func (t *Telemetry) addModelCall(r *run, e *runner.Event) {
 	u := e.Usage
-	if u == nil {
-		return
-	}
-	provider, model, named := strings.Cut(u.Model, "/")
-	if !named {
+	provider, model, hasProvider := strings.Cut(u.Model, "/")
+	if !hasProvider {
 		provider, model = "", u.Model
 	}
 	about := []attribute.KeyValue{
@@ -243,9 +240,6 @@ func (t *Telemetry) addModelCall(r *run, e *runner.Event) {
 }
 
 func (t *Telemetry) addToolCall(r *run, e *runner.Event) {
-	if e.Said == nil {
-		return
-	}
 	data, _ := e.Said.Data.(map[string]any)
 	about := []attribute.KeyValue{attribute.String("gen_ai.operation.name", "execute_tool"), attribute.String("gen_ai.tool.name", e.Said.Name)}
 	if id, ok := data["id"].(string); ok {

@@ -46,7 +46,6 @@ func (s *Schedule) Zone() string { return s.zone.String() }
 // Next returns the first time after another, or the zero time.
 func (s *Schedule) Next(after time.Time) time.Time {
 	_, offset := after.In(s.zone).Zone()
-	// Without clock changes.
 	wall := toWallTime(after, offset)
 	for range 4 {
 		next, err := gronx.NextTickAfter(s.expr, wall, false)
@@ -66,12 +65,12 @@ func (s *Schedule) Next(after time.Time) time.Time {
 		}
 		at := time.Date(next.Year(), next.Month(), next.Day(), next.Hour(), next.Minute(), 0, 0, s.zone)
 		if earlier := at.Add(-time.Hour); hasSameWallTime(earlier.In(s.zone), next) {
-			at = earlier // of two
+			at = earlier // the first of two
 		}
 		if at.After(after) {
 			return at
 		}
-		wall = next // the second of two, or skipped
+		wall = next // it is the second of two, or the clocks skip it
 	}
 	return time.Time{}
 }

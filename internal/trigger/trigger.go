@@ -226,8 +226,7 @@ func (l *List) ResolveFlows(flows *catalog.Catalog) spec.Diagnostics {
 		}
 		// The input of a webhook depends on the delivery.
 		err = flows.Check(path, t.Input, t.Schedule != nil)
-		var input *runner.InputError
-		if errors.As(err, &input) {
+		if input, ok := errors.AsType[*runner.InputError](err); ok {
 			for _, problem := range input.Problems {
 				checked.report(t.written, "input", "trigger of %q: %s", t.Flow, problem)
 			}
@@ -404,14 +403,14 @@ func (t *Triggers) startDelivered(w http.ResponseWriter, r *http.Request) (id st
 		return "", http.StatusBadRequest, err.Error()
 	}
 	err = t.cfg.Start(one.Flow, opts)
-	var input *runner.InputError
-	var driven *store.DrivenError
+	_, isDriven := errors.AsType[*store.DrivenError](err)
+	_, isInput := errors.AsType[*runner.InputError](err)
 	switch {
 	case err == nil:
 		return opts.RunID, http.StatusAccepted, ""
-	case errors.Is(err, store.ErrRunExists), errors.As(err, &driven): // it was delivered before
+	case isDriven, errors.Is(err, store.ErrRunExists): // it was delivered before
 		return opts.RunID, http.StatusOK, ""
-	case errors.As(err, &input):
+	case isInput:
 		return "", http.StatusUnprocessableEntity, err.Error()
 	}
 	t.cfg.Log(fmt.Sprintf("webhook %s: %v", one.Webhook, err))
