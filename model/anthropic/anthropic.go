@@ -9,7 +9,6 @@ import (
 	"maps"
 	"math"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/graphrun/graphrun/internal/lazyregexp"
@@ -218,8 +217,10 @@ func hasThinking(provider string, messages []model.Message) bool {
 		switch m := &messages[i]; {
 		case m.Role == model.User:
 			return true
-		case len(m.ToolCalls) > 0 && !wire.DecodeKept(provider, m, new(json.RawMessage)):
-			return false
+		case len(m.ToolCalls) > 0:
+			if found, _ := wire.DecodeKept(provider, m, new(json.RawMessage)); !found {
+				return false
+			}
 		}
 	}
 	return true
@@ -250,30 +251,15 @@ func messageBlocks(c *wire.Call, m *model.Message) []any {
 // take back, are left out.
 func keptBlocks(provider string, m *model.Message) []any {
 	var blocks []json.RawMessage
-	if !wire.DecodeKept(provider, m, &blocks) {
+	if _, unchanged := wire.DecodeKept(provider, m, &blocks); !unchanged {
 		return nil
 	}
-	var text strings.Builder
-	var calls []string
 	var out []any
 	for _, raw := range blocks {
 		var b block
-		if json.Unmarshal(raw, &b) != nil {
-			return nil
-		}
-		switch b.Type {
-		case "text":
-			text.WriteString(b.Text)
-		case "tool_use":
-			calls = append(calls, b.ID)
-		}
-		if b.Type != "text" || strings.TrimSpace(b.Text) != "" {
+		if _ = json.Unmarshal(raw, &b); b.Type != "text" || strings.TrimSpace(b.Text) != "" {
 			out = append(out, raw)
 		}
-	}
-	sameCall := func(id string, call model.ToolCall) bool { return id == wire.ReplaceIllegal(call.ID) }
-	if text.String() != m.Content || !slices.EqualFunc(calls, m.ToolCalls, sameCall) {
-		return nil
 	}
 	return out
 }
@@ -494,7 +480,7 @@ func (r *reader) Response() (*model.Response, error) {
 		CachedTokens: u.CacheRead, CacheWriteTokens: u.CacheWrite, Unreported: u == usage{}, // compatible servers may count nothing
 	}}
 	if r.opaque {
-		out.Thinking = wire.EncodeKept(r.Provider, r.blocks)
+		out.Thinking = wire.EncodeKept(r.Provider, out, r.blocks)
 	}
 	switch r.stop {
 	case "":

@@ -28,7 +28,7 @@ func TestThinking(t *testing.T) {
 		}
 		var blocks json.RawMessage
 		message := got.Message()
-		if !wire.DecodeKept("anthropic", &message, &blocks) {
+		if found, unchanged := wire.DecodeKept("anthropic", &message, &blocks); !found || !unchanged {
 			t.Fatalf("%s: nothing is kept", file)
 		}
 		if diff := cmp.Diff(want, string(blocks)); diff != "" || got.Content != "Let me look." || len(got.ToolCalls) != 2 {
@@ -48,7 +48,7 @@ func TestThinking(t *testing.T) {
 		if diff := cmp.Diff(budget, seen.Body["thinking"]); diff != "" || seen.Body["max_tokens"] != 2000.0+MaxTokens {
 			t.Error(diff, seen.Body["max_tokens"])
 		}
-		for name, thinking := range map[string]json.RawMessage{"another provider's": wire.EncodeKept("other", []any{map[string]any{"type": "thinking", "signature": "x"}}), "none": nil} {
+		for name, thinking := range map[string]json.RawMessage{"another provider's": wire.EncodeKept("other", got, []any{map[string]any{"type": "thinking", "signature": "x"}}), "none": nil} {
 			req.Messages[1].Thinking = thinking
 			if seen := sent(t, Config{Model: "m"}, req, nil); seen.Body["thinking"] != nil || strings.Contains(string(seen.Raw), "signature") {
 				t.Errorf("with %s: sent %s", name, seen.Raw)

@@ -115,11 +115,7 @@ func (c *Cassette) play(made *call, into any) error {
 		return errors.New(c.explainMismatch(made))
 	}
 	c.calls[i].used = true
-	text, err := eval.AppendJSON(nil, c.calls[i].Answer)
-	if err == nil {
-		err = eval.DecodeJSON(text, into)
-	}
-	if err != nil {
+	if err := eval.DecodeJSON([]byte(eval.Text(c.calls[i].Answer)), into); err != nil {
 		return fmt.Errorf("%s: an answer can't be read: %w", c.name, err)
 	}
 	return nil
@@ -290,9 +286,6 @@ func (c *Cassette) Tools(caller model.Caller, names []string, list func() ([]mod
 	return out.Tools, err
 }
 
-// maxDifferences bounds what a message lists.
-const maxDifferences = 4
-
 // explainMismatch says how a call differs from the nearest recorded one.
 func (c *Cassette) explainMismatch(made *call) string {
 	who := fmt.Sprintf("%s: the call of %s by node %q, visit %d", c.name, describeCall(made), cmp.Or(made.Caller.Place, made.Caller.Node), made.Caller.Visit)
@@ -305,14 +298,15 @@ func (c *Cassette) explainMismatch(made *call) string {
 			nearest, best = recorded, n
 		}
 	}
-	const remedy = "; record again"
 	switch {
 	case nearest == nil:
-		return who + " was not recorded, nor any other of this node" + remedy
+		who += " was not recorded, nor any other of this node"
 	case nearest.equals(made):
-		return who + " was recorded, but less often than it is made" + remedy
+		who += " was recorded, but less often than it is made"
+	default:
+		who += " is not the one recorded: " + strings.Join(listDifferences(nearest, made), "; ")
 	}
-	return who + " is not the one recorded: " + strings.Join(listDifferences(nearest, made), "; ") + remedy
+	return who + "; record again"
 }
 
 func describeCall(c *call) string {
@@ -345,8 +339,9 @@ func listDifferences(recorded, made *call) []string {
 		return map[string]any{c.Kind: c.Name, "place": c.Caller.Place, "visit": c.Caller.Visit, "turn": c.Caller.Turn}
 	}
 	out := append(compareLeaves(fields(recorded), fields(made)), compareLeaves(recorded.Request, made.Request)...)
-	if more := len(out) - maxDifferences; more > 0 {
-		out = append(out[:maxDifferences], fmt.Sprintf("and %d more", more))
+	const most = 4
+	if more := len(out) - most; more > 0 {
+		out = append(out[:most], fmt.Sprintf("and %d more", more))
 	}
 	return out
 }
@@ -355,9 +350,9 @@ func compareLeaves(recorded, made any) (out []string) {
 	was, is := map[string]any{}, map[string]any{}
 	addLeaves(was, "", recorded)
 	addLeaves(is, "", made)
-	paths := slices.AppendSeq(slices.Collect(maps.Keys(was)), maps.Keys(is))
-	slices.Sort(paths)
-	for _, path := range slices.Compact(paths) {
+	all := maps.Clone(was)
+	maps.Copy(all, is)
+	for _, path := range slices.Sorted(maps.Keys(all)) {
 		before, had := was[path]
 		after, has := is[path]
 		switch {
@@ -429,29 +424,24 @@ func Open(path string) (*Cassette, error) {
 // Parse starts to play a recording, which may have been edited. Messages call it by its
 // name and name the line.
 func Parse(name string, src []byte) (*Cassette, error) {
-	out := &Cassette{name: name, playing: true}
-	number, err := 0, errNoHeader // for an empty file
-	for line := range bytes.Lines(src) {
-		number++
-		if err = out.readLine(bytes.TrimSpace(line), number == 1); err != nil {
-			break
-		}
+	first, rest, _ := bytes.Cut(src, []byte("\n"))
+	if string(bytes.TrimSpace(first)) != header {
+		return nil, fmt.Errorf("%s:1:1: not a recording: its first line must be %s", name, header)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s:%d:1: %w", name, max(number, 1), err)
+	out, number := &Cassette{name: name, playing: true}, 1
+	for line := range bytes.Lines(rest) {
+		number++
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		if err := out.readCall(line); err != nil {
+			return nil, fmt.Errorf("%s:%d:1: %w", name, number, err)
+		}
 	}
 	return out, nil
 }
 
-var errNoHeader = fmt.Errorf("not a recording: its first line must be %s", header)
-
-func (c *Cassette) readLine(text []byte, isFirst bool) error {
-	if isFirst && string(text) != header {
-		return errNoHeader
-	}
-	if isFirst || len(text) == 0 {
-		return nil
-	}
+func (c *Cassette) readCall(text []byte) error {
 	var out call
 	err := eval.DecodeJSON(text, &out)
 	switch {

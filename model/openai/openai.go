@@ -235,7 +235,7 @@ func newContent(parts []model.Part) any {
 // restoreKept puts what the server wants back into the message.
 func (t *turns) restoreKept(out *message, m *model.Message) {
 	var k kept
-	if !wire.DecodeKept(t.Provider, m, &k) {
+	if found, _ := wire.DecodeKept(t.Provider, m, &k); !found {
 		return
 	}
 	out.Reasoning, out.Details, out.Extra = k.Reasoning, k.Details, k.Extra
@@ -510,7 +510,7 @@ func (r *reader) Response() (*model.Response, error) {
 		}
 	}
 	if !reflect.ValueOf(r.kept).IsZero() {
-		out.Thinking = wire.EncodeKept(r.Provider, &r.kept)
+		out.Thinking = wire.EncodeKept(r.Provider, out, &r.kept)
 	}
 	isCut := slices.Contains([]string{"length", "max_tokens", "model_length"}, r.finish) // the last is Mistral's
 	return r.WithStop(out, r.refusal.String(), r.finish == "content_filter", isCut)

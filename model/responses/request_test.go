@@ -102,7 +102,7 @@ func TestReasoningGoesBack(t *testing.T) {
 // and reasoning that only the server could know by its id stays behind.
 func TestWhatDoesNotGoBack(t *testing.T) {
 	items := func(text string) json.RawMessage {
-		return wire.EncodeKept("openai", json.RawMessage(`[{"type":"reasoning","id":"rs_1","summary":[]`+text+`},{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"Hi"}]}]`))
+		return wire.EncodeKept("openai", &model.Response{Content: "Hi"}, json.RawMessage(`[{"type":"reasoning","id":"rs_1","summary":[]`+text+`},{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"Hi"}]}]`))
 	}
 	for _, test := range []struct {
 		content, encrypted string

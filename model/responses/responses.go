@@ -104,24 +104,15 @@ func appendItems(out []any, c *wire.Call, m *model.Message) []any {
 // left out: the server, which stores nothing, can't know it by its id.
 func keptItems(provider string, m *model.Message) []any {
 	var raw []json.RawMessage
-	if !wire.DecodeKept(provider, m, &raw) {
+	if _, unchanged := wire.DecodeKept(provider, m, &raw); !unchanged {
 		return nil
 	}
-	var was reader
 	var out []any
 	for _, text := range raw {
 		var it item
-		if json.Unmarshal(text, &it) != nil {
-			return nil
-		}
-		was.addItem(&it)
-		if it.Type != "reasoning" || it.Encrypted != "" {
+		if _ = json.Unmarshal(text, &it); it.Type != "reasoning" || it.Encrypted != "" {
 			out = append(out, text)
 		}
-	}
-	sameCall := func(was item, call model.ToolCall) bool { return was.CallID == call.ID }
-	if was.chooseText() != m.Content || !slices.EqualFunc(was.calls, m.ToolCalls, sameCall) {
-		return nil
 	}
 	return out
 }
@@ -292,7 +283,7 @@ func (r *reader) Response() (*model.Response, error) {
 		out.ToolCalls = append(out.ToolCalls, wire.NewToolCall(c.CallID, r.Names.Graph(c.Name), string(c.Arguments)))
 	}
 	if r.opaque {
-		out.Thinking = wire.EncodeKept(r.Provider, res.Output)
+		out.Thinking = wire.EncodeKept(r.Provider, out, res.Output)
 	}
 	isCut := res.Status == "incomplete" || res.Status == "cancelled"
 	out, err := r.WithStop(out, r.refusal.String(), res.Incomplete.Reason == "content_filter", isCut)

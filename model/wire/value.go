@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,27 +69,38 @@ func EncodeArgs(call model.ToolCall) string {
 // recognised.
 type kept struct {
 	Data     string `json:"data"`
+	Of       string `json:"of"` // identifies the message
 	Provider string `json:"provider"`
 }
 
-// EncodeKept returns data that a provider wants back, for model.Response.Thinking, or nil if it
-// can't be written as JSON.
-func EncodeKept(provider string, data any) json.RawMessage {
+// EncodeKept returns data that a provider wants back with an answer, for its Thinking, or nil
+// if it can't be written as JSON.
+func EncodeKept(provider string, of *model.Response, data any) json.RawMessage {
 	text, err := json.Marshal(data)
 	if err != nil {
 		return nil
 	}
-	out, _ := json.Marshal(kept{string(text), provider}) // strings always can
+	out, _ := json.Marshal(kept{string(text), identifyMessage(of.Content, of.ToolCalls), provider}) // strings always can
 	return out
 }
 
-// DecodeKept reads what EncodeKept returned for the same provider, or returns false.
-func DecodeKept(provider string, m *model.Message, into any) bool {
+// DecodeKept reads what EncodeKept returned for the same provider. unchanged reports whether
+// the message still has its text and calls.
+func DecodeKept(provider string, m *model.Message, into any) (found, unchanged bool) {
 	var k kept
-	if len(m.Thinking) == 0 || json.Unmarshal(m.Thinking, &k) != nil || k.Provider != provider {
-		return false
+	if len(m.Thinking) == 0 || json.Unmarshal(m.Thinking, &k) != nil || k.Provider != provider || json.Unmarshal([]byte(k.Data), into) != nil {
+		return false, false
 	}
-	return json.Unmarshal([]byte(k.Data), into) == nil
+	return true, k.Of == identifyMessage(m.Content, m.ToolCalls)
+}
+
+func identifyMessage(content string, calls []model.ToolCall) string {
+	sum := fnv.New64a()
+	fmt.Fprintf(sum, "%q", content)
+	for _, call := range calls {
+		fmt.Fprintf(sum, "%q", call.ID)
+	}
+	return strconv.FormatUint(sum.Sum64(), 36)
 }
 
 // maxName is the longest name of a tool that all providers allow.

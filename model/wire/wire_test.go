@@ -160,7 +160,7 @@ func TestJoin(t *testing.T) {
 // What is kept is the same, byte for byte, when it comes out of a journal, which
 // sorts keys and reads numbers: a call is known again by it.
 func TestKeptThroughAJournal(t *testing.T) {
-	before := EncodeKept("p", json.RawMessage(`{"z":1.0,"a":"<b>","n":12345678901234567890}`))
+	before := EncodeKept("p", &model.Response{}, json.RawMessage(`{"z":1.0,"a":"<b>","n":12345678901234567890}`))
 	var v any
 	if err := json.Unmarshal(before, &v); err != nil {
 		t.Fatal(err)
@@ -170,7 +170,7 @@ func TestKeptThroughAJournal(t *testing.T) {
 		t.Errorf("%s became %s, %v", before, after, err)
 	}
 	var back json.RawMessage
-	if !DecodeKept("p", &model.Message{Thinking: after}, &back) || !strings.Contains(string(back), `"z":1.0`) || !strings.Contains(string(back), "12345678901234567890") {
+	if found, unchanged := DecodeKept("p", &model.Message{Thinking: after}, &back); !found || !unchanged || !strings.Contains(string(back), `"z":1.0`) || !strings.Contains(string(back), "12345678901234567890") {
 		t.Errorf("read %s", back)
 	}
 }
