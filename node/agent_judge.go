@@ -52,7 +52,6 @@ func (a *agent) answerUntilAccepted(ctx context.Context, work func(context.Conte
 		if err != nil {
 			return nil, err
 		}
-		a.rounds++
 		a.reportVerdict(v)
 		switch {
 		case v.Word == "ACCEPT":
@@ -90,13 +89,10 @@ func feedbackText(feedback string) string {
 
 // escalationFailure returns the failure of an agent whose judge did not accept.
 func (a *agent) escalationFailure(why, feedback string, value any) *runner.Failure {
-	message := why
-	if feedback != "" {
-		message += ": " + feedback
+	return &runner.Failure{
+		Kind: "escalated", Message: strings.TrimSuffix(why+": "+feedback, ": "),
+		Details: map[string]any{"feedback": feedback, "answer": value, "rounds": a.rounds},
 	}
-	return &runner.Failure{Kind: "escalated", Message: message, Details: map[string]any{
-		"feedback": feedback, "answer": value, "rounds": a.rounds,
-	}}
 }
 
 func (a *agent) unacceptedFailure(feedback string, value any) *runner.Failure {
@@ -116,13 +112,14 @@ func (a *agent) askJudge(ctx context.Context, j *judge, value any) (verdict, err
 	case err != nil:
 		return verdict{}, a.escalationFailure("the judge failed", err.Error(), value)
 	}
-	if err := requireGoodEnding(response); err != nil {
-		return verdict{}, a.escalationFailure("the judge gave no verdict", err.Error(), value)
+	var v verdict
+	if err = requireGoodEnding(response); err == nil {
+		v, err = readVerdict(response)
 	}
-	v, err := readVerdict(response)
 	if err != nil {
-		return verdict{}, a.escalationFailure("the judge gave no verdict", err.Error(), value)
+		return v, a.escalationFailure("the judge gave no verdict", err.Error(), value)
 	}
+	a.rounds++
 	return v, nil
 }
 
@@ -215,7 +212,6 @@ func (a *agent) runTrials(ctx context.Context) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		a.rounds++
 		if v.Word == "ESCALATE" {
 			return nil, a.escalationFailure("the judge handed the matter over", v.Feedback, value)
 		}
@@ -327,14 +323,10 @@ func (a *agent) enterState(ctx context.Context, s *loopState) error {
 }
 
 func newTransitionTool(s *loopState) ownTool {
-	to := make([]any, len(s.Transitions))
-	for i, name := range s.Transitions {
-		to[i] = name
-	}
 	return ownTool{
 		Tool: model.Tool{Name: transitionTool, Description: "Goes on to another state.", Parameters: map[string]any{
 			"type": "object", "required": []any{"to"}, "additionalProperties": false,
-			"properties": map[string]any{"to": map[string]any{"type": "string", "enum": to}},
+			"properties": map[string]any{"to": map[string]any{"type": "string", "enum": toList(s.Transitions)}},
 		}},
 		take: func(c model.ToolCall) (any, answer) {
 			name, _ := c.Args["to"].(string)

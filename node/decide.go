@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,7 +67,11 @@ func decisionRequest(task *runner.Task, choice *handler.Choice) model.Request {
 		fmt.Fprintf(&b, "\n- %s: %s", seen.Key, eval.Text(shortenResult(seen.Value)))
 	}
 	b.WriteString("\n\nChoose the next step, one of:")
+	var targets []string
 	for _, option := range choice.Candidates {
+		if !slices.Contains(targets, option.Target) {
+			targets = append(targets, option.Target)
+		}
 		b.WriteString("\n- " + option.Target)
 		if option.Description != "" {
 			b.WriteString(": " + option.Description)
@@ -78,7 +83,7 @@ func decisionRequest(task *runner.Task, choice *handler.Choice) model.Request {
 	doc := map[string]any{
 		"type": "object", "additionalProperties": false, "required": []any{"target", "reasoning"},
 		"properties": map[string]any{
-			"target": map[string]any{"type": "string", "enum": targetNames(choice)}, "reasoning": map[string]any{"type": "string"},
+			"target": map[string]any{"type": "string", "enum": toList(targets)}, "reasoning": map[string]any{"type": "string"},
 		},
 	}
 	return model.Request{
@@ -113,15 +118,11 @@ func pathText(path []string) string {
 	return "The path so far: " + way + "\nVisits: " + strings.Join(names, ", ")
 }
 
-// targetNames returns the names of the candidates, each once.
-func targetNames(choice *handler.Choice) []any {
-	var out []any
-	seen := map[string]bool{}
-	for _, option := range choice.Candidates {
-		if !seen[option.Target] {
-			seen[option.Target] = true
-			out = append(out, option.Target)
-		}
+// toList returns texts as plain data.
+func toList(texts []string) []any {
+	out := make([]any, len(texts))
+	for i, text := range texts {
+		out[i] = text
 	}
 	return out
 }

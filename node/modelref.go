@@ -138,18 +138,23 @@ func (m *models) connectModel(task *runner.Task, ref modelRef) (model.Client, er
 	return client, err
 }
 
-func (ref modelRef) isScript() bool {
-	return strings.HasPrefix(ref.priceName(), "scripted/")
+func (ref modelRef) isScript() bool { return strings.HasPrefix(ref.priceName(), "scripted/") }
+
+// findProvider returns the declaration of the model's provider, or nil, and the model's name there.
+func (ref modelRef) findProvider() (declared map[string]any, id string) {
+	name, id, _ := provider.Split(ref.name)
+	declared, _ = ref.providers[name].(map[string]any)
+	return declared, id
 }
 
 // priceName returns the model's name in the price table; "" for the graph's own servers.
 func (ref modelRef) priceName() string {
-	name, id, _ := provider.Split(ref.name)
-	declared, ok := ref.providers[name].(map[string]any)
-	if !ok {
+	declared, id := ref.findProvider()
+	kind, _ := declared["type"].(string)
+	switch {
+	case declared == nil:
 		return ref.name
-	}
-	if kind, _ := declared["type"].(string); declared["base_url"] == nil || kind == "scripted" {
+	case declared["base_url"] == nil, kind == "scripted":
 		return kind + "/" + id
 	}
 	return ""
@@ -157,8 +162,7 @@ func (ref modelRef) priceName() string {
 
 // findPrices returns the model's prices from the graph, else from the table.
 func (ref modelRef) findPrices() price.Prices {
-	name, id, _ := provider.Split(ref.name)
-	declared, _ := ref.providers[name].(map[string]any)
+	declared, id := ref.findProvider()
 	given, _ := declared["prices"].(map[string]any)
 	if rates, ok := given[id].(map[string]any); ok {
 		return price.NewPrices(rates)
@@ -184,17 +188,18 @@ func modelFailure(err error) error {
 		return err
 	}
 	out := &runner.Failure{Kind: failed.Kind, Message: failed.Message, RetryAfter: failed.RetryAfter.Milliseconds()}
-	if failed.Class != "" || failed.Status != 0 || failed.Final {
-		out.Details = map[string]any{}
-		if failed.Final {
-			out.Details["should_retry"] = false
-		}
-		if failed.Class != "" {
-			out.Details["class"] = failed.Class
-		}
-		if failed.Status != 0 {
-			out.Details["status"] = failed.Status
-		}
+	details := map[string]any{}
+	if failed.Final {
+		details["should_retry"] = false
+	}
+	if failed.Class != "" {
+		details["class"] = failed.Class
+	}
+	if failed.Status != 0 {
+		details["status"] = failed.Status
+	}
+	if len(details) > 0 {
+		out.Details = details
 	}
 	return out
 }
@@ -225,7 +230,7 @@ func (c gated) Chat(ctx context.Context, req *model.Request, onText func(string)
 // limitInFlight bounds the calls in flight by the provider's max_in_flight.
 func limitInFlight(task *runner.Task, ref modelRef, client model.Client) model.Client {
 	name, _, _ := provider.Split(ref.name)
-	declared, _ := ref.providers[name].(map[string]any)
+	declared, _ := ref.findProvider()
 	most, ok := declared["max_in_flight"].(int)
 	if !ok {
 		return client

@@ -265,12 +265,7 @@ func (n *modelNode) compactMessages(ctx context.Context, calls *caller, req *mod
 		if ctx.Err() != nil {
 			return err
 		}
-		message := err.Error()
-		var failure *runner.Failure
-		if errors.As(err, &failure) {
-			message = failure.Kind + ": " + failure.Message
-		}
-		emitWarning(n.task, "the conversation could not be summarised: %s", message)
+		emitWarning(n.task, "the conversation could not be summarised: %v", err)
 		return nil
 	}
 	summary := model.Message{Role: model.User, Content: "[Summary of the conversation so far]\n" + text}
