@@ -64,7 +64,16 @@ func (r *Registry) Names() []string { return r.names }
 // Tools lists the allowed tools in the order of names and servers. It starts the servers.
 func (r *Registry) Tools(ctx context.Context, actor Actor, allowed []string) ([]Tool, error) {
 	var out []Tool
-	lists := r.listServers(ctx, actor, allowed)
+	lists := map[*server]func() ([]member, error){}
+	var group sync.WaitGroup
+	defer group.Wait()
+	for _, entry := range allowed { // in parallel: each server may have to start
+		if decl, _ := r.Find(entry); decl.IsServer() && lists[decl.server] == nil {
+			list := sync.OnceValues(func() ([]member, error) { return decl.server.listTools(ctx, actor) })
+			lists[decl.server] = list
+			group.Go(func() { _, _ = list() })
+		}
+	}
 	add := func(t Tool) {
 		if !slices.ContainsFunc(out, func(other Tool) bool { return other.Name == t.Name }) {
 			out = append(out, t)
@@ -79,7 +88,7 @@ func (r *Registry) Tools(ctx context.Context, actor Actor, allowed []string) ([]
 			add(decl.Tool())
 			continue
 		}
-		tools, err := lists[decl.server].tools, lists[decl.server].err
+		tools, err := lists[decl.server]()
 		if err != nil {
 			return nil, err
 		}
@@ -95,34 +104,6 @@ func (r *Registry) Tools(ctx context.Context, actor Actor, allowed []string) ([]
 		}
 	}
 	return out, nil
-}
-
-// listing holds the tools of a server, or why they are unknown.
-type listing struct {
-	tools []member
-	err   error
-}
-
-// listServers lists the tools of an allow-list's servers in parallel: each may have to start.
-func (r *Registry) listServers(ctx context.Context, actor Actor, allowed []string) map[*server]*listing {
-	out := map[*server]*listing{}
-	var group sync.WaitGroup
-	for _, entry := range allowed {
-		decl, _ := r.Find(entry)
-		if !decl.IsServer() || out[decl.server] != nil {
-			continue
-		}
-		l := &listing{}
-		out[decl.server] = l
-		group.Go(func() {
-			connection, err := decl.server.ensureLink(ctx, actor)
-			if l.err = err; err == nil {
-				l.tools = *connection.members.Load()
-			}
-		})
-	}
-	group.Wait()
-	return out
 }
 
 // All as a member means every tool of a server.

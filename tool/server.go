@@ -192,6 +192,15 @@ func (s *server) ensureLink(ctx context.Context, actor Actor) (*link, error) {
 	return l, nil
 }
 
+// listTools returns the tools of the server, which it connects.
+func (s *server) listTools(ctx context.Context, actor Actor) ([]member, error) {
+	l, err := s.ensureLink(ctx, actor)
+	if err != nil {
+		return nil, err
+	}
+	return *l.members.Load(), nil
+}
+
 // warnOfStray warns about output of the server that is not a message.
 func (s *server) warnOfStray(actor Actor) {
 	for {
