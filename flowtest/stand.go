@@ -114,7 +114,7 @@ func (a *acting) emitEvents(task *runner.Task, e *entry) error {
 	if len(e.events) == 0 {
 		return nil
 	}
-	problem, err := node.Tell(task, e.events)
+	problem, err := node.EmitEvents(task, e.events)
 	if problem != "" {
 		return a.giveUp(e.line, "the stub of %q has an invalid event: %s", task.Node, problem)
 	}

@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"mime"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -248,9 +247,10 @@ func PairResults(messages []Message) []Message {
 
 // asUser returns a result without its call as a message of the user.
 func asUser(m Message) Message {
-	out := Message{Role: User, Content: fmt.Sprintf("Result of the tool %s: %s", m.Name, m.Content)}
+	intro := fmt.Sprintf("Result of the tool %s:", m.Name)
+	out := Message{Role: User, Content: intro + " " + m.Content}
 	if len(m.Parts) > 0 {
-		out.Parts = slices.Insert(slices.Clone(m.Parts), 0, Part{Kind: TextPart, Text: fmt.Sprintf("Result of the tool %s:", m.Name)})
+		out.Parts = append([]Part{{Kind: TextPart, Text: intro}}, m.Parts...)
 	}
 	return out
 }

@@ -27,12 +27,7 @@ import (
 	"github.com/graphrun/graphrun/runner/handler"
 )
 
-const (
-	maxRedirects = 10
-	sameHost     = "same_host" // of follow
-)
-
-var errTooManyRedirects = fmt.Errorf("was redirected more than %d times", maxRedirects)
+const maxRedirects = 10
 
 type httpHandler struct{ client *http.Client }
 
@@ -187,7 +182,7 @@ func (c *call) checkRedirect(req *http.Request, via []*http.Request) error {
 		return http.ErrUseLastResponse
 	}
 	if len(via) > maxRedirects {
-		return errTooManyRedirects
+		return fmt.Errorf("was redirected more than %d times", maxRedirects)
 	}
 	if scheme := req.URL.Scheme; scheme != "http" && scheme != "https" {
 		return fmt.Errorf("was redirected to a URL of scheme %q; http and https are allowed", scheme)
@@ -196,7 +191,7 @@ func (c *call) checkRedirect(req *http.Request, via []*http.Request) error {
 	if stays := func(at *http.Request) bool { return isSameHost(via[0].URL, at.URL) }; stays(req) && !slices.ContainsFunc(via, func(at *http.Request) bool { return !stays(at) }) {
 		return nil
 	}
-	if c.Follow == sameHost {
+	if c.Follow == "same_host" {
 		return fmt.Errorf("was redirected to %s://%s, another host than %s://%s; \"follow: any\" allows it", req.URL.Scheme, req.URL.Host, via[0].URL.Scheme, via[0].URL.Host)
 	}
 	for name := range req.Header {

@@ -394,9 +394,9 @@ type Stand struct {
 	Tools func(ctx context.Context, task *runner.Task, server string) (tools []model.Tool, handled bool)
 }
 
-// Tell emits events as a program does through GRAPHRUN_TASK_EVENTS. problem describes an invalid
+// EmitEvents emits events as a program does through GRAPHRUN_TASK_EVENTS. problem describes an invalid
 // event. The handler must return the error.
-func Tell(task *runner.Task, events []map[string]any) (problem string, err error) {
+func EmitEvents(task *runner.Task, events []map[string]any) (problem string, err error) {
 	var p eventParser
 	for _, event := range events {
 		p.number++

@@ -146,7 +146,7 @@ func (c *Client) Chat(ctx context.Context, req *model.Request, onText func(chunk
 	call := &Call{Config: &c.config, Req: req, Messages: messages, Names: NewNames(req.Tools, messages), Streams: onText != nil, onText: onText}
 	body, err := c.buildBody(call)
 	if err != nil {
-		return nil, markUnsent(err)
+		return nil, err
 	}
 	if call.Answer, err = c.post(ctx, body); err != nil {
 		return nil, err
@@ -209,20 +209,9 @@ func (c *Call) readEvents(r Reader) error {
 	return nil
 }
 
-// InvalidRequest returns the failure of a request that a protocol can't express.
+// InvalidRequest returns the failure of a request that a protocol can't express, and that is not sent.
 func InvalidRequest(format string, args ...any) *model.Error {
-	return &model.Error{Kind: "invalid_input", Class: "invalid_request", Message: fmt.Sprintf(format, args...)}
-}
-
-// markUnsent marks the failure of a request that was not sent.
-func markUnsent(err error) error {
-	var failed *model.Error
-	if errors.As(err, &failed) {
-		own := *failed
-		own.Unsent = true
-		return &own
-	}
-	return err
+	return &model.Error{Kind: "invalid_input", Class: "invalid_request", Message: fmt.Sprintf(format, args...), Unsent: true}
 }
 
 // Tools returns the tools of the request, with their schemas under a key.
@@ -281,7 +270,7 @@ type Answer struct {
 func (c *Client) post(ctx context.Context, body map[string]any) (*Answer, error) {
 	text, err := eval.AppendJSON(nil, body)
 	if err != nil {
-		return nil, markUnsent(InvalidRequest("%s: the request can't be written as JSON: %v", c.name, err))
+		return nil, InvalidRequest("%s: the request can't be written as JSON: %v", c.name, err)
 	}
 	inner, cancel := ctx, context.CancelFunc(func() {})
 	if c.config.Timeout > 0 {
@@ -290,7 +279,7 @@ func (c *Client) post(ctx context.Context, body map[string]any) (*Answer, error)
 	req, err := http.NewRequestWithContext(inner, http.MethodPost, c.url, bytes.NewReader(append(text, '\n')))
 	if err != nil {
 		cancel()
-		return nil, markUnsent(InvalidRequest("%s: %s", c.name, c.secrets.Replace(err.Error())))
+		return nil, InvalidRequest("%s: %s", c.name, c.secrets.Replace(err.Error()))
 	}
 	req.Header = c.header.Clone()
 	var client http.Client
