@@ -86,8 +86,11 @@ func (k *toolkit) prepareAgent(ctx context.Context, task *runner.Task) (*agent, 
 	if a.loop, err = readLoop(task, n.decl); err != nil {
 		return nil, err
 	}
-	if a.judge, err = readJudge(task); err != nil {
-		return nil, err
+	if given, ok := task.Config["judge"].(map[string]any); ok {
+		a.judge = &judge{}
+		if err := decodeConfig(given, a.judge); err != nil {
+			return nil, err
+		}
 	}
 	if a.registry, err = k.openRegistry(task); err != nil {
 		return nil, err
@@ -261,11 +264,10 @@ func (l *loopConfig) readStates(decl *spec.Node) error {
 	}
 	ends := false
 	for _, name := range keys.Sorted(l.States) {
-		ends = ends || l.states[name].Terminal
-		for _, to := range l.states[name].Transitions {
-			if l.states[to] == nil {
-				return invalidInput("loop.states.%s leads to the unknown state %q", name, to)
-			}
+		state := l.states[name]
+		ends = ends || state.Terminal
+		if i := slices.IndexFunc(state.Transitions, func(to string) bool { return l.states[to] == nil }); i >= 0 {
+			return invalidInput("loop.states.%s leads to the unknown state %q", name, state.Transitions[i])
 		}
 	}
 	if !ends {
@@ -302,19 +304,11 @@ func (a *agent) takeTurns(ctx context.Context, next string, read func(*model.Res
 			a.reason, a.invalid = "answered", 0
 			return value, nil
 		}
-		if err := a.askAgainFor(response, problem); err != nil {
-			return nil, err
+		if a.invalid++; a.invalid > a.node.Retries {
+			return nil, unfitFailure(response, a.invalid, problem)
 		}
+		a.addQuestion(askAgain(problem))
 	}
-}
-
-// askAgainFor asks for another answer, as often as the node allows.
-func (a *agent) askAgainFor(response *model.Response, problem error) error {
-	if a.invalid++; a.invalid > a.node.Retries {
-		return unfitFailure(response, a.invalid, problem)
-	}
-	a.addQuestion(askAgain(problem))
-	return nil
 }
 
 // takeTurn makes one call of the model, unless a limit is reached.
@@ -454,9 +448,7 @@ func (a *agent) readFinish(c model.ToolCall) (any, answer) {
 	}
 	s := a.node.schema
 	switch whole := s.Normalise(any(c.Args)); {
-	case s != nil && s.Check(whole) == nil:
-		return whole, answer{Output: "done"}
-	case len(c.Args) > 1 && s == nil:
+	case s != nil && s.Check(whole) == nil, s == nil && len(c.Args) > 1:
 		return whole, answer{Output: "done"}
 	case len(c.Args) <= 1 && s.Check(s.Normalise(only)) == nil:
 		return s.Normalise(only), answer{Output: "done"}

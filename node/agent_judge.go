@@ -32,15 +32,6 @@ type verdict struct {
 	Score    *float64 `key:"score"`
 }
 
-func readJudge(task *runner.Task) (*judge, error) {
-	given, ok := task.Config["judge"].(map[string]any)
-	if !ok {
-		return nil, nil
-	}
-	j := &judge{}
-	return j, decodeConfig(given, j)
-}
-
 // answerUntilAccepted calls work until the judge accepts its answer.
 func (a *agent) answerUntilAccepted(ctx context.Context, work func(context.Context) (any, error)) (any, error) {
 	for {

@@ -281,7 +281,8 @@ func (n *modelNode) askSummary(ctx context.Context, calls *caller, messages []mo
 		Messages: []model.Message{{Role: model.User, Content: transcriptText(messages)}},
 	}
 	read := func(response *model.Response) (any, error) { return response.Content, nil }
-	if doc := n.summarySchema(); doc != nil {
+	if source := cmp.Or(spec.SummarySchema(n.decl.Conversation), spec.SummarySchema(n.task.Graph.Conversation)); source != nil {
+		doc, _ := source.Data().(map[string]any)
 		req.Schema = doc
 		req.System = joinLayers([]string{req.System, "The summary is one JSON value that fits this JSON Schema, and nothing else:\n" + eval.Text(doc)})
 		read = newReader(doc)
@@ -289,16 +290,6 @@ func (n *modelNode) askSummary(ctx context.Context, calls *caller, messages []mo
 	a := &asker{calls: calls, role: "compact", named: "compact", retries: 2, ended: requireGoodEnding}
 	value, _, err := a.askUntilFits(ctx, req, read)
 	return eval.Text(value), err
-}
-
-// summarySchema returns the node's or the graph's schema of summaries, or nil for text.
-func (n *modelNode) summarySchema() map[string]any {
-	source := cmp.Or(spec.SummarySchema(n.decl.Conversation), spec.SummarySchema(n.task.Graph.Conversation))
-	if source == nil {
-		return nil
-	}
-	doc, _ := source.Data().(map[string]any)
-	return doc
 }
 
 // countOldest counts the messages before the last keep turns. A turn includes its tool results.
@@ -313,14 +304,12 @@ func countOldest(messages []model.Message, keep int) int {
 	if keep > 0 {
 		return 0
 	}
-	if cut == len(messages) { // open calls stay in any case
-		for i := len(messages) - 1; i >= 0; i-- {
-			if len(messages[i].ToolCalls) > 0 {
-				return i
-			}
-			if messages[i].Role != model.ToolResult {
-				break
-			}
+	for i := cut - 1; cut == len(messages) && i >= 0; i-- { // open calls stay in any case
+		if len(messages[i].ToolCalls) > 0 {
+			return i
+		}
+		if messages[i].Role != model.ToolResult {
+			break
 		}
 	}
 	return cut

@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -21,7 +22,8 @@ func (r *Registry) Fetch(ctx context.Context, actor Actor, kind, name, of string
 	what := fmt.Sprintf("%s %q", kind, of)
 	decl := r.decls[name]
 	if !decl.IsServer() {
-		return nil, &Error{Message: fmt.Sprintf("there is no server %q for the %s; %s", name, what, joinNames("servers are", r.serverNames()))}
+		servers := slices.DeleteFunc(slices.Clone(r.names), func(name string) bool { return !r.decls[name].IsServer() })
+		return nil, &Error{Message: fmt.Sprintf("there is no server %q for the %s; %s", name, what, joinNames("servers are", servers))}
 	}
 	fetch := fetchResource
 	if kind == "prompt" {
@@ -103,16 +105,6 @@ func (r *Registry) Offers(ctx context.Context, actor Actor, name string) ([]Offe
 		}
 	}
 	return out, nil
-}
-
-func (r *Registry) serverNames() []string {
-	var out []string
-	for _, name := range r.names {
-		if r.decls[name].server != nil {
-			out = append(out, name)
-		}
-	}
-	return out
 }
 
 // answerContent returns an answer as parts with data URIs if there is more than text, else as

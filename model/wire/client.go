@@ -199,10 +199,10 @@ func (c *Call) readEvents(r Reader) error {
 			return nil
 		case errors.Is(err, io.EOF):
 			return c.CutError()
-		case err != nil:
-			return err
+		case err == nil:
+			progress, err = r.Event(name, data)
 		}
-		if progress, err = r.Event(name, data); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -240,9 +240,6 @@ func SetDefault(body map[string]any, key string, value any) {
 // MaxAnswer bounds the bytes of an answer, streamed or not.
 const MaxAnswer = 32 << 20
 
-// maxErrorBody bounds what is read of an error answer.
-const maxErrorBody = 64 << 10
-
 // JoinURL appends a path to a base URL.
 func JoinURL(base, path string) (string, error) {
 	u, err := url.Parse(base)
@@ -259,7 +256,6 @@ type Answer struct {
 	ctx     context.Context // the caller's
 	cancel  context.CancelFunc
 	body    io.ReadCloser
-	left    int64
 	header  http.Header
 	streams bool // the body is a stream of events
 }
@@ -292,7 +288,7 @@ func (c *Client) post(ctx context.Context, body map[string]any) (*Answer, error)
 		cancel()
 		return nil, c.newConnectionError(ctx, err)
 	}
-	a := &Answer{client: c, ctx: ctx, cancel: cancel, body: resp.Body, left: MaxAnswer, header: resp.Header}
+	a := &Answer{client: c, ctx: ctx, cancel: cancel, body: http.MaxBytesReader(nil, resp.Body, MaxAnswer), header: resp.Header}
 	if resp.StatusCode/100 != 2 {
 		defer a.close()
 		return nil, c.newRefusal(resp)
@@ -342,16 +338,12 @@ func (a *Answer) close() {
 
 // Read reads at most MaxAnswer bytes of the body. More are an error.
 func (a *Answer) Read(p []byte) (int, error) {
-	if a.left <= 0 {
-		var one [1]byte
-		if n, _ := a.body.Read(one[:]); n == 0 {
-			return 0, io.EOF
-		}
-		return 0, a.BadAnswerError("is longer than %d bytes", MaxAnswer)
-	}
-	n, err := a.body.Read(p[:min(int64(len(p)), a.left)])
-	a.left -= int64(n)
-	if err != nil && !errors.Is(err, io.EOF) {
+	n, err := a.body.Read(p)
+	var tooLong *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLong):
+		err = a.BadAnswerError("is longer than %d bytes", MaxAnswer)
+	case err != nil && !errors.Is(err, io.EOF):
 		err = a.client.newConnectionError(a.ctx, err)
 	}
 	return n, err

@@ -21,7 +21,7 @@ import (
 
 // newRefusal returns the failure of a response whose status is not 2xx.
 func (c *Client) newRefusal(resp *http.Response) error {
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
 	_, code, text := readReport(body)
 	if text == "" {
 		text = eval.Shorten(strings.ToValidUTF8(string(body), ""), 300)
