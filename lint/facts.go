@@ -88,9 +88,9 @@ func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
 	f.alive = sync.OnceValue(func() *graphalg.Digraph { return f.filterArcs(nil) })
 	f.unbounded = sync.OnceValue(func() *graphalg.Digraph { return f.findOpenCycles(-1, false).digraph() })
 	f.leastSteps = sync.OnceValue(f.countSteps)
-	f.pairs = sync.OnceValue(func() *concurrency.Pairs { return concurrency.NewPairs(f.flow(), concurrency.Options{}) })
+	f.pairs = sync.OnceValue(func() *concurrency.Pairs { return concurrency.NewPairs(f.flow(), nil) })
 	f.rivals = sync.OnceValue(func() *concurrency.Pairs {
-		return concurrency.NewPairs(f.flow(), concurrency.Options{Starts: f.startsBoth})
+		return concurrency.NewPairs(f.flow(), f.startsBoth)
 	})
 	f.assigned = sync.OnceValue(func() *assignment.Analysis {
 		return assignment.New(f.flow(), 0, f.isDead)
@@ -150,9 +150,9 @@ func text(n *spec.Node, field string) spec.Text {
 // choosesNext reports whether a node chooses its next nodes by goto.
 func choosesNext(n *spec.Node) bool { return n.HasEnds || n.Goto.IsSet() }
 
-// hasOtherWay reports whether a node can be left although no condition holds.
-func (f *facts) hasOtherWay(n *spec.Node) bool {
-	return choosesNext(n) || f.flow().Has(n.Index, controlflow.ByDefault) || f.flow().Has(n.Index, controlflow.ByDecision)
+// hasGroup reports whether edges of a node form a group of one of some kinds.
+func (f *facts) hasGroup(n *spec.Node, kinds ...controlflow.Kind) bool {
+	return slices.ContainsFunc(kinds, func(kind controlflow.Kind) bool { return f.flow().Has(n.Index, kind) })
 }
 
 // canFail reports whether the call or the question of a node may fail.

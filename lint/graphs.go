@@ -11,6 +11,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
+	"github.com/graphrun/graphrun/internal/analysis/domain"
 	"github.com/graphrun/graphrun/internal/analysis/subgraph"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/schema"
@@ -308,9 +309,8 @@ func checkTypes(f *facts) {
 		f.checkRequired(n.Written("output"))
 		f.checkRequired(n.Field("schema"))
 		t, _ := f.findTaker(n)
-		properties, _ := t.schema["properties"].(map[string]any)
 		for _, in := range f.listGiven(n, t.field) {
-			if want, ok := properties[in.name.Value].(map[string]any); ok {
+			if want := domain.Subschema(t.schema, in.name.Value); want != nil {
 				f.checkGiven(&in, want, fmt.Sprintf("%q of the %s", in.name.Value, t.what))
 			}
 		}

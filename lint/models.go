@@ -81,23 +81,22 @@ type decision struct {
 
 // listDecisions lists the decisions in the order of their first edges.
 func (f *facts) listDecisions() (out []*decision) {
-	byNode, fallback := map[string]*decision{}, map[string]bool{}
+	byNode := map[string]*decision{}
 	for _, e := range f.graph.Edges {
 		from := e.From.Value
-		if e.Fallback {
-			fallback[from] = true
-		}
-		if e.Condition != "llm_decide" {
+		if e.Condition != "llm_decide" && !e.Fallback {
 			continue
 		}
 		if byNode[from] == nil {
 			byNode[from] = &decision{}
-			out = append(out, byNode[from])
 		}
-		byNode[from].edges = append(byNode[from].edges, e)
-	}
-	for _, d := range out {
-		d.fallback = fallback[d.edges[0].From.Value]
+		d := byNode[from]
+		if d.fallback = d.fallback || e.Fallback; e.Condition != "llm_decide" {
+			continue
+		}
+		if d.edges = append(d.edges, e); len(d.edges) == 1 {
+			out = append(out, d)
+		}
 	}
 	return out
 }
@@ -160,13 +159,8 @@ func (f *facts) declaredRoles() map[string]*spec.Value {
 	return out
 }
 
-// declaredProviders returns the declared providers, also of the graph around this one.
-func (f *facts) declaredProviders() []spec.Field {
-	return slices.Concat(f.graph.Providers, f.graph.Whole().Providers)
-}
-
 func checkModelProvider(f *facts) {
-	known := append([]string{"anthropic", "openai", "scripted"}, keysOf(f.declaredProviders())...)
+	known := append([]string{"anthropic", "openai", "scripted"}, keysOf(slices.Concat(f.graph.Providers, f.graph.Whole().Providers))...)
 	slices.Sort(known)
 	known = slices.Compact(known)
 	for _, m := range f.graph.Models {
@@ -285,9 +279,12 @@ func (f *facts) checkTool(ref spec.Text, all bool) {
 // checkOffered reports tools that a model is offered and that a tools node behind it may not
 // call.
 func (f *facts) checkOffered() {
-	for i, e := range f.graph.Edges {
-		from, to := f.graph.Node(e.From.Value), f.graph.Node(e.To.Value)
-		if from == nil || to == nil || to.Kind.Value != "tools" || to.Field("tools") == nil || f.From[i] < 0 {
+	for i := range f.graph.Edges {
+		if f.From[i] < 0 || f.To[i] < 0 || f.To[i] == f.End {
+			continue
+		}
+		from, to := f.graph.Nodes[f.From[i]], f.graph.Nodes[f.To[i]]
+		if to.Kind.Value != "tools" || to.Field("tools") == nil {
 			continue
 		}
 		allowed := collect(listTexts(to.Field("tools")), func(t spec.Text) string { return t.Value })

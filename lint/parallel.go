@@ -180,7 +180,7 @@ func checkAccidentalFanout(f *facts) {
 // reportFanout reports the first edge without a condition that seems to be an alternative
 // to another one.
 func (f *facts) reportFanout(v int, g *controlflow.Group) {
-	guarded := f.flow().Has(v, controlflow.ByGuard) || f.flow().Has(v, controlflow.ByDecision)
+	guarded := f.hasGroup(f.graph.Nodes[v], controlflow.ByGuard, controlflow.ByDecision)
 	first, target := f.graph.Edges[g.Edges[0]], f.To[g.Edges[0]]
 	fails := func(t int) bool { return t < f.End && f.graph.Nodes[t].Kind.Value == "fail" }
 	for _, i := range g.Edges[1:] {
@@ -228,48 +228,36 @@ func (f *facts) isMeantToJoin(v int, g *controlflow.Group) bool {
 	return false
 }
 
+// checkMissingJoin reports for each fan-out the first node that several of its branches reach
+// and that does not join them.
 func checkMissingJoin(f *facts) {
 	for fork, g := range f.flow().AllGroups() {
-		if f.flow().Reached[fork] && len(g.Targets) > 1 && !g.Subset && !f.isDead(g) {
-			f.reportMissingJoin(fork, g)
+		auto, why := controlflow.ParallelOf(f.graph, fork).Join == "auto", "they do not join by themselves"
+		if auto {
+			why = "not all branches can reach it"
+		}
+		if !f.flow().Reached[fork] || len(g.Targets) < 2 || g.Subset || f.isDead(g) || auto && len(g.Targets) == 2 {
+			continue // what both can reach joins them
+		}
+		from, longest := map[int][]int{}, map[int]int{} // by node that branches reach
+		branches := slices.DeleteFunc(slices.Clone(g.Targets), func(first int) bool { return first == f.End })
+		for _, first := range branches {
+			for v, steps := range f.countStepsFrom(first, fork) { //lint:ignore mapiter each node for itself
+				from[v], longest[v] = append(from[v], first), max(longest[v], steps)
+			}
+		}
+		best := -1
+		for _, v := range slices.Sorted(maps.Keys(from)) {
+			if len(from[v]) > 1 && f.graph.Nodes[v].Join == nil && (!auto || len(from[v]) < len(branches)) && (best < 0 || longest[v] < longest[best]) {
+				best = v
+			}
+		}
+		if best >= 0 {
+			d := f.report(f.graph.Nodes[best].ID.Span, "%q runs once for each branch that comes, from %q and from %q, because %s; give it join: {wait: all}",
+				f.Name(best), f.Name(from[best][0]), f.Name(from[best][1]), why)
+			d.Related = append(d.Related, f.relateFork(fork))
 		}
 	}
-}
-
-// reportMissingJoin reports the first node that several branches of a fan-out reach and
-// that does not join them.
-func (f *facts) reportMissingJoin(fork int, g *controlflow.Group) {
-	auto := controlflow.ParallelOf(f.graph, fork).Join == "auto"
-	if auto && len(g.Targets) < 3 {
-		return // what both can reach joins them
-	}
-	from, longest := map[int][]int{}, map[int]int{} // by node that branches reach
-	branches := 0
-	for _, first := range g.Targets {
-		if first == f.End {
-			continue
-		}
-		branches++
-		for v, steps := range f.countStepsFrom(first, fork) { //lint:ignore mapiter each node for itself
-			from[v], longest[v] = append(from[v], first), max(longest[v], steps)
-		}
-	}
-	best := -1
-	for _, v := range slices.Sorted(maps.Keys(from)) {
-		if len(from[v]) > 1 && f.graph.Nodes[v].Join == nil && (!auto || len(from[v]) < branches) && (best < 0 || longest[v] < longest[best]) {
-			best = v
-		}
-	}
-	if best < 0 {
-		return
-	}
-	why := "they do not join by themselves"
-	if auto {
-		why = "not all branches can reach it"
-	}
-	d := f.report(f.graph.Nodes[best].ID.Span, "%q runs once for each branch that comes, from %q and from %q, because %s; give it join: {wait: all}",
-		f.Name(best), f.Name(from[best][0]), f.Name(from[best][1]), why)
-	d.Related = append(d.Related, f.relateFork(fork))
 }
 
 // countStepsFrom returns, for each node that a branch reaches, the length of the shortest path.

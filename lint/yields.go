@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/analysis/domain"
 	"github.com/graphrun/graphrun/internal/analysis/explore"
@@ -92,7 +93,7 @@ func (r reader) schemaAt(path []string) map[string]any {
 	case "#":
 		return domain.Part(r.element, rest)
 	case "output":
-		if n := r.node(); n != nil && r.use.Moment != dataflow.Before && !r.hasFailed() {
+		if n := r.node(); n != nil && r.use.Moment != dataflow.Before && (r.use.Edge < 0 || f.graph.Edges[r.use.Edge].Condition != "on_failure") {
 			return outputSchema(n, rest)
 		}
 	case "item":
@@ -154,10 +155,6 @@ func (r reader) findChildKey(path []string) *spec.StateKey {
 		return nil
 	}
 	return g.Key(strings.TrimSpace(out.Text.Value))
-}
-
-func (r reader) hasFailed() bool {
-	return r.use.Edge >= 0 && r.f.graph.Edges[r.use.Edge].Condition == "on_failure"
 }
 
 // outputSchema returns the schema of a part of a node's output, or nil.
@@ -362,10 +359,9 @@ func (r reader) checkMembers(t *eval.Tree, doc map[string]any, what string) bool
 			return true
 		}
 	}
-	properties, isObject := doc["properties"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(t.Members)) {
-		part, known := properties[name].(map[string]any)
-		if !known && isObject && doc["additionalProperties"] == false {
+		part := domain.Subschema(doc, name)
+		if part == nil && doc["properties"] != nil && doc["additionalProperties"] == false {
 			r.f.warn(r.span(), "%s: the schema has no member %q", what, name)
 			return true
 		}
@@ -740,4 +736,39 @@ func (f *facts) domainOfWrite(n *spec.Node, key string) (solve.Domain, bool) {
 	d := domain.OfSchema(doc, "", nil, eval.Any())
 	d.Null = domain.AllowsNull(doc)
 	return d, true
+}
+
+// checkFailedElements reports reads and writes of an `each` node's output that forget the
+// null of an element that failed.
+func (f *facts) checkFailedElements() {
+	for v, n := range f.graph.Nodes {
+		how := controlflow.ParallelOf(f.graph, v).OnFailure
+		if !n.Each.IsSet() || !canFail(n) || how == "" || how == "fail_all" {
+			continue
+		}
+		for _, w := range f.access()[v].Writes {
+			items := domain.Subschema(f.graph.State[w.Key].Schema, "[0]")
+			whole := w.Value == nil || isOutput(w.Value.Tree())
+			if whole && items["type"] != nil && !domain.AllowsNull(items) {
+				f.warn(w.Name.Span, "state key %q holds no nulls, and an element of %q that fails is null (on_failure: %s); write filter(output, # != nil)", w.Name.Value, n.ID.Value, how)
+			}
+		}
+		for _, u := range f.uses().OfNode(v) {
+			if u.Moment != dataflow.Before && readsElements(u.Program.Tree()) {
+				f.warn(u.Span(), "an element of %q that fails is null (on_failure: %s), and null has no members; filter the list first", n.ID.Value, how)
+			}
+		}
+	}
+}
+
+func isOutput(t *eval.Tree) bool {
+	return t.Op == eval.TreePath && slices.Equal(t.Path, []string{"output"})
+}
+
+// readsElements reports whether a tree reads a member of each element of the output.
+func readsElements(t *eval.Tree) bool {
+	if t.Over != nil && isOutput(t.Over) && t.Body.Op == eval.TreePath && len(t.Body.Path) > 1 && t.Body.Path[0] == "#" {
+		return true
+	}
+	return slices.ContainsFunc(t.Args, readsElements)
 }

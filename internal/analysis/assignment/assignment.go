@@ -131,20 +131,16 @@ func (a *Analysis) Solve() {
 	for changed := true; changed; {
 		changed = false
 		for _, v := range a.flow.Dominators().Order {
-			if next := a.openBefore(v); next.Or(next, &a.open[v]).Cmp(&a.open[v]) != 0 {
+			next := a.openOnAny(a.into[v], v)
+			if a.joinsBranches(v) {
+				next = a.openInAll(a.meetingAt(v), v)
+			}
+			if next.Or(next, &a.open[v]).Cmp(&a.open[v]) != 0 {
 				a.open[v].Set(next)
 				changed = true
 			}
 		}
 	}
-}
-
-// openBefore returns what may be open when v begins.
-func (a *Analysis) openBefore(v int) *big.Int {
-	if a.joinsBranches(v) {
-		return a.openInAll(a.meetingAt(v), v)
-	}
-	return a.openOnAny(a.into[v], v)
 }
 
 // openOnAny returns the things that are open on some of the arcs to a vertex.

@@ -7,19 +7,10 @@ import "github.com/graphrun/graphrun/internal/analysis/controlflow"
 // maxNodes bounds the graphs in which pairs are followed.
 const maxNodes = 1000
 
-// Options choose the side on which answers err. The zero value errs on the side of yes.
-type Options struct {
-	// Starts, if not nil, reports whether a group can start branches at two of its targets.
-	// The answer errs on the side of no then. Every join waits for the branches that can still
-	// reach it, also an implicit one. Failures are ignored, and branches end where they lead
-	// back to their fan-out.
-	Starts func(fork int, g *controlflow.Group, x, y int) bool
-}
-
 // Pairs holds the pairs of vertices at which two tokens of a run may be.
 type Pairs struct {
 	unknown  bool // the graph is too large
-	cautious bool // see Options
+	cautious bool // see NewPairs
 	size     int
 	next     func(int) []int
 	// joins marks, for each join, the vertices that can reach it. It is nil at other vertices.
@@ -59,21 +50,26 @@ func (k *Pairs) Meets(join int) bool {
 // NewPairs follows two tokens from each fan-out on. A join releases its token when no other one
 // can reach it any more, and two that meet there become one. But if branches are started again
 // while a token waits or is under way, the join waits for each start separately.
-func NewPairs(w *controlflow.Graph, opts Options) *Pairs {
+//
+// Without starts, answers err on the side of yes. starts reports whether a group can start
+// branches at two of its targets. Answers err on the side of no then: every join waits for the
+// branches that can still reach it, also an implicit one, failures are ignored, and branches end
+// where they lead back to their fan-out.
+func NewPairs(w *controlflow.Graph, starts func(fork int, g *controlflow.Group, x, y int) bool) *Pairs {
 	n := w.End
 	switch {
 	case w.Anywhere, w.FansOut && n > maxNodes:
-		return &Pairs{unknown: true, cautious: opts.Starts != nil}
+		return &Pairs{unknown: true, cautious: starts != nil}
 	case !w.FansOut:
 		return &Pairs{}
 	}
-	k := &Pairs{cautious: opts.Starts != nil, size: n + 2, next: w.Digraph.Next, joins: make([][]bool, n+2), again: map[int][]bool{}, met: make([]int, n+2)}
-	if opts.Starts != nil {
+	k := &Pairs{cautious: starts != nil, size: n + 2, next: w.Digraph.Next, joins: make([][]bool, n+2), again: map[int][]bool{}, met: make([]int, n+2)}
+	if starts != nil {
 		k.next = w.NoFailures.Next
 	}
 	k.forks, k.waiting = make([]int, k.size*k.size), make([]int, k.size*k.size)
 	for v, node := range w.Source.Nodes {
-		if node.Join != nil && (node.Join.Wait == "all" || opts.Starts != nil) || opts.Starts != nil && w.Joins[v] {
+		if node.Join != nil && (node.Join.Wait == "all" || starts != nil) || starts != nil && w.Joins[v] {
 			k.joins[v] = w.Reverse.Reach(v)
 		}
 	}
@@ -91,7 +87,7 @@ func NewPairs(w *controlflow.Graph, opts Options) *Pairs {
 			}
 			for _, y := range others {
 				switch {
-				case opts.Starts != nil && !opts.Starts(v, g, x, y):
+				case starts != nil && !starts(v, g, x, y):
 				case x == y:
 					k.notePair(k.forks, x, y, v+1) // branches don't join where they begin
 				default:

@@ -112,8 +112,10 @@ func Constants(uses []*Use) (out []any) {
 				add(t.Value)
 			}
 		}
-		if n, isInt := negatedInt(t); isInt {
-			add(n)
+		if t.Op == eval.TreeUnary && t.Name == "-" {
+			if n, isInt := t.Args[0].Value.(int); isInt {
+				add(-n)
+			}
 		}
 		if t.Body != nil {
 			t.Body.Each(look)
@@ -125,15 +127,6 @@ func Constants(uses []*Use) (out []any) {
 		}
 	}
 	return out
-}
-
-// negatedInt returns the value of a minus before a whole number.
-func negatedInt(t *eval.Tree) (int, bool) {
-	if t.Op != eval.TreeUnary || t.Name != "-" {
-		return 0, false
-	}
-	n, ok := t.Args[0].Value.(int)
-	return -n, ok
 }
 
 // InValue lists the uses in a value that is bound to b, outside of nodes.

@@ -3,6 +3,7 @@
 package explore
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -36,14 +37,11 @@ func (r *Run) listMoves() []machine.Event {
 
 // listEndingTasks returns the tasks that can end next, or one of them if no order matters.
 func (r *Run) listEndingTasks() []machine.TaskID {
-	room := r.s.Model.graph.Limits.MaxConcurrency
-	if room <= 0 || room > len(r.tasks) {
-		room = len(r.tasks)
+	room := 1
+	if r.s.Model.ranks {
+		room = cmp.Or(r.s.Model.graph.Limits.MaxConcurrency, len(r.tasks))
 	}
-	if !r.s.Model.ranks {
-		room = 1
-	}
-	return r.tasks[:room]
+	return r.tasks[:min(room, len(r.tasks))]
 }
 
 // listEndings lists the events that can end a task or suspend it.
