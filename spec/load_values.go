@@ -17,12 +17,9 @@ import (
 // converter turns the nodes of one document into values.
 type converter struct {
 	reporter
-	source    *scalar
-	rest      map[*yaml.Node][]Span // the pieces that continue a list or map
-	pieceSize int
-	above     int   // the lines before the piece that is read
-	columns   []int // offsets of the characters of a line
-	line      int   // that line
+	source  *scalar
+	columns []int // offsets of the characters of a line
+	line    int   // that line
 
 	depth    int
 	anchored int          // the anchors around the node
@@ -38,7 +35,6 @@ func newConverter(file *File) *converter {
 // offset converts a line and column of the library, in characters, to an offset.
 func (c *converter) offset(line, column int) int {
 	src := c.file.Src
-	line += c.above
 	switch {
 	case line < 1 || line > len(c.file.lines):
 		return len(src)
@@ -151,14 +147,10 @@ func (c *converter) skipProperties(n *yaml.Node, at int) int {
 
 func (c *converter) readList(n *yaml.Node, at int, v *Value) {
 	end := at
-	v.Kind, v.Items = List, make([]Value, 0, len(n.Content)*(1+len(c.rest[n])))
-	for part := n; part != nil; part = c.nextPart(n) {
-		for _, child := range part.Content {
-			v.Items = append(v.Items, Value{})
-			item := &v.Items[len(v.Items)-1]
-			c.convert(child, item)
-			end = max(end, c.endOf(child, item))
-		}
+	v.Kind, v.Items = List, make([]Value, len(n.Content))
+	for i, child := range n.Content {
+		c.convert(child, &v.Items[i])
+		end = max(end, c.endOf(child, &v.Items[i]))
 	}
 	v.Span = Span{at, c.findClose(n, at, end)}
 	c.checkTag(n, v, "!!seq")
@@ -227,10 +219,8 @@ func (m *mapReader) find(name string) *Field {
 }
 
 func (c *converter) readMap(n *yaml.Node, at int, v *Value) {
-	m := mapReader{end: at, merge: -1, fields: make([]Field, 0, len(n.Content)/2*(1+len(c.rest[n])))}
-	for part := n; part != nil; part = c.nextPart(n) {
-		c.readEntries(part, &m)
-	}
+	m := mapReader{end: at, merge: -1, fields: make([]Field, 0, len(n.Content)/2)}
+	c.readEntries(n, &m)
 	v.Kind, v.Fields = Map, m.fields
 	if m.merge >= 0 {
 		v.Fields = c.mergeMaps(n, &m)
