@@ -520,18 +520,6 @@ func (f *facts) findWrite(v int, name string) *bind.Value {
 	return nil
 }
 
-// toTree returns the expression of a value, or nil for templates, lists and maps.
-func toTree(value *bind.Value) *eval.Tree {
-	switch {
-	case value == nil:
-	case value.Program() != nil:
-		return value.Program().Tree()
-	case value.IsConst():
-		return &eval.Tree{Op: eval.TreeConst, Value: value.Const()}
-	}
-	return nil
-}
-
 // findChange returns how a node changes a state key, if that is known.
 func (f *facts) findChange(v, key int, length bool) (c change, known bool) {
 	state, n := f.graph.State[key], f.graph.Nodes[v]
@@ -543,7 +531,7 @@ func (f *facts) findChange(v, key int, length bool) (c change, known bool) {
 		}
 	}
 	value := f.findWrite(v, name)
-	t := toTree(value)
+	t := value.Tree()
 	switch {
 	case n.Each.IsSet() || writes > 1:
 	case (reducer == "append" || reducer == "prepend") && length:
@@ -557,7 +545,7 @@ func (f *facts) findChange(v, key int, length bool) (c change, known bool) {
 		by, known := constantNumber(t)
 		return endlessChange(cmp.Compare(by, 0)), known
 	case dataflow.Replaces(state) && length:
-		return parseResize(name, value.Program(), t)
+		return parseResize(name, value.Program, t)
 	case dataflow.Replaces(state):
 		return parseStep(name, t)
 	}
@@ -640,7 +628,7 @@ func (f *facts) mayCountWith(n *spec.Node, key int) bool {
 	switch {
 	case !number && !typ.IsList(), isModel(n), n.Kind.Value == "human", value != nil && value.IsConst():
 		return false
-	case (number || n.Kind.Value == "set") && value != nil && value.Program() != nil && !slices.ContainsFunc(value.Program().Reads(), changes):
+	case (number || n.Kind.Value == "set") && value != nil && value.Program != nil && !slices.ContainsFunc(value.Program.Reads(), changes):
 		return false
 	}
 	_, known := f.findChange(n.Index, key, !number)

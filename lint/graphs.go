@@ -167,7 +167,7 @@ func (f *facts) listGiven(n *spec.Node, field string) []given {
 	}
 	var fields []bind.Field
 	if value := f.boundField(n, field); value != nil {
-		fields = value.Fields()
+		fields = value.Fields
 	}
 	out := make([]given, len(v.Fields))
 	for i := range v.Fields {

@@ -258,8 +258,8 @@ func (f *facts) toolParts() (out []toolPart) {
 		if tool.Name != f.graph.Tools[i].Key.Value {
 			return nil
 		}
-		for _, kind := range tool.Value.Fields() {
-			for _, field := range kind.Value.Fields() {
+		for _, kind := range tool.Value.Fields {
+			for _, field := range kind.Value.Fields {
 				if field.Name != "url" && field.Name != "command" {
 					continue
 				}

@@ -721,7 +721,7 @@ func (s *site) output(rest []string, typ eval.Type) solve.Domain {
 func (f *facts) domainOfWrite(n *spec.Node, key string) (solve.Domain, bool) {
 	path := []string{key}
 	if value := f.findWrite(n.Index, key); value != nil {
-		t := toTree(value)
+		t := value.Tree()
 		if t == nil || t.Op != eval.TreePath || t.Path[0] != "output" {
 			return domain.OfChoice(t)
 		}

@@ -190,7 +190,7 @@ func (b *binder) bindNode(node *spec.Node, keys []spec.Key) Node {
 			continue
 		}
 		value := b.bindKey(configView(node, key.Name), &field.Value, key)
-		b.checkWanted(field.Value.Text, value.program, key.Name, typesOfKey(key.Name)...)
+		b.checkWanted(field.Value.Text, value.Program, key.Name, typesOfKey(key.Name)...)
 		out.Config = append(out.Config, Field{Name: key.Name, Value: value})
 	}
 	out.Before = b.bindNamed(before, node.Before)
@@ -252,7 +252,7 @@ func (b *binder) bindNever() []*eval.Program {
 func (b *binder) bindNamed(at view, exprs []spec.NamedExpr) []Field {
 	out := make([]Field, 0, len(exprs))
 	for _, e := range exprs {
-		out = append(out, Field{Name: e.Name.Value, Value: Value{program: b.compileValue(at, e.Expr)}})
+		out = append(out, Field{Name: e.Name.Value, Value: Value{Program: b.compileValue(at, e.Expr)}})
 	}
 	return out
 }
@@ -286,7 +286,7 @@ func (b *binder) bindKey(at view, v *spec.Value, key *spec.Key) Value {
 		}
 		return newMap(fields)
 	}
-	return Value{constant: v.Data()}
+	return Value{Constant: v.Data()}
 }
 
 // textRole returns the role of a text among several forms.
@@ -313,7 +313,7 @@ func (b *binder) bindValue(at view, v *spec.Value, role spec.Role) Value {
 	case spec.String:
 		return b.bindText(at, v.Text, role)
 	}
-	return Value{constant: v.Data()}
+	return Value{Constant: v.Data()}
 }
 
 func (b *binder) bindFields(at view, v *spec.Value, role spec.Role) []Field {
@@ -321,7 +321,7 @@ func (b *binder) bindFields(at view, v *spec.Value, role spec.Role) []Field {
 	for i := range v.Fields {
 		entry := &v.Fields[i]
 		if role == spec.RoleSet && entry.Value.Kind != spec.String {
-			fields = append(fields, Field{entry.Key.Value, Value{constant: entry.Value.Data()}})
+			fields = append(fields, Field{entry.Key.Value, Value{Constant: entry.Value.Data()}})
 		} else {
 			fields = append(fields, Field{entry.Key.Value, b.bindValue(at, &entry.Value, role)})
 		}
@@ -341,19 +341,19 @@ func (b *binder) bindText(at view, text spec.Text, role spec.Role) Value {
 	}
 	switch role {
 	case spec.RoleExpr:
-		return Value{program: b.compileValue(at, text)}
+		return Value{Program: b.compileValue(at, text)}
 	case spec.RoleTemplate, spec.RoleContent:
 		if !isTemplate(text.Value) {
-			return Value{constant: text.Value}
+			return Value{Constant: text.Value}
 		}
 		at.template = true
 		template, errs := b.scopeOf(at, text.Value).Template(text.Value)
 		for _, err := range errs {
 			b.reportError(text, err)
 		}
-		return Value{template: template, content: role == spec.RoleContent}
+		return Value{Template: template, content: role == spec.RoleContent}
 	}
-	return Value{constant: text.Value}
+	return Value{Constant: text.Value}
 }
 
 func isTemplate(text string) bool { return strings.Contains(text, "{{") }

@@ -17,7 +17,7 @@ import (
 // checkFit reports an expression whose value does not fit its key.
 func (b *binder) checkFit(name string, value *Value, span spec.Span) {
 	key := b.graph.Key(name)
-	if key == nil || value.program == nil && value.template == nil {
+	if key == nil || value.Program == nil && value.Template == nil {
 		return
 	}
 	if !key.Reducer.IsSet() {
@@ -28,10 +28,10 @@ func (b *binder) checkFit(name string, value *Value, span spec.Span) {
 		}
 	}
 	b.checkType(key, value.Type(), span, "the value")
-	if value.program == nil {
+	if value.Program == nil {
 		return
 	}
-	doc, tree := key.Schema, value.program.Tree()
+	doc, tree := key.Schema, value.Program.Tree()
 	switch key.Reducer.Value {
 	case "", "replace":
 	case "append", "prepend", "union":
@@ -238,8 +238,8 @@ func (b *binder) checkWrites(node *spec.Node, writes []Field) {
 	for i := range writes {
 		w, span := &writes[i], node.Writes.Exprs[i].Expr.Span
 		b.checkFit(w.Name, &w.Value, span)
-		if key := b.graph.Key(w.Name); key != nil && w.Value.program != nil {
-			if tree := w.Value.program.Tree(); tree.Op == eval.TreePath && tree.Path[0] == "output" {
+		if key := b.graph.Key(w.Name); key != nil && w.Value.Program != nil {
+			if tree := w.Value.Program.Tree(); tree.Op == eval.TreePath && tree.Path[0] == "output" {
 				b.checkValues(node, key, tree.Path[1:], span)
 			}
 		}

@@ -8,15 +8,16 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// Value is a compiled value of a graph file: a constant, a program, a template, or a list or map
-// with programs or templates.
+// Value is a compiled value of a graph file. One field is set: Items and Fields hold a list and a
+// map with programs or templates. Without Program, Template, Items and Fields the value is Constant,
+// whose lists and maps must not be changed.
 type Value struct {
-	constant any
-	program  *eval.Program
-	template *eval.Template
+	Constant any
+	Program  *eval.Program
+	Template *eval.Template
+	Items    []Value
+	Fields   []Field
 	content  bool // the template renders a message with images, files and audio
-	items    []Value
-	fields   []Field
 }
 
 // Field is a named Value.
@@ -30,11 +31,11 @@ func newList(items []Value) Value {
 	data := make([]any, len(items))
 	for i := range items {
 		if !items[i].IsConst() {
-			return Value{items: items}
+			return Value{Items: items}
 		}
-		data[i] = items[i].constant
+		data[i] = items[i].Constant
 	}
-	return Value{constant: data}
+	return Value{Constant: data}
 }
 
 // newMap returns a map of values, which is a constant if all of them are.
@@ -42,31 +43,28 @@ func newMap(fields []Field) Value {
 	data := make(map[string]any, len(fields))
 	for i := range fields {
 		if !fields[i].Value.IsConst() {
-			return Value{fields: fields}
+			return Value{Fields: fields}
 		}
-		data[fields[i].Name] = fields[i].Value.constant
+		data[fields[i].Name] = fields[i].Value.Constant
 	}
-	return Value{constant: data}
+	return Value{Constant: data}
 }
 
 // IsConst reports whether the value is the same in every environment.
 func (v *Value) IsConst() bool {
-	return v.program == nil && v.template == nil && v.items == nil && v.fields == nil
+	return v.Program == nil && v.Template == nil && v.Items == nil && v.Fields == nil
 }
-
-// Const returns the value of a constant. Lists and maps in it must not be changed.
-func (v *Value) Const() any { return v.constant }
 
 // Constants returns the constants that a program may yield: its only value, or the branches of
 // a ? 'b' : 'c'.
 func (v *Value) Constants() []any {
-	if v.program == nil {
+	if v.Program == nil {
 		return nil
 	}
-	if constant, ok := v.program.Const(); ok {
+	if constant, ok := v.Program.Const(); ok {
 		return []any{constant}
 	}
-	return listConstants(v.program.Tree())
+	return listConstants(v.Program.Tree())
 }
 
 func listConstants(t *eval.Tree) []any {
@@ -79,17 +77,18 @@ func listConstants(t *eval.Tree) []any {
 	return nil
 }
 
-// Program returns the expression of a value, or nil.
-func (v *Value) Program() *eval.Program { return v.program }
-
-// Template returns the template of a value, or nil.
-func (v *Value) Template() *eval.Template { return v.template }
-
-// Items returns the values of a list that is not a constant.
-func (v *Value) Items() []Value { return v.items }
-
-// Fields returns the values of a map that is not a constant.
-func (v *Value) Fields() []Field { return v.fields }
+// Tree returns the expression or the constant of a value. It is nil for no value, templates,
+// lists and maps.
+func (v *Value) Tree() *eval.Tree {
+	switch {
+	case v == nil:
+	case v.Program != nil:
+		return v.Program.Tree()
+	case v.IsConst():
+		return &eval.Tree{Op: eval.TreeConst, Value: v.Constant}
+	}
+	return nil
+}
 
 // Eval computes the value. env is read, never changed.
 func (v *Value) Eval(vm *eval.VM, env map[string]any) (any, error) { return v.eval(vm, env, false) }
@@ -102,24 +101,24 @@ func (v *Value) EvalParts(vm *eval.VM, env map[string]any) any {
 
 func (v *Value) eval(vm *eval.VM, env map[string]any, lenient bool) (out any, err error) {
 	switch {
-	case v.items != nil:
-		list := make([]any, len(v.items))
+	case v.Items != nil:
+		list := make([]any, len(v.Items))
 		for i := range list {
-			if list[i], err = v.items[i].eval(vm, env, lenient); err != nil {
+			if list[i], err = v.Items[i].eval(vm, env, lenient); err != nil {
 				return nil, err
 			}
 		}
 		return list, nil
-	case v.fields != nil:
-		return evalFields(v.fields, vm, env, lenient)
-	case v.program != nil:
-		out, err = vm.Eval(v.program, env)
-	case v.template != nil && v.content:
-		out, err = vm.RenderParts(v.template, env)
-	case v.template != nil:
-		out, err = vm.Render(v.template, env)
+	case v.Fields != nil:
+		return evalFields(v.Fields, vm, env, lenient)
+	case v.Program != nil:
+		out, err = vm.Eval(v.Program, env)
+	case v.Template != nil && v.content:
+		out, err = vm.RenderParts(v.Template, env)
+	case v.Template != nil:
+		out, err = vm.Render(v.Template, env)
 	default:
-		return v.constant, nil
+		return v.Constant, nil
 	}
 	if lenient && err != nil {
 		return nil, nil
@@ -166,37 +165,37 @@ func wrapFieldError(name string, err error) error {
 // Reads calls f for every path that evaluating the value may read.
 func (v *Value) Reads(f func(eval.Read)) {
 	var reads []eval.Read
-	if v.program != nil {
-		reads = v.program.Reads()
-	} else if v.template != nil {
-		reads = v.template.Reads()
+	if v.Program != nil {
+		reads = v.Program.Reads()
+	} else if v.Template != nil {
+		reads = v.Template.Reads()
 	}
 	for _, r := range reads {
 		f(r)
 	}
-	for i := range v.items {
-		v.items[i].Reads(f)
+	for i := range v.Items {
+		v.Items[i].Reads(f)
 	}
-	for i := range v.fields {
-		v.fields[i].Value.Reads(f)
+	for i := range v.Fields {
+		v.Fields[i].Value.Reads(f)
 	}
 }
 
 // Type returns the type of the value, or any.
 func (v *Value) Type() eval.Type {
 	switch {
-	case v.program != nil:
-		return v.program.Type()
-	case v.template != nil:
-		return v.template.Type()
-	case v.items != nil:
+	case v.Program != nil:
+		return v.Program.Type()
+	case v.Template != nil:
+		return v.Template.Type()
+	case v.Items != nil:
 		return eval.List(eval.Any())
-	case v.fields != nil:
-		fields := make(map[string]eval.Type, len(v.fields))
-		for i := range v.fields {
-			fields[v.fields[i].Name] = v.fields[i].Value.Type()
+	case v.Fields != nil:
+		fields := make(map[string]eval.Type, len(v.Fields))
+		for i := range v.Fields {
+			fields[v.Fields[i].Name] = v.Fields[i].Value.Type()
 		}
 		return eval.Object(fields, false)
 	}
-	return eval.FromSchema(map[string]any{"const": v.constant})
+	return eval.FromSchema(map[string]any{"const": v.Constant})
 }

@@ -106,7 +106,7 @@ func (w *walk) findVariables() {
 			w.distinguish(v.schema.hi)
 			for u := range w.Source.Nodes {
 				if value := w.findWrite(u, name); value != nil {
-					read(value.Program())
+					read(value.Program)
 				}
 			}
 		}
@@ -215,15 +215,7 @@ func (w *walk) applyWrites(v int, from []interval) []interval {
 
 // boundValue returns the interval of the number that a node writes.
 func (w *walk) boundValue(value *bind.Value, values []interval) interval {
-	var t *eval.Tree
-	switch {
-	case value == nil:
-	case value.Program() != nil:
-		t = value.Program().Tree()
-	case value.IsConst():
-		t = &eval.Tree{Op: eval.TreeConst, Value: value.Const()}
-	}
-	if t != nil {
+	if t := value.Tree(); t != nil {
 		if d, ok := solve.Interval(t, w.newDomains(values)); ok {
 			return toInterval(d)
 		}

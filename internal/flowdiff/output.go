@@ -100,7 +100,7 @@ func listOutputTypes(g *spec.Graph) map[string]outputType {
 	case g.Output.Kind != spec.Map:
 		out["output"] = newOutputType(g, bound.Output)
 	default:
-		for _, field := range bound.Output.Fields() {
+		for _, field := range bound.Output.Fields {
 			out[field.Name] = newOutputType(g, &field.Value)
 		}
 	}
@@ -108,9 +108,9 @@ func listOutputTypes(g *spec.Graph) map[string]outputType {
 }
 
 func newOutputType(g *spec.Graph, v *bind.Value) outputType {
-	switch p := v.Program(); {
-	case v.Template() != nil:
-		return outputType{typ: v.Template().Type()}
+	switch p := v.Program; {
+	case v.Template != nil:
+		return outputType{typ: v.Template.Type()}
 	case p == nil:
 		return outputType{typ: eval.Any()}
 	default:

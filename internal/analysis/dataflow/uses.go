@@ -198,7 +198,7 @@ func (w *useWalk) node(n *spec.Node, b *bind.Node) {
 
 func (w *useWalk) named(field string, exprs []spec.NamedExpr, bound []bind.Field) {
 	for i := range bound {
-		w.program(field, &exprs[i].Expr, bound[i].Value.Program())
+		w.program(field, &exprs[i].Expr, bound[i].Value.Program)
 	}
 }
 
@@ -221,11 +221,11 @@ func (w *useWalk) value(v *spec.Value, b *bind.Value) {
 	if b == nil || b.IsConst() {
 		return
 	}
-	if p := b.Program(); p != nil {
+	if p := b.Program; p != nil {
 		w.add(Use{Text: &v.Text, To: len(v.Text.Value), Program: p})
 		return
 	}
-	if t := b.Template(); t != nil {
+	if t := b.Template; t != nil {
 		for _, part := range t.Parts() {
 			if part.Program != nil {
 				w.add(Use{Text: &v.Text, From: part.From, To: part.To, Program: part.Program, Optional: part.Optional, InText: true})
@@ -233,17 +233,16 @@ func (w *useWalk) value(v *spec.Value, b *bind.Value) {
 		}
 		return
 	}
-	items := b.Items()
-	for i := range items {
-		w.value(&v.Items[i], &items[i])
+	for i := range b.Items {
+		w.value(&v.Items[i], &b.Items[i])
 	}
-	fields := b.Fields()
-	for i := range fields {
+	for i := range b.Fields {
+		field := &b.Fields[i]
 		// Entries keep their order, but unknown keys are left out.
-		if i < len(v.Fields) && v.Fields[i].Key.Value == fields[i].Name {
-			w.value(&v.Fields[i].Value, &fields[i].Value)
-		} else if sub := v.Get(fields[i].Name); sub != nil {
-			w.value(sub, &fields[i].Value)
+		if i < len(v.Fields) && v.Fields[i].Key.Value == field.Name {
+			w.value(&v.Fields[i].Value, &field.Value)
+		} else if sub := v.Get(field.Name); sub != nil {
+			w.value(sub, &field.Value)
 		}
 	}
 }
@@ -307,7 +306,7 @@ func programAt(fields []bind.Field, i int) *eval.Program {
 	if i >= len(fields) {
 		return nil
 	}
-	return fields[i].Value.Program()
+	return fields[i].Value.Program
 }
 
 // givesState reports whether a kind hands the state to what it runs.

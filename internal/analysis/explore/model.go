@@ -179,7 +179,7 @@ func (m *Model) findTarget(e *dataflow.Use) string {
 		}
 	case "writes":
 		for i := range b.Writes {
-			if b.Writes[i].Value.Program() == e.Program {
+			if b.Writes[i].Value.Program == e.Program {
 				return b.Writes[i].Name
 			}
 		}

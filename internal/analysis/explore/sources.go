@@ -52,7 +52,7 @@ func (m *Model) findSource(v int) source {
 		m.computes[v][key.Value] = false
 	}
 	for j, e := range n.Writes.Exprs {
-		m.computes[v][e.Name.Value] = j >= len(b.Writes) || !m.copiesPart(e.Name.Value, b.Writes[j].Value.Program(), &src)
+		m.computes[v][e.Name.Value] = j >= len(b.Writes) || !m.copiesPart(e.Name.Value, b.Writes[j].Value.Program, &src)
 	}
 	for _, e := range m.own[v] {
 		if e.Field != "writes" {

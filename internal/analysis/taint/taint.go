@@ -236,7 +236,7 @@ func (a *Analysis) originOfProgram(node int, p *eval.Program) Origin {
 // originOfValue returns the least trusted origin of the parts of a value.
 func (a *Analysis) originOfValue(node int, v *bind.Value) Origin {
 	worst := FromFlow
-	if p := v.Program(); p != nil && Sanitized(p) {
+	if p := v.Program; p != nil && Sanitized(p) {
 		return FromFlow
 	}
 	v.Reads(func(r eval.Read) { worst = max(worst, a.originOfRead(node, r)) })
@@ -308,10 +308,9 @@ func (a *Analysis) HandedBy(v int) (into []int, chosen bool) {
 // Member returns the part of a value that input.name reads, or else the whole.
 func Member(v *bind.Value, r eval.Read) *bind.Value {
 	if len(r.Path) > 1 && r.Path[0] == "input" {
-		fields := v.Fields()
-		for i := range fields {
-			if fields[i].Name == r.Path[1] {
-				return &fields[i].Value
+		for i := range v.Fields {
+			if v.Fields[i].Name == r.Path[1] {
+				return &v.Fields[i].Value
 			}
 		}
 	}
