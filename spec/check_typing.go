@@ -4,8 +4,6 @@ package spec
 
 import (
 	"errors"
-	"strconv"
-	"strings"
 
 	"github.com/graphrun/graphrun/internal/schema"
 )
@@ -19,28 +17,8 @@ func (r *reporter) checkFit(doc map[string]any, v *Value, what string) {
 	}
 	var misfit *schema.Mismatch
 	if err := compiled.Check(compiled.Normalise(v.Data())); errors.As(err, &misfit) {
-		r.report("type-mismatch", v.partAt(misfit.Path).Span, "%s: %v", what, misfit)
+		r.report("type-mismatch", v.PartAt(misfit.Path).Span, "%s: %v", what, misfit)
 	}
-}
-
-// partAt returns the part of a value at a path like `items[2].name`, or the last part on the
-// way that exists.
-func (v *Value) partAt(path string) *Value {
-	path = strings.TrimPrefix(path, ".")
-	for i := range v.Items {
-		if rest, ok := strings.CutPrefix(path, "["+strconv.Itoa(i)+"]"); ok {
-			return v.Items[i].partAt(rest)
-		}
-	}
-	for i := range v.Fields {
-		f := &v.Fields[i]
-		for _, name := range []string{f.Key.Value, "[" + strconv.Quote(f.Key.Value) + "]"} {
-			if rest, ok := strings.CutPrefix(path, name); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
-				return f.Value.partAt(rest)
-			}
-		}
-	}
-	return v
 }
 
 // updateSchema returns the schema of a write to a key with its reducer, or nil if any value

@@ -2,7 +2,10 @@
 
 package spec
 
-import "math"
+import (
+	"math"
+	"strconv"
+)
 
 // ValueKind is the kind of a Value. The zero value is unset.
 type ValueKind int
@@ -70,6 +73,22 @@ func (v *Value) OneOrAll() []Value {
 		return v.Items
 	}
 	return []Value{*v}
+}
+
+// PartAt returns the part of a value at a path of names and decimal indexes, or the last part on
+// the way that exists.
+func (v *Value) PartAt(path []string) *Value {
+	for _, step := range path {
+		next := v.Get(step)
+		if i, err := strconv.Atoi(step); err == nil && v.Kind == List && i < len(v.Items) {
+			next = &v.Items[i]
+		}
+		if next == nil {
+			break
+		}
+		v = next
+	}
+	return v
 }
 
 // IsScalar reports whether the value is neither a list nor a map.

@@ -4,7 +4,6 @@ package bind
 
 import (
 	"errors"
-	"strconv"
 
 	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/spec"
@@ -19,18 +18,7 @@ func (b *binder) compileSchema(doc map[string]any, source *spec.Value, what stri
 		return compiled
 	}
 	if !b.graph.Faulty(source.Span) {
-		at := source // the last part of the path that exists
-		for _, step := range fault.Path {
-			next := at.Get(step)
-			if i, err := strconv.Atoi(step); err == nil && at.Kind == spec.List && i < len(at.Items) {
-				next = &at.Items[i]
-			}
-			if next == nil {
-				break
-			}
-			at = next
-		}
-		b.addFinding("invalid-value", at.Span, what+": "+err.Error())
+		b.addFinding("invalid-value", source.PartAt(fault.Path).Span, what+": "+err.Error())
 	}
 	return nil
 }

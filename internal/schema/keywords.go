@@ -280,7 +280,7 @@ func (c *checker) checkItems(n *node, v any, from, to int) *Mismatch {
 	}
 	for i := from; i < min(to, len(list)); i++ {
 		if m := c.check(n.item(i), list[i]); m != nil {
-			return m.addStep("[" + strconv.Itoa(i) + "]")
+			return m.addStep(strconv.Itoa(i))
 		}
 	}
 	return nil
@@ -346,7 +346,7 @@ func readProperties(c *compiler, n *node, value any, at []string) check {
 		for _, name := range names {
 			if value, ok := object[name]; ok {
 				if m := c.check(n.properties[name], value); m != nil {
-					return m.addStep(nameStep(name))
+					return m.addStep(name)
 				}
 			}
 		}
@@ -360,7 +360,7 @@ func readPatterns(c *compiler, n *node, value any, at []string) check {
 		n.patterns = append(n.patterns, patternRule{c.compilePattern(text, appendStep(at, text)), nodes[text]})
 	}
 	return checkMembers(func(c *checker, name string, value any) *Mismatch {
-		return c.checkAll(n.matchPatterns(name), value).addStep(nameStep(name))
+		return c.checkAll(n.matchPatterns(name), value).addStep(name)
 	})
 }
 
@@ -371,7 +371,7 @@ func readAdditional(c *compiler, n *node, value any, at []string) check {
 		case n.properties[name] != nil || n.matchPatterns(name) != nil:
 			return nil
 		case n.additional.doc != false:
-			return c.check(n.additional, value).addStep(nameStep(name))
+			return c.check(n.additional, value).addStep(name)
 		}
 		allowed := ""
 		if len(n.properties) > 0 && len(n.properties) <= 4*maxShown {
@@ -455,7 +455,7 @@ func (c *checker) findFit(alternatives []*node, v any) (int, *Mismatch) {
 		}
 		failed = append(failed, m)
 		types |= m.types
-		onlyTypes = onlyTypes && m.types != 0 && m.Path == ""
+		onlyTypes = onlyTypes && m.types != 0 && m.Path == nil
 		texts = append(texts, "("+strconv.Itoa(i+1)+") "+m.Error())
 	}
 	switch {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/internal/suggest"
 )
 
@@ -70,42 +71,25 @@ func (t typeSet) phrase() string {
 	return suggest.Or(names)
 }
 
-// joinPath joins two parts of a position: items, [2] and name.
-func joinPath(a, b string) string {
-	if a == "" || b == "" || b[0] == '[' {
-		return a + b
-	}
-	return a + "." + b
-}
+// plainName matches a name that needs no quotes in a path or in YAML.
+var plainName = lazyregexp.New(`^[A-Za-z_$][A-Za-z0-9_$-]*$`)
 
-func nameStep(name string) string {
-	if isPlainName(name) {
-		return name
-	}
-	return "[" + strconv.Quote(name) + "]"
-}
-
-// pathText writes a position inside a schema document: properties.count.type.
+// pathText writes a position: properties.count.type, items[2].name, or ["a b"] for an odd name.
 func pathText(path []string) string {
 	out := ""
 	for _, name := range path {
-		step := nameStep(name)
-		if n, err := strconv.Atoi(name); err == nil && n >= 0 {
-			step = "[" + strconv.Itoa(n) + "]"
+		switch _, err := strconv.ParseUint(name, 10, 64); {
+		case err == nil:
+			out += "[" + name + "]"
+		case !plainName().MatchString(name):
+			out += "[" + strconv.Quote(name) + "]"
+		case out == "":
+			out = name
+		default:
+			out += "." + name
 		}
-		out = joinPath(out, step)
 	}
 	return out
-}
-
-func isPlainName(s string) bool {
-	for i, r := range s {
-		letter := r == '_' || r == '$' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-		if !letter && (i == 0 || r != '-' && (r < '0' || r > '9')) {
-			return false
-		}
-	}
-	return s != ""
 }
 
 // formatFlow writes plain data as YAML in one line.
@@ -143,7 +127,7 @@ func formatFlowText(s string) string {
 	case "true", "false", "null", "yes", "no", "on", "off", "y", "n":
 		return strconv.Quote(s)
 	}
-	if isPlainName(s) {
+	if plainName().MatchString(s) {
 		return s
 	}
 	return strconv.Quote(s)

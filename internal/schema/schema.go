@@ -9,6 +9,7 @@ package schema
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 
 	"github.com/graphrun/graphrun/eval"
@@ -29,32 +30,32 @@ type Error struct {
 }
 
 // Error puts the path before the message.
-func (e *Error) Error() string { return addPath(pathText(e.Path), e.Message) }
+func (e *Error) Error() string { return addPath(e.Path, e.Message) }
 
 // Mismatch describes why a schema rejects a value.
 type Mismatch struct {
-	// Path is the position inside the value, such as `items[2].name`, or "" for all of it.
-	Path    string
+	// Path holds the property names and decimal indexes down to the fault.
+	Path    []string
 	Message string
 
 	types typeSet // the accepted types, if the type alone is wrong
 	fatal bool    // the check gave up; no alternative can help
 }
 
-// Error returns one line: the position, then the message.
+// Error returns one line: the position, such as `items[2].name`, then the message.
 func (m *Mismatch) Error() string { return addPath(m.Path, m.Message) }
 
-func addPath(path, message string) string {
-	if path == "" {
+func addPath(path []string, message string) string {
+	if len(path) == 0 {
 		return message
 	}
-	return "at " + strconv.Quote(path) + ": " + message
+	return "at " + strconv.Quote(pathText(path)) + ": " + message
 }
 
 // addStep adds a step to the front of the path, if there is a mismatch.
 func (m *Mismatch) addStep(step string) *Mismatch {
 	if m != nil && !m.fatal { // its path could be very long
-		m.Path = joinPath(step, m.Path)
+		m.Path = slices.Insert(m.Path, 0, step)
 	}
 	return m
 }
