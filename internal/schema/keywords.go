@@ -99,9 +99,11 @@ func newMismatch(parts ...string) *Mismatch { return &Mismatch{Message: strings.
 // typeSet is a set of JSON types. The empty set allows every type.
 type typeSet uint8
 
-// typeNames lists the types in the order of messages; the i-th is 1<<i in a typeSet. phrase
-// follows "is not".
-var typeNames = []struct{ name, phrase string }{
+// typeName is a type in a schema and in a message, where the phrase follows "is not".
+type typeName struct{ name, phrase string }
+
+// typeNames lists the types in the order of messages. The i-th is 1<<i in a typeSet.
+var typeNames = []typeName{
 	{"string", "a string"},
 	{"boolean", "true or false"},
 	{"integer", "an integer"},
@@ -152,12 +154,10 @@ func readTypes(c *compiler, n *node, value any, at []string) check {
 		c.setError(at, "an empty list allows no value; name at least one type")
 	}
 	for _, name := range names {
-		i := 0
-		for i < len(typeNames) && typeNames[i].name != name {
-			i++
-		}
-		if i == len(typeNames) {
+		i := slices.IndexFunc(typeNames, func(t typeName) bool { return t.name == name })
+		if i < 0 {
 			c.setError(at, "%s is not a type; allowed: array, boolean, integer, null, number, object, string", show(name))
+			return nil
 		}
 		n.types |= 1 << i
 	}
@@ -304,7 +304,7 @@ func readContains(c *compiler, n *node, value any, at []string) check {
 		} else if !ok || fits >= bound {
 			return nil
 		}
-		return newMismatch(show(list), " holds ", strconv.Itoa(fits), of, eval.Count(bound, "item"), " that fit ", formatFlow(sub.doc))
+		return newMismatch(show(list), " holds ", strconv.Itoa(fits), of, eval.Count(bound, "item"), " that fit ", formatFlow(sub.doc, maxFlow))
 	}
 }
 
@@ -479,7 +479,7 @@ func readNot(c *compiler, n *node, value any, at []string) check {
 		} else if m != nil {
 			return m
 		}
-		return newMismatch(show(v), " fits what is excluded: ", formatFlow(n.not.doc))
+		return newMismatch(show(v), " fits what is excluded: ", formatFlow(n.not.doc, maxFlow))
 	}
 }
 

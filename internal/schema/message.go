@@ -26,20 +26,15 @@ func show(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return "null"
-	case bool:
-		return strconv.FormatBool(v)
-	case int:
-		return strconv.Itoa(v)
+	case bool, int:
+		return eval.Text(v)
 	case float64: // 3.0, not 3
 		if v == math.Trunc(v) && math.Abs(v) < 1e15 {
 			return strconv.FormatFloat(v, 'f', 1, 64)
 		}
 		return strconv.FormatFloat(v, 'g', -1, 64)
 	case string:
-		if len(v) > maxText {
-			v = strings.ToValidUTF8(v[:maxText], "") + "…"
-		}
-		return strconv.Quote(v)
+		return strconv.Quote(eval.Shorten(v, maxText))
 	case []any:
 		return "a list of " + eval.Count(len(v), "item")
 	case map[string]any:
@@ -92,11 +87,9 @@ func pathText(path []string) string {
 	return out
 }
 
-// formatFlow writes plain data as YAML in one line.
-func formatFlow(doc any) string { return formatFlowAt(doc, 0) }
-
-func formatFlowAt(v any, depth int) string {
-	if depth > maxFlow {
+// formatFlow writes plain data as YAML in one line, of at most some levels.
+func formatFlow(v any, levels int) string {
+	if levels < 0 {
 		return "…"
 	}
 	var parts []string
@@ -107,12 +100,12 @@ func formatFlowAt(v any, depth int) string {
 			names = slices.Insert(slices.Delete(names, i, i+1), 0, "type")
 		}
 		for _, name := range names {
-			parts = append(parts, formatFlowText(name)+": "+formatFlowAt(v[name], depth+1))
+			parts = append(parts, formatFlowText(name)+": "+formatFlow(v[name], levels-1))
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
 	case []any:
 		for _, item := range v {
-			parts = append(parts, formatFlowAt(item, depth+1))
+			parts = append(parts, formatFlow(item, levels-1))
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
 	case string:
@@ -121,13 +114,12 @@ func formatFlowAt(v any, depth int) string {
 	return show(v)
 }
 
+// yamlWords are words that some YAML readers take for other values than texts.
+var yamlWords = strings.Fields("true false null yes no on off y n")
+
 // formatFlowText quotes a string unless YAML reads it as the same string without.
 func formatFlowText(s string) string {
-	switch strings.ToLower(s) {
-	case "true", "false", "null", "yes", "no", "on", "off", "y", "n":
-		return strconv.Quote(s)
-	}
-	if plainName().MatchString(s) {
+	if plainName().MatchString(s) && !slices.Contains(yamlWords, strings.ToLower(s)) {
 		return s
 	}
 	return strconv.Quote(s)

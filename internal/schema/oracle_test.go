@@ -164,18 +164,18 @@ func TestAgreesWithOracle(t *testing.T) {
 		doc["$defs"] = map[string]any{"d": map[string]any{"type": "integer"}, "e": g.schemaWithoutRef()}
 		s, err := Compile(doc)
 		if err != nil {
-			t.Fatalf("seed %d: %s: %v", seed, formatFlow(doc), err)
+			t.Fatalf("seed %d: %s: %v", seed, formatFlow(doc, maxFlow), err)
 		}
 		accepts, err := oracle(doc)
 		if err != nil {
-			t.Fatalf("seed %d: oracle: %s: %v", seed, formatFlow(doc), err)
+			t.Fatalf("seed %d: oracle: %s: %v", seed, formatFlow(doc, maxFlow), err)
 		}
 		for range 12 {
 			v := g.value(3)
 			want := accepts(v)
 			mismatch := s.Check(v)
 			if (mismatch == nil) != want {
-				t.Errorf("seed %d: %s\nagainst %s\nwe say %v, the oracle says %v", seed, formatFlow(v), formatFlow(doc), mismatch, want)
+				t.Errorf("seed %d: %s\nagainst %s\nwe say %v, the oracle says %v", seed, formatFlow(v, maxFlow), formatFlow(doc, maxFlow), mismatch, want)
 			}
 			if want {
 				accepted++
@@ -193,7 +193,7 @@ func TestAgreesWithOracle(t *testing.T) {
 func (g generator) schemaWithoutRef() any {
 	for {
 		doc := g.schema(1)
-		if !strings.Contains(formatFlow(doc), "$ref") {
+		if !strings.Contains(formatFlow(doc, maxFlow), "$ref") {
 			return doc
 		}
 	}

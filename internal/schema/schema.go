@@ -109,7 +109,7 @@ func (s *Schema) String() string {
 	if s == nil {
 		return "{}"
 	}
-	return formatFlow(s.doc)
+	return formatFlow(s.doc, maxFlow)
 }
 
 // node is a compiled subschema: its checks, and the parts for Normalise and other keywords.
