@@ -142,7 +142,6 @@ var (
 	questionMark = lazyregexp.New(`(?:[^\s,\[{:-][ \t]+|[^\s,\[{])\?+`)
 	jsonString   = lazyregexp.New(`"(?:\\.|[^"\\])*"`)
 	jsonEscape   = lazyregexp.New(`\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\.`)
-	jsonPair     = lazyregexp.New(`^\\u[dD][89abAB]..\\u[dD][c-fC-F]..`)
 )
 
 // replaceEscapes replaces the two escapes of JSON that the library refuses, \/ and pairs of

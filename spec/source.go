@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 )
 
 // scalar holds the source of a Text. All texts of a file share one.
@@ -95,6 +97,9 @@ func (s *spelling) addSpans(n int, at Span) {
 	}
 }
 
+// charEscape matches an escape in double quotes.
+var charEscape = lazyregexp.New(`(?s)^\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|x..|u.{4}|U.{8}|.)`)
+
 // alignChar reads a character or an escape and returns the offset behind it.
 func (s *spelling) alignChar(at int, quote byte) int {
 	_, size := utf8.DecodeRuneInString(s.unmapped())
@@ -103,7 +108,7 @@ func (s *spelling) alignChar(at int, quote byte) int {
 		s.addSpans(1, Span{at, at + 2})
 		return at + 2
 	case c == '\\' && quote == '"':
-		n := escapeLength(s.src[at:])
+		n := len(charEscape().Find(s.src[at:]))
 		s.addSpans(size, Span{at, at + n})
 		return at + n
 	}
@@ -124,79 +129,57 @@ func (s *spelling) alignBreaks(most int, folded bool, at Span) {
 	s.addSpans(min(most, breaks), at)
 }
 
-// alignFlow reads a plain or quoted scalar. White space around line breaks is dropped, and a
-// single break is a space, unless an escape hides it.
+// lineFold matches line breaks and the blanks around them, which a plain or quoted scalar drops.
+var lineFold = lazyregexp.New(`^[ \t]*(?:\r?\n[ \t]*)+`)
+
+// alignFlow reads a plain or quoted scalar. A single line break is a space, unless an escape hides it.
 func (s *spelling) alignFlow(at int, quote byte) {
 	for s.unmapped() != "" && at < len(s.src) && !s.wrong {
-		from, count := at, 0
+		from := at
 		hidden := quote == '"' && s.src[at] == '\\' && lineBreak(s.src, at+1) > 0
 		if hidden {
-			at++
+			from++
 		}
-		for at < len(s.src) {
-			n := lineBreak(s.src, at)
-			if n == 0 && !isBlank(s.src[at]) {
-				break
-			}
-			count += min(n, 1)
-			at += max(n, 1)
-		}
+		fold := lineFold().Find(s.src[from:])
+		end, count := from+len(fold), bytes.Count(fold, []byte("\n"))
 		switch {
 		case hidden:
-			s.alignBreaks(count-1, false, Span{from, at})
+			s.alignBreaks(count-1, false, Span{at, end})
 		case count > 0:
-			s.alignBreaks(max(count-1, 1), true, Span{from, at})
-		case at > from:
-			for i := from; i < at; i++ {
-				s.addSpans(1, Span{i, i + 1})
-			}
+			s.alignBreaks(max(count-1, 1), true, Span{at, end})
 		default:
-			at = s.alignChar(at, quote)
+			end = s.alignChar(at, quote)
 		}
+		at = end
 	}
 }
 
-// alignBlock reads a literal or folded scalar.
+// alignBlock reads a literal or folded scalar. The value does not have the indentation of its lines.
 func (s *spelling) alignBlock(at int) {
 	head := lineEnd(s.src, at)
 	for s.first < head && !isBlank(s.src[s.first]) {
 		s.first++
 	}
-	indent := -1
-	for to := head; s.unmapped() != "" && at < len(s.src) && !s.wrong; {
-		found := len(s.spans)
-		if to > head {
-			line := string(s.src[at:to])
-			bare := strings.TrimLeft(line, " ")
-			if more := len(s.unmapped()) - len(strings.TrimLeft(s.unmapped(), " ")); indent < 0 && (bare != "" || more > 0) {
-				indent = len(line) - len(bare) - more
-			}
-			for at += min(max(indent, 0), len(line)); indent >= 0 && at < to && s.unmapped() != "" && !s.wrong; {
-				at = s.alignChar(at, 0)
-			}
+	mapped := 0 // at the beginning of the line
+	for at = head; s.unmapped() != "" && at < len(s.src) && !s.wrong; {
+		n := lineBreak(s.src, at)
+		if n == 0 {
+			at = s.alignChar(at, 0)
+			continue
 		}
-		n := lineBreak(s.src, to)
-		s.alignBreaks(len(s.value), len(s.spans) > found, Span{to, to + n})
-		at = to + n
-		to = lineEnd(s.src, at)
+		s.alignBreaks(len(s.value), len(s.spans) > mapped, Span{at, at + n})
+		at += n
+		at += max(0, countBlanks(s.src[at:])-countBlanks(s.unmapped()))
+		mapped = len(s.spans)
 	}
 }
 
-// escapeLength returns the length of an escape in double quotes.
-func escapeLength(src []byte) int {
-	n := 2
-	switch {
-	case jsonPair().Match(src[:min(12, len(src))]):
-		n = 12
-	case len(src) < 2:
-	case src[1] == 'x':
-		n = 4
-	case src[1] == 'u':
-		n = 6
-	case src[1] == 'U':
-		n = 10
+// countBlanks returns the number of blanks at the beginning of a text.
+func countBlanks[T string | []byte](text T) (n int) {
+	for n < len(text) && isBlank(text[n]) {
+		n++
 	}
-	return min(n, len(src))
+	return n
 }
 
 // closeQuote returns the offset behind the quote that closes the scalar at an offset.
