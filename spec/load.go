@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"testing/iotest"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -140,6 +141,7 @@ const hiddenMark = "\uE802"
 var (
 	// questionMark finds question marks that are no signs of a key, as in {prompt: Really?}.
 	questionMark = lazyregexp.New(`(?:[^\s,\[{:-][ \t]+|[^\s,\[{])\?+`)
+	jsonStart    = lazyregexp.New(`^\s*\{\s*"`)
 	jsonString   = lazyregexp.New(`"(?:\\.|[^"\\])*"`)
 	jsonEscape   = lazyregexp.New(`\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\.`)
 )
@@ -173,11 +175,6 @@ func revealMarks(nodes []*yaml.Node) {
 	}
 }
 
-// oneByteReader returns one byte per read. Its rest tells where a parser failed.
-type oneByteReader struct{ *bytes.Reader }
-
-func (r oneByteReader) Read(p []byte) (int, error) { return r.Reader.Read(p[:min(1, len(p))]) }
-
 // locateError turns an error of the YAML library into a finding. The library names the line
 // where the surrounding construct starts, or none at all; the problem is where it
 // stopped reading.
@@ -186,11 +183,11 @@ func locateError(file *File, read []byte, err error) Diagnostic {
 	if strings.HasPrefix(message, "exceeded max depth") {
 		return reportDepth(file, 0)
 	}
-	reader := oneByteReader{bytes.NewReader(read)}
-	if _, again := decodeYAML(reader); again == nil {
+	rest := bytes.NewReader(read) // read byte by byte, it tells where the library stopped
+	if _, again := decodeYAML(iotest.OneByteReader(rest)); again == nil {
 		return syntaxError(file, Span{}, message)
 	}
-	before := read[:max(len(read)-reader.Len()-1, 0)]
+	before := read[:max(len(read)-rest.Len()-1, 0)]
 	// The library may have looked into the line behind the problem.
 	above := before[:bytes.LastIndexByte(before, '\n')+1]
 	if _, again := decodeYAML(bytes.NewReader(above)); again != nil {
@@ -236,7 +233,6 @@ type explanation struct {
 var explanations = []explanation{
 	{`cannot start any token|found a tab character`, `^ *(\t)`, "a tab in the indentation; use spaces", false},
 	{`cannot start any token`, "(?:^|[ \t\\[{,])([@`%])", "'%s' can't begin a text; put the text in quotes", false},
-	{`cannot start any token|found a tab character`, `(\t)`, "a tab where a value starts; use spaces", false},
 	{`cannot start any token|found a tab character`, ``, "a character that can't begin a value; put the text in quotes", false},
 	{`unknown escape character`, `(\\[^0abtnvfre "/\\N_LPxuU\t])`, "an unknown escape in double quotes; use single quotes for a text with backslashes", false},
 	{`alphabetic or numeric character`, `([*&][^\s,\]}]*)`, "* begins an alias and & an anchor in YAML; put the text in quotes", false},
@@ -256,9 +252,6 @@ var explanations = []explanation{
 	{`did not find expected node content`, `([\[{])[^\[\]{}]*$|$`, "a value is missing here; close every bracket, and quote a text that starts with one of , [ ] { }", false},
 	{`unexpected end of stream`, `(["'][^"']*)$|$`, "a quoted text is not closed before the end of the file", true},
 	{`could not find expected ':'`, ``, "a key without a value; expected \"key: value\"", true},
-	{`invalid Unicode character escape`, ``, "an escape of half a surrogate pair; write the character itself or \\UHHHHHHHH", false},
-	{`block sequence entries are not allowed`, ``, "a list item \"- \" is not allowed here; put the list on the lines below its key", false},
-	{`incompatible YAML document`, ``, "a YAML version that is not supported; expected 1.1 or 1.2, or no %YAML line", false},
 }
 
 // gluedKey is a line with a key whose colon touches its value.
@@ -268,8 +261,8 @@ var gluedKey = lazyregexp.New(`^ *(?:- )*([A-Za-z_][\w-]*:[^\s:/])`)
 // reading in the line number, a few bytes behind the problem.
 func explainError(file *File, message string, line, number int) Diagnostic {
 	var fault *json.SyntaxError
-	if start := bytes.TrimLeft(file.Src, " \t\r\n"); bytes.HasPrefix(start, []byte("{")) && errors.As(json.Unmarshal(start, new(any)), &fault) && bytes.HasPrefix(bytes.TrimLeft(start[1:], " \t\r\n"), []byte(`"`)) {
-		at := min(len(file.Src)-len(start)+int(fault.Offset), len(file.Src))
+	if jsonStart().Match(file.Src) && errors.As(json.Unmarshal(file.Src, new(any)), &fault) {
+		at := min(int(fault.Offset), len(file.Src))
 		return syntaxError(file, Span{max(0, at-1), at}, fault.Error())
 	}
 	for number > 1 && strings.TrimSpace(file.Line(number)) == "" {

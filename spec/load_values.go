@@ -184,7 +184,8 @@ func (c *converter) checkTag(n *yaml.Node, v *Value, want string) {
 	}
 	from := c.offset(n.Line, n.Column)
 	whole := Span{from, max(v.Span.To, from+len(n.Tag))}
-	if written := string(c.file.Src[from:min(whole.To, len(c.file.Src))]); want == "" && strings.HasPrefix(written, "!") && !strings.HasPrefix(n.Tag, "!!") && (from < v.Span.To || n.Value == "") && !strings.ContainsAny(written, "\r\n") {
+	written := string(c.file.Src[from:min(whole.To, len(c.file.Src))])
+	if want == "" && strings.HasPrefix(written, "!") && !strings.HasPrefix(n.Tag, "!!") && !strings.ContainsAny(written, "\r\n") {
 		v.Text = Text{Value: written, Span: whole, source: c.source}
 		c.report("syntax", whole, "! begins a tag in YAML; put the text in quotes: %q", written)
 		return
@@ -197,7 +198,6 @@ type mapReader struct {
 	fields []Field
 	places map[string]int // the indices of fields, if they are many
 	merge  int            // the index of <<, or -1
-	end    int            // of the last entry
 }
 
 // find returns the entry of that name, or nil.
@@ -219,18 +219,7 @@ func (m *mapReader) find(name string) *Field {
 }
 
 func (c *converter) readMap(n *yaml.Node, at int, v *Value) {
-	m := mapReader{end: at, merge: -1, fields: make([]Field, 0, len(n.Content)/2)}
-	c.readEntries(n, &m)
-	v.Kind, v.Fields = Map, m.fields
-	if m.merge >= 0 {
-		v.Fields = c.mergeMaps(n, &m)
-	}
-	v.Span = Span{at, c.findClose(n, at, m.end)}
-	c.checkTag(n, v, "!!map")
-}
-
-// readEntries adds the entries of a part of a map.
-func (c *converter) readEntries(n *yaml.Node, m *mapReader) {
+	m, end := mapReader{merge: -1, fields: make([]Field, 0, len(n.Content)/2)}, at
 	var k Value
 	var f Field
 	for i := 0; i+1 < len(n.Content) && !c.refused; i += 2 {
@@ -238,7 +227,7 @@ func (c *converter) readEntries(n *yaml.Node, m *mapReader) {
 		key, child := n.Content[i], n.Content[i+1]
 		c.convert(key, &k)
 		c.convert(child, &f.Value)
-		m.end = max(m.end, c.endOf(child, &f.Value))
+		end = max(end, c.endOf(child, &f.Value))
 		f.Key = k.Text
 		isMerge := key.Kind == yaml.ScalarNode && key.Tag == "!!merge"
 		seen := m.find(k.Text.Value)
@@ -265,6 +254,12 @@ func (c *converter) readEntries(n *yaml.Node, m *mapReader) {
 		}
 		m.fields = append(m.fields, f)
 	}
+	v.Kind, v.Fields = Map, m.fields
+	if m.merge >= 0 {
+		v.Fields = c.mergeMaps(n, &m)
+	}
+	v.Span = Span{at, c.findClose(n, at, end)}
+	c.checkTag(n, v, "!!map")
 }
 
 // mergeMaps returns the entries of a map with those of the merged maps in the place of the merge key.

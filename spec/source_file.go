@@ -101,16 +101,7 @@ func (f *File) Position(offset int) Position {
 }
 
 // lineSpan returns the bounds of a line (from 0), without its line break.
-func (f *File) lineSpan(i int) Span {
-	start, end := f.lines[i], len(f.Src)
-	if i+1 < len(f.lines) {
-		end = f.lines[i+1] - 1
-	}
-	if end > start && f.Src[end-1] == '\r' {
-		end--
-	}
-	return Span{start, end}
-}
+func (f *File) lineSpan(i int) Span { return Span{f.lines[i], lineEnd(f.Src, f.lines[i])} }
 
 // Around returns the part of an offset's line within reach bytes, cut between code points.
 // at is the offset in the text; before and after tell whether the line has more there.
