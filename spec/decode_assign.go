@@ -48,22 +48,22 @@ func allocateField(field any, v *Value) any {
 	case **Parallel:
 		*p = &Parallel{Span: v.Span}
 		return *p
-	case **Cache:
-		*p = &Cache{Span: v.Span}
-		return *p
-	case **Concurrency:
-		*p = &Concurrency{Limit: 1, OnBusy: "wait"}
-		return *p
 	case **Join:
 		*p = &Join{Span: v.Span}
 		return *p
-	case **Decide:
-		*p = &Decide{}
+	case **Concurrency:
+		*p = &Concurrency{Limit: 1, OnBusy: "wait"}
 		return *p
 	case *[]Retry:
 		if v.Kind != List {
 			return addRetry(p, v)
 		}
+	case **Cache:
+		*p = &Cache{}
+		return *p
+	case **Decide:
+		*p = &Decide{}
+		return *p
 	}
 	return field
 }
@@ -162,7 +162,6 @@ func setField(v *Value, to any, names bool) {
 	case *[]NamedExpr:
 		*p = exprsOf(v)
 	case *Writes:
-		p.Span = v.Span
 		if v.Kind == Map {
 			p.Exprs = exprsOf(v)
 		} else {

@@ -200,8 +200,7 @@ type Limits struct {
 func (l *Limits) Written(key string) *Value { return valueOf(l.written, key) }
 
 // Parallel configures failing, conflicting and slow branches. Empty strings and zero mean "not
-// declared here". Parse fills the graph-level defaults
-// (fail_all, last_wins, explicit) on Graph.Parallel only.
+// declared here". Parse fills in the defaults (fail_all, last_wins, auto) of Graph.Parallel only.
 type Parallel struct {
 	OnFailure string `key:"on_failure"` // fail_all, continue_others, wait_all
 	Conflict  string `key:"conflict"`   // last_wins, first_wins, error
@@ -255,7 +254,6 @@ type Cache struct {
 	Key     Text
 	Keys    []Text
 	Version Text `key:"version"`
-	Span    Span
 }
 
 // Node is one node. Index is its place in Graph.Nodes.
@@ -351,7 +349,6 @@ type Decide struct {
 type Writes struct {
 	Keys  []Text
 	Exprs []NamedExpr
-	Span  Span
 }
 
 // NamedExpr is an entry `name: expression`.
