@@ -1,9 +1,10 @@
-// Checks that the values that nodes write fit the types of their keys.
+// Checks of the schemas of a file, and of the values that nodes write against the types of their keys.
 
 package bind
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -267,4 +268,27 @@ func (b *binder) checkWanted(text spec.Text, p *eval.Program, key string, types 
 	from := len(text.Value) - len(strings.TrimLeft(text.Value, " \t\r\n"))
 	to := len(strings.TrimRight(text.Value, " \t\r\n"))
 	b.addFinding("expr-type", text.At(from, to), key+" needs "+types[0].WithArticle()+", this is "+p.Type().WithArticle())
+}
+
+// compileSchema compiles a document and reports its first error at the keyword in source, unless Parse
+// has reported one. With an error it returns nil, which accepts everything.
+func (b *binder) compileSchema(doc map[string]any, source *spec.Value, what string) *schema.Schema {
+	compiled, err := schema.Compile(doc)
+	var fault *schema.Error
+	if !errors.As(err, &fault) {
+		return compiled
+	}
+	if !b.graph.Faulty(source.Span) {
+		b.addFinding("invalid-value", source.PartAt(fault.Path).Span, what+": "+err.Error())
+	}
+	return nil
+}
+
+// checkSummaries checks the schema of the summaries of a conversation.
+func (b *binder) checkSummaries(conversation *spec.Value) {
+	if source := spec.SummarySchema(conversation); source != nil {
+		if doc, ok := source.Data().(map[string]any); ok {
+			b.compileSchema(doc, source, "schema of summaries")
+		}
+	}
 }
