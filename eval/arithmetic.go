@@ -54,7 +54,7 @@ func modulo(_ *frame, a, b any) any {
 	return x % y
 }
 
-// raise returns an int for ints whose power is one, else a float64.
+// raise returns an int for an int and an int that is not negative, else a float64.
 func raise(_ *frame, a, b any) any {
 	f, g := toFloats("**", a, b)
 	out := math.Pow(f, g)

@@ -37,7 +37,7 @@ func (c *checker) checkCall(name string, args []ast.Node, from, to int) *Tree {
 	return t
 }
 
-// callStart returns where a call begins, whose name is at from: list | first() starts at its list.
+// callStart returns the start of a call whose name is at from. list | first() starts at list.
 func (c *checker) callStart(from int, first *Tree) int {
 	if first.from < from {
 		from, _ = c.src.withParentheses(first.from, first.to)

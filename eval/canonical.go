@@ -148,35 +148,30 @@ func (c *canonizer) convertParts(v any, depth int) (any, bool) {
 // MapParts returns a list or object in which f has replaced elements, by index, or members, by
 // name. It copies v only if f changes a part. It walks objects in any order.
 func MapParts(v any, f func(index int, name string, part any) (out any, changed bool)) (out any, changed bool) {
+	out = v // boxing parts anew would allocate
 	switch parts := v.(type) {
 	case []any:
-		var list []any
 		for i, part := range parts {
 			if n, differs := f(i, "", part); differs {
-				if list == nil {
-					list = slices.Clone(parts)
+				if !changed {
+					parts, changed = slices.Clone(parts), true
+					out = parts
 				}
-				list[i] = n
+				parts[i] = n
 			}
-		}
-		if list != nil {
-			return list, true
 		}
 	case map[string]any:
-		var object map[string]any
 		for name, part := range parts {
 			if n, differs := f(0, name, part); differs {
-				if object == nil {
-					object = maps.Clone(parts)
+				if !changed {
+					parts, changed = maps.Clone(parts), true
+					out = parts
 				}
-				object[name] = n
+				parts[name] = n
 			}
 		}
-		if object != nil {
-			return object, true
-		}
 	}
-	return v, false // boxing parts anew would allocate
+	return out, changed
 }
 
 // parseNumber converts a number of JSON to an int, or else to a float64.

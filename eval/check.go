@@ -74,7 +74,7 @@ func (c *checker) checkExpr(n ast.Node) *Tree {
 	}
 	if t.Op == 0 || t.Op == TreeOther && t.Name == "" {
 		t.Op, t.Name = TreeOther, n.String()
-		if c.lets != "" { // without them, the text does not say the value
+		if c.lets != "" { // the text alone does not determine the value
 			t.Value = c.lets
 		}
 	}

@@ -55,8 +55,8 @@ func (v *VM) explainPart(p *Program, t *Tree, env map[string]any, show func(path
 	return out
 }
 
-// splitJoint returns and, or or not and what it joins: a and b and c has three parts.
-// It returns "" for any other part, and for x not in y.
+// splitJoint returns the operator and, or or not of a part, and its operands: a and b and c
+// has three. It returns "" for any other part, and for x not in y.
 func (t *Tree) splitJoint() (op string, parts []*Tree) {
 	isJoint := t.Op == TreeUnary && t.Name == "not" || t.Op == TreeBinary && (t.Name == "and" || t.Name == "or")
 	if !isJoint || t.isLet || slices.ContainsFunc(t.Args, func(a *Tree) bool { return a.from <= t.from && a.to >= t.to }) {

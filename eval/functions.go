@@ -157,8 +157,8 @@ func absValue(_ *frame, a []any) any {
 	return math.Abs(a[0].(float64))
 }
 
-// roundBy returns ceil, floor or round (half away from zero). The result is
-// an integer where one can hold it.
+// roundBy returns the function ceil, floor or round (half away from zero). The result is an
+// integer unless it is too large.
 func roundBy(round func(float64) float64) operation {
 	return func(_ *frame, a []any) any {
 		n, isFloat := a[0].(float64)
@@ -192,7 +192,7 @@ func flattenNumbers(f *frame, name string, args []any) (values []any, floats []f
 	return values, floats
 }
 
-// findExtreme returns max (1) or min (-1); of no numbers it is null.
+// findExtreme returns the function max (1) or min (-1). The result is null without numbers.
 func findExtreme(name string, sign int) operation {
 	return func(f *frame, a []any) any {
 		var best any

@@ -41,7 +41,7 @@ func getValue(f *frame, a []any) any {
 	return getMember(a[0], a[1])
 }
 
-// readElement returns first or last, which are null for no list and an empty one.
+// readElement returns the function first or last. The result is null for null and an empty list.
 func readElement(index func(n int) int) operation {
 	return func(_ *frame, a []any) any {
 		l, _ := a[0].([]any)

@@ -17,7 +17,7 @@ func ParseJSON(data []byte) (v any, err error) {
 }
 
 // DecodeJSON reads one JSON value like json.Unmarshal. Values without a type become canonical
-// data; as float64, an integer beyond 2^53 would become another one.
+// data, because float64 would change integers beyond 2^53.
 func DecodeJSON(data []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()

@@ -12,8 +12,8 @@ import (
 // PartKinds returns the keys that mark a part, sorted.
 func PartKinds() []string { return []string{"audio", "file", "image", "text"} }
 
-// IsPart reports whether an object is a part: {text}, {image}, {file} or {audio} with a
-// text, and a name at most besides.
+// IsPart reports whether an object is a part: its members are strings, one of them is
+// text, image, file or audio, and another one may be name.
 func IsPart(fields map[string]any) bool {
 	kinds := 0
 	for key, value := range fields {

@@ -87,8 +87,8 @@ func (c *checker) resolveAlias(path []string, from, to int) *Tree {
 	return t
 }
 
-// checkHyphens recognises visits.a-b, which reads as a subtraction, where a-b is
-// a name, and reports how to write it.
+// checkHyphens reports visits.a-b where a-b is a name. Without brackets it is a
+// subtraction.
 func (c *checker) checkHyphens(from, to int) {
 	text := c.src.text
 	for from > 0 && isWordByte(text[from-1]) {

@@ -50,7 +50,7 @@ var spellings = map[string]string{"&&": "and", "||": "or", "!": "not", "^": "**"
 func (c *checker) checkUnary(n *ast.UnaryNode, from int) *Tree {
 	o := c.checkValue(n.Node)
 	t := &Tree{Op: TreeUnary, Name: cmp.Or(spellings[n.Operator], n.Operator), Args: []*Tree{o}, Type: o.Type, operands: []*Tree{o}}
-	t.from, t.to = o.from, o.to // of x not in y, where the sign comes later
+	t.from, t.to = o.from, o.to // for x not in y, where the operator comes later
 	if from < o.from {
 		t.from = from
 		_, t.to = c.src.withParentheses(o.from, o.to)

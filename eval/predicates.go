@@ -43,14 +43,12 @@ type loop struct {
 
 // search returns the index of the first or last element whose body is want, or -1.
 func (l loop) search(want, backward bool) int {
-	found := -1
 	for i := range l.eachRound(l.list, backward) {
 		if l.body(l.frame) == want {
-			found = i
-			break
+			return i
 		}
 	}
-	return found
+	return -1
 }
 
 func indexOrNull(i int) any {
@@ -71,7 +69,7 @@ func (l loop) filter() []any {
 	return found
 }
 
-// evalBodies returns the body of each element.
+// evalBodies returns the value of the body for each element.
 func (l loop) evalBodies() []any {
 	out := make([]any, len(l.list))
 	for i := range l.eachRound(l.list, false) {
@@ -119,7 +117,7 @@ func (l loop) reduce() any {
 	return acc
 }
 
-// group makes an object of lists. Its keys are the bodies.
+// group makes an object of lists. Its keys are the values of the bodies.
 func (l loop) group() any {
 	out, first := map[string]any{}, map[string]any{}
 	for i, k := range l.evalBodies() {
@@ -135,7 +133,7 @@ func (l loop) group() any {
 	return out
 }
 
-// groupKey passes on a key of groupBy, which is a scalar.
+// groupKey returns a key of groupBy, which must be a scalar.
 func groupKey(f *frame, args []any) any {
 	if !kindOf(args[0]).isOneOf(scalar) {
 		panic(fmt.Errorf("groupBy needs keys that are strings, numbers or booleans, found %s", kindOf(args[0])))

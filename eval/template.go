@@ -61,8 +61,8 @@ func (s *Scope) Template(src string) (*Template, []*Error) {
 	return t, nil
 }
 
-// closeBraces finds the }} that ends the expression opened at open: braces of
-// objects and predicates and anything inside strings don't.
+// closeBraces finds the }} that ends the expression opened at open. It skips the braces of
+// objects and predicates, strings and comments.
 func closeBraces(src string, open int) (int, *Error) {
 	depth := 0
 	for i := open + 2; i < len(src); i++ {

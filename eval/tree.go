@@ -180,7 +180,7 @@ func (r *ref) read() Read {
 	return out
 }
 
-// path returns the names and indexes of a constant path that is written there, or nil.
+// path returns the names and indexes of a constant path that the source spells out, or nil.
 func (r *ref) path() []any {
 	if r == nil || r.isUnnamed || slices.ContainsFunc(r.keys, func(k any) bool { return k == anyElement{} || k == anyMember{} }) {
 		return nil
@@ -188,8 +188,7 @@ func (r *ref) path() []any {
 	return r.keys
 }
 
-// unnamed returns the ref of a value that is read by another name: the source does not have its
-// path there.
+// unnamed returns the ref of a value that the source reads by another name than its path.
 func (r *ref) unnamed() *ref {
 	if r == nil {
 		return nil

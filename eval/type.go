@@ -216,7 +216,7 @@ func (t Type) Accepts(v Type) bool {
 	switch {
 	case t.kind == kindAny || v.kind == kindAny || v.kind == kindNull:
 		return true
-	case t.isNumber(): // whether a number is whole, only the run can tell
+	case t.isNumber(): // only a run shows whether a number is whole
 		return v.isNumber()
 	case t.kind != v.kind:
 		return false

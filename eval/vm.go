@@ -81,7 +81,7 @@ func (p *Program) Const() (value any, ok bool) {
 // VM evaluates programs. The zero value is ready; one VM is reused for many
 // evaluations, but not by several goroutines at once.
 type VM struct {
-	// Before, if set, returns the environment to use instead of the one that is given.
+	// Before, if set, returns the environment to use instead of env.
 	Before func(p *Program, env map[string]any) map[string]any
 
 	frame frame

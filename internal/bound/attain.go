@@ -10,8 +10,8 @@ import (
 )
 
 // Attain searches for runs that reach the bounds of steps and model calls. It replaces the path
-// of each bound by that of such a run, or by nil. It reports whether it found a run for every
-// bound, and all paths were followed.
+// of each bound by that of such a run, or by nil. It reports whether all paths were followed
+// and every bound has such a run.
 func (b *Bounds) Attain() bool {
 	if b.attained != nil {
 		return *b.attained
@@ -63,8 +63,8 @@ func (b *Bounds) Attain() bool {
 	return exact
 }
 
-// countTaken counts the steps or the model calls of a run, where executions and subgraphs take
-// their most or their least. It returns NaN if no run of a subgraph is known to do so.
+// countTaken counts the steps or the model calls of a run in which each execution and subgraph
+// takes its most or its least. It returns NaN if no run of a subgraph is known to do so.
 func (b *Bounds) countTaken(r *explore.Run, metric int, most bool) float64 {
 	total := float64(r.State.Steps())
 	if metric == inCalls {

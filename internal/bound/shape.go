@@ -93,7 +93,7 @@ func (w *walk) boundByShape(out *Bounds) {
 type branchCosts struct {
 	*walk
 	meets  []bool        // by node: it runs once for all branches
-	behind map[int][]int // these nodes, by dominator: they count there
+	behind map[int][]int // nodes that meet, by their dominator, where they count
 	known  map[int]cost
 }
 

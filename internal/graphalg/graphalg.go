@@ -36,7 +36,7 @@ func (g *Digraph) Len() int { return len(g.start) - 1 }
 // Next returns the targets of v. The caller must not change them.
 func (g *Digraph) Next(v int) []int { return g.to[g.start[v]:g.start[v+1]] }
 
-// Reverse returns the graph with every edge turned round.
+// Reverse returns the graph with every edge reversed.
 func (g *Digraph) Reverse() *Digraph {
 	if g.back == nil {
 		from := make([]int, 0, len(g.to))

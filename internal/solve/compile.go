@@ -44,7 +44,7 @@ func (c *compiler) readVariable(key string, domain func() Domain) term {
 	return term{eval: v.value, leaves: []leaf{{v: v}}}
 }
 
-// compileUnknown returns a term that is true or false whatever else holds.
+// compileUnknown returns a term that may be true or false independent of other terms.
 func (c *compiler) compileUnknown(t *eval.Tree) term {
 	return c.readVariable("free "+t.Key(), func() Domain { return Domain{Kind: Bool} })
 }
@@ -143,7 +143,7 @@ type term struct {
 	isOpaque bool
 }
 
-// leaf is a variable, or a constant if that is nil.
+// leaf is a variable, or a constant if v is nil.
 type leaf struct {
 	v     *variable
 	value any
@@ -195,8 +195,8 @@ func (c *compiler) computedDomain(t *eval.Tree) Domain {
 	return Domain{Null: true}
 }
 
-// compileComparison compiles a comparison. Where the regions of its sides don't decide it, a variable
-// does that has their order.
+// compileComparison compiles a comparison. If the regions of its sides don't decide it, a
+// variable for their order does.
 func (c *compiler) compileComparison(t *eval.Tree) term {
 	a, b := c.compilePart(t.Args[0]), c.compilePart(t.Args[1])
 	if a.isOpaque || b.isOpaque {

@@ -57,14 +57,14 @@ func PathName(path []string) string {
 
 // A region is a nil, bool, float64, string, or one of these two.
 type (
-	// vague stands for the strings that equal no constant and have the same wanted
-	// prefixes as its text.
+	// vague stands for the strings that equal no constant and match the same prefixes as
+	// its text.
 	vague string
 	// other stands for lists, objects, and values that conditions don't distinguish.
 	other struct{}
 )
 
-// variable is a value that conditions read, or a truth that they depend on.
+// variable is a value that conditions read, or an unknown outcome that they depend on.
 type variable struct {
 	domain Domain
 	// What conditions compare it with.

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Matching returns a short text that a pattern probably matches: anchors and other conditions
-// on the text around are not looked at. It returns the pattern itself if that is invalid.
+// Matching returns a short text that a pattern probably matches. It ignores anchors and other
+// conditions on the text around. It returns an invalid pattern itself.
 func Matching(pattern string) string {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {

@@ -123,8 +123,8 @@ func (c *condition) listReasons() []string {
 	return out
 }
 
-// compileConditions prepares conditions. It is not ok if the budget is spent, or a variable has no
-// value at all: the decision is never reached then.
+// compileConditions prepares conditions. ok is false if the budget is spent, or if a variable
+// has no value at all, so that the decision is never reached.
 func (r *Solver) compileConditions(trees []*eval.Tree, domain func([]string, eval.Type) Domain) (conds []condition, ok bool) {
 	const build = 4 // compiling a part takes as long as evaluating it that often
 	s := &compiler{solver: r, domain: domain, vars: map[string]*variable{}}
