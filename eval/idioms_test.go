@@ -2,8 +2,8 @@ package eval
 
 import "testing"
 
-// What people bring along from other languages is named, and what to write
-// instead is said; applied, the suggestion compiles.
+// Messages name operators and functions of other languages and what to write instead. The
+// source compiles with the suggestion applied.
 func TestIdioms(t *testing.T) {
 	scope := NewScope(map[string]Type{"text": String(), "n": Int(), "b": Bool(), "list": List(String())}, ScopeOptions{})
 	tests := []struct{ src, mark, suggestion string }{
@@ -44,7 +44,7 @@ func TestIdioms(t *testing.T) {
 	}
 }
 
-// Other faults keep their own words.
+// Other faults keep their own messages.
 func TestNoIdiom(t *testing.T) {
 	scope := NewScope(map[string]Type{"n": Int()}, ScopeOptions{})
 	for _, src := range []string{"n >", "(n", "n n", "let x = 1; x +", "'is' + "} {

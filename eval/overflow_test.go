@@ -2,7 +2,7 @@ package eval
 
 import "testing"
 
-// The product of these is 2^64-1, whose low word reads as -1: it is too large all the same.
+// The product of these is 2^64-1, whose low word is -1. It is still too large.
 func TestProductThatWraps(t *testing.T) {
 	s := NewScope(map[string]Type{"a": Int(), "b": Int()}, ScopeOptions{})
 	p, cerr := s.Compile("a * b", Value)
@@ -18,7 +18,7 @@ func TestProductThatWraps(t *testing.T) {
 	}
 }
 
-// Zeros have the sign of neither: their sum is no overflow.
+// A sum of zeros is not an overflow.
 func TestSumOfZeros(t *testing.T) {
 	if got := addNumbers(nil, 0, 0); got != 0 {
 		t.Errorf("0 + 0 is %v", got)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestTreeKeys checks that names are resolved as the compiler resolves them,
-// and that equal keys are given to what is equal only.
+// TestTreeKeys checks that trees resolve names as the compiler does, and that only equal
+// parts have equal keys.
 func TestTreeKeys(t *testing.T) {
 	names := map[string]Type{
 		"n": Int(), "s": String(), "xs": List(Int()), "output": Any(),
@@ -43,7 +43,7 @@ func TestTreeKeys(t *testing.T) {
 	}
 }
 
-// TestTreeIsBounded checks that names that double at each step do not.
+// TestTreeIsBounded checks that a tree stays small if each name doubles the one before.
 func TestTreeIsBounded(t *testing.T) {
 	scope := NewScope(map[string]Type{"n": Int()}, ScopeOptions{})
 	src := ""

@@ -6,8 +6,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Under wait_all a join goes on although every branch has failed, wherever on the way:
-// also where nobody follows the ways, because the join is one that nobody declared.
+// Under wait_all a join runs although every branch has failed at some node, also if the join is
+// implicit, so that the paths are not followed.
 func TestBoundOfLostBranches(t *testing.T) {
 	const text = `graphrun: v1
 name: lost

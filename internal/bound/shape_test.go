@@ -7,8 +7,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Where branches and people make the ways too many, the shape of the graph bounds a run
-// all the same, if no cycle is left to go round.
+// If branches and people make too many paths, the shape of the graph still bounds a run, as long
+// as no cycle is unbounded.
 func TestBoundByShape(t *testing.T) {
 	for flow, want := range map[string]float64{
 		"onboard":    12, // the branches of a person who joins, at one join
@@ -49,8 +49,8 @@ edges:
 	}
 }
 
-// A join waits for the branches of each fan-out apart: behind one that is gone round
-// to again it runs more than once.
+// A join waits for the branches of each fan-out separately. It runs more than once if the fan-out
+// is in a cycle.
 func TestBoundJoinOfSeveral(t *testing.T) {
 	const text = `graphrun: v1
 name: g
@@ -73,7 +73,7 @@ edges:
 	}
 }
 
-// A list of labels may name one node again and again.
+// A list of labels may name one node several times.
 func TestBoundOfLists(t *testing.T) {
 	const text = `graphrun: v1
 name: g

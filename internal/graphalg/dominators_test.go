@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A vertex covers another when taking it away cuts the other off: the
-// definition, computed by brute force on random graphs.
+// A vertex covers another if the root does not reach the other without it. The test computes
+// this definition on random graphs.
 func TestDominatorsAgainstDefinition(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
 	for range 2000 {

@@ -45,8 +45,8 @@ func TestLongPath(t *testing.T) {
 	}
 }
 
-// Against the definition, on random graphs: two vertices share a component
-// exactly when each reaches the other, and numbers fall along edges.
+// On random graphs, two vertices share a component exactly when each reaches the other, and
+// numbers fall along edges.
 func TestSCC(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 300 {

@@ -17,7 +17,7 @@ func numbers(t *testing.T, src string) *eval.Program {
 	return p
 }
 
-// Of a value that can't be there nothing is said, and nothing goes wrong.
+// The solver claims nothing about a value that has an empty domain.
 func TestNoValues(t *testing.T) {
 	nowhere := func([]string, eval.Type) Domain { return Domain{Kind: Int, Min: 3, HasMin: true, Max: 2, HasMax: true} }
 	p := numbers(t, "step > 900")
@@ -31,7 +31,7 @@ func TestNoValues(t *testing.T) {
 	}
 }
 
-// When the budget is spent, a decision stays open that was made before.
+// With the budget spent, the solver no longer decides what it decided before.
 func TestMost(t *testing.T) {
 	ints := func([]string, eval.Type) Domain { return Domain{Kind: Int} }
 	problem := Problem{Conditions: []*eval.Tree{numbers(t, "a > 1 and a < b").Tree(), numbers(t, "a < 1 and a > 1").Tree()}, Domain: ints}

@@ -7,8 +7,8 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// Each case is claims with their outcomes: a leading ! is a condition that was
-// false. The domains are those of solve_test.go.
+// Each case lists conditions with their outcomes: a leading ! marks one that was false. The
+// domains are those of solve_test.go.
 func TestPossible(t *testing.T) {
 	w := newWorld()
 	for _, test := range []struct {

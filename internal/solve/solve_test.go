@@ -8,7 +8,7 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// names are the variables of the tests; nullable ones have a ? here.
+// names are the variables of the tests. A ? marks those that may be null.
 func domains() map[string]Domain {
 	return map[string]Domain{
 		"i":     {Kind: Int, Min: 0, Max: 4, HasMin: true, HasMax: true, Why: "i is at most 4"},

@@ -144,8 +144,8 @@ func brute(r *rand.Rand, conds []*eval.Program) seen {
 	return out
 }
 
-// TestSound compares what is claimed about random decisions with all that
-// happens on actual values: no claim is ever contradicted.
+// TestSound compares claims about random decisions with the outcomes on actual values. None may
+// contradict them.
 func TestSound(t *testing.T) {
 	rounds, seed := tries(600)
 	r := rand.New(rand.NewPCG(1, seed))
@@ -193,8 +193,8 @@ func TestSound(t *testing.T) {
 	}
 }
 
-// TestComplete checks that what brute force shows of decisions over listed
-// values only is found.
+// TestComplete checks that the solver finds what brute force finds about decisions over listed
+// values.
 func TestComplete(t *testing.T) {
 	rounds, seed := tries(800)
 	r := rand.New(rand.NewPCG(3, seed))
@@ -235,8 +235,8 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// TestBig checks that decisions with too many combinations come to an end, and
-// that what needs few of them is still proven.
+// TestBig checks that the solver ends on decisions with too many combinations, and still proves
+// what needs few of them.
 func TestBig(t *testing.T) {
 	var texts []string
 	for i := range 3000 {
@@ -266,7 +266,7 @@ func BenchmarkSolve(b *testing.B) {
 	}
 }
 
-// tries is how many random decisions a test makes, and their seed. With
+// tries returns the number of random decisions of a test, and their seed. With
 // GRAPHRUN_SOUND_ROUNDS=10 it makes ten times as many others.
 func tries(n int) (rounds int, seed uint64) {
 	if times, err := strconv.Atoi(os.Getenv("GRAPHRUN_SOUND_ROUNDS")); err == nil && times > 0 {
