@@ -119,7 +119,9 @@ const maxDepth = 8
 // Of computes the bounds of a graph without errors. ok is false if the graph can't be analysed,
 // or if no run of it completes.
 func Of(g *spec.Graph, opts Options) (b Bounds, ok bool) {
-	return (&walk{depth: maxDepth, known: map[string]*Bounds{}, opts: opts}).computeBounds(g)
+	keep := func(_ *spec.File, found spec.Diagnostics) spec.Diagnostics { return found }
+	w := walk{depth: maxDepth, known: map[string]*Bounds{}, opts: opts, loader: subgraph.New(g, nil, opts.Load, keep)}
+	return w.computeBounds(g)
 }
 
 func (w *walk) computeBounds(g *spec.Graph) (b Bounds, ok bool) {
@@ -130,7 +132,6 @@ func (w *walk) computeBounds(g *spec.Graph) (b Bounds, ok bool) {
 	}
 	w.Graph, w.bound = controlflow.New(vertices, vertices.EdgesOut(), bound), bound
 	w.access, w.uses = dataflow.Accesses(g, bound), dataflow.NewUses(g, bound, vertices.From)
-	w.loader = subgraph.New(g, nil, w.opts.Load, func(_ *spec.File, ds spec.Diagnostics) spec.Diagnostics { return ds })
 	w.boundNodes()
 	m := w.followGraph()
 	ends := true

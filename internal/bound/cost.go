@@ -4,11 +4,9 @@ package bound
 
 import (
 	"math"
-	"path"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
-	"github.com/graphrun/graphrun/internal/analysis/subgraph"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -203,25 +201,19 @@ func (w *walk) loadChild(n *spec.Node) *Bounds {
 	if n.Kind.Value != "graph" || w.depth == 0 {
 		return nil
 	}
-	c := w.loader.Load(w.Source, "", textOf(n.Field("graph")))
+	c := w.loader.Load(w.Source, w.file, textOf(n.Field("graph")))
 	if c == nil || c.Graph == nil {
 		return nil
 	}
-	inner := walk{file: w.file, depth: w.depth - 1, known: w.known, opts: w.opts}
-	at := w.file + c.Path
-	if c.File != "" {
-		inner.opts.Load = subgraph.Beside(w.opts.Load, c.File)
-		inner.file = path.Join(path.Dir(w.file), c.File)
-		at = path.Join(path.Dir(w.file), c.Path)
-	}
-	if b, known := w.known[at]; known {
+	if b, known := w.known[c.Path]; known {
 		return b
 	}
-	w.known[at] = nil // a subgraph may run itself
+	w.known[c.Path] = nil // a subgraph may run itself
+	inner := walk{file: c.File, depth: w.depth - 1, known: w.known, opts: w.opts, loader: w.loader}
 	if b, ok := inner.computeBounds(c.Graph); ok {
-		w.known[at] = &b
+		w.known[c.Path] = &b
 	}
-	return w.known[at]
+	return w.known[c.Path]
 }
 
 // textOf returns the text of a scalar, or "".

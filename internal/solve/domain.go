@@ -162,23 +162,19 @@ func (v *variable) numberRegions() []any {
 
 // textRegions returns the constants, and another text for each prefix and for none.
 func (v *variable) textRegions() []any {
+	texts := slices.Compact(slices.Sorted(slices.Values(v.texts)))
+	prefixes := slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(v.prefixes), ""))))
 	var out []any
-	known := map[string]bool{}
-	for _, text := range v.texts {
-		if !known[text] {
-			known[text] = true
-			out = append(out, text)
-		}
+	for _, text := range texts {
+		out = append(out, text)
 	}
-	prefixes := append(slices.Clone(v.prefixes), "")
-	slices.Sort(prefixes)
-	prefixes = slices.Compact(prefixes)
 	for _, prefix := range prefixes {
 		longer := func(p, text string) bool { return len(p) > len(prefix) && strings.HasPrefix(text, p) }
 		// Each constant and each prefix excludes one next character at most.
 		for next := 'a'; ; next++ {
 			text := prefix + string(next)
-			if !known[text] && !slices.ContainsFunc(prefixes, func(p string) bool { return longer(p, text) }) {
+			_, isKnown := slices.BinarySearch(texts, text)
+			if !isKnown && !slices.ContainsFunc(prefixes, func(p string) bool { return longer(p, text) }) {
 				out = append(out, vague(text))
 				break
 			}
