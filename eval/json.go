@@ -43,12 +43,10 @@ func canonicalize(v reflect.Value) error {
 		}
 		return err
 	case reflect.Pointer:
-		if !v.IsNil() {
-			return canonicalize(v.Elem())
-		}
+		return canonicalize(v.Elem()) // does nothing for nil
 	case reflect.Struct:
-		for i := range v.NumField() {
-			if field := v.Field(i); field.CanSet() {
+		for _, field := range v.Fields() {
+			if field.CanSet() {
 				if err := canonicalize(field); err != nil {
 					return err
 				}

@@ -47,7 +47,7 @@ func (c *checker) resolveIdentifier(name string, from, to int) *Tree {
 	}
 	c.checkHyphens(from, to)
 	known := c.scope.knownNames()
-	panic(errorAt(RuleName, from, to, "unknown name %q%s", name, listKnown("known", known)).withSuggestion(suggest.Closest(name, known)))
+	panic(errorAt(RuleName, from, to, "unknown name %q%s", name, listKnown(known)).withSuggestion(suggest.Closest(name, known)))
 }
 
 // findLocal returns the index of a name that let binds, or -1.
@@ -166,7 +166,7 @@ func (c *checker) unknownMemberError(name, of string, known []string, from, to i
 	if i := strings.Index(c.src.text[from:to], name); i > 0 && name != "" { // the x of ["x"]
 		from, to = from+i, from+i+len(name)
 	}
-	return errorAt(RuleName, from, to, "unknown name %q in %s%s", name, of, listKnown("known", known)).withSuggestion(suggest.Closest(name, known))
+	return errorAt(RuleName, from, to, "unknown name %q in %s%s", name, of, listKnown(known)).withSuggestion(suggest.Closest(name, known))
 }
 
 // memberType returns the type of base[key].
@@ -230,15 +230,15 @@ func (c *checker) buildMember(base, key *Tree, typ Type, optional bool, end int)
 }
 
 // endChain ends a path such as a?.b.c, which is null if the base of any ?. is null.
-func endChain(path *Tree) *Tree {
-	t := *path
+func endChain(t *Tree) *Tree {
+	path := t.eval
 	t.eval = func(f *frame) any {
-		if out := path.eval(f); out != (skipped{}) {
+		if out := path(f); out != (skipped{}) {
 			return out
 		}
 		return nil
 	}
-	return &t
+	return t
 }
 
 // checkSlice checks base[from:to].
@@ -261,11 +261,11 @@ func (c *checker) checkSlice(n *ast.SliceNode, from int) *Tree {
 	return t
 }
 
-// listKnown names the known names, if they are few.
-func listKnown(what string, known []string) string {
+// listKnown lists known names, if they are few.
+func listKnown(known []string) string {
 	const most = 12
 	if len(known) == 0 || len(known) > most {
 		return ""
 	}
-	return fmt.Sprintf("; %s: %s", what, strings.Join(slices.Sorted(slices.Values(known)), ", "))
+	return "; known: " + strings.Join(known, ", ")
 }

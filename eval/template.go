@@ -159,9 +159,6 @@ func (v *VM) render(t *Template, env map[string]any, parts bool) (any, error) {
 	if p := t.soleExpression(); p != nil {
 		return v.evalPart(p, env, true)
 	}
-	if len(t.parts) == 1 {
-		return t.parts[0].Text, nil
-	}
 	var b strings.Builder
 	var said []any // before b
 	for i := range t.parts {
