@@ -130,7 +130,7 @@ func (c *checker) checkMember(n *ast.MemberNode, from, to int) *Tree {
 		to = c.src.closingEnd(from)
 	}
 	if id, ok := n.Node.(*ast.IdentifierNode); ok && isName {
-		idFrom, _ := c.tokenSpan(id)
+		idFrom, _ := c.src.withParentheses(c.tokenSpan(id))
 		if t := c.resolveRooted(id.Value, name.Value, idFrom, from, to); t != nil {
 			return t
 		}
