@@ -7,7 +7,6 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"io"
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -103,11 +102,7 @@ func newForbidden(kind, detail string) *problem {
 // isKnownHost reports whether a Host header names this server. It refuses other DNS names, which
 // protects against DNS rebinding.
 func (g *guard) isKnownHost(host string) bool {
-	name := host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		name = h
-	}
-	name = strings.ToLower(strings.Trim(name, "[]"))
+	name := strings.ToLower((&url.URL{Host: host}).Hostname())
 	if slices.ContainsFunc(g.hosts, func(h string) bool { return strings.EqualFold(h, name) }) {
 		return true
 	}

@@ -8,7 +8,6 @@ import (
 	"log"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -47,15 +46,6 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Trigger starts runs of a flow.
-type Trigger struct {
-	Cron     string `json:"cron,omitempty"`
-	Timezone string `json:"timezone,omitempty"`
-	// Next is the next start, or nil for a webhook.
-	Next    *time.Time `json:"next,omitempty"`
-	Webhook string     `json:"webhook,omitempty" doc:"path for deliveries"`
-}
-
 // Extra is a handler beside the API. It requires the token, unless Open says that the handler
 // checks callers itself.
 type Extra struct {
@@ -69,7 +59,6 @@ type Server struct {
 	cfg        Config
 	mux        *http.ServeMux
 	guard      *guard
-	methods    map[string][]string // by path
 	operations []operation
 	describe   func() []byte
 	// answered counts responses by status.
@@ -84,62 +73,51 @@ func New(cfg Config) *Server {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	s := &Server{cfg: cfg, mux: http.NewServeMux(), methods: map[string][]string{}}
+	s := &Server{cfg: cfg, mux: http.NewServeMux()}
 	s.stop, s.stopAll = context.WithCancel(context.Background())
 	s.describe = sync.OnceValue(s.buildDescription)
 	s.guard = newGuard(&s.cfg)
 	s.operations = s.listOperations()
 	for _, o := range s.operations {
-		s.addHandler(o.method+" "+o.pattern(), s.newHandler(o))
+		s.mux.Handle(o.method+" "+o.pattern(), s.newHandler(o))
 	}
 	for _, pattern := range []string{"POST /agui", "POST /agui/{flow...}"} {
-		s.addHandler(pattern, s.newHandler(operation{handle: s.serveAGUI}))
+		s.mux.Handle(pattern, s.newHandler(operation{handle: s.serveAGUI}))
 	}
 	for _, e := range cfg.Extra {
-		s.addHandler(e.Pattern, e.Handler)
+		s.mux.Handle(e.Pattern, e.Handler)
 		if e.Open {
 			s.guard.open = append(s.guard.open, e.Pattern)
 		}
 	}
 	for _, pattern := range []string{"GET /{$}", "GET /flow/{path...}", "GET /run/{run}", "GET /compare/{a}/{b}"} {
-		s.addHandler(pattern, http.HandlerFunc(servePage))
+		s.mux.HandleFunc(pattern, servePage)
 	}
-	s.addHandler("GET /assets/{name}", http.HandlerFunc(serveAsset))
-	for _, path := range sortedKeys(s.methods) {
-		s.mux.Handle(path, refuseMethods(s.methods[path]))
-	}
-	s.mux.HandleFunc("/", serveNotFound)
+	s.mux.HandleFunc("GET /assets/{name}", serveAsset)
+	s.mux.HandleFunc("/", s.serveMissing)
 	return s
 }
 
-// addHandler adds a handler for a pattern and notes the method that the pattern names.
-func (s *Server) addHandler(pattern string, h http.Handler) {
-	s.mux.Handle(pattern, h)
-	if method, path, ok := strings.Cut(pattern, " "); ok {
-		s.methods[path] = append(s.methods[path], method)
+// serveMissing handles requests that no other handler takes: an unknown address, or a known one
+// with another method.
+func (s *Server) serveMissing(w http.ResponseWriter, r *http.Request) {
+	var allowed []string
+	for _, method := range []string{http.MethodDelete, http.MethodGet, http.MethodHead, http.MethodPost} {
+		other := r.WithContext(r.Context())
+		other.Method = method
+		if _, pattern := s.mux.Handler(other); pattern != "/" {
+			allowed = append(allowed, method)
+		}
 	}
-}
-
-// refuseMethods returns the handler of a path for all other methods.
-func refuseMethods(known []string) http.Handler {
-	if slices.Contains(known, http.MethodGet) {
-		known = append(known, http.MethodHead)
-	}
-	slices.Sort(known)
-	allowed := strings.Join(known, ", ")
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Allow", allowed)
-		(&problem{Status: http.StatusMethodNotAllowed, Kind: "method", Title: "Method Not Allowed", Detail: "the address knows other methods: " + allowed}).write(w)
-	})
-}
-
-// serveNotFound handles requests without another handler.
-func serveNotFound(w http.ResponseWriter, r *http.Request) {
-	if wantsHTML(r) && !strings.HasPrefix(r.URL.Path, "/api/") {
+	switch methods := strings.Join(allowed, ", "); {
+	case methods != "":
+		w.Header().Set("Allow", methods)
+		(&problem{Status: http.StatusMethodNotAllowed, Kind: "method", Title: "Method Not Allowed", Detail: "the address knows other methods: " + methods}).write(w)
+	case wantsHTML(r) && !strings.HasPrefix(r.URL.Path, "/api/"):
 		writeNotice(w, http.StatusNotFound, `There is nothing at this address. Go to <a href="/">all runs and flows</a>.`)
-		return
+	default:
+		newNotFound("there is nothing at this address; /api/v1/openapi.json lists what there is").write(w)
 	}
-	newNotFound("there is nothing at this address; /api/v1/openapi.json lists what there is").write(w)
 }
 
 func newNotFound(detail string) *problem {

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/graphrun/graphrun/internal/fleet"
 	"github.com/graphrun/graphrun/internal/inspect"
@@ -93,6 +94,14 @@ type listedFlow struct {
 	Errors      int       `json:"errors" doc:"number of errors; a flow with errors can't run"`
 	Warnings    int       `json:"warnings"`
 	Triggers    []Trigger `json:"triggers,omitempty" doc:"triggers that start runs"`
+}
+
+// Trigger starts runs of a flow.
+type Trigger struct {
+	Cron     string     `json:"cron,omitempty"`
+	Timezone string     `json:"timezone,omitempty"`
+	Next     *time.Time `json:"next,omitempty" doc:"next start of a schedule"`
+	Webhook  string     `json:"webhook,omitempty" doc:"path for deliveries"`
 }
 
 type flowList struct {
