@@ -26,6 +26,9 @@ func Decode(values map[string]any, into any) error {
 		value := values[key]
 		if fallback, ok := tag.Lookup("default"); ok && value == nil {
 			value = fallback
+			if parsed, err := eval.ParseJSON([]byte(fallback)); err == nil {
+				value = parsed
+			}
 		}
 		if key == "" || value == nil {
 			continue
@@ -34,7 +37,7 @@ func Decode(values map[string]any, into any) error {
 		if text, bounded := tag.Lookup("min"); bounded {
 			least, _ = strconv.Atoi(text)
 		}
-		if wanted := setField(out.Field(i), value, values[key] == nil, least); wanted != "" {
+		if wanted := setField(out.Field(i), value, least); wanted != "" {
 			if eval.IsMedia(value) {
 				return fmt.Errorf("%q holds images, files or audio; it is a text, and these stand in \"prompt\"", key)
 			}
@@ -48,9 +51,8 @@ func Decode(values map[string]any, into any) error {
 	return nil
 }
 
-// setField sets a field to a value or to the text of a default, or says what it takes.
-func setField(field reflect.Value, value any, isDefault bool, least int) (wanted string) {
-	text, isText := value.(string)
+// setField sets a field to a value, or says what it takes.
+func setField(field reflect.Value, value any, least int) (wanted string) {
 	switch into := field.Addr().Interface().(type) {
 	case *string:
 		if !isScalar(value) {
@@ -59,31 +61,25 @@ func setField(field reflect.Value, value any, isDefault bool, least int) (wanted
 		*into = eval.Text(value)
 	case *int:
 		n, ok := WholeNumber(value)
-		if isDefault {
-			n, _ = strconv.Atoi(text)
-		} else if !ok || n < least || n > math.MaxInt32 {
+		if !ok || n < least || n > math.MaxInt32 {
 			return fmt.Sprintf("a whole number from %d to %d", least, math.MaxInt32)
 		}
 		*into = n
 	case *float64:
 		n, ok := eval.Number(value)
-		if isDefault {
-			n, _ = strconv.ParseFloat(text, 64)
-		} else if !ok {
+		if !ok {
 			return "a number"
 		}
 		*into = n
 	case **float64:
-		n, ok := eval.Number(value)
-		if !ok {
-			return "a number"
-		}
-		*into = &n
+		*into = new(float64)
+		return setField(field.Elem(), value, least)
 	case *bool:
 		return setTyped(into, value, "a boolean")
 	case *time.Duration:
+		text, _ := value.(string)
 		d, err := time.ParseDuration(text)
-		if !isText || err != nil {
+		if err != nil {
 			return "a duration such as 30s"
 		}
 		*into = d

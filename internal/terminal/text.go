@@ -88,19 +88,11 @@ func Printable(r rune) bool {
 	return true
 }
 
+var spaces = strings.NewReplacer("\n", " ", "\t", " ", "\r", " ")
+
 // Line makes a text safe for one line of a terminal: white space becomes a space, unprintable
 // characters become Replacement.
-func Line(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t' || r == '\r':
-			return ' '
-		case !Printable(r):
-			return []rune(Replacement)[0]
-		}
-		return r
-	}, s)
-}
+func Line(s string) string { return Text(spaces.Replace(s)) }
 
 // Text makes a text safe for a terminal and keeps its lines and tabs.
 func Text(s string) string {
@@ -108,7 +100,7 @@ func Text(s string) string {
 		if r == '\n' || r == '\t' || Printable(r) {
 			return r
 		}
-		return []rune(Replacement)[0]
+		return utf8.RuneError
 	}, s)
 }
 
