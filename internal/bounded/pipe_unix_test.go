@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Nobody writes to the pipe: who opens it waits for ever.
+// Nobody writes to the pipe, so opening it would block forever.
 func TestANamedPipeIsRefused(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

@@ -24,8 +24,8 @@ edges: [{from: one, to: END}]
 `
 )
 
-// TestLoadAgain: a flow is checked anew when one of its files has changed, has come or
-// has gone, and only then; what runs does not share its graph.
+// TestLoadAgain checks that the catalog checks a flow again only if one of its files was changed,
+// added or deleted, and that runs do not share the graph.
 func TestLoadAgain(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {

@@ -115,8 +115,8 @@ func TestInputFiles(t *testing.T) {
 	}
 }
 
-// FuzzInput checks that any -i and any input file give either values that are
-// plain data of declared keys, or a problem.
+// FuzzInput checks that any -i and any input file give either plain data for declared keys or a
+// problem.
 func FuzzInput(f *testing.F) {
 	for _, seed := range []string{
 		"n=3", "n=abc", "s=@text", "list:=[1,{\"a\":null}]", "maybe=-1.5e3", "level=high", "any={\"a\":[1]}", "x", "a: [1, *b]",
@@ -147,7 +147,7 @@ func FuzzInput(f *testing.F) {
 	})
 }
 
-// checkPlain checks that a value is of the types that a run takes.
+// checkPlain checks that a value has only types that a run accepts.
 func checkPlain(t *testing.T, v any) {
 	switch v := v.(type) {
 	case nil, bool, int, float64, string:

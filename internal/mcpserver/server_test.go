@@ -56,7 +56,7 @@ edges: [{from: one, to: END}]
 	}
 }
 
-// client is a client of a server of a test.
+// client is a client of a server under test.
 type client struct {
 	*mcp.ClientSession
 	mu       sync.Mutex
@@ -64,8 +64,8 @@ type client struct {
 	asked    []string
 }
 
-// connect connects a client over streamable HTTP. Says, by message, is what the person
-// there says; nil: the client asks nobody.
+// connect connects a client over streamable HTTP. says holds the person's answers by message. If
+// it is nil, the client can't ask.
 func connect(t *testing.T, version string, says map[string]map[string]any) (*client, *fleet.Fleet) {
 	t.Helper()
 	dir := t.TempDir()
@@ -123,7 +123,7 @@ func connect(t *testing.T, version string, says map[string]map[string]any) (*cli
 	return out, f
 }
 
-// call calls a tool, and returns its texts and what it says to programs.
+// call calls a tool and returns its texts and its structured content.
 func (c *client) call(t *testing.T, name string, args map[string]any) (texts string, data map[string]any, result *mcp.CallToolResult) {
 	t.Helper()
 	params := &mcp.CallToolParams{Name: name, Arguments: args}
@@ -145,8 +145,8 @@ func (c *client) call(t *testing.T, name string, args map[string]any) (texts str
 	return texts, data, result
 }
 
-// heard is what the client was told on the way, once it was told so often: it may hear
-// of it after the result.
+// heard waits for a number of progress messages, which may arrive after the result, and returns
+// them.
 func (c *client) heard(often int) string {
 	for end := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		c.mu.Lock()
@@ -158,10 +158,10 @@ func (c *client) heard(often int) string {
 	}
 }
 
-// versions are those of the protocol that differ in how a server asks.
+// versions are protocol versions in which a server asks differently.
 func versions() []string { return []string{"2025-06-18", "2026-07-28"} }
 
-// TestTools: each valid flow is a tool with its inputs.
+// TestTools checks that each valid flow is a tool with its inputs.
 func TestTools(t *testing.T) {
 	c, _ := connect(t, "", nil)
 	list, err := c.ListTools(context.Background(), nil)
@@ -183,7 +183,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// TestCall: a call gives the output, with progress for each step; what is wrong is said.
+// TestCall checks the output of a call, the progress of its steps, and errors.
 func TestCall(t *testing.T) {
 	for _, version := range versions() {
 		t.Run(version, func(t *testing.T) {
@@ -208,8 +208,7 @@ func TestCall(t *testing.T) {
 	}
 }
 
-// TestElicitation: what a run asks is asked of the person at the client, question
-// after question.
+// TestElicitation checks that the client asks its user each question of a run.
 func TestElicitation(t *testing.T) {
 	for _, version := range versions() {
 		t.Run(version, func(t *testing.T) {
@@ -228,8 +227,8 @@ func TestElicitation(t *testing.T) {
 	}
 }
 
-// TestNobodyToAsk: without elicitation, or when the person declines, the result names
-// the run, and the answering tool goes on with it.
+// TestNobodyToAsk checks that the result names the run if the client can't ask or its user
+// declines, and that the answering tool continues the run.
 func TestNobodyToAsk(t *testing.T) {
 	for _, version := range versions() {
 		for name, says := range map[string]map[string]map[string]any{"can't": nil, "declines": {}} {

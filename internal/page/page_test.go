@@ -21,7 +21,7 @@ func written(t *testing.T, title, data string) string {
 	return out.String()
 }
 
-// TestWrite: what stands in a page is what was given, and can't end its element.
+// TestWrite checks that a page holds the given data, which can't close its element.
 func TestWrite(t *testing.T) {
 	data := `{"a":"</script><script>alert(1)</script><!-- "}`
 	html := written(t, `<b>"title"</b>`, data)
@@ -41,7 +41,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestCompressed: much data is compressed, and comes back as it was.
+// TestCompressed checks that large data is compressed without loss.
 func TestCompressed(t *testing.T) {
 	data := `["` + strings.Repeat("all work and no play ", plainBytes/20) + `"]`
 	html := written(t, "t", data)
@@ -61,8 +61,8 @@ func TestCompressed(t *testing.T) {
 	}
 }
 
-// TestPolicy: the browser is told to run what is in the page, and to ask for
-// nothing; and nothing in the page asks.
+// TestPolicy checks that the policy allows the page's own script and no request, and that the
+// page makes none.
 func TestPolicy(t *testing.T) {
 	html := written(t, "t", "{}")
 	policy := regexp.MustCompile(`http-equiv="Content-Security-Policy" content="([^"]*)"`).FindStringSubmatch(html)
@@ -79,8 +79,8 @@ func TestPolicy(t *testing.T) {
 			t.Errorf("%s does not name what is in the page", tag)
 		}
 	}
-	// The script asks the server that serves it; in a file the policy keeps it from asking,
-	// and TestPages sees that it does not try.
+	// The script sends requests to the server that serves it. In a file the policy forbids
+	// them, and TestPages checks that the script does not try.
 	if asks := regexp.MustCompile(`(src|href)=["']?(https?:)?//|url\([^#]|@import|XMLHttpRequest|WebSocket|import\(`).FindAllString(html, -1); asks != nil {
 		t.Errorf("the page may ask for more: %q", asks)
 	}
@@ -89,7 +89,7 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// TestLive: the served page names files that there are, and has no script in it.
+// TestLive checks that the served page refers to existing assets and has no inline script.
 func TestLive(t *testing.T) {
 	var out bytes.Buffer
 	if err := WriteLive(&out, "<b>"); err != nil {

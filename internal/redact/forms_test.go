@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// hidden is a text without the forms of a secret, the longest first.
+// hidden masks the forms of a secret in a text, the longest first.
 func hidden(text, secret string) string {
 	forms := Forms(secret)
 	slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) })
@@ -22,7 +22,7 @@ func hidden(text, secret string) string {
 	return text
 }
 
-// A secret is hidden however it is written, alone and as a part of more.
+// Secrets are hidden in every encoding, alone and inside other text.
 func TestForms(t *testing.T) {
 	const secret = "pa?s/w0rd>~é&!"
 	for _, around := range [][2]string{{"", ""}, {"u:", "x"}, {"us:", "xy"}, {"use:", "xyz"}, {"", "\n"}} {
@@ -43,8 +43,8 @@ func TestForms(t *testing.T) {
 			"hex": digits, "upper hex": strings.ToUpper(digits),
 			"base64": base64.StdEncoding.EncodeToString([]byte(text)), "base64 url": base64.RawURLEncoding.EncodeToString([]byte(text)),
 		} {
-			// Of a group of characters that the secret shares with what is around it
-			// some bits may show.
+			// Some bits may show of a group of characters that the secret shares with
+			// its neighbours.
 			if got := hidden(form, secret); !strings.Contains(got, Mask) || len(got) > len(Mask)+3*len(around[0]+around[1])+8 {
 				t.Errorf("%s of %q: %s shows as %s", name, text, form, got)
 			}
@@ -57,7 +57,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// Quotes and backslashes show in as many ways as there are languages.
+// Each language escapes quotes and backslashes in its own way.
 func TestQuotedForms(t *testing.T) {
 	const secret = `it's a "back\slash"`
 	for name, form := range map[string]string{
@@ -70,7 +70,7 @@ func TestQuotedForms(t *testing.T) {
 	}
 }
 
-// spaced puts something between the digits of bytes.
+// spaced puts a separator between the digits of bytes.
 func spaced(digits, between string) string {
 	var bytes []string
 	for i := 0; i < len(digits); i += 2 {
@@ -79,8 +79,7 @@ func spaced(digits, between string) string {
 	return strings.Join(bytes, between)
 }
 
-// Long secrets are hidden in lines, as base64 prints them and as a key in PEM is
-// indented elsewhere.
+// Long secrets are hidden line by line, as base64 wraps them and as indented PEM keys.
 func TestLongForms(t *testing.T) {
 	var secret strings.Builder
 	for i := range 100 {
@@ -104,7 +103,7 @@ func TestLongForms(t *testing.T) {
 	}
 }
 
-// What is too short to be hidden is refused, with the reason.
+// Refusal says why a short text can't be a secret.
 func TestRefusal(t *testing.T) {
 	for secret, want := range map[string]string{
 		"": "is empty", "k": "has 1 character;", "éé": "has 2 characters;", "abc": "has 3 characters;", "abcd": "", "éééé": "",
@@ -115,7 +114,7 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// A secret that reads as a name is left in keys.
+// Secrets that look like names stay in object keys.
 func TestWord(t *testing.T) {
 	for text, want := range map[string]bool{"kind": true, "x-api-key": true, "tool_calls": true, "hunter2": false, "a b": false, "sk-1": false, "clé": false} {
 		if IsWord(text) != want {

@@ -26,7 +26,7 @@ nodes: {no: {kind: fail, message: "it can't be"}}
 `
 )
 
-// newAGUI serves flows that a frontend talks to.
+// newAGUI serves the flows of the AG-UI tests.
 func newAGUI(t *testing.T) *tested {
 	t.Helper()
 	s := newTested(t, nil)
@@ -38,7 +38,7 @@ func newAGUI(t *testing.T) *tested {
 	return s
 }
 
-// frontend sends an input and returns the events, as one word each, and the last one.
+// frontend sends an input and returns the types of the events, and the last event.
 func (s *tested) frontend(flow, body string) (types []string, last map[string]any) {
 	s.t.Helper()
 	answer, text := s.do(s.request("POST", "/agui/"+flow, body))
@@ -61,7 +61,7 @@ func (s *tested) frontend(flow, body string) (types []string, last map[string]an
 	return types, last
 }
 
-// TestAGUI: a run is told as AG-UI has it, over an interrupt too.
+// TestAGUI checks the AG-UI events of a run, across an interrupt.
 func TestAGUI(t *testing.T) {
 	s := newAGUI(t)
 	input := func(more string) string {
@@ -99,7 +99,7 @@ func TestAGUI(t *testing.T) {
 	}
 }
 
-// TestAGUIClient has AG-UI's own client, from npm, talk to the server.
+// TestAGUIClient connects AG-UI's own npm client to the server.
 func TestAGUIClient(t *testing.T) {
 	web := os.Getenv("GRAPHRUN_TEST_WEB")
 	if web == "" {

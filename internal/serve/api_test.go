@@ -14,7 +14,7 @@ import (
 	"github.com/graphrun/graphrun/runner"
 )
 
-// described compiles the schema that the description has for the answer of an operation.
+// described compiles the schema of an operation's response from the API description.
 func described(t *testing.T, doc map[string]any, o *operation) *jsonschema.Schema {
 	t.Helper()
 	c := jsonschema.NewCompiler()
@@ -35,8 +35,7 @@ func itoa(n int) string {
 	return string(text)
 }
 
-// TestOperations calls every operation, and holds what it answers against what the
-// description says.
+// TestOperations calls every operation and validates the response against the description.
 func TestOperations(t *testing.T) {
 	s := newTested(t, nil)
 	s.call(201, "POST", "/runs", `{"flow":"asking.yaml","run_id":"asks","labels":{"a":"b"}}`)
@@ -63,7 +62,7 @@ func TestOperations(t *testing.T) {
 		t.Fatal(err)
 	}
 	order := append(append([]operation(nil), s.server.operations...), operation{})
-	for i := range order { // what is deleted is deleted last
+	for i := range order { // delete last
 		if order[i].id == "deleteRun" {
 			order[len(order)-1], order[i] = order[i], order[len(order)-1]
 		}
@@ -117,7 +116,7 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// TestSameObject: a run is the object that run -o json prints.
+// TestSameObject checks that the API returns a run as run -o json prints it.
 func TestSameObject(t *testing.T) {
 	s := newTested(t, nil)
 	s.call(201, "POST", "/runs", `{"flow":"asking.yaml","run_id":"r","input":{"key":"a secret text"}}`)
@@ -141,7 +140,7 @@ func TestSameObject(t *testing.T) {
 	}
 }
 
-// TestProblems: errors are problem objects that say what is wrong.
+// TestProblems checks the problem objects of bad requests.
 func TestProblems(t *testing.T) {
 	s := newTested(t, nil)
 	s.call(201, "POST", "/runs", `{"flow":"asking.yaml","run_id":"over","answers":{"ok":["yes"]}}`)
@@ -190,7 +189,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestNoAnswers: lists of answers that are empty answer nothing.
+// TestNoAnswers checks that empty lists of answers answer nothing.
 func TestNoAnswers(t *testing.T) {
 	s := newTested(t, nil)
 	s.call(201, "POST", "/runs", `{"flow":"asking.yaml","run_id":"r","answers":{"ok":[]}}`)
@@ -201,7 +200,7 @@ func TestNoAnswers(t *testing.T) {
 	s.until("r", "completed")
 }
 
-// TestIdempotency: the same key starts one run, however often and at once.
+// TestIdempotency checks that concurrent and repeated requests with one key start one run.
 func TestIdempotency(t *testing.T) {
 	s := newTested(t, nil)
 	body := `{"flow":"deep/plain.yaml","input":{"n":2}}`
@@ -250,8 +249,7 @@ func TestIdempotency(t *testing.T) {
 	}
 }
 
-// TestListPages: pages of the list have each run once, also when some are deleted
-// between.
+// TestListPages checks that pages list each run once, even if runs are deleted in between.
 func TestListPages(t *testing.T) {
 	s := newTested(t, nil)
 	var want []string

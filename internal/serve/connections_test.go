@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestTenThousand: of ten thousand connections that send half a request as many stay as
-// may, and who asks is answered.
+// TestTenThousand opens ten thousand connections that send half a request. The server keeps as
+// many as its limit allows, and still answers complete requests.
 func TestTenThousand(t *testing.T) {
 	many := 10_000
 	var files syscall.Rlimit
@@ -31,7 +31,7 @@ func TestTenThousand(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := Listen(s.server)
-	server.ReadHeaderTimeout = time.Minute     // half a request is not what they go for
+	server.ReadHeaderTimeout = time.Minute     // they must not time out
 	go func() { _ = server.Serve(listener) }() // until it is closed
 	t.Cleanup(func() { _ = server.Close() })
 	crowd := make([]net.Conn, many)
@@ -54,7 +54,7 @@ func TestTenThousand(t *testing.T) {
 	if text, _ := io.ReadAll(last); !bytes.Contains(text, []byte("200 OK")) {
 		t.Errorf("who asks behind %d is answered %q", many, text)
 	}
-	for i, conn := range crowd[:many-maxConnections] { // the oldest go: an end comes, not the deadline
+	for i, conn := range crowd[:many-maxConnections] { // the server closes the oldest before the deadline
 		_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
 		if n, err := conn.Read(make([]byte, 1)); n > 0 || err == nil {
 			t.Fatalf("connection %d is answered", i)

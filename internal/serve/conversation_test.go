@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestConversation: what models were asked and answered is told by node and element, of
-// subgraphs too, and no secret with it.
+// TestConversation checks that the API returns the messages of models by node and element, also
+// of subgraphs, with secrets masked.
 func TestConversation(t *testing.T) {
 	s := newTested(t, nil)
 	for name, text := range map[string]string{

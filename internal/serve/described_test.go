@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestDescriptionLints has Redocly's linter, from npm, read the description of the API.
+// TestDescriptionLints checks the API description with Redocly's npm linter.
 func TestDescriptionLints(t *testing.T) {
 	web := os.Getenv("GRAPHRUN_TEST_WEB")
 	if web == "" {

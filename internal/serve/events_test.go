@@ -21,7 +21,7 @@ type reader struct {
 	stop   context.CancelFunc
 }
 
-// listen begins to read the events of a run after one.
+// listen starts to read the events of a run after an event number.
 func (s *tested) listen(run string, after int64) *reader {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -39,7 +39,7 @@ func (s *tested) listen(run string, after int64) *reader {
 	return &reader{answer, lines, cancel}
 }
 
-// told is an event as a reader gets it.
+// told is an event that a reader received.
 type told struct {
 	Seq    int64  `json:"seq"`
 	Event  string `json:"event"`
@@ -47,7 +47,7 @@ type told struct {
 	text   string
 }
 
-// next is the next event; false: there are no more.
+// next returns the next event, or false at the end.
 func (r *reader) next(t *testing.T) (e told, ok bool) {
 	t.Helper()
 	id := ""
@@ -72,7 +72,7 @@ func (r *reader) next(t *testing.T) (e told, ok bool) {
 	return e, false
 }
 
-// journal are the events that the journal of a run tells.
+// journal returns the events in the journal of a run.
 func (s *tested) journal(run string) []string {
 	s.t.Helper()
 	var out []string
@@ -86,8 +86,8 @@ func (s *tested) journal(run string) []string {
 	return out
 }
 
-// TestReconnect: a reader that goes and comes back, over and over, has every event
-// once and in order at the end, whoever tells of it.
+// TestReconnect checks that a reader which reconnects often gets every event once and in order,
+// from the running drive and from the journal.
 func TestReconnect(t *testing.T) {
 	s := newTested(t, nil)
 	s.call(201, "POST", "/runs", `{"flow":"counting.yaml","run_id":"r","input":{"most":400}}`)
@@ -131,8 +131,8 @@ func TestReconnect(t *testing.T) {
 	}
 }
 
-// sameEvent compares events by what they are: how long a run took is measured once
-// live and once from the journal.
+// sameEvent compares events without durations, which are measured live and again from the
+// journal.
 func sameEvent(t *testing.T, a, b string) bool {
 	t.Helper()
 	var x, y map[string]any
@@ -142,7 +142,7 @@ func sameEvent(t *testing.T, a, b string) bool {
 	return x["seq"] == y["seq"] && x["event"] == y["event"] && x["node"] == y["node"] && x["step"] == y["step"] && x["visit"] == y["visit"]
 }
 
-// TestWatchOverPause: one stream tells of a run over its pauses, to its end.
+// TestWatchOverPause checks that one stream follows a run across pauses to its end.
 func TestWatchOverPause(t *testing.T) {
 	s := newTested(t, nil)
 	s.call(201, "POST", "/runs", `{"flow":"asking.yaml","run_id":"r"}`)
@@ -170,7 +170,7 @@ func TestWatchOverPause(t *testing.T) {
 	}
 }
 
-// TestFollowOthers: what another driver does is told, too.
+// TestFollowOthers checks that the server streams runs that another process drives.
 func TestFollowOthers(t *testing.T) {
 	s := newTested(t, nil)
 	s.call(201, "POST", "/runs", `{"flow":"asking.yaml","run_id":"r"}`)
@@ -181,7 +181,7 @@ func TestFollowOthers(t *testing.T) {
 			t.Fatal("the stream ends")
 		}
 	}
-	go func() { // not by the server
+	go func() { // outside the server
 		_, err := s.server.cfg.Runner.Resume(context.Background(), "r", runner.Options{Answers: map[string][]string{"ok": {"yes"}}})
 		if err != nil {
 			t.Error(err)
@@ -196,8 +196,7 @@ func TestFollowOthers(t *testing.T) {
 	}
 }
 
-// TestSlowReader: a reader that reads nothing does not slow the run, and has all of it
-// when it reads at last.
+// TestSlowReader checks that a stalled reader does not slow the run, and gets all events later.
 func TestSlowReader(t *testing.T) {
 	s := newTested(t, nil)
 	s.call(201, "POST", "/runs", `{"flow":"asking.yaml","run_id":"r"}`)
@@ -223,8 +222,8 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// TestStreamsEnd: streams end when the server stops, and what nobody watches is
-// forgotten.
+// TestStreamsEnd checks that streams end when the server stops, and that the server forgets runs
+// without readers.
 func TestStreamsEnd(t *testing.T) {
 	s := newTested(t, nil)
 	s.call(201, "POST", "/runs", `{"flow":"asking.yaml","run_id":"r"}`)

@@ -21,7 +21,7 @@ import (
 
 const testToken = "a-token-of-tests-0123456789"
 
-// Flows of tests.
+// Flows for tests.
 const (
 	askingFlow = `graphrun: v1
 name: asking
@@ -72,7 +72,7 @@ edges: [{from: first, to: nap}, {from: nap, to: last}, {from: last, to: END}]
 `
 )
 
-// tested is a server of a test.
+// tested is a server under test.
 type tested struct {
 	t      *testing.T
 	server *Server
@@ -122,7 +122,7 @@ func newTested(t *testing.T, change func(*Config)) *tested {
 	return &tested{t, s, h, kept, cfg.Fleet, dir}
 }
 
-// request is one to the server, with the token.
+// request returns a request to the server, with the token.
 func (s *tested) request(method, path, body string) *http.Request {
 	s.t.Helper()
 	r, err := http.NewRequest(method, s.http.URL+path, strings.NewReader(body))
@@ -136,7 +136,7 @@ func (s *tested) request(method, path, body string) *http.Request {
 	return r
 }
 
-// do sends a request, and reads the answer.
+// do sends a request and reads the response.
 func (s *tested) do(r *http.Request) (*http.Response, []byte) {
 	s.t.Helper()
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -152,7 +152,7 @@ func (s *tested) do(r *http.Request) (*http.Response, []byte) {
 	return answer, body
 }
 
-// call does an operation that has to be answered with a status, and reads its JSON.
+// call calls an operation, checks the status of the response, and returns its JSON.
 func (s *tested) call(status int, method, path, body string) map[string]any {
 	s.t.Helper()
 	answer, text := s.do(s.request(method, prefix+path, body))
@@ -168,7 +168,7 @@ func (s *tested) call(status int, method, path, body string) map[string]any {
 	return out
 }
 
-// until waits for a run to stand in some way.
+// until waits until a run has a status.
 func (s *tested) until(id, status string) map[string]any {
 	s.t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {

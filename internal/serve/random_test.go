@@ -18,17 +18,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-// slowestAnswer is how long an answer to a random request may take: what takes longer
-// hangs, also on a machine that does much else.
+// slowestAnswer bounds the time of a response, also on a busy machine. A slower one hangs.
 const slowestAnswer = 20 * time.Second
 
-// randomAPI sends random requests to a server and holds the answers against what the
-// description of the API says.
+// randomAPI sends random requests to a server and validates the responses against the API
+// description.
 type randomAPI struct {
 	*tested
 	doc     map[string]any
 	schemas *jsonschema.Compiler
-	// runs are those that were acknowledged and not deleted.
+	// runs were acknowledged and not deleted.
 	runs map[string]bool
 	seen map[string]int
 }
@@ -60,17 +59,17 @@ var oddTexts = []string{
 	strings.Repeat("x", 5000), "last", "a b", "\n", "{{ n }}", "key=value", "=", "9223372036854775808", "\xff\xfe",
 }
 
-// numbers are those at the borders of what is allowed.
+// numbers are near the limits of what is allowed.
 var numbers = []json.Number{"0", "1", "2", "3", "-1", "500", "501", "1.5", "1e3", "2147483648", "9223372036854775807", "9223372036854775808", "1e400"}
 
-// oneIn is true once in n draws; rapid's numbers would be small ones mostly.
+// oneIn returns true once in n draws. rapid's own numbers would mostly be small.
 func oneIn(t *rapid.T, n int, what string) bool {
 	turns := make([]bool, n)
 	turns[n-1] = true
 	return rapid.SampledFrom(turns).Draw(t, what)
 }
 
-// text is a value for a parameter or a key of some name: often one that fits.
+// text draws a value for a named parameter or key, often a valid one.
 func (a *randomAPI) text(t *rapid.T, name string) string {
 	fitting := map[string][]string{
 		"run":    {"asks", "asks-too", "asks-t", "as", "last"},
@@ -91,7 +90,7 @@ func (a *randomAPI) text(t *rapid.T, name string) string {
 	return rapid.OneOf(rapid.SampledFrom(oddTexts), rapid.String()).Draw(t, name)
 }
 
-// anything is any JSON.
+// anything draws any JSON value.
 func (a *randomAPI) anything(t *rapid.T, deep int) any {
 	switch kind := rapid.IntRange(0, 6).Draw(t, "kind"); {
 	case kind == 0:
@@ -117,7 +116,7 @@ func (a *randomAPI) anything(t *rapid.T, deep int) any {
 	return rapid.SampledFrom(append([]string{"yes", "no", filepath.Join(a.dir, "up")}, oddTexts...)).Draw(t, "text")
 }
 
-// fitting is JSON that a schema of the description allows, or nearly.
+// fitting draws JSON that a schema of the description allows or almost allows.
 func (a *randomAPI) fitting(t *rapid.T, name string, schema map[string]any) any {
 	if oneIn(t, 30, "odd") {
 		return a.anything(t, 2)
@@ -153,7 +152,7 @@ func (a *randomAPI) fitting(t *rapid.T, name string, schema map[string]any) any 
 	return a.anything(t, 2)
 }
 
-// object is an object that a schema allows, or nearly: what is required is there.
+// object draws an object that a schema allows or almost allows, with all required keys.
 func (a *randomAPI) object(t *rapid.T, schema map[string]any) map[string]any {
 	out := map[string]any{}
 	properties, _ := schema["properties"].(map[string]any)
@@ -179,7 +178,7 @@ func (a *randomAPI) object(t *rapid.T, schema map[string]any) map[string]any {
 	return out
 }
 
-// draw makes a request of an operation.
+// draw draws a request for an operation.
 func (a *randomAPI) draw(t *rapid.T, o *operation) *http.Request {
 	path := strings.ReplaceAll(o.pattern(), "...}", "}")
 	about := a.doc["paths"].(map[string]any)[path].(map[string]any)[strings.ToLower(o.method)].(map[string]any)
@@ -207,7 +206,7 @@ func (a *randomAPI) draw(t *rapid.T, o *operation) *http.Request {
 	var body []byte
 	if wanted, ok := about["requestBody"].(map[string]any); ok {
 		schema := wanted["content"].(map[string]any)["application/json"].(map[string]any)["schema"].(map[string]any)
-		body, _ = json.Marshal(a.fitting(t, "", schema)) // what can't be written is a request without a body
+		body, _ = json.Marshal(a.fitting(t, "", schema)) // a value that can't be written gives no body
 		switch {
 		case oneIn(t, 30, "cut"):
 			body = body[:len(body)/2]
@@ -232,7 +231,7 @@ func (a *randomAPI) draw(t *rapid.T, o *operation) *http.Request {
 	return r
 }
 
-// answered compiles the schema that the description has for an answer; nil: it has none.
+// answered compiles the schema of a response from the description, or returns nil without one.
 func (a *randomAPI) answered(o *operation, status int, media string) (*jsonschema.Schema, error) {
 	path := strings.ReplaceAll(o.pattern(), "...}", "}")
 	responses := a.doc["paths"].(map[string]any)[path].(map[string]any)[strings.ToLower(o.method)].(map[string]any)["responses"].(map[string]any)
@@ -262,7 +261,7 @@ func (a *randomAPI) send(t *rapid.T, o *operation, r *http.Request) {
 	what := fmt.Sprintf("%s %s\n%v\n%s", r.Method, r.URL, r.Header, body.Bytes())
 	wait := slowestAnswer
 	if o.media == "text/event-stream" {
-		wait = 100 * time.Millisecond // a run that has not ended is told of without end
+		wait = 100 * time.Millisecond // the stream of a run that has not ended is endless
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
@@ -309,12 +308,12 @@ func (a *randomAPI) send(t *rapid.T, o *operation, r *http.Request) {
 	a.note(o, r, answer.StatusCode, value)
 }
 
-// note keeps which runs there have to be.
+// note records which runs must exist.
 func (a *randomAPI) note(o *operation, r *http.Request, status int, value any) {
 	switch {
 	case o.id == "deleteRun" && status == http.StatusNoContent:
 		name, _ := url.PathUnescape(strings.TrimPrefix(r.URL.EscapedPath(), prefix+"/runs/"))
-		if !a.runs[name] { // a beginning, or last: which one it was is not said
+		if !a.runs[name] { // a prefix or last: the run is unknown
 			for id := range a.runs {
 				if _, err := a.store.Run(id); err != nil && (name == "last" || strings.HasPrefix(id, name)) {
 					delete(a.runs, id)
@@ -327,12 +326,12 @@ func (a *randomAPI) note(o *operation, r *http.Request, status int, value any) {
 	}
 }
 
-// TestRandomRequests: whatever is asked, the server answers in time, with no error of
-// its own, what the description says; and no run is lost that it has acknowledged.
+// TestRandomRequests checks that the server answers any request in time, without an internal
+// error and as described, and loses no run that it acknowledged.
 func TestRandomRequests(t *testing.T) {
 	a := newRandomAPI(t)
 	byID := map[string]*operation{}
-	var often []string // what makes runs most: without them there is nothing to ask for
+	var often []string // mostly starts: other requests need runs
 	for i := range a.server.operations {
 		o := &a.server.operations[i]
 		byID[o.id] = o

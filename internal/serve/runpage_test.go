@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestRecord: the pieces of a record are together what the page of a run holds, but
-// for the parts of conditions, which are asked for by step.
+// TestRecord checks that the pieces of a record equal the page of the run, without the parts of
+// conditions, which clients request by step.
 func TestRecord(t *testing.T) {
 	s := newTested(t, nil)
 	s.call(201, "POST", "/runs", `{"flow":"counting.yaml","run_id":"r","input":{"most":400}}`)

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// TestToken: without the token nothing is told, health apart.
+// TestToken checks that only health checks work without the token.
 func TestToken(t *testing.T) {
 	s := newTested(t, nil)
 	for _, c := range []struct {
@@ -31,7 +31,7 @@ func TestToken(t *testing.T) {
 		{"/api/v1/runs", "", testToken, 200},
 		{"/api/v1/runs", "", "wrong", 401},
 		{"/api/v1/runs", "Bearer wrong", testToken, 401},
-		{"/api/v1/runs?token=" + testToken, "", "", 401}, // what is asked for stands in logs
+		{"/api/v1/runs?token=" + testToken, "", "", 401}, // logs contain the URL
 		{"/", "", "", 401},
 		{"/metrics", "", "", 401},
 		{"/assets/page.js", "", "", 401},
@@ -53,8 +53,8 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// TestLink: the link sets a cookie that no script can read and no other site can use,
-// and leads to the address without the token, never to another host's.
+// TestLink checks that the link sets a cookie which scripts can't read and other sites can't use,
+// and that it redirects to the address without the token, never to another host.
 func TestLink(t *testing.T) {
 	s := newTested(t, nil)
 	for path, want := range map[string]string{"/?token=" + testToken: "/", "/run/x?a=1&token=" + testToken: "/run/x?a=1"} {
@@ -77,7 +77,7 @@ func TestLink(t *testing.T) {
 	}
 }
 
-// TestHost: a name that somebody's DNS leads here is none of the server's.
+// TestHost checks that the server refuses foreign host names, which DNS may resolve to it.
 func TestHost(t *testing.T) {
 	for _, c := range []struct {
 		host     string
@@ -109,7 +109,7 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// TestOrigin: pages of other sites can't ask for anything, with the cookie either.
+// TestOrigin checks that pages of other sites are refused, even with the cookie.
 func TestOrigin(t *testing.T) {
 	s := newTested(t, nil)
 	own := s.http.URL
@@ -143,7 +143,7 @@ func TestOrigin(t *testing.T) {
 	}
 }
 
-// TestNothingByGET: no GET changes anything: those that do know other methods only.
+// TestNothingByGET checks that operations which change something refuse GET.
 func TestNothingByGET(t *testing.T) {
 	s := newTested(t, nil)
 	s.call(201, "POST", "/runs", `{"flow":"asking.yaml","run_id":"r"}`)
@@ -160,7 +160,7 @@ func TestNothingByGET(t *testing.T) {
 	}
 }
 
-// TestReadOnly: nothing can be changed, all can be looked at.
+// TestReadOnly checks that a read-only server refuses changes and allows reads.
 func TestReadOnly(t *testing.T) {
 	s := newTested(t, func(cfg *Config) { cfg.ReadOnly = true })
 	s.call(200, "GET", "/runs", "")
@@ -177,7 +177,7 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// TestHeaders: browsers are told what they may do with every answer.
+// TestHeaders checks the security headers of every response.
 func TestHeaders(t *testing.T) {
 	s := newTested(t, nil)
 	for _, path := range []string{"/", "/api/v1/runs", "/nowhere", "/api/v1/runs/none"} {
@@ -201,7 +201,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestNoWayOut: only flows below the folder are read or run, by no path and no link.
+// TestNoWayOut checks that no path and no link leads to a flow outside the folder.
 func TestNoWayOut(t *testing.T) {
 	s := newTested(t, nil)
 	outside := t.TempDir()
@@ -239,7 +239,7 @@ func TestNoWayOut(t *testing.T) {
 	}
 }
 
-// TestLarge: bodies, headers and bad JSON are refused, and nothing is started.
+// TestLarge checks that large bodies, large headers and bad JSON are refused and start nothing.
 func TestLarge(t *testing.T) {
 	s := newTested(t, nil)
 	for _, c := range []struct {
@@ -261,7 +261,7 @@ func TestLarge(t *testing.T) {
 		}
 	}
 	r := s.request("POST", "/api/v1/runs", `{"flow":"asking.yaml"}`)
-	r.Header.Set("Content-Type", "text/plain") // what a form of another site can send
+	r.Header.Set("Content-Type", "text/plain") // a form of another site can send this
 	if answer, _ := s.do(r); answer.StatusCode != 415 {
 		t.Errorf("text/plain: %s", answer.Status)
 	}
@@ -270,8 +270,8 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// TestSlowClients: who sends nothing, or a byte now and then, holds nobody up, and
-// many connections are more than may be open.
+// TestSlowClients checks that clients which send nothing, or a byte now and then, delay nobody,
+// and that the number of connections is bounded.
 func TestSlowClients(t *testing.T) {
 	s := newTested(t, nil)
 	server := Listen(s.server)
@@ -314,7 +314,7 @@ func TestSlowClients(t *testing.T) {
 	}
 }
 
-// TestCrowd: with too many connections the one that has waited longest goes.
+// TestCrowd checks that the connection which has been idle longest is closed first.
 func TestCrowd(t *testing.T) {
 	c := &connLimiter{waiting: map[net.Conn]time.Time{}}
 	var first net.Conn

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A shortened text is JSON of the same shape, with the beginnings of long texts.
+// A shortened text is JSON of the same shape, with the starts of long texts.
 func TestShorten(t *testing.T) {
 	for _, unit := range []string{"x", "ü", "𝄞", "\n", "\"", "\\", "\u2028", "a\\\"é\x01"} {
 		for extra := range 7 { // ends anywhere in the unit

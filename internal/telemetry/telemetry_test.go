@@ -68,7 +68,7 @@ type record struct {
 	Body            struct{ StringValue string }
 }
 
-// receiver keeps what it is sent, as an OTLP receiver would.
+// receiver is an OTLP receiver that keeps what it receives.
 type receiver struct {
 	mu      sync.Mutex
 	spans   []span
@@ -145,8 +145,8 @@ func TestOneTrace(t *testing.T) {
 	}
 }
 
-// The same through an OpenTelemetry Collector, which GRAPHRUN_TEST_COLLECTOR names
-// (.ci/collector builds one).
+// TestCollector is TestOneTrace through an OpenTelemetry Collector. GRAPHRUN_TEST_COLLECTOR names
+// the program, which .ci/collector builds.
 func TestCollector(t *testing.T) {
 	program := os.Getenv("GRAPHRUN_TEST_COLLECTOR")
 	if program == "" {
@@ -204,8 +204,8 @@ service:
 	})
 }
 
-// conventions are the attributes of OpenTelemetry's registry that graphrun sends; all
-// others are its own.
+// conventions are the attributes of OpenTelemetry's registry that graphrun sends. All others
+// belong to graphrun.
 var conventions = []attribute.Key{
 	semconv.ErrorTypeKey, semconv.GenAIOperationNameKey, semconv.GenAIProviderNameKey, semconv.GenAIRequestModelKey,
 	semconv.GenAIUsageInputTokensKey, semconv.GenAIUsageOutputTokensKey, semconv.GenAIToolNameKey, semconv.GenAIToolCallIDKey,
@@ -278,7 +278,7 @@ func checkOneTrace(t *testing.T, got *receiver, endpoint string, flush func()) {
 	if attributes["gen_ai.operation.name"] != "chat" || attributes["gen_ai.provider.name"] != "scripted" || attributes["gen_ai.request.model"] != "answers.yaml" {
 		t.Errorf("the call of the model is %v", attributes)
 	}
-	for _, attempt := range []string{"1", "2"} { // programs hear of their attempt's span
+	for _, attempt := range []string{"1", "2"} { // programs get the span of their attempt
 		text, err := os.ReadFile(filepath.Join(dir, attempt))
 		if err != nil {
 			t.Fatal(err)
@@ -324,7 +324,7 @@ func TestOffByDefault(t *testing.T) {
 	}
 }
 
-// A run stands in the trace of who started it.
+// TestParent checks that a run joins the trace of its caller.
 func TestParent(t *testing.T) {
 	got := &receiver{}
 	server := httptest.NewServer(got)

@@ -95,7 +95,7 @@ func TestTruncateStart(t *testing.T) {
 		{"abcdef", 6, "abcdef"},
 		{"abcdef", 5, "…cdef"},
 		{"ab漢字", 5, "…漢字"},
-		{"ab漢字", 4, "…字"}, // a wide character is not halved
+		{"ab漢字", 4, "…字"}, // a wide character is not split
 		{"abc", 1, "…"},
 		{"abc", 0, ""},
 		{"abc", -3, ""},

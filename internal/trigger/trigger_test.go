@@ -36,7 +36,7 @@ func read(t *testing.T, text string) []*Trigger {
 	return l.Triggers
 }
 
-// TestProblems: each mistake is named with its place.
+// TestProblems checks the message and position of each mistake.
 func TestProblems(t *testing.T) {
 	for text, want := range map[string]string{
 		"a: b":                             `2:3: "triggers" must be a list of maps; found a map`,
@@ -63,7 +63,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestNext: times over the days on which the clocks of Berlin change.
+// TestNext checks times around the days on which the clocks of Berlin change.
 func TestNext(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
@@ -101,7 +101,7 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// TestNextGoesOn: times never stand still, whatever the zone and the day.
+// TestNextGoesOn checks that times always advance, in every zone and on every day.
 func TestNextGoesOn(t *testing.T) {
 	for _, name := range []string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "UTC"} {
 		zone, err := time.LoadLocation(name)
@@ -129,7 +129,7 @@ func TestNextGoesOn(t *testing.T) {
 	}
 }
 
-// clock is one that a test moves.
+// clock is a clock that a test sets.
 type clock struct {
 	mu    sync.Mutex
 	now   time.Time
@@ -141,14 +141,14 @@ type wake struct {
 	f  func()
 }
 
-// Now tells the time.
+// Now returns the time.
 func (c *clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// AfterFunc calls f when the clock was moved by d.
+// AfterFunc calls f when the clock has advanced by d.
 func (c *clock) AfterFunc(d time.Duration, f func()) func() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -156,7 +156,7 @@ func (c *clock) AfterFunc(d time.Duration, f func()) func() bool {
 	return func() bool { return true }
 }
 
-// step moves the clock to the next waker, once there is one.
+// step waits for a timer and moves the clock to it.
 func (c *clock) step() {
 	for {
 		c.mu.Lock()
@@ -173,7 +173,7 @@ func (c *clock) step() {
 	}
 }
 
-// started notes what triggers start.
+// started records the runs that triggers start.
 type started struct {
 	mu   sync.Mutex
 	runs []runner.Options
@@ -204,8 +204,8 @@ func (s *started) times() string {
 	return strings.Join(out, " ")
 }
 
-// TestSchedule: runs are started at their times, and those that were missed are made
-// up for as the trigger says.
+// TestSchedule checks that runs start at their times, and that the trigger catches up on missed
+// ones as configured.
 func TestSchedule(t *testing.T) {
 	for catchUp, want := range map[string]string{"none": "12:00 13:00", "one": "11:00 12:00 13:00", "all": "09:00 10:00 11:00 12:00 13:00"} {
 		list := read(t, "- {flow: f.yaml, cron: '0 * * * *', timezone: UTC, catch_up: "+catchUp+", input: {n: 1}}")
@@ -232,7 +232,7 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
-// TestWebhook: a delivery starts a run if it is signed, and the same one only once.
+// TestWebhook checks that a signed delivery starts a run, once.
 func TestWebhook(t *testing.T) {
 	t.Setenv("HOOK_SECRET", "a secret of senders")
 	list := read(t, `- {flow: f.yaml, webhook: /push, secret: {env: HOOK_SECRET}, input: "{'repo': body.repo, 'kind': headers['x-kind']}", dedupe: body.id}`)
