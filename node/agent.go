@@ -76,7 +76,6 @@ type agent struct {
 	reason    string  // why the loop ended
 }
 
-// prepareAgent reads the node's keys and composes the first request.
 func (k *toolkit) prepareAgent(ctx context.Context, task *runner.Task) (*agent, error) {
 	n, err := readModelNode(ctx, k, task)
 	if err != nil {
@@ -115,7 +114,6 @@ type ownTool struct {
 	take func(model.ToolCall) (any, answer)
 }
 
-// setTools sets the tools of the model.
 func (a *agent) setTools(ctx context.Context, names []string) error {
 	finish := a.loop.FinishTool
 	declared, _ := a.registry.Find(finish)
@@ -155,7 +153,6 @@ func (a *agent) runPattern(ctx context.Context) (any, error) {
 	})
 }
 
-// addQuestion adds a message to the conversation for the model to answer.
 func (a *agent) addQuestion(text string) {
 	a.addMessage(model.Message{Role: model.User, Content: text})
 }
@@ -241,7 +238,6 @@ func readLoop(task *runner.Task, decl *spec.Node) (*loopConfig, error) {
 	return l, nil
 }
 
-// readStates reads the states of a state_machine and checks where they lead.
 func (l *loopConfig) readStates(decl *spec.Node) error {
 	l.states = map[string]*loopState{}
 	for name, given := range l.States {
@@ -478,7 +474,6 @@ func (a *agent) recordTurn(response *model.Response, results []answer) {
 	a.repeats++
 }
 
-// shortenResult returns a result, or the beginning of a long one.
 func shortenResult(output any) any {
 	output = eval.Brief(output)
 	if text := eval.Text(output); len(text) > detailBytes {

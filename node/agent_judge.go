@@ -32,7 +32,6 @@ type verdict struct {
 	Score    *float64 `key:"score"`
 }
 
-// answerUntilAccepted calls work until the judge accepts its answer.
 func (a *agent) answerUntilAccepted(ctx context.Context, work func(context.Context) (any, error)) (any, error) {
 	for {
 		value, err := work(ctx)
@@ -78,7 +77,6 @@ func feedbackText(feedback string) string {
 	return " The judge says: " + feedback
 }
 
-// escalationFailure returns the failure of an agent whose judge did not accept.
 func (a *agent) escalationFailure(why, feedback string, value any) *runner.Failure {
 	return &runner.Failure{
 		Kind: "escalated", Message: strings.TrimSuffix(why+": "+feedback, ": "),
@@ -140,7 +138,6 @@ func readVerdict(response *model.Response) (verdict, error) {
 	return v, err
 }
 
-// judgeRequest shows the judge the task and the answer.
 func (a *agent) judgeRequest(j *judge, value any) model.Request {
 	var b strings.Builder
 	if a.node.Instructions != "" {
@@ -250,7 +247,6 @@ func (a *agent) stopReason(word string, score float64, since int) string {
 // transitionTool is the tool by which a model chooses the next state.
 const transitionTool = "transition"
 
-// walkStates goes from state to state to a terminal one.
 func (a *agent) walkStates(ctx context.Context) (any, error) {
 	schema := a.base.Schema
 	defer func() { a.base.Schema = schema }()
@@ -281,7 +277,6 @@ func (a *agent) walkStates(ctx context.Context) (any, error) {
 	}
 }
 
-// readFinal reads the last text as the node's value.
 func (a *agent) readFinal() (any, error) {
 	value, err := a.node.readAnswer(&model.Response{Content: a.text})
 	if err != nil {
@@ -291,7 +286,6 @@ func (a *agent) readFinal() (any, error) {
 	return value, nil
 }
 
-// enterState describes a state to the model and offers its tools.
 func (a *agent) enterState(ctx context.Context, s *loopState) error {
 	a.turns, a.repeats = 0, 0
 	names := a.node.Tools
@@ -329,7 +323,6 @@ func newTransitionTool(s *loopState) ownTool {
 	}
 }
 
-// leaveState runs the turns of a state and returns the next one.
 func (a *agent) leaveState(ctx context.Context, s *loopState) (string, error) {
 	if len(s.Transitions) == 1 {
 		_, err := a.takeTurns(ctx, "", func(response *model.Response) (any, error) { return response.Content, nil })

@@ -50,7 +50,6 @@ func (a *asker) askUntilFits(ctx context.Context, req model.Request, check func(
 	}
 }
 
-// unfitFailure returns the failure of a model that gave no fitting answer.
 func unfitFailure(response *model.Response, tries int, problem error) *runner.Failure {
 	return &runner.Failure{
 		Kind:    "invalid_output",
@@ -59,7 +58,6 @@ func unfitFailure(response *model.Response, tries int, problem error) *runner.Fa
 	}
 }
 
-// askAgain explains to a model why its answer does not fit.
 func askAgain(problem error) string {
 	return "Your answer does not fit: " + problem.Error() + ". Answer again, with nothing but JSON that fits."
 }
@@ -79,7 +77,6 @@ func requireOnly(doc map[string]any, key string) map[string]any {
 	return map[string]any{"type": "object", "properties": doc["properties"], "required": []any{key}}
 }
 
-// parseStructured reads an answer as data of a schema.
 func parseStructured(s *schema.Schema, text string) (any, error) {
 	value, err := decodeJSON([]byte(stripFence(text)))
 	if err == nil {

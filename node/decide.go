@@ -99,7 +99,6 @@ func decisionRequest(task *runner.Task, choice *handler.Choice) model.Request {
 // pathLength bounds the path in a router's prompt.
 const pathLength = 40
 
-// pathText describes the path of the run and counts the visits of its steps.
 func pathText(path []string) string {
 	var names []string // in the order of their first visits
 	visits := map[string]int{}
@@ -118,7 +117,6 @@ func pathText(path []string) string {
 	return "The path so far: " + way + "\nVisits: " + strings.Join(names, ", ")
 }
 
-// toList returns texts as plain data.
 func toList(texts []string) []any {
 	out := make([]any, len(texts))
 	for i, text := range texts {

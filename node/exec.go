@@ -161,7 +161,6 @@ func (c *execConfig) environment(task *runner.Task, dir string) ([]string, error
 	), nil
 }
 
-// secretVariables lists the variables that hold a graph's secrets.
 func secretVariables(g *spec.Graph) []string {
 	if g == nil {
 		return nil
@@ -191,7 +190,6 @@ func readStdin(task *runner.Task) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// stoppedFailure returns the failure of a task whose context ended during something.
 func stoppedFailure(ctx context.Context, what string) *runner.Failure {
 	cause := context.Cause(ctx)
 	switch {
@@ -263,7 +261,6 @@ func (p *process) runProgram(ctx context.Context) ([]byte, error) {
 	return nil, failure
 }
 
-// exitFailure returns the failure of a program that exited by itself.
 func exitFailure(name string, code int, signal string, stderr []byte) *runner.Failure {
 	how := fmt.Sprintf("%q exited with code %d", name, code)
 	if signal != "" {
@@ -297,7 +294,6 @@ func (c *capped) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// startFailure returns why a program did not start, and what to check.
 func (p *process) startFailure(err error) *runner.Failure {
 	name := p.argv[0]
 	switch {

@@ -213,7 +213,6 @@ func effectivePort(u *url.URL) string {
 	return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 }
 
-// requestFailure returns the failure of a request without a usable answer.
 func (c *call) requestFailure(ctx context.Context, resp *http.Response, err error) *runner.Failure {
 	if ctx.Err() != nil {
 		return stoppedFailure(ctx, c.shown+" got no answer")
@@ -282,7 +281,6 @@ func answerData(resp *http.Response, body any) map[string]any {
 	return map[string]any{"status": resp.StatusCode, "headers": headers, "body": body}
 }
 
-// statusFailure returns the failure of an answer with an unexpected status.
 func (c *call) statusFailure(resp *http.Response, what string, body []byte) *runner.Failure {
 	kinds := map[int]string{http.StatusTooManyRequests: "rate_limited", http.StatusServiceUnavailable: "overloaded", 529: "overloaded"}
 	return &runner.Failure{

@@ -101,7 +101,6 @@ func (n *modelNode) composeRequest(ctx context.Context, calls *caller) (model.Re
 	return req, said, nil
 }
 
-// readAnswer reads an answer as the node's value.
 func (n *modelNode) readAnswer(response *model.Response) (any, error) {
 	switch {
 	case len(response.ToolCalls) > 0 && len(n.Tools) > 0, n.schema == nil:
@@ -138,7 +137,6 @@ type modelNode struct {
 // paramKeys are the keys that --set-model-param sets; others go to the provider.
 var paramKeys = []string{"max_tokens", "model", "output_retries", "reasoning", "stop", "temperature"}
 
-// readModelNode reads the configuration of an llm or agent node.
 func readModelNode(ctx context.Context, kit *toolkit, task *runner.Task) (*modelNode, error) {
 	if task.Models == nil || task.Graph == nil || task.Scope == nil {
 		return nil, newFailure("internal", "a task without a run has no models")
@@ -161,7 +159,6 @@ func readModelNode(ctx context.Context, kit *toolkit, task *runner.Task) (*model
 	return n, nil
 }
 
-// withParams returns the configuration with the parameters of the run.
 func withParams(task *runner.Task) map[string]any {
 	if len(task.Models.Params) == 0 {
 		return task.Config

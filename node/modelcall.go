@@ -183,7 +183,6 @@ func (s *stream) endThought() {
 	}
 }
 
-// endCall returns the text of a call that has ended.
 func (s *stream) endCall() string {
 	if s == nil {
 		return ""
@@ -235,7 +234,6 @@ func hashText(text []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// identifyCaller identifies a call of a task for scripts and recordings.
 func identifyCaller(task *runner.Task, role string, turn int) model.Caller {
 	out := model.Caller{Node: task.Node, Role: role, Visit: task.Visit, Turn: turn}
 	if task.Place != task.Node {
@@ -349,7 +347,6 @@ func fillUsage(size int, response *model.Response) (tokens model.Usage, estimate
 	return tokens, estimated
 }
 
-// newUsage returns the usage of a call for the journal and budgets.
 func (c *caller) newUsage(ref modelRef, req *model.Request, tokens model.Usage, estimated bool) handler.Usage {
 	who := req.Caller
 	out := handler.Usage{

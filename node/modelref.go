@@ -181,7 +181,6 @@ func hideKeys(task *runner.Task, tape *cassette.Cassette, providers map[string]a
 	}
 }
 
-// modelFailure returns the failure of a node for a failed call.
 func modelFailure(err error) error {
 	var failed *model.Error
 	if !errors.As(err, &failed) {

@@ -64,7 +64,6 @@ func NewDecider(opts Options) runner.Decider {
 	return &decider{&m}
 }
 
-// emitSaid emits an event of a task if it has a listener.
 func emitSaid(task *runner.Task, said runner.Said) {
 	if task.Emit != nil {
 		task.Emit(said)

@@ -26,7 +26,6 @@ func identityText(task *runner.Task) string {
 	return joinLayers([]string{task.Graph.Persona.Value, goalText(task)})
 }
 
-// systemPrompt returns the system prompt of the node's own conversation.
 func (n *modelNode) systemPrompt(more []string) string {
 	return joinLayers(append([]string{identityText(n.task), progressText(n.task), n.focusText()}, more...))
 }
@@ -92,7 +91,6 @@ func bulletText(intro string, items []spec.Text) string {
 	return intro
 }
 
-// progressText lists the steps on the way to this node.
 func progressText(task *runner.Task) string {
 	if task.Talk == nil || task.Talk.Steps == 0 || task.Models.Goal == "" {
 		return ""

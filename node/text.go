@@ -96,7 +96,6 @@ func quotedHead(out []byte) string {
 	return fmt.Sprintf(" (it begins %q)", eval.Shorten(text, 80))
 }
 
-// trimLineBreak drops one "\n" or "\r\n" at the end.
 func trimLineBreak(s string) string {
 	if cut, ok := strings.CutSuffix(s, "\n"); ok {
 		return strings.TrimSuffix(cut, "\r")

@@ -172,7 +172,6 @@ func (k *toolkit) callWithRetries(ctx context.Context, task *runner.Task, regist
 	}
 }
 
-// callError returns the error of a task that ends with a call.
 func callError(ctx context.Context, name string, err error) error {
 	if ctx.Err() != nil {
 		return stoppedFailure(ctx, fmt.Sprintf("the call of tool %q was stopped", name))
@@ -336,7 +335,6 @@ func callKey(taskKey string, number int) string {
 	return hashText([]byte(taskKey + "\x00tool\x00" + strconv.Itoa(number)))
 }
 
-// listOffered lists the tools that a model may call.
 func (k *toolkit) listOffered(ctx context.Context, task *runner.Task, names []string) ([]model.Tool, error) {
 	registry, err := k.openRegistry(task)
 	if err != nil {
@@ -362,7 +360,6 @@ func (k *toolkit) listOffered(ctx context.Context, task *runner.Task, names []st
 	return out, nil
 }
 
-// toolFailure returns the failure of a node for an error of its tools.
 func toolFailure(err error) error {
 	var failed *tool.Error
 	if !errors.As(err, &failed) {

@@ -175,7 +175,6 @@ func joinNames(intro string, names []string) string {
 	return intro + " " + strings.Join(slices.Sorted(slices.Values(names)), ", ")
 }
 
-// unknownMember returns the error for an unknown tool of a server.
 func unknownMember(server, member string, tools []member) error {
 	names := make([]string, len(tools))
 	for i := range tools {
@@ -431,7 +430,6 @@ func (d *Declared) makeCall(ctx context.Context, actor Actor, member string, cal
 	return actor.Graph(ctx, d.Graph, args)
 }
 
-// checkArgs normalises arguments and checks them against a schema.
 func checkArgs(name string, s *schema.Schema, args map[string]any) (map[string]any, error) {
 	if args == nil {
 		args = map[string]any{}

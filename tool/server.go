@@ -149,7 +149,6 @@ func (s *server) useLink(ctx context.Context, actor Actor, when string, ask func
 	}
 }
 
-// takeTurn takes the turn, unless the context ends before.
 func (s *server) takeTurn(ctx context.Context) error {
 	select {
 	case s.turn <- struct{}{}:
@@ -242,7 +241,6 @@ func (s *server) dropLink(ctx context.Context, actor Actor, l *link, cause error
 	return s.died
 }
 
-// discardLink closes a broken connection and warns.
 func (s *server) discardLink(actor Actor, l *link, cause error) {
 	s.link = nil
 	_ = l.stop()

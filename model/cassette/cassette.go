@@ -125,7 +125,6 @@ func (c *call) equals(other *call) bool {
 	return c.Kind == other.Kind && c.Name == other.Name && c.Caller == other.Caller && reflect.DeepEqual(c.Request, other.Request)
 }
 
-// compareCalls orders calls by who makes them.
 func compareCalls(a, b *call) int {
 	order := cmp.Or(
 		cmp.Compare(a.Caller.Node, b.Caller.Node), cmp.Compare(a.Caller.Place, b.Caller.Place), cmp.Compare(a.Caller.Visit, b.Caller.Visit),
@@ -176,7 +175,6 @@ func maskValue(v any, secrets []string, byKey bool) any {
 	return v
 }
 
-// namesSecret reports whether a key holds a secret by its name.
 func namesSecret(key string) bool {
 	key = strings.ReplaceAll(strings.ToLower(key), "-", "_")
 	return slices.Contains([]string{
@@ -286,7 +284,6 @@ func (c *Cassette) Tools(caller model.Caller, names []string, list func() ([]mod
 	return out.Tools, err
 }
 
-// explainMismatch says how a call differs from the nearest recorded one.
 func (c *Cassette) explainMismatch(made *call) string {
 	who := fmt.Sprintf("%s: the call of %s by node %q, visit %d", c.name, describeCall(made), cmp.Or(made.Caller.Place, made.Caller.Node), made.Caller.Visit)
 	if made.Caller.Role != "" {

@@ -453,7 +453,6 @@ func (k *kept) addThought(pieces []part) {
 	}
 }
 
-// addCall adds a piece to its call.
 func (r *reader) addCall(p *callPiece) {
 	var call *toolCall
 	for _, c := range r.calls {

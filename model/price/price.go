@@ -75,7 +75,6 @@ func NewPrices(given map[string]any) Prices {
 	return Prices{[]Rates{rates}}
 }
 
-// ratesFor returns the rates for an input of a length.
 func (p Prices) ratesFor(inputTokens int) (Rates, bool) {
 	for _, r := range p.tiers {
 		if r.UpTo == 0 || inputTokens <= r.UpTo {

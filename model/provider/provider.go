@@ -139,7 +139,6 @@ func FindKey(ref string, o Options) string {
 	return key
 }
 
-// findProvider returns a provider that is declared or known.
 func (o Options) findProvider(name string) (declared, error) {
 	p := declared{name: name}
 	if given, ok := o.Declared[name].(map[string]any); ok {

@@ -271,7 +271,6 @@ func (e *entry) matches(c model.Caller) bool {
 
 func hasPathSuffix(path, name string) bool { return path == name || strings.HasSuffix(path, "/"+name) }
 
-// missingEntry returns the failure of a call without an entry.
 func (s *Script) missingEntry(c model.Caller) *model.Error {
 	used := ""
 	if slices.ContainsFunc(s.entries, func(e entry) bool { return e.matches(c) }) {

@@ -315,7 +315,6 @@ func (a *Answer) detectStream() {
 	}{in, a.body}
 }
 
-// newConnectionError returns the error of a request that got no whole answer.
 func (c *Client) newConnectionError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
