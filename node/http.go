@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -188,17 +189,15 @@ func (c *call) checkRedirect(req *http.Request, via []*http.Request) error {
 		return fmt.Errorf("was redirected to a URL of scheme %q; http and https are allowed", scheme)
 	}
 	// A redirect back from another host may lead to an address that the host chose.
-	if stays := func(at *http.Request) bool { return isSameHost(via[0].URL, at.URL) }; stays(req) && !slices.ContainsFunc(via, func(at *http.Request) bool { return !stays(at) }) {
+	isAway := func(at *http.Request) bool { return !isSameHost(via[0].URL, at.URL) }
+	if !isAway(req) && !slices.ContainsFunc(via, isAway) {
 		return nil
 	}
 	if c.Follow == "same_host" {
 		return fmt.Errorf("was redirected to %s://%s, another host than %s://%s; \"follow: any\" allows it", req.URL.Scheme, req.URL.Host, via[0].URL.Scheme, via[0].URL.Host)
 	}
-	for name := range req.Header {
-		if !slices.Contains([]string{"Accept", "Accept-Encoding", "Accept-Language", "Content-Type", "User-Agent"}, name) {
-			req.Header.Del(name)
-		}
-	}
+	harmless := []string{"Accept", "Accept-Encoding", "Accept-Language", "Content-Type", "User-Agent"}
+	maps.DeleteFunc(req.Header, func(name string, _ []string) bool { return !slices.Contains(harmless, name) })
 	return nil
 }
 

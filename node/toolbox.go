@@ -215,10 +215,7 @@ func (c *toolCall) journalAnswer(task *runner.Task, out answer, took time.Durati
 func (c *toolCall) findLogged(task *runner.Task) (answer, bool) {
 	for _, entry := range task.Log {
 		fields, _ := entry.(map[string]any)
-		note, ok := fields[handler.NoteToolCall].(map[string]any)
-		if !ok {
-			continue
-		}
+		note, _ := fields[handler.NoteToolCall].(map[string]any)
 		if n, ok := keys.WholeNumber(note["number"]); !ok || n != c.number || note["name"] != c.Name {
 			continue
 		}

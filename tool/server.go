@@ -390,13 +390,10 @@ func listMembers(ctx context.Context, session *mcp.ClientSession) ([]member, err
 		if a := t.Annotations; a != nil {
 			m.repeatable = a.ReadOnlyHint || a.IdempotentHint
 		}
-		if plain, err := eval.Canonical(t.InputSchema); err == nil {
-			if doc, ok := plain.(map[string]any); ok {
-				m.Parameters = doc
-				if compiled, err := schema.Compile(doc); err == nil {
-					m.schema = compiled
-				}
-			}
+		plain, _ := eval.Canonical(t.InputSchema)
+		if doc, ok := plain.(map[string]any); ok {
+			m.Parameters = doc
+			m.schema, _ = schema.Compile(doc)
 		}
 		out = append(out, m)
 	}

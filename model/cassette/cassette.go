@@ -473,18 +473,16 @@ func createBeside(path string) (*os.File, error) {
 
 // Save writes the recording to a file that only its owner can read: prompts and answers
 // may be confidential. It replaces the file as a whole or, on an error, not at all.
-func (c *Cassette) Save(path string) error {
+func (c *Cassette) Save(path string) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("the recording can't be written: %w", err)
+		}
+	}()
 	text, err := c.Encode()
-	if err == nil {
-		err = replaceFile(path, text)
-	}
 	if err != nil {
-		return fmt.Errorf("the recording can't be written: %w", err)
+		return err
 	}
-	return nil
-}
-
-func replaceFile(path string, text []byte) error {
 	file, err := createBeside(path)
 	if err != nil {
 		return err
