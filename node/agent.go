@@ -272,7 +272,8 @@ func (l *loopConfig) readStates(decl *spec.Node) error {
 	return nil
 }
 
-// callTries bounds the attempts of a failing call: the runner does not repeat agents.
+// callTries bounds the attempts of a failing call of an agent or a decision, which the runner
+// does not repeat.
 const callTries = 3
 
 // takeTurns lets the model take turns until read accepts its answer, or a tool of the loop ends
@@ -324,7 +325,7 @@ func (a *agent) takeTurn(ctx context.Context) (*model.Response, error) {
 	s.endAnswer(response.Content)
 	// A turn cut in its calls continues: their results say which arguments can't be read.
 	if response.Stop != model.StopLength || len(response.ToolCalls) == 0 {
-		if err := a.node.checkEnding(response); err != nil {
+		if err := checkEnding(a.node, response); err != nil {
 			return nil, err
 		}
 	}

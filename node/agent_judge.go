@@ -102,7 +102,7 @@ func (a *agent) askJudge(ctx context.Context, j *judge, value any) (verdict, err
 		return verdict{}, a.escalationFailure("the judge failed", err.Error(), value)
 	}
 	var v verdict
-	if err = requireGoodEnding(response); err == nil {
+	if err = checkEnding(nil, response); err == nil {
 		v, err = readVerdict(response)
 	}
 	if err != nil {

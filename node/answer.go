@@ -17,30 +17,32 @@ import (
 
 // asker repeats a call until its answer fits.
 type asker struct {
-	calls       *caller
-	role, named string
-	retries     int
-	stream      *stream // nil if the text is not shown
-	// ended returns the failure of an answer that ended badly.
-	ended func(*model.Response) error
+	calls  *caller
+	role   string
+	node   *modelNode // nil for routers and summaries, whose model is named like the role
+	stream *stream    // nil if the text is not shown
 }
 
 // askUntilFits repeats a call until check accepts its answer. It does not repeat answers that
 // ended badly. Without a fitting answer it fails with kind invalid_output.
 func (a *asker) askUntilFits(ctx context.Context, req model.Request, check func(*model.Response) (any, error)) (any, *model.Response, error) {
+	named, retries := a.role, 2
+	if a.node != nil {
+		named, retries = a.node.Named, a.node.Retries
+	}
 	for try := 0; ; try++ {
-		response, err := a.calls.callModel(ctx, a.role, a.named, req, a.stream)
-		if err != nil {
-			return nil, nil, err
+		response, err := a.calls.callModel(ctx, a.role, named, req, a.stream)
+		if err == nil {
+			err = checkEnding(a.node, response)
 		}
-		if err := a.ended(response); err != nil {
+		if err != nil {
 			return nil, nil, err
 		}
 		value, problem := check(response)
 		if problem == nil {
 			return value, response, nil
 		}
-		if try >= a.retries {
+		if try >= retries {
 			return nil, nil, unfitFailure(response, try+1, problem)
 		}
 		a.stream.voidText() // the next answer takes its place
@@ -120,40 +122,23 @@ var endings = map[model.StopReason][2]string{
 	model.StopLength:  {"truncated", "the answer was cut: it had all the tokens that it may have"},
 }
 
-// endingFailure returns the failure of an answer that ended badly, else nil.
-func endingFailure(response *model.Response) *runner.Failure {
+// checkEnding returns the failure of an answer that ended badly, unless the node accepts it. For
+// routers, judges and summaries n is nil: their failures quote the answer.
+func checkEnding(n *modelNode, response *model.Response) error {
 	what, bad := endings[response.Stop]
 	if !bad {
 		return nil
 	}
-	return &runner.Failure{Kind: what[0], Message: what[1], Details: map[string]any{"answer": response.Content}}
-}
-
-// checkEnding returns the failure of an answer that ended badly, unless the node accepts it.
-func (n *modelNode) checkEnding(response *model.Response) error {
-	failure := endingFailure(response)
+	failure := &runner.Failure{Kind: what[0], Message: what[1], Details: map[string]any{"answer": response.Content}}
 	switch {
-	case failure == nil:
-		return nil
-	case !slices.Contains(n.Accept, failure.Kind):
-		if response.Stop == model.StopLength {
-			failure.Message += fmt.Sprintf(" (%d); raise max_tokens, or take it with accept: [truncated]", response.Usage.OutputTokens)
-		}
-		return failure
-	}
-	emitWarning(n.task, "an answer is accepted that is %s: %s", failure.Kind, endings[response.Stop][1])
-	return nil
-}
-
-// requireGoodEnding returns a failure if a router's, judge's or summary's answer ended badly. The
-// message quotes the answer.
-func requireGoodEnding(response *model.Response) error {
-	failure := endingFailure(response)
-	if failure == nil {
-		return nil
-	}
-	if response.Content != "" {
+	case n == nil && response.Content != "":
 		failure.Message += fmt.Sprintf(": %q", eval.Shorten(response.Content, 200))
+	case n == nil:
+	case slices.Contains(n.Accept, failure.Kind):
+		emitWarning(n.task, "an answer is accepted that is %s: %s", failure.Kind, failure.Message)
+		return nil
+	case response.Stop == model.StopLength:
+		failure.Message += fmt.Sprintf(" (%d); raise max_tokens, or take it with accept: [truncated]", response.Usage.OutputTokens)
 	}
 	return failure
 }

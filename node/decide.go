@@ -17,12 +17,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Limits of a decision: its default timeout, retries of bad answers, attempts of failing calls.
-const (
-	decisionTime    = 2 * time.Minute
-	decisionRetries = 2
-	decisionTries   = 3
-)
+// decisionTime is the default timeout of a decision.
+const decisionTime = 2 * time.Minute
 
 // decider answers llm_decide edges by the router model.
 type decider struct{ models *models }
@@ -35,8 +31,8 @@ func (d *decider) Decide(ctx context.Context, task *runner.Task, choice handler.
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	a := &asker{calls: newCaller(d.models, task), role: "router", named: "router", retries: decisionRetries, ended: requireGoodEnding}
-	tries := decisionTries
+	a := &asker{calls: newCaller(d.models, task), role: "router"}
+	tries := callTries
 	if retry := task.Graph.Retry; retry != nil {
 		tries = spec.Attempts(retry)
 	}

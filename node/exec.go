@@ -41,7 +41,7 @@ type execHandler struct {
 
 // Run runs the program and returns its output.
 func (h *execHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
-	job, parse, err := readExec(task)
+	job, err := readExec(task)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (h *execHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 	if _, err := task.InterruptAll(questions...); err != nil {
 		return nil, err
 	}
-	return parseOutput(parse, job.argv[0], stdout, task.WantsText)
+	return parseOutput(job.Parse, job.argv[0], stdout, task.WantsText)
 }
 
 // keeperKey is the key of the keeper in the scope of a run.
@@ -100,7 +100,7 @@ func keeperOf(scope *handler.Scope) *procs.Keeper {
 // execConfig is the configuration of an exec node.
 type execConfig struct {
 	Parse     string         `key:"parse" default:"auto"`
-	MaxOutput int            `key:"max_output" default:"8388608" min:"1"`
+	MaxOutput int            `key:"max_output" default:"8388608" min:"1"` // bytes of stdout
 	Command   []any          `key:"command"`
 	Script    string         `key:"script"`
 	Shell     string         `key:"shell" default:"sh"`
@@ -109,31 +109,30 @@ type execConfig struct {
 	EnvPass   any            `key:"env_pass"`
 }
 
-// readExec returns the program of a task and how to parse its output.
-func readExec(task *runner.Task) (*process, string, error) {
-	var c execConfig
-	if err := decodeConfig(task.Config, &c); err != nil {
-		return nil, "", err
+func readExec(task *runner.Task) (*process, error) {
+	job := &process{}
+	if err := decodeConfig(task.Config, &job.execConfig); err != nil {
+		return nil, err
 	}
-	job := &process{maxOutput: c.MaxOutput, argv: keys.Texts(c.Command)}
-	if c.Script != "" {
-		job.argv = []string{c.Shell, "-c", c.Script}
+	job.argv = keys.Texts(job.Command)
+	if job.Script != "" {
+		job.argv = []string{job.Shell, "-c", job.Script}
 	}
 	if len(job.argv) == 0 || job.argv[0] == "" {
-		return nil, "", invalidInput("there is no program to run: the first element of \"command\" names it")
+		return nil, invalidInput("there is no program to run: the first element of \"command\" names it")
 	}
 	var err error
-	if job.dir, err = filepath.Abs(absolutePath(task.Dir, c.Dir)); err == nil {
+	if job.dir, err = filepath.Abs(absolutePath(task.Dir, job.Dir)); err == nil {
 		_, err = os.Stat(job.dir) // a failed start would not say which of the two is missing
 	}
 	if err != nil {
-		return nil, "", newFailure("failed", "working directory: %v", err)
+		return nil, newFailure("failed", "working directory: %v", err)
 	}
-	if job.env, err = c.environment(task, job.dir); err != nil {
-		return nil, "", err
+	if job.env, err = job.environment(task, job.dir); err != nil {
+		return nil, err
 	}
 	job.stdin, err = readStdin(task)
-	return job, c.Parse, err
+	return job, err
 }
 
 // environment returns the variables of a program, except EVENTS. Later entries win.
@@ -203,13 +202,13 @@ func stoppedFailure(ctx context.Context, what string) *runner.Failure {
 
 // process is a program to run.
 type process struct {
-	mark      *procs.Mark
-	argv      []string
-	dir       string   // absolute
-	env       []string // later entries win
-	stdin     []byte
-	maxOutput int     // bytes of stdout
-	timing    Options // Grace, Kill and Linger
+	execConfig
+	mark   *procs.Mark
+	argv   []string
+	dir    string   // absolute
+	env    []string // later entries win
+	stdin  []byte
+	timing Options // Grace, Kill and Linger
 	// outLog and errLog receive the output as it comes.
 	outLog, errLog io.Writer
 }
@@ -218,7 +217,7 @@ type process struct {
 func (p *process) runProgram(ctx context.Context) ([]byte, error) {
 	bounded, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stdout := &capped{limit: p.maxOutput, over: cancel}
+	stdout := &capped{limit: p.MaxOutput, over: cancel}
 	stderr := &procs.Tail{Keep: detailBytes + utf8.UTFMax}
 	path, err := procs.Find(p.argv[0], p.dir, p.env)
 	if err != nil {
@@ -244,7 +243,7 @@ func (p *process) runProgram(ctx context.Context) ([]byte, error) {
 	var failure *runner.Failure
 	switch {
 	case stdout.exceeded:
-		failure = newFailure("invalid_output", "%q was stopped: it printed more than %d bytes (max_output)", p.argv[0], p.maxOutput)
+		failure = newFailure("invalid_output", "%q was stopped: it printed more than %d bytes (max_output)", p.argv[0], p.MaxOutput)
 	case wasStopped:
 		failure = stoppedFailure(ctx, fmt.Sprintf("%q was stopped", p.argv[0]))
 	case code == 0:

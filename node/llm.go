@@ -35,7 +35,7 @@ func (k *toolkit) runLLM(ctx context.Context, task *runner.Task) (any, error) {
 		}
 	}
 	s := &stream{task: task, thinking: k.thinking}
-	a := &asker{calls: calls, role: "chat", named: n.Named, retries: n.Retries, stream: s, ended: n.checkEnding}
+	a := &asker{calls: calls, role: "chat", node: n, stream: s}
 	value, response, err := a.askUntilFits(ctx, req, n.readAnswer)
 	if err != nil {
 		return nil, err

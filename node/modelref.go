@@ -84,7 +84,7 @@ type openKey struct {
 
 // models opens models.
 type models struct {
-	options  provider.Options // Declared, Dir and Sleep are the task's
+	options  provider.Options // Declared, Dir, Sleep and Hide are the task's
 	cassette *cassette.Cassette
 	stand    *Stand
 	thinking bool // emit thoughts
@@ -124,9 +124,10 @@ func (m *models) openModel(task *runner.Task, ref modelRef) (model.Client, error
 func (m *models) connectModel(task *runner.Task, ref modelRef) (model.Client, error) {
 	opts := m.options
 	opts.Declared, opts.Dir, opts.Sleep = ref.providers, ref.dir, task.Models.Sleep
-	key := provider.FindKey(ref.name, opts) // the environment's, too
-	task.Models.Hide(key)
-	m.cassette.HideSecret(key)
+	opts.Hide = func(key string) {
+		task.Models.Hide(key)
+		m.cassette.HideSecret(key)
+	}
 	client, err := provider.Open(ref.name, opts)
 	if script, ok := client.(*scripted.Client); ok {
 		for _, call := range task.Models.Answered { // before the run was resumed

@@ -95,7 +95,7 @@ func decodeConfig(config map[string]any, into any) error {
 func Describe(ctx context.Context, task *runner.Task) (map[string]any, error) {
 	switch task.Kind {
 	case "exec":
-		job, _, err := readExec(task)
+		job, err := readExec(task)
 		if err != nil {
 			return nil, err
 		}

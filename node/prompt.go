@@ -285,7 +285,7 @@ func (n *modelNode) askSummary(ctx context.Context, calls *caller, messages []mo
 		req.System = joinLayers([]string{req.System, "The summary is one JSON value that fits this JSON Schema, and nothing else:\n" + eval.Text(doc)})
 		read = newReader(doc)
 	}
-	a := &asker{calls: calls, role: "compact", named: "compact", retries: 2, ended: requireGoodEnding}
+	a := &asker{calls: calls, role: "compact"}
 	value, _, err := a.askUntilFits(ctx, req, read)
 	return eval.Text(value), err
 }

@@ -44,6 +44,8 @@ type Options struct {
 	Getenv func(string) string
 	// Sleep waits for the delays of scripts, which need it.
 	Sleep func(context.Context, time.Duration) error
+	// Hide receives the key, which messages and logs must not hold, or "".
+	Hide func(key string)
 	// HTTP makes requests, by default with the default transport.
 	HTTP *http.Client
 }
@@ -84,6 +86,9 @@ func Open(ref string, o Options) (model.Client, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if o.Hide != nil {
+		o.Hide(p.Key)
 	}
 	config := wire.Config{
 		Model: id, Provider: name, BaseURL: p.BaseURL, Key: p.Key, Headers: map[string]string{}, Params: p.Params, Timeout: p.Timeout, HTTP: o.HTTP,
@@ -126,17 +131,6 @@ func (p declared) chooseProtocol() string {
 		return "responses"
 	}
 	return "chat"
-}
-
-// FindKey returns the key for a model, or "".
-func FindKey(ref string, o Options) string {
-	name, _, _ := Split(ref)
-	p, err := o.findProvider(name)
-	if err != nil {
-		return ""
-	}
-	key, _ := o.findKey(p)
-	return key
 }
 
 func (o Options) findProvider(name string) (declared, error) {
