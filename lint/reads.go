@@ -654,7 +654,7 @@ func (r reader) checkMember(path []string) {
 	for i := base; i < len(path); i++ {
 		doc, name := r.schemaAt(path[:i]), path[i]
 		names, closed := membersOf(doc)
-		if closed || len(names) == 0 || slices.Contains(names, name) || name[0] == '[' {
+		if closed || len(names) == 0 || slices.Contains(names, name) || name[0] == '[' || name == "error" && path[0] == "#" { // what a failed element leaves
 			continue
 		}
 		near := suggest.Closest(name, names)

@@ -739,7 +739,7 @@ func (f *facts) domainOfWrite(n *spec.Node, key string) (solve.Domain, bool) {
 }
 
 // checkFailedElements reports reads and writes of an `each` node's output that forget the
-// null of an element that failed.
+// null or the error of an element that failed.
 func (f *facts) checkFailedElements() {
 	for v, n := range f.graph.Nodes {
 		how := controlflow.ParallelOf(f.graph, v).OnFailure
@@ -749,12 +749,16 @@ func (f *facts) checkFailedElements() {
 		for _, w := range f.access()[v].Writes {
 			items := domain.Subschema(f.graph.State[w.Key].Schema, "[0]")
 			whole := w.Value == nil || isOutput(w.Value.Tree())
-			if whole && items["type"] != nil && !domain.AllowsNull(items) {
+			switch {
+			case !whole || items["type"] == nil:
+			case how == "wait_all" && items["type"] != "object":
+				f.warn(w.Name.Span, "state key %q holds no objects, and an element of %q that fails is {error: …} (on_failure: %s)", w.Name.Value, n.ID.Value, how)
+			case how == "continue_others" && !domain.AllowsNull(items):
 				f.warn(w.Name.Span, "state key %q holds no nulls, and an element of %q that fails is null (on_failure: %s); write filter(output, # != nil)", w.Name.Value, n.ID.Value, how)
 			}
 		}
 		for _, u := range f.uses().OfNode(v) {
-			if u.Moment != dataflow.Before && readsElements(u.Program.Tree()) {
+			if how == "continue_others" && u.Moment != dataflow.Before && readsElements(u.Program.Tree()) {
 				f.warn(u.Span(), "an element of %q that fails is null (on_failure: %s), and null has no members; filter the list first", n.ID.Value, how)
 			}
 		}

@@ -3,6 +3,7 @@
 package bind
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
@@ -32,10 +33,31 @@ func Yields(n *spec.Node, g *spec.Graph, child func(n *spec.Node) (eval.Type, bo
 
 // outputType returns the type of a node's output, or any.
 func (y *yields) outputType(n *spec.Node) eval.Type {
-	if n.Each.IsSet() {
-		return eval.List(y.executionType(n))
+	t := y.executionType(n)
+	if !n.Each.IsSet() {
+		return t
 	}
-	return y.executionType(n)
+	how := y.graph.Parallel.OnFailure
+	if n.Parallel != nil {
+		how = cmp.Or(n.Parallel.OnFailure, how)
+	}
+	if how == "wait_all" {
+		t = addError(t, n.Kind.Value != "graph")
+	}
+	return eval.List(t)
+}
+
+// addError returns the type of an element that is {error: ...} if its execution failed.
+func addError(t eval.Type, open bool) eval.Type {
+	if !t.IsObject() {
+		return eval.Any()
+	}
+	fields := map[string]eval.Type{}
+	for _, name := range t.Fields() {
+		fields[name], _, _ = t.Field(name)
+	}
+	fields["error"] = eval.Any()
+	return eval.Object(fields, open)
 }
 
 // executionType returns the type of the output of one execution, for one element of `each`.
