@@ -53,8 +53,7 @@ type Guard struct {
 	Value bool   `json:"value"`
 }
 
-// Loop is an edge that closes a loop, and how often no case took it: "0", "1" or
-// "many" times.
+// Loop is an edge that closes a loop, and how often no case took it: "0", "1" or "many" times.
 type Loop struct {
 	Edge  string `json:"edge"`
 	Taken string `json:"taken"`
@@ -159,8 +158,7 @@ func (c *Covered[M]) addPart(reached bool, what M) {
 	}
 }
 
-// EdgeNames names every edge in the order of the graph: "from -> to", with an id or a
-// number for edges between the same nodes.
+// EdgeNames names every edge, in order: "from -> to", and an id or number if that is ambiguous.
 func EdgeNames(g *spec.Graph) []string {
 	out, count, number := make([]string, len(g.Edges)), map[string]int{}, map[string]int{}
 	for i, e := range g.Edges {
@@ -205,8 +203,7 @@ func findBackEdges(g *spec.Graph) []int {
 	return out
 }
 
-// WriteLCOV writes the coverage of each flow: nodes and edges by their first line, a
-// condition as two branches.
+// WriteLCOV writes nodes and edges by their first line, and a condition as two branches.
 func WriteLCOV(w io.Writer, r *Report) error {
 	var b bytes.Buffer
 	for _, flow := range sortedNames(r.Coverage) {

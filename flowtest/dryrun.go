@@ -90,12 +90,6 @@ func (d *dryRun) fillInputs(given map[string]any) map[string]any {
 	return out
 }
 
-// humanKeys returns the keys of nodes that ask people.
-func humanKeys() []spec.Key {
-	kinds := spec.BuiltinKinds()
-	return kinds[slices.IndexFunc(kinds, func(k spec.Kind) bool { return k.Name == "human" })].Keys
-}
-
 // answerPeople replaces human nodes by stubs, which the dry run answers.
 func answerPeople(_ string, g *spec.Graph) *spec.Graph {
 	with := map[string]*spec.Node{}
@@ -137,8 +131,7 @@ func (m madeUpModel) Chat(_ context.Context, req *model.Request, _ func(string))
 	return &model.Response{Content: content, Stop: model.StopEnd}, nil
 }
 
-// findStub returns the entry of a stub for a task, or nil. problem says that the stub has none for
-// this execution.
+// findStub returns the entry of a stub for a task, or nil. A stub without one is a problem.
 func (d *dryRun) findStub(task *runner.Task) (e *entry, problem string) {
 	s := d.stubs[task.Node]
 	if s == nil {
@@ -238,9 +231,7 @@ func (d *dryRun) describeNode(p *Planned, task *runner.Task, about map[string]an
 	switch task.Kind {
 	case "exec":
 		argv, _ := about["command"].([]string)
-		for _, part := range argv {
-			p.Command = append(p.Command, d.maskSecrets(part))
-		}
+		p.Command = collect(argv, d.maskSecrets)
 		p.Dir, _ = about["dir"].(string)
 		p.Env, _ = about["env"].(map[string]any)
 		stdin, _ := about["stdin"].(string)
@@ -438,8 +429,7 @@ func NeedsStub(n *spec.Node) bool {
 	return !slices.Contains([]string{"set", "pass", "wait", "fail", "graph", "human", "tool", "tools"}, n.Kind.Value)
 }
 
-// MadeUp returns an output of a node that fits its schema, its state keys, and the expressions
-// that read it.
+// MadeUp returns an output that fits a node's schema, its state keys and its readers' expressions.
 func MadeUp(g *spec.Graph, n *spec.Node, kinds ...spec.Kind) any {
 	if w, err := explore.NewWorld(g, kinds); err == nil {
 		return w.Usual(n.Index)

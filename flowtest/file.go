@@ -99,8 +99,7 @@ func (f *File) prepare(text []byte) error {
 	return err
 }
 
-// prepareFlow prepares the flow with rewritten graphs. It returns nil and the findings if
-// they are invalid.
+// prepareFlow prepares the flow with rewritten graphs, or returns findings if they are invalid.
 func (f *File) prepareFlow(kept store.Store, rewrite func(string, *spec.Graph) *spec.Graph) (*prepared, spec.Diagnostics, error) {
 	r, err := newRunner(&f.cfg, kept, rewrite)
 	if err != nil {

@@ -91,26 +91,17 @@ var testEnding = lazyregexp.New(`\.test(\.ya?ml|\.json)$`)
 // IsTestFile reports whether a path names a test file.
 func IsTestFile(path string) bool { return testEnding().MatchString(path) }
 
-// Find lists test files, each once and sorted. It searches folders, except hidden ones and
-// node_modules.
+// Find lists test files, each once and sorted. It skips hidden folders and node_modules.
 func Find(paths ...string) ([]string, error) {
 	var out []string
 	for _, path := range paths {
-		info, err := os.Stat(path)
-		if err != nil {
-			return nil, err
-		}
-		if !info.IsDir() {
-			out = append(out, path)
-			continue
-		}
-		err = filepath.WalkDir(path, func(name string, entry os.DirEntry, err error) error {
+		err := filepath.WalkDir(path, func(name string, entry os.DirEntry, err error) error {
 			switch {
 			case err != nil:
 				return err
 			case entry.IsDir() && name != path && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules"):
 				return filepath.SkipDir
-			case !entry.IsDir() && IsTestFile(name):
+			case !entry.IsDir() && (name == path || IsTestFile(name)):
 				out = append(out, name)
 			}
 			return nil

@@ -179,8 +179,7 @@ func (s *search) convertChoices(chosen []explore.Chosen) []choice {
 	return out
 }
 
-// failureStub returns a stub that fails, without a message and details that the graph does not
-// read.
+// failureStub returns a stub that fails with the message and details that the graph reads.
 func (s *search) failureStub(of *runner.Failure) map[string]any {
 	isRead := func(path string) bool { return strings.Contains(string(s.graph.File.Src), path) }
 	failure, details := map[string]any{"kind": of.Kind}, maps.Clone(of.Details)
@@ -331,8 +330,7 @@ func (s *search) simplify(ctx context.Context, runs []*tried) []*tried {
 	return out
 }
 
-// simplifyOnce returns a run that fires the same edges with one input fewer or one more usual
-// outcome, or nil.
+// simplifyOnce returns a run of the same edges with an input less or a usual outcome more, or nil.
 func (s *search) simplifyOnce(ctx context.Context, t *tried, left *int) *tried {
 	better := func(input map[string]any, plan []choice) *tried {
 		if *left--; *left < 0 || ctx.Err() != nil {

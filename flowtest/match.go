@@ -149,8 +149,7 @@ func splitLines(v any) ([]string, bool) {
 // maxCells bounds the table of the longest common subsequence.
 const maxCells = 1 << 20
 
-// diffLines returns the lines of both lists, with marks for those that only one has. Lines of the
-// first may be patterns.
+// diffLines marks the lines that only one list has. Lines of the first may be patterns.
 func diffLines(a, b []string) []string {
 	if len(a)*len(b) > maxCells {
 		return append(prefixLines("- ", a), prefixLines("+ ", b)...)

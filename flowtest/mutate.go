@@ -24,8 +24,7 @@ type Mutation struct {
 	// Mutants counts the changes that can be noticed, Killed those that a case notices.
 	Mutants int `json:"mutants"`
 	Killed  int `json:"killed"`
-	// Equivalent counts changes that the solver knows to have no effect. Mutants does not
-	// include them.
+	// Equivalent counts changes without an effect, as far as the solver knows; Mutants does not.
 	Equivalent int `json:"equivalent"`
 	// Score is the share of killed mutants, from 0 to 100. It is 100 if there are none.
 	Score     float64    `json:"score"`
@@ -68,17 +67,16 @@ func Mutate(cfg Config, files []*File) (*Mutation, error) {
 				continue
 			}
 			killed, valid, err := testMutant(cfg, own, m.graph)
-			switch {
-			case err != nil:
+			if err != nil {
 				return nil, err
-			case !valid:
-				continue // the change is invalid
+			} else if !valid {
+				continue
 			}
 			if out.Mutants++; killed {
 				out.Killed++
-				continue
+			} else {
+				out.Survivors = append(out.Survivors, Survivor{f.Flow, f.Graph.File.Position(m.at.From).Line, m.what})
 			}
-			out.Survivors = append(out.Survivors, Survivor{f.Flow, f.Graph.File.Position(m.at.From).Line, m.what})
 		}
 	}
 	out.Score = 100
@@ -105,13 +103,20 @@ func testMutant(cfg Config, files []*File, g *spec.Graph) (killed, valid bool, e
 	return Run(cfg, changed).Failed > 0, true, nil
 }
 
+// mutator collects the mutants of a graph.
+type mutator struct {
+	guards
+	cfg     *Config
+	names   []string // of the edges
+	mutants []mutant
+}
+
 // listMutants lists the changes of a graph, in the order of the file.
 func listMutants(cfg *Config, g *spec.Graph) []mutant {
-	var out []mutant
-	names, w := EdgeNames(g), newGuards(cfg, g)
+	m := &mutator{guards: newGuards(cfg, g), cfg: cfg, names: EdgeNames(g)}
 	for i, e := range g.Edges {
 		if e.When.IsSet() {
-			out = append(out, mutateGuard(cfg, w, i, names[i])...)
+			m.mutateGuard(i)
 		}
 		if e.Decl >= 0 {
 			dropped := *e
@@ -120,22 +125,26 @@ func listMutants(cfg *Config, g *spec.Graph) []mutant {
 				dropped.Condition = e.Condition
 			}
 			dropped.Fallback = false
-			out = append(out, mutant{at: e.Span, what: "the edge " + names[i] + " is dropped", graph: replaceEdges(g, map[int]*spec.Edge{i: &dropped}), equal: w.neverHolds(i)})
+			m.addMutant(e.Span, "the edge "+m.names[i]+" is dropped", m.replaceEdges(map[int]*spec.Edge{i: &dropped}), m.neverHolds(i))
 		}
 		next := slices.IndexFunc(g.Edges[i+1:], func(other *spec.Edge) bool { return other.From.Value == e.From.Value })
 		if next >= 0 {
-			out = append(out, mutatePair(w, i, i+1+next, names)...)
+			m.mutatePair(i, i+1+next)
 		}
 	}
-	out = append(out, mutateLimits(g)...)
-	slices.SortStableFunc(out, func(a, b mutant) int { return a.at.From - b.at.From })
-	return out
+	m.mutateLimits()
+	slices.SortStableFunc(m.mutants, func(a, b mutant) int { return a.at.From - b.at.From })
+	return m.mutants
 }
 
-// replaceEdges returns a graph with some edges replaced, by index.
-func replaceEdges(g *spec.Graph, with map[int]*spec.Edge) *spec.Graph {
-	out := *g
-	out.Edges = slices.Clone(g.Edges)
+func (m *mutator) addMutant(at spec.Span, what string, g *spec.Graph, equal bool) {
+	m.mutants = append(m.mutants, mutant{at, what, g, equal})
+}
+
+// replaceEdges returns the graph with some edges replaced, by index.
+func (m *mutator) replaceEdges(with map[int]*spec.Edge) *spec.Graph {
+	out := *m.graph
+	out.Edges = slices.Clone(out.Edges)
 	for i, e := range with {
 		out.Edges[i] = e
 	}
@@ -143,19 +152,14 @@ func replaceEdges(g *spec.Graph, with map[int]*spec.Edge) *spec.Graph {
 }
 
 // mutateGuard negates a condition, and shifts each of its numbers by one.
-func mutateGuard(cfg *Config, w guards, i int, name string) []mutant {
-	e := w.graph.Edges[i]
-	changes := append([]string{"not (" + e.When.Value + ")"}, shiftNumbers(e.When.Value)...)
-	var out []mutant
-	for _, text := range changes {
+func (m *mutator) mutateGuard(i int) {
+	e := m.graph.Edges[i]
+	for _, text := range append([]string{"not (" + e.When.Value + ")"}, shiftNumbers(e.When.Value)...) {
 		own := *e
 		own.When.Value = text
-		changed := replaceEdges(w.graph, map[int]*spec.Edge{i: &own})
-		out = append(out, mutant{
-			at: e.When.Span, what: "the condition of " + name + " is " + text, graph: changed, equal: w.isEquivalent(i, newGuards(cfg, changed)),
-		})
+		changed := m.replaceEdges(map[int]*spec.Edge{i: &own})
+		m.addMutant(e.When.Span, "the condition of "+m.names[i]+" is "+text, changed, m.isEquivalent(i, newGuards(m.cfg, changed)))
 	}
-	return out
 }
 
 // guards answers questions about the conditions of a graph.
@@ -228,18 +232,16 @@ func shiftNumbers(text string) []string {
 }
 
 // mutatePair swaps the targets of two edges of a node, and the order of two conditions.
-func mutatePair(w guards, i, j int, names []string) []mutant {
-	g := w.graph
-	a, b := *g.Edges[i], *g.Edges[j]
+func (m *mutator) mutatePair(i, j int) {
+	a, b := *m.graph.Edges[i], *m.graph.Edges[j]
 	if a.Decl < 0 || b.Decl < 0 {
-		return nil
+		return
 	}
-	var out []mutant
 	fans := !a.When.IsSet() && !b.When.IsSet() && a.Condition == b.Condition // both fire, so a swap has no effect
 	if a.To.Value != b.To.Value && !fans {
 		first, second := a, b
 		first.To, second.To = b.To, a.To
-		out = append(out, mutant{at: a.Span, what: "the targets of " + names[i] + " and " + names[j] + " are swapped", graph: replaceEdges(g, map[int]*spec.Edge{i: &first, j: &second})})
+		m.addMutant(a.Span, "the targets of "+m.names[i]+" and "+m.names[j]+" are swapped", m.replaceEdges(map[int]*spec.Edge{i: &first, j: &second}), false)
 	}
 	if a.When.IsSet() && b.When.IsSet() && a.Condition == b.Condition {
 		first, second := a, b
@@ -247,12 +249,9 @@ func mutatePair(w guards, i, j int, names []string) []mutant {
 		if a.Priority == b.Priority {
 			second.Priority++
 		}
-		out = append(out, mutant{
-			at: a.Span, what: names[j] + " is tried before " + names[i], graph: replaceEdges(g, map[int]*spec.Edge{i: &first, j: &second}),
-			equal: w.areExclusive(i, w.newClaim(i, true), w.newClaim(j, true)), // their order does not matter
-		})
+		isOrderFree := m.areExclusive(i, m.newClaim(i, true), m.newClaim(j, true))
+		m.addMutant(a.Span, m.names[j]+" is tried before "+m.names[i], m.replaceEdges(map[int]*spec.Edge{i: &first, j: &second}), isOrderFree)
 	}
-	return out
 }
 
 // limitSite is a number or a duration in a graph that limits its runs.
@@ -301,13 +300,13 @@ func writtenSpan(v *spec.Value, whole spec.Span) spec.Span {
 }
 
 // mutateLimits changes the limits of a graph and its nodes.
-func mutateLimits(g *spec.Graph) []mutant {
-	var out []mutant
+func (m *mutator) mutateLimits() {
+	g := m.graph
 	for i, s := range listLimits(g) {
 		if s.time != nil && *s.time > 0 {
 			own := copyLimits(g)
 			*listLimits(own)[i].time = 0
-			out = append(out, mutant{at: s.at, what: s.name + " is dropped", graph: own})
+			m.addMutant(s.at, s.name+" is dropped", own, false)
 		}
 		isSteps := s.number == &g.Limits.MaxSteps
 		if s.number == nil || isSteps && s.at == g.Limits.Span { // it is the default
@@ -320,10 +319,9 @@ func mutateLimits(g *spec.Graph) []mutant {
 			own := copyLimits(g)
 			*listLimits(own)[i].number = n
 			equal := isSteps && boundSteps(g, g.Limits.MaxSteps+2) <= min(g.Limits.MaxSteps, n)
-			out = append(out, mutant{at: s.at, what: fmt.Sprintf("%s is %d", s.name, n), graph: own, equal: equal})
+			m.addMutant(s.at, fmt.Sprintf("%s is %d", s.name, n), own, equal)
 		}
 	}
-	return out
 }
 
 // copyLimits returns a copy of a graph with limits of its own.

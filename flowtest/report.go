@@ -80,7 +80,11 @@ func (r *Result) Text() string {
 			fmt.Fprintf(&b, "    %s\n", formatValue(f.Got))
 			continue
 		}
-		for _, line := range f.formatLines() {
+		lines := f.diff()
+		if lines == nil {
+			lines = []string{"want " + formatValue(f.Want), "got  " + formatValue(f.Got)}
+		}
+		for _, line := range lines {
 			fmt.Fprintf(&b, "    %s\n", line)
 		}
 	}
@@ -91,15 +95,6 @@ func (r *Result) Text() string {
 		}
 	}
 	return b.String()
-}
-
-// formatLines writes the wanted and the actual value, or their difference.
-func (f *Failure) formatLines() []string {
-	lines := f.diff()
-	if lines == nil {
-		lines = []string{"want " + formatValue(f.Want), "got  " + formatValue(f.Got)}
-	}
-	return lines
 }
 
 // diff compares the wanted with the actual value line by line. It returns nil for short values.

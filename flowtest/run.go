@@ -29,8 +29,7 @@ func startTime() time.Time { return time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC) 
 // limit bounds the real time of a case.
 const limit = time.Minute
 
-// Run runs the chosen cases of files, several at once. The results are in the order of the
-// files.
+// Run runs the chosen cases, several at once. The results are in the order of the files.
 func Run(cfg Config, files []*File) *Report {
 	report := &Report{Files: len(files), Coverage: map[string]*Coverage{}}
 	type job struct {

@@ -109,10 +109,10 @@ func (t *tried) writeCase(b *strings.Builder, indent string) {
 			fmt.Fprintf(b, "%s    - %s\n", indent, text[1:len(text)-1])
 		}
 	}
-	sittings := t.splitSittings()
-	line("answers", yamlFlow(t.mergeByNode(sittings[0].answers)))
+	answers, resumes := t.splitAnswers()
+	line("answers", yamlFlow(answers))
 	line("decide", yamlFlow(t.mergeByNode(decide)))
-	line("resume", yamlFlow(t.listResumes(sittings)))
+	line("resume", yamlFlow(resumes))
 }
 
 // mergeVisits returns one value for all visits if their values are equal. Otherwise, or before the
@@ -134,41 +134,31 @@ func (t *tried) mergeByNode(values map[string][]any) map[string]any {
 	return out
 }
 
-// sitting holds the answers of people until one of them does not answer in time.
-type sitting struct {
-	answers map[string][]any
-	after   time.Duration // the time until the run is resumed; 0 for the last sitting
-}
-
-// splitSittings splits the answers of a run where a person does not answer.
-func (t *tried) splitSittings() []sitting {
-	out := []sitting{{answers: map[string][]any{}}}
+// splitAnswers returns the answers until a person does not answer in time, and the resumes after
+// that, at which the time passes or people answer.
+func (t *tried) splitAnswers() (answers map[string]any, resumes []any) {
+	given := map[string][]any{}
+	closeSitting := func() {
+		if merged := t.mergeByNode(given); answers == nil {
+			answers = merged
+		} else if len(merged) > 0 {
+			resumes = append(resumes, map[string]any{"answers": merged})
+		}
+		given = map[string][]any{}
+	}
 	for _, c := range t.choices {
-		last := &out[len(out)-1]
 		if after, absent := c.value.(time.Duration); absent {
-			last.after = after
-			out = append(out, sitting{answers: map[string][]any{}})
+			closeSitting()
+			resumes = append(resumes, map[string]any{"after": after})
 		} else if c.key == "answers" {
-			last.answers[c.node] = append(last.answers[c.node], c.value)
+			given[c.node] = append(given[c.node], c.value)
 		}
 	}
-	return out
-}
-
-// listResumes returns the resumes after which people answer or a timeout passes.
-func (t *tried) listResumes(all []sitting) (out []any) {
-	for i, s := range all {
-		if i > 0 && len(s.answers) > 0 {
-			out = append(out, map[string]any{"answers": t.mergeByNode(s.answers)})
-		}
-		if s.after > 0 {
-			out = append(out, map[string]any{"after": s.after})
-		}
-	}
+	closeSitting()
 	if t.resumed >= 0 { // two timeouts may have passed at once
-		out = out[:min(len(out), t.resumed)]
+		resumes = resumes[:min(len(resumes), t.resumed)]
 	}
-	return out
+	return answers, resumes
 }
 
 // plainText matches texts that need no quotes in YAML, not even in flow style.

@@ -128,8 +128,7 @@ func (a *app) openCluster(ctx context.Context) (ClusterStore, error) {
 	return a.engine.store, nil
 }
 
-// execEngineProgram replaces this process by the program that contains the engine, which it finds
-// beside this one or in PATH.
+// execEngineProgram runs the program with the engine, from beside this one or PATH, in its place.
 func (a *app) execEngineProgram() error {
 	if self, err := os.Executable(); err == nil {
 		if path, err := exec.LookPath(filepath.Join(filepath.Dir(self), engineProgram)); err == nil {

@@ -186,8 +186,7 @@ func formatTable(rows [][]string) string {
 	return b.String()
 }
 
-// writeJSON prints a value as JSON, indented for a terminal and in one line otherwise. It
-// does not escape characters such as <.
+// writeJSON prints a value as JSON. It does not escape characters such as <.
 func writeJSON(w io.Writer, v any, indent bool) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
@@ -197,8 +196,7 @@ func writeJSON(w io.Writer, v any, indent bool) error {
 	return enc.Encode(v)
 }
 
-// requireArgs returns a check of the number of arguments. A negative most means any number; what
-// names the arguments in the message.
+// requireArgs checks the number of arguments, which what describes. A negative most means any.
 func requireArgs(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) >= least && (most < 0 || len(args) <= most) {
@@ -286,8 +284,7 @@ var synonyms = map[string]string{
 	"cancel": "runs cancel", "stop": "runs cancel", "pending": "runs pending", "approve": "answer", "plan": "bound",
 }
 
-// showHelp shows the help of a command. For an unknown subcommand it reports an error; cobra
-// would silently show the parent's help.
+// showHelp shows help. For an unknown subcommand, cobra would silently show the parent's help.
 func (a *app) showHelp(cmd *cobra.Command, show func(*cobra.Command, []string)) {
 	if args := cmd.Flags().Args(); len(args) > 0 && len(listSubcommands(cmd)) > 0 {
 		a.helpError = rejectArgs(cmd, args)

@@ -389,8 +389,7 @@ func (a *app) wantedCommands() []command {
 	return all[i : i+1]
 }
 
-// addDefaults sets Args and PreRunE of commands without them: no arguments, and reading the
-// settings.
+// addDefaults makes commands without Args take none, and commands without PreRunE read settings.
 func (a *app) addDefaults(c *cobra.Command) {
 	if c.Args == nil && c.ValidArgsFunction == nil {
 		c.Args, c.ValidArgsFunction = rejectArgs, cobra.NoFileCompletions
@@ -430,8 +429,7 @@ func (a *app) stdoutColors() terminal.Colors {
 	return terminal.NewColors(a.usesColor(a.StdoutTerminal))
 }
 
-// usesColor reports whether to use colour: by --color, else NO_COLOR and TERM=dumb, else
-// whether the stream is a terminal.
+// usesColor reports whether to use colour, which NO_COLOR and TERM=dumb turn off on terminals.
 func (a *app) usesColor(terminal bool) bool {
 	switch a.color.value {
 	case "always":
@@ -479,8 +477,7 @@ func formatEnvName(name string) string {
 // file. It is the PreRunE of commands with settings.
 func (a *app) loadSettings(cmd *cobra.Command, _ []string) error { return a.loadSettingsOf("", cmd) }
 
-// loadFolderSettings is loadSettings for commands that take a folder of flows. It reads
-// the settings file of that folder.
+// loadFolderSettings is loadSettings with the settings file of the folder that args name.
 func (a *app) loadFolderSettings(cmd *cobra.Command, args []string) error {
 	folder := firstArgument(args, "")
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {

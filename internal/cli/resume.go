@@ -153,8 +153,7 @@ func explainUnusedAnswers(r *runner.Runner, id string, opts *runner.Options, dri
 	return usagef("%s", strings.Join(lines, "\n"))
 }
 
-// parseRecordedGraph returns the graph that a run was started with. Prepare reports findings if
-// the graph is no longer valid.
+// parseRecordedGraph returns the graph of a run. Prepare reports if it is no longer valid.
 func parseRecordedGraph(record *store.RunRecord) *spec.Graph {
 	g, _ := spec.Parse(record.File, record.Source, spec.Options{Load: record.Load})
 	return g
@@ -443,8 +442,7 @@ Exit codes: 0 the answers were taken, 2 they were refused; with --resume those o
 	return cmd
 }
 
-// findOnlyQuestion returns the name of the run's only open question. It fails if there are
-// none or several.
+// findOnlyQuestion returns the target of the run's only open question.
 func findOnlyQuestion(r *runner.Runner, id, text string) (string, error) {
 	result, err := r.Show(id, runner.Options{})
 	if err != nil {

@@ -200,11 +200,7 @@ func (f *runFlags) setModels(g *spec.Graph, opts *runner.Options) error {
 	}
 	for _, text := range f.params {
 		param, err := readModelParam(text)
-		if err != nil {
-			problems = append(problems, err)
-			continue
-		}
-		opts.ModelParams = append(opts.ModelParams, param)
+		problems, opts.ModelParams = append(problems, err), append(opts.ModelParams, param)
 	}
 	return usageErrors(problems)
 }

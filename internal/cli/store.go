@@ -158,8 +158,7 @@ func (a *app) storeName() string {
 	return "the store in memory"
 }
 
-// stateDir returns the folder for state of the user, or of the systemd service. It returns ""
-// if there is none.
+// stateDir returns the folder for state of the user, or of the systemd service, or "".
 func stateDir() string {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return dir
@@ -177,8 +176,7 @@ func stateDir() string {
 // missingStoreReason returns the reason for a missing store unless the user chose memory.
 const missingStoreReason = "none of $XDG_STATE_HOME, $STATE_DIRECTORY and $HOME names a folder; --store names a file, or memory"
 
-// requireStore fails if there is no place for a store and the run needs one. It warns that any
-// other run is not kept.
+// requireStore fails if a run needs a store and there is none, and warns of any other run.
 func (a *app) requireStore(g *spec.Graph, f *runFlags) error {
 	if a.usesCluster() || a.store.path != "" || a.StateDir != "" {
 		return nil
@@ -210,8 +208,7 @@ func listStoreNeeds(g *spec.Graph, f *runFlags) []string {
 	return out
 }
 
-// unkept is the store of --store memory. It drops logs and needs no snapshots, since nobody
-// can read them later.
+// unkept is the store of --store memory. It drops logs and snapshots, which nobody can read.
 type unkept struct{ store.Memory }
 
 // AppendLog drops a log chunk.

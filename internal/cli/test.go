@@ -17,10 +17,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/graphrun/graphrun/eval"
-
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/flowtest"
 	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/inspect"
@@ -174,7 +173,7 @@ func (a *app) testOnce(ctx context.Context, f *testFlags, cfg flowtest.Config, a
 		return usage(err)
 	}
 	if found.HasErrors() {
-		return a.reportInvalid(found.Sort())
+		return a.reportInvalid(found)
 	}
 	if f.mutate {
 		return a.mutateTests(f, cfg, files)
@@ -207,23 +206,20 @@ func (a *app) testOnce(ctx context.Context, f *testFlags, cfg flowtest.Config, a
 }
 
 func loadTests(cfg flowtest.Config, names []string) (files []*flowtest.File, found spec.Diagnostics, err error) {
-	seen := map[string]bool{} // several test files may report the same finding of a flow
 	for _, name := range names {
 		file, own, err := flowtest.Load(cfg, name)
 		if err != nil {
 			return nil, nil, err
 		}
-		for _, d := range own {
-			if key := fmt.Sprint(d.File.Name, d.Span, d.Rule, d.Message); !seen[key] {
-				seen[key] = true
-				found = append(found, d)
-			}
-		}
+		found = append(found, own...)
 		if file != nil {
 			files = append(files, file)
 		}
 	}
-	return files, found, nil
+	// Several test files may report the same finding of a flow.
+	return files, slices.CompactFunc(found.Sort(), func(a, b spec.Diagnostic) bool {
+		return a.File.Name == b.File.Name && a.Span == b.Span && a.Rule == b.Rule && a.Message == b.Message
+	}), nil
 }
 
 // updateTests rewrites cases with actual results and runs the changed files again.
