@@ -32,22 +32,13 @@ import (
 
 // driveFlags are the flags of commands that drive a run.
 type driveFlags struct {
-	maxSteps       int
-	timeout        time.Duration
-	maxConcurrency int
-	maxStateBytes  int
-	answers        []string
-	pauseBefore    []string
-	pauseAfter     []string
-	noInput        bool
-	quiet          bool
-	strict         bool
-	history        bool
-	park           time.Duration
-	parks          bool // --park was given
-	output         enum
-	trace          string
-	stream         enumList
+	opts    runner.Options
+	noInput bool
+	quiet   bool
+	strict  bool
+	output  enum
+	trace   string
+	stream  enumList
 	// tape records or plays answers, or is nil. A recording is saved as record.
 	tape   *cassette.Cassette
 	record string
@@ -57,18 +48,20 @@ type driveFlags struct {
 func addDriveFlags(cmd *cobra.Command, f *driveFlags, of graphOf) {
 	f.output = newEnum("text", "json", "jsonl", "text")
 	flags := cmd.Flags()
-	flags.IntVar(&f.maxSteps, "max-steps", 0, "most node executions; replaces the graph's limit")
-	flags.DurationVar(&f.timeout, "timeout", 0, "longest active time, for example 90s or 10m; replaces the graph's limit")
-	flags.IntVar(&f.maxConcurrency, "max-concurrency", 0, "most nodes that run at once; replaces the graph's limit")
-	flags.IntVar(&f.maxStateBytes, "max-state-bytes", 0, "most bytes for the state and for each value; replaces the graph's limit")
+	flags.IntVar(&f.opts.MaxSteps, "max-steps", 0, "most node executions; replaces the graph's limit")
+	flags.DurationVar(&f.opts.Timeout, "timeout", 0, "longest active time, for example 90s or 10m; replaces the graph's limit")
+	flags.IntVar(&f.opts.MaxConcurrency, "max-concurrency", 0, "most nodes that run at once; replaces the graph's limit")
+	flags.IntVar(&f.opts.MaxStateBytes, "max-state-bytes", 0, "most bytes for the state and for each value; replaces the graph's limit")
 	addParkFlag(cmd, f)
-	flags.StringArrayVar(&f.answers, "answer", nil, "NODE=VALUE: an answer: text, YAML or JSON, or the first letters of a choice;\nrepeatable, also for a node that asks more than once. NODE:KEY=VALUE answers\na program, NODE[0]=VALUE the first element of an each, OUTER/INNER=VALUE\na node in a subgraph")
-	flags.StringArrayVar(&f.pauseBefore, "pause-before", nil, "NODE to pause before, OUTER/INNER in a subgraph; repeatable")
-	flags.StringArrayVar(&f.pauseAfter, "pause-after", nil, "NODE to pause after, OUTER/INNER in a subgraph; repeatable")
+	f.opts.Answers = map[string][]string{}
+	addAnswer := func(target, value string) { f.opts.Answers[target] = append(f.opts.Answers[target], value) }
+	flags.Var(readPairs("NODE=VALUE", addAnswer), "answer", "NODE=VALUE: an answer: text, YAML or JSON, or the first letters of a choice;\nrepeatable, also for a node that asks more than once. NODE:KEY=VALUE answers\na program, NODE[0]=VALUE the first element of an each, OUTER/INNER=VALUE\na node in a subgraph")
+	flags.StringArrayVar(&f.opts.PauseBefore, "pause-before", nil, "NODE to pause before, OUTER/INNER in a subgraph; repeatable")
+	flags.StringArrayVar(&f.opts.PauseAfter, "pause-after", nil, "NODE to pause after, OUTER/INNER in a subgraph; repeatable")
 	flags.BoolVar(&f.noInput, "no-input", false, "never ask on the terminal")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "hide the steps: print only the output, and on stderr how the run ended unless\nit completed")
 	flags.BoolVar(&f.strict, "strict", false, "exit 1 when the run completed but degraded")
-	flags.BoolVar(&f.history, "history", false, "add every node execution to the JSON result")
+	flags.BoolVar(&f.opts.History, "history", false, "add every node execution to the JSON result")
 	addEnumFlag(cmd, flags, &f.output, "output", "o", "output format: json is one object at the end,\njsonl one event per line as they happen")
 	flags.StringVar(&f.trace, "trace", "", "FILE to write every event to, as JSON lines")
 	addEnumListFlag(cmd, &f.stream, listStreams(), "stream", "events that jsonl prints besides run_*: "+strings.Join(listStreams(), ", ")+"\n(default: all)")
@@ -79,7 +72,7 @@ func addDriveFlags(cmd *cobra.Command, f *driveFlags, of graphOf) {
 }
 
 func addParkFlag(cmd *cobra.Command, f *driveFlags) {
-	cmd.Flags().DurationVar(&f.park, "park", 0, "end the process with exit code 10 if the run only waits for longer than this;\ngraphrun resume --due continues it when its time has come")
+	cmd.Flags().DurationVar(&f.opts.Park, "park", 0, "end the process with exit code 10 if the run only waits for longer than this;\ngraphrun resume --due continues it when its time has come")
 	markSettings(cmd.Flags(), "park")
 }
 
@@ -90,32 +83,15 @@ func (f *driveFlags) checkRanges(cmd *cobra.Command, more ...error) error {
 			more = append(more, usagef("--%s %s: must be %s", name, cmd.Flag(name).Value, want))
 		}
 	}
-	require("max-steps", f.maxSteps >= 1, "at least 1")
-	require("max-concurrency", f.maxConcurrency >= 1, "at least 1")
-	require("max-state-bytes", f.maxStateBytes >= 1, "at least 1")
-	require("timeout", f.timeout > 0, "more than 0")
-	require("park", f.park >= 0, "at least 0s")
-	f.parks = cmd.Flags().Changed("park")
+	require("max-steps", f.opts.MaxSteps >= 1, "at least 1")
+	require("max-concurrency", f.opts.MaxConcurrency >= 1, "at least 1")
+	require("max-state-bytes", f.opts.MaxStateBytes >= 1, "at least 1")
+	require("timeout", f.opts.Timeout > 0, "more than 0")
+	require("park", f.opts.Park >= 0, "at least 0s")
+	if cmd.Flags().Changed("park") {
+		f.opts.Park = max(f.opts.Park, 1) // 0 would be never
+	}
 	return usageErrors(more)
-}
-
-// options returns the settings of a run that the flags choose.
-func (f *driveFlags) options() (runner.Options, error) {
-	opts := runner.Options{
-		MaxSteps: f.maxSteps, Timeout: f.timeout, MaxConcurrency: f.maxConcurrency, MaxStateBytes: f.maxStateBytes, History: f.history,
-		PauseBefore: f.pauseBefore, PauseAfter: f.pauseAfter, Answers: map[string][]string{},
-	}
-	if f.parks {
-		opts.Park = max(f.park, 1) // 0 would be never
-	}
-	for _, answer := range f.answers {
-		target, value, ok := strings.Cut(answer, "=")
-		if !ok || target == "" {
-			return opts, usagef("--answer %q: want NODE=VALUE", answer)
-		}
-		opts.Answers[target] = append(opts.Answers[target], value)
-	}
-	return opts, nil
 }
 
 // session is one drive of a run.

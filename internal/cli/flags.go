@@ -88,6 +88,36 @@ func addEnumListFlag(cmd *cobra.Command, e *enumList, allowed []string, name, he
 	completeFlag(cmd, name, fixedCandidates(allowed...))
 }
 
+// repeated reads the values of a flag that may be repeated. Its errors begin with the value.
+type repeated func(value string) error
+
+// String returns "", the default in help.
+func (repeated) String() string { return "" }
+
+// Set reads a value.
+func (r repeated) Set(s string) error { return r(s) }
+
+// Type returns the name that help shows.
+func (repeated) Type() string { return "stringArray" }
+
+// readPairs returns the value of a flag that is given as KEY=VALUE. want describes it in messages.
+func readPairs(want string, add func(key, value string)) repeated {
+	return func(text string) error {
+		key, value, ok := strings.Cut(text, "=")
+		if !ok || key == "" {
+			return fmt.Errorf("%q: want %s", text, want)
+		}
+		add(key, value)
+		return nil
+	}
+}
+
+// addLabelFlag adds --label, which fills a map.
+func addLabelFlag(cmd *cobra.Command, labels *map[string]string, help string) {
+	*labels = map[string]string{}
+	cmd.Flags().Var(readPairs("key=value", func(key, value string) { (*labels)[key] = value }), "label", help)
+}
+
 // age is a duration that may be given in days.
 type age time.Duration
 
@@ -309,6 +339,9 @@ func describeFlagError(cmd *cobra.Command, err error) error {
 		return usagef("--%s needs a value; see %s --help", f.Name, cmd.CommandPath())
 	case errors.As(err, &bad):
 		f := bad.GetFlag()
+		if f.Value.Type() == "stringArray" {
+			return usagef("--%s %w", f.Name, bad.Unwrap()) // see repeated
+		}
 		return usagef("--%s: %w", f.Name, describeBadValue(f, bad.GetValue(), bad.Unwrap()))
 	}
 	return usage(err)

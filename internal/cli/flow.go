@@ -240,15 +240,3 @@ func readTextOrFile(s string) (string, error) {
 	src, err := bounded.ReadStream(path, bounded.Text)
 	return strings.TrimRight(string(src), "\r\n"), err
 }
-
-func readLabels(pairs []string) (map[string]string, error) {
-	out := map[string]string{}
-	for _, pair := range pairs {
-		key, value, ok := strings.Cut(pair, "=")
-		if !ok || key == "" {
-			return nil, usagef("--label %q: want key=value", pair)
-		}
-		out[key] = value
-	}
-	return out, nil
-}

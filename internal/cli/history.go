@@ -218,7 +218,7 @@ func (a *app) replay(cmd *cobra.Command, f *replayFlags, ids []string) error {
 		return err
 	}
 	if f.all {
-		runs, err := f.selectRuns(kept, store.RunFilter{})
+		runs, err := f.selectRuns(kept)
 		if err != nil {
 			return err
 		}

@@ -107,14 +107,11 @@ func (a *app) resume(ctx context.Context, f *driveFlags, id, withFile string) er
 		}
 		g, changed = other, nil
 	}
-	opts, err := f.options()
-	if err != nil {
-		return err
-	}
 	s, err := a.newSession(kept, g, f, changed...)
 	if err != nil {
 		return err
 	}
+	opts := f.opts
 	result, err := s.drive(ctx, &opts, func(ctx context.Context) (*runner.Result, error) {
 		switch {
 		case a.usesCluster():
@@ -124,7 +121,7 @@ func (a *app) resume(ctx context.Context, f *driveFlags, id, withFile string) er
 		}
 		return s.runner.Resume(ctx, id, opts)
 	})
-	if hasType[*store.DrivenError](err) && len(f.answers) > 0 {
+	if hasType[*store.DrivenError](err) && len(opts.Answers) > 0 {
 		err = explainUnusedAnswers(s.runner, id, &opts, err)
 	}
 	if result != nil {
@@ -246,10 +243,8 @@ func resumeDueRun(ctx context.Context, r *runner.Runner, f *driveFlags, line *st
 		out.ExitCode = exitCancelled
 		return out
 	}
-	opts, err := f.options()
-	if err == nil {
-		out.result, err = r.Resume(ctx, line.ID, opts)
-	}
+	var err error
+	out.result, err = r.Resume(ctx, line.ID, f.opts)
 	if hasType[*store.DrivenError](err) {
 		out.skipped = true
 		return out
@@ -312,10 +307,8 @@ func gravestExitCode(list []resumedRun) int {
 
 type forkFlags struct {
 	driveFlags
-	at     int
-	set    []string
-	runID  string
-	labels []string
+	at  int
+	set []string
 }
 
 func newForkCommand(a *app) *cobra.Command {
@@ -339,7 +332,7 @@ done by then. Exit codes are those of run.`,
 			if !cmd.Flags().Changed("at") {
 				missing = usagef("--at is needed: the step after which the new run begins, 0 for none")
 			}
-			if err := f.checkRanges(cmd, missing, checkAt(f.at), store.CheckID("--run-id", f.runID)); err != nil {
+			if err := f.checkRanges(cmd, missing, checkAt(f.at), store.CheckID("--run-id", f.opts.RunID)); err != nil {
 				return err
 			}
 			return a.fork(cmd.Context(), &f, args[0])
@@ -348,8 +341,8 @@ done by then. Exit codes are those of run.`,
 	flags := cmd.Flags()
 	flags.IntVar(&f.at, "at", 0, "STEP after which the new run begins; 0: before the first step")
 	flags.StringArrayVar(&f.set, "set", nil, "a state key's value: key=value, key=@file or key:=json; repeatable")
-	flags.StringVar(&f.runID, "run-id", "", "id of the new run (default: a new one)")
-	flags.StringArrayVar(&f.labels, "label", nil, "key=value: a label to find the new run by; repeatable")
+	flags.StringVar(&f.opts.RunID, "run-id", "", "id of the new run (default: a new one)")
+	addLabelFlag(cmd, &f.opts.Labels, "key=value: a label to find the new run by; repeatable")
 	completeFlag(cmd, "at", a.listSteps)
 	completeFlag(cmd, "set", keyCandidates(a.parseNamedRun))
 	addDriveFlags(cmd, &f.driveFlags, a.parseNamedRun)
@@ -367,18 +360,11 @@ func (a *app) fork(ctx context.Context, f *forkFlags, id string) error {
 	if err != nil {
 		return wrapInputError("the values to set do not fit the graph", err)
 	}
-	opts, err := f.options()
-	if err == nil {
-		opts.RunID = f.runID
-		opts.Labels, err = readLabels(f.labels)
-	}
-	if err != nil {
-		return err
-	}
 	s, err := a.newSession(kept, g, &f.driveFlags, describeChangedFiles(&record)...)
 	if err != nil {
 		return err
 	}
+	opts := f.opts
 	result, err := s.drive(ctx, &opts, func(ctx context.Context) (*runner.Result, error) {
 		fork := runner.ForkOptions{Options: opts, At: f.at, Set: set}
 		if a.usesCluster() {

@@ -31,14 +31,10 @@ type runFlags struct {
 	driveFlags
 	inputs    []string
 	inputFile string
-	runID     string
 	goal      string
 	dryRun    bool
 	stubs     string
-	labels    []string
-	session   string
 	models    []string
-	params    []string
 	replay    string
 }
 
@@ -79,16 +75,16 @@ Exit codes: 0 completed, 1 failed (with --strict also completed but degraded),
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&f.inputs, "input", "i", nil, "a state key's value: key=value, key=@file or key:=json; repeatable")
 	flags.StringVar(&f.inputFile, "input-file", "", "FILE with a JSON or YAML object of inputs, - for stdin; -i wins over it")
-	flags.StringVar(&f.runID, "run-id", "", "id of the run (default: a new one)")
+	flags.StringVar(&f.opts.RunID, "run-id", "", "id of the run (default: a new one)")
 	flags.StringVar(&f.goal, "goal", "", "goal that replaces the graph's: text, or @file")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "run with made-up values and print what each step would start, send, ask and write;\nnothing is executed, sent or stored")
 	flags.StringVar(&f.stubs, "stubs", "", "`FILE` of stubs for --dry-run, in the form of a test case")
-	flags.StringArrayVar(&f.labels, "label", nil, "key=value: a label to find the run by; repeatable")
+	addLabelFlag(cmd, &f.opts.Labels, "key=value: a label to find the run by; repeatable")
 	completeFlag(cmd, "input", keyCandidates(parseNamedFlow))
-	flags.StringVar(&f.session, "session", "", "ID of the session, which passes state keys with scope: session and the\nconversation from run to run")
+	flags.StringVar(&f.opts.Session, "session", "", "ID of the session, which passes state keys with scope: session and the\nconversation from run to run")
 	completeFlag(cmd, "session", a.listSessionIDs)
 	flags.StringArrayVar(&f.models, "model", nil, "ROLE=MODEL: the model of a role, for example default=openai/gpt-6-luna;\nreplaces the graph's, in subgraphs too; repeatable")
-	flags.StringArrayVar(&f.params, "set-model-param", nil, "[PATH/NODE:]KEY=JSON: a parameter of one model node or of all,\nfor example reasoning=low or outer/inner:max_tokens=200; repeatable")
+	flags.Var(repeated(f.readModelParam), "set-model-param", "[PATH/NODE:]KEY=JSON: a parameter of one model node or of all,\nfor example reasoning=low or outer/inner:max_tokens=200; repeatable")
 	flags.StringVar(&f.record, "record", "", "FILE to record the answers of models and tools in")
 	flags.StringVar(&f.replay, "replay", "", "FILE from --record to take the answers of models and tools from;\nno provider, script or tool is asked, and nothing waits")
 	addDriveFlags(cmd, &f.driveFlags, parseNamedFlow)
@@ -97,7 +93,7 @@ Exit codes: 0 completed, 1 failed (with --strict also completed but degraded),
 
 // run checks the graph, reads the input, runs and reports.
 func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path string) error {
-	if err := f.checkRanges(cmd, store.CheckID("--run-id", f.runID), store.CheckID("--session", f.session)); err != nil {
+	if err := f.checkRanges(cmd, store.CheckID("--run-id", f.opts.RunID), store.CheckID("--session", f.opts.Session)); err != nil {
 		return err
 	}
 	goal, err := readTextOrFile(f.goal)
@@ -111,30 +107,23 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 	if err != nil {
 		return err
 	}
-	input, err := a.readInput(g, f.inputFile, f.inputs, f.dryRun || f.session != "")
+	input, err := a.readInput(g, f.inputFile, f.inputs, f.dryRun || f.opts.Session != "")
 	if err != nil {
 		return err
 	}
-	opts, err := f.options()
-	if err == nil {
-		err = f.setModels(g, &opts)
-	}
-	if err == nil {
-		err = f.openTape()
-	}
-	if err != nil {
+	opts := f.opts
+	if err := f.setModels(g, &opts); err != nil {
 		return err
 	}
-	opts.Rush = f.replay != ""
-	opts.RunID, opts.Input, opts.Goal, opts.Dir, opts.Session = f.runID, input, goal, filepath.Dir(path), f.session
+	if err := f.openTape(); err != nil {
+		return err
+	}
+	opts.Rush, opts.Input, opts.Goal, opts.Dir = f.replay != "", input, goal, filepath.Dir(path)
 	if f.dryRun {
 		return a.dryRun(ctx, g, opts, f)
 	}
-	if opts.Labels, err = readLabels(f.labels); err != nil {
-		return err
-	}
-	if f.session != "" && a.storePath() == "" && !a.usesCluster() {
-		return usagef("--session %q: --store memory keeps nothing for the next run; name a file", f.session)
+	if opts.Session != "" && a.storePath() == "" && !a.usesCluster() {
+		return usagef("--session %q: --store memory keeps nothing for the next run; name a file", opts.Session)
 	}
 	if err := a.requireStore(g, f); err != nil {
 		return err
@@ -166,7 +155,7 @@ func (a *app) reportStoreError(g *spec.Graph, f *runFlags, err error) error {
 		return err
 	}
 	return errors.Join(err, writeJSON(a.Stdout, &runner.Result{
-		RunID: f.runID, Graph: g.Name.Value, Status: machine.Failed, Reason: "store", Start: g.Start.Value, Path: []string{},
+		RunID: f.opts.RunID, Graph: g.Name.Value, Status: machine.Failed, Reason: "store", Start: g.Start.Value, Path: []string{},
 		State: map[string]any{}, Pending: []view.Pending{}, StartedAt: a.Now(), Error: &runner.Failure{Kind: "internal", Message: err.Error()},
 	}, a.StdoutTerminal))
 }
@@ -197,10 +186,6 @@ func (f *runFlags) setModels(g *spec.Graph, opts *runner.Options) error {
 			}
 		}
 		opts.Models[role] = model
-	}
-	for _, text := range f.params {
-		param, err := readModelParam(text)
-		problems, opts.ModelParams = append(problems, err), append(opts.ModelParams, param)
 	}
 	return usageErrors(problems)
 }
@@ -252,8 +237,8 @@ func (f *runFlags) openTape() (err error) {
 	return nil
 }
 
-// readModelParam parses [PATH/NODE:]KEY=JSON. A value that is not JSON is a text.
-func readModelParam(text string) (handler.ModelParam, error) {
+// readModelParam reads [PATH/NODE:]KEY=JSON. A value that is not JSON is a text.
+func (f *runFlags) readModelParam(text string) error {
 	name, value, ok := strings.Cut(text, "=")
 	p := handler.ModelParam{Key: name}
 	if node, key, targeted := strings.Cut(name, ":"); targeted {
@@ -261,16 +246,17 @@ func readModelParam(text string) (handler.ModelParam, error) {
 		ok = ok && node != ""
 	}
 	if !ok || p.Key == "" {
-		return p, usagef("--set-model-param %q: want [PATH/NODE:]KEY=JSON, such as reasoning=low", text)
+		return fmt.Errorf("%q: want [PATH/NODE:]KEY=JSON, such as reasoning=low", text)
 	}
 	var err error
 	if p.Value, err = input.ParseJSON([]byte(value)); err != nil {
 		if value == "" || strings.ContainsAny(value[:1], `{["`) {
-			return p, usagef("--set-model-param %q: the value is not JSON: %w", text, err)
+			return fmt.Errorf("%q: the value is not JSON: %w", text, err)
 		}
 		p.Value = value
 	}
-	return p, nil
+	f.opts.ModelParams = append(f.opts.ModelParams, p)
+	return nil
 }
 
 // dryRunReport is the JSON of a dry run: the result and the plan.
@@ -286,7 +272,7 @@ func (a *app) dryRun(ctx context.Context, g *spec.Graph, opts runner.Options, f 
 	if err != nil {
 		return err
 	}
-	opts.History, opts.Clock = f.history, a.clock
+	opts.Clock = a.clock
 	result, steps, err := flowtest.DryRun(ctx, flowtest.Config{}, g, opts, stubs, f.stubs)
 	if err != nil {
 		return err

@@ -45,41 +45,32 @@ and deletes them.`,
 }
 
 type runFilterFlags struct {
-	graph   string
-	status  enumList
-	labels  []string
-	session string
-	parent  string
+	filter store.RunFilter
+	status enumList
 }
 
 func addRunFilterFlags(a *app, cmd *cobra.Command, f *runFilterFlags) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.graph, "graph", "", "only runs of the graph with this NAME")
+	flags.StringVar(&f.filter.Graph, "graph", "", "only runs of the graph with this NAME")
 	addEnumListFlag(cmd, &f.status, inspect.Statuses, "status", "only runs with this status: "+strings.Join(inspect.Statuses, ", "))
-	flags.StringArrayVar(&f.labels, "label", nil, "only runs with the label key=value; repeatable, all must match")
-	flags.StringVar(&f.session, "session", "", "only runs of the session with this ID")
-	flags.StringVar(&f.parent, "parent", "", "only forks of this RUN")
+	addLabelFlag(cmd, &f.filter.Labels, "only runs with the label key=value; repeatable, all must match")
+	flags.StringVar(&f.filter.Session, "session", "", "only runs of the session with this ID")
+	flags.StringVar(&f.filter.Parent, "parent", "", "only forks of this RUN")
 	completeFlag(cmd, "graph", a.collectFromRuns(func(r *store.RunSummary) string { return r.Graph }))
 	completeFlag(cmd, "session", a.collectFromRuns(func(r *store.RunSummary) string { return r.Session }))
 	completeFlag(cmd, "parent", a.collectFromRuns(func(r *store.RunSummary) string { return r.Parent }))
 }
 
-// selectRuns returns the runs that the flags and the filter select, latest first.
-func (f *runFilterFlags) selectRuns(s store.Store, filter store.RunFilter) ([]store.RunSummary, error) {
-	labels, err := readLabels(f.labels)
-	if err != nil {
+// selectRuns returns the runs that the flags select, latest first.
+func (f *runFilterFlags) selectRuns(s store.Store) (runs []store.RunSummary, err error) {
+	if f.filter.Parent, err = inspect.CompleteID(s, f.filter.Parent); err != nil {
 		return nil, err
 	}
-	filter.Graph, filter.Labels, filter.Session = f.graph, labels, f.session
-	if filter.Parent, err = inspect.CompleteID(s, f.parent); err != nil {
-		return nil, err
-	}
-	return inspect.FindRuns(s, filter, f.status.values)
+	return inspect.FindRuns(s, f.filter, f.status.values)
 }
 
 func newRunsListCommand(a *app) *cobra.Command {
 	var f runFilterFlags
-	var limit int
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List runs, newest first",
@@ -87,14 +78,14 @@ func newRunsListCommand(a *app) *cobra.Command {
 vanished while it ran: graphrun resume continues it.`,
 		Example: "  graphrun runs list --graph deploy --status paused,crashed\n  graphrun runs list --label ticket=4711 -o json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if limit < 0 {
-				return usagef("--limit %d: must be at least 0", limit)
+			if f.filter.Limit < 0 {
+				return usagef("--limit %d: must be at least 0", f.filter.Limit)
 			}
 			s, r, err := a.openReader()
 			if err != nil {
 				return err
 			}
-			runs, err := f.selectRuns(s, store.RunFilter{Limit: limit})
+			runs, err := f.selectRuns(s)
 			if err != nil {
 				return err
 			}
@@ -103,7 +94,7 @@ vanished while it ran: graphrun resume continues it.`,
 		},
 	}
 	addRunFilterFlags(a, cmd, &f)
-	cmd.Flags().IntVar(&limit, "limit", 50, "most runs to list; 0: all")
+	cmd.Flags().IntVar(&f.filter.Limit, "limit", 50, "most runs to list; 0: all")
 	return addOutput(cmd)
 }
 
@@ -145,8 +136,7 @@ func formatNotes(r *store.RunSummary) string {
 }
 
 func newRunsPendingCommand(a *app) *cobra.Command {
-	var graph string
-	var labels []string
+	var filter store.RunFilter
 	cmd := &cobra.Command{
 		Use:   "pending",
 		Short: "List the open questions of all runs",
@@ -154,11 +144,6 @@ func newRunsPendingCommand(a *app) *cobra.Command {
 crashed ones, whose other branches may not have ended yet. graphrun answer answers them.`,
 		Example: "  graphrun runs pending\n  graphrun runs pending --label team=ops -o json | jq -r '.[] | .run + \" \" + .target'",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			filter := store.RunFilter{Graph: graph}
-			var err error
-			if filter.Labels, err = readLabels(labels); err != nil {
-				return err
-			}
 			kept, r, err := a.openReader()
 			if err != nil {
 				return err
@@ -172,9 +157,8 @@ crashed ones, whose other branches may not have ended yet. graphrun answer answe
 			return a.printPending(cmd, found)
 		},
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&graph, "graph", "", "only runs of the graph with this NAME")
-	flags.StringArrayVar(&labels, "label", nil, "only runs with the label key=value; repeatable, all must match")
+	cmd.Flags().StringVar(&filter.Graph, "graph", "", "only runs of the graph with this NAME")
+	addLabelFlag(cmd, &filter.Labels, "only runs with the label key=value; repeatable, all must match")
 	return addOutput(cmd)
 }
 
@@ -283,7 +267,8 @@ func (a *app) pruneRuns(f *runFilterFlags, older time.Duration, dryRun bool) ([]
 	if err != nil {
 		return nil, err
 	}
-	runs, err := f.selectRuns(kept, store.RunFilter{UpdatedBefore: a.Now().Add(-older)})
+	f.filter.UpdatedBefore = a.Now().Add(-older)
+	runs, err := f.selectRuns(kept)
 	ids := []string{}
 	for i := range runs {
 		if runs[i].Owner != "" {

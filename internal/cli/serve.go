@@ -33,11 +33,10 @@ import (
 )
 
 type serveFlags struct {
+	cfg       serve.Config
 	listen    string
 	tokenFile string
-	hosts     []string
 	open      bool
-	readOnly  bool
 	maxRuns   int
 }
 
@@ -70,9 +69,9 @@ them. A second signal ends programs that still run at once.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:7300", "HOST:PORT to listen on; port 0 takes a free one")
 	flags.BoolVar(&f.open, "open", false, "open the page in a browser")
-	flags.BoolVar(&f.readOnly, "read-only", false, "refuse requests that change anything")
+	flags.BoolVar(&f.cfg.ReadOnly, "read-only", false, "refuse requests that change anything")
 	flags.StringVar(&f.tokenFile, "token-file", "", "`FILE` that holds the token, of at least 16 characters")
-	flags.StringArrayVar(&f.hosts, "host", nil, "NAME of a host that requests may use, for example behind a proxy; repeatable")
+	flags.StringArrayVar(&f.cfg.Hosts, "host", nil, "NAME of a host that requests may use, for example behind a proxy; repeatable")
 	f.addMaxRuns(cmd)
 	addOutput(cmd)
 	cmd.Flag("output").Usage = "format of the printed link: json is {\"url\": …}"
@@ -97,15 +96,13 @@ func (a *app) serve(cmd *cobra.Command, f *serveFlags, dir string) error {
 	if err != nil {
 		return usagef("--listen %q: want HOST:PORT", f.listen)
 	}
-	loopback := isLoopback(host)
-	if !loopback && f.tokenFile == "" {
+	if f.cfg.Loopback = isLoopback(host); !f.cfg.Loopback && f.tokenFile == "" {
 		return usagef("--listen %s: others than this machine are served only with --token-file FILE", f.listen)
 	}
-	token, err := f.readToken()
-	if err != nil {
+	if f.cfg.Token, err = f.readToken(); err != nil {
 		return err
 	}
-	s, err := a.newServing(f, dir, serve.Config{Token: token, Hosts: f.hosts, Loopback: loopback})
+	s, err := a.newServing(f, dir)
 	if err != nil {
 		return err
 	}
@@ -119,7 +116,7 @@ func (a *app) serve(cmd *cobra.Command, f *serveFlags, dir string) error {
 	}
 	link := "http://" + formatAddress(listener.Addr()) + "/"
 	if f.tokenFile == "" { // a token from a file must not be printed
-		link += "?token=" + token
+		link += "?token=" + f.cfg.Token
 	}
 	if err := a.print(cmd, map[string]string{"url": link}, link+"\n"); err != nil {
 		return errors.Join(err, listener.Close())
@@ -160,16 +157,16 @@ type serving struct {
 }
 
 // newServing makes a server of a folder.
-func (a *app) newServing(f *serveFlags, dir string, cfg serve.Config) (*serving, error) {
+func (a *app) newServing(f *serveFlags, dir string) (*serving, error) {
 	if f.maxRuns < 1 {
 		return nil, usagef("--max-runs %d: must be at least 1", f.maxRuns)
 	}
-	s := &serving{app: a, kill: make(chan struct{}), readOnly: f.readOnly}
+	s, cfg := &serving{app: a, kill: make(chan struct{}), readOnly: f.cfg.ReadOnly}, f.cfg
 	var err error
 	if s.flows, err = catalog.Open(dir, catalog.Rules{Optional: a.rules.Optional(nil), Apply: a.rules.Shown}); err != nil {
 		return nil, usage(err)
 	}
-	kept, err := a.openServedStore(f.readOnly)
+	kept, err := a.openServedStore(cfg.ReadOnly)
 	if err != nil {
 		return nil, err
 	}
@@ -183,14 +180,14 @@ func (a *app) newServing(f *serveFlags, dir string, cfg serve.Config) (*serving,
 	}
 	s.fleet = fleet.New(fleet.Config{Runner: r, Store: kept, Max: f.maxRuns, Marks: marks, Home: s.flows.Dir(), Now: a.Now, Log: a.note})
 	cfg.Catalog, cfg.Store, cfg.StoreName, cfg.Runner, cfg.Fleet = s.flows, kept, a.storeName(), r, s.fleet
-	cfg.ReadOnly, cfg.Version, cfg.Now = f.readOnly, readBuildVersion().Version, a.Now
+	cfg.Version, cfg.Now = readBuildVersion().Version, a.Now
 	s.tools = mcpserver.Config{Catalog: s.flows, Fleet: s.fleet, Runner: r, Version: cfg.Version}
 	s.triggers = trigger.New(trigger.Config{
 		Triggers: a.triggers.Triggers, Store: kept, Clock: a.clock, Log: a.note,
 		Start: func(flow string, opts runner.Options) error { _, err := s.server.Start(flow, opts); return err },
 	})
 	cfg.Triggers = a.triggers.Triggers
-	if !f.readOnly { // both start runs
+	if !cfg.ReadOnly { // both start runs
 		cfg.Extra = []serve.Extra{
 			{Pattern: "/mcp", Handler: mcpserver.Handler(s.tools)},
 			{Pattern: "POST " + trigger.Prefix + "/{hook...}", Handler: s.triggers, Open: true},
@@ -313,7 +310,7 @@ serve offers the same over HTTP, at /mcp.`,
 }
 
 func (a *app) mcp(ctx context.Context, f *serveFlags, dir string) error {
-	s, err := a.newServing(f, dir, serve.Config{})
+	s, err := a.newServing(f, dir)
 	if err != nil {
 		return err
 	}

@@ -192,10 +192,10 @@ func (a *app) requireStore(g *spec.Graph, f *runFlags) error {
 // refer to the run, and nodes that may outlive the process.
 func listStoreNeeds(g *spec.Graph, f *runFlags) []string {
 	var out []string
-	if f.runID != "" {
+	if f.opts.RunID != "" {
 		out = append(out, "--run-id")
 	}
-	if f.parks {
+	if f.opts.Park > 0 {
 		out = append(out, "--park")
 	}
 	for _, graph := range append([]*spec.Graph{g}, g.Graphs...) {

@@ -31,12 +31,11 @@ import (
 
 type testFlags struct {
 	format    enum
+	cfg       flowtest.Config
 	run       string
-	update    bool
 	min       float64
 	lcov      string
 	html      string
-	parallel  int
 	keepGoing bool
 	watch     bool
 	verbose   bool
@@ -84,11 +83,11 @@ test found, 3 a test file or a flow is not valid.`,
 	addEnumFlag(cmd, flags, &f.format, "format", "", "report format")
 	addEnumFlag(cmd, flags, &f.format, "output", "o", "the same as --format")
 	flags.StringVar(&f.run, "run", "", "REGEXP that the names of the cases to run match")
-	flags.BoolVar(&f.update, "update", false, "write the actual path and state into cases that expect update or another exact path")
+	flags.BoolVar(&f.cfg.Update, "update", false, "write the actual path and state into cases that expect update or another exact path")
 	flags.Float64Var(&f.min, "min", 0, "least `PERCENT` of each flow's edges that its cases must reach")
 	flags.StringVar(&f.lcov, "lcov", "", "`FILE` to write the reached lines to, in LCOV format")
 	flags.StringVar(&f.html, "cover-html", "", "`FILE` to write a page of the flow to, with its coverage")
-	flags.IntVar(&f.parallel, "parallel", 0, "most cases to run at once (default: one per processor)")
+	flags.IntVar(&f.cfg.Parallel, "parallel", 0, "most cases to run at once (default: one per processor)")
 	flags.BoolVar(&f.keepGoing, "keep-going", true, "continue after a failed case")
 	flags.BoolVar(&f.watch, "watch", false, "run again whenever a test file or a flow changes, until interrupted")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show every case")
@@ -102,24 +101,23 @@ test found, 3 a test file or a flow is not valid.`,
 
 // test runs the tests once, or on every change with --watch.
 func (a *app) test(ctx context.Context, cmd *cobra.Command, f *testFlags, args []string) error {
-	cfg, err := f.newConfig(cmd)
-	if err != nil {
+	if err := f.check(cmd); err != nil {
 		return err
 	}
-	cfg.Check = func(path string, src []byte) (*spec.Graph, spec.Diagnostics) { return a.checkFlow(path, src) }
+	f.cfg.Check = func(path string, src []byte) (*spec.Graph, spec.Diagnostics) { return a.checkFlow(path, src) }
 	if len(args) == 0 {
 		args = []string{"."}
 	}
 	if f.generate {
-		return a.generateTests(ctx, f, cfg, args)
+		return a.generateTests(ctx, f, args)
 	}
 	if f.watch {
-		return a.watchTests(ctx, f, cfg, args)
+		return a.watchTests(ctx, f, args)
 	}
 	if err := rejectFlows(args); err != nil {
 		return err
 	}
-	return a.testOnce(ctx, f, cfg, args)
+	return a.testOnce(ctx, f, args)
 }
 
 // rejectFlows returns an error if an argument is a flow instead of a test file.
@@ -138,27 +136,25 @@ func rejectFlows(args []string) error {
 	return nil
 }
 
-func (f *testFlags) newConfig(cmd *cobra.Command) (cfg flowtest.Config, err error) {
-	if f.run != "" {
-		if cfg.Run, err = regexp.Compile(f.run); err != nil {
-			return cfg, usagef("--run %q: %w", f.run, err)
+func (f *testFlags) check(cmd *cobra.Command) (err error) {
+	f.cfg.FailFast = !f.keepGoing
+	switch {
+	case cmd.Flags().Changed("parallel") && f.cfg.Parallel < 1:
+		return usagef("--parallel %d: must be at least 1", f.cfg.Parallel)
+	case f.min < 0 || f.min > 100:
+		return usagef("--min %v: must be from 0 to 100", f.min)
+	case f.mutate && f.format.value == "junit":
+		return usagef("--mutate reports in the forms text and json")
+	case f.run != "":
+		if f.cfg.Run, err = regexp.Compile(f.run); err != nil {
+			return usagef("--run %q: %w", f.run, err)
 		}
 	}
-	if cmd.Flags().Changed("parallel") && f.parallel < 1 {
-		return cfg, usagef("--parallel %d: must be at least 1", f.parallel)
-	}
-	if f.min < 0 || f.min > 100 {
-		return cfg, usagef("--min %v: must be from 0 to 100", f.min)
-	}
-	if f.mutate && f.format.value == "junit" {
-		return cfg, usagef("--mutate reports in the forms text and json")
-	}
-	cfg.Parallel, cfg.FailFast, cfg.Update = f.parallel, !f.keepGoing, f.update
-	return cfg, nil
+	return nil
 }
 
 // testOnce runs the tests of some paths and prints the report.
-func (a *app) testOnce(ctx context.Context, f *testFlags, cfg flowtest.Config, args []string) error {
+func (a *app) testOnce(ctx context.Context, f *testFlags, args []string) error {
 	names, left, err := a.findFiles(args, flowtest.IsTestFile)
 	switch {
 	case err != nil:
@@ -168,7 +164,7 @@ func (a *app) testOnce(ctx context.Context, f *testFlags, cfg flowtest.Config, a
 	case len(names) == 0:
 		return usagef("no test found in %s: a test file's name ends in .test.yaml", strings.Join(args, ", "))
 	}
-	files, found, err := loadTests(cfg, names)
+	files, found, err := loadTests(f.cfg, names)
 	if err != nil {
 		return usage(err)
 	}
@@ -176,14 +172,14 @@ func (a *app) testOnce(ctx context.Context, f *testFlags, cfg flowtest.Config, a
 		return a.reportInvalid(found)
 	}
 	if f.mutate {
-		return a.mutateTests(f, cfg, files)
+		return a.mutateTests(f, files)
 	}
-	result := flowtest.Run(cfg, files)
+	result := flowtest.Run(f.cfg, files)
 	if result.Cases == 0 {
 		return usagef("no case matches --run %q", f.run)
 	}
-	if f.update {
-		if result, err = a.updateTests(cfg, names, files, result); err != nil {
+	if f.cfg.Update {
+		if result, err = a.updateTests(f.cfg, names, files, result); err != nil {
 			return err
 		}
 	}
@@ -263,7 +259,7 @@ func (a *app) reportLowCoverage(f *testFlags, r *flowtest.Report) bool {
 const watchEvery = 300 * time.Millisecond
 
 // watchTests runs the tests whenever files have changed.
-func (a *app) watchTests(ctx context.Context, f *testFlags, cfg flowtest.Config, args []string) error {
+func (a *app) watchTests(ctx context.Context, f *testFlags, args []string) error {
 	ctx, stop := a.cancelOnInterrupt(ctx)
 	defer stop()
 	tick := time.NewTicker(watchEvery)
@@ -272,7 +268,7 @@ func (a *app) watchTests(ctx context.Context, f *testFlags, cfg flowtest.Config,
 	for {
 		if now := a.fingerprintFiles(args); now != before {
 			before = now
-			if err := a.testOnce(ctx, f, cfg, args); err != nil && exitCodeOf(err) != exitFailed {
+			if err := a.testOnce(ctx, f, args); err != nil && exitCodeOf(err) != exitFailed {
 				a.printError(err)
 			}
 			before = a.fingerprintFiles(args) // --update may have written
@@ -304,7 +300,7 @@ func (a *app) fingerprintFiles(paths []string) string {
 	return b.String()
 }
 
-func (a *app) generateTests(ctx context.Context, f *testFlags, cfg flowtest.Config, args []string) error {
+func (a *app) generateTests(ctx context.Context, f *testFlags, args []string) error {
 	if len(args) != 1 || flowtest.IsTestFile(args[0]) {
 		return usagef("test --generate needs the path of one graph file")
 	}
@@ -313,7 +309,7 @@ func (a *app) generateTests(ctx context.Context, f *testFlags, cfg flowtest.Conf
 	if err != nil {
 		return err
 	}
-	made, err := flowtest.Generate(ctx, cfg, g, "")
+	made, err := flowtest.Generate(ctx, f.cfg, g, "")
 	if err != nil {
 		return err
 	}
@@ -345,15 +341,15 @@ func (a *app) generateTests(ctx context.Context, f *testFlags, cfg flowtest.Conf
 }
 
 // mutateTests runs the tests on mutants of their flows and reports the surviving ones.
-func (a *app) mutateTests(f *testFlags, cfg flowtest.Config, files []*flowtest.File) error {
-	if base := flowtest.Run(cfg, files); base.Failed > 0 {
+func (a *app) mutateTests(f *testFlags, files []*flowtest.File) error {
+	if base := flowtest.Run(f.cfg, files); base.Failed > 0 {
 		if err := a.printTests(f, base); err != nil {
 			return err
 		}
 		fmt.Fprintln(a.Stderr, "graphrun: the cases fail as the flows are; nothing was changed")
 		return silent(exitFailed)
 	}
-	m, err := flowtest.Mutate(cfg, files)
+	m, err := flowtest.Mutate(f.cfg, files)
 	if err != nil {
 		return usage(err)
 	}

@@ -28,7 +28,7 @@ type validateFlags struct {
 	format          enum
 	strict          bool
 	quiet           bool
-	rules           []string
+	off             map[string]bool // by rule, from --rule
 	fix             bool
 	diff            bool
 	explainPolicies bool
@@ -38,7 +38,7 @@ type validateFlags struct {
 }
 
 func newValidateCommand(a *app) *cobra.Command {
-	var f validateFlags
+	f := validateFlags{off: map[string]bool{}}
 	f.format = newEnum("text", report.FormatNames()...)
 	cmd := &cobra.Command{
 		Use:     "validate [PATH...]",
@@ -96,7 +96,7 @@ Exit codes: 0 no error, 3 errors (with --strict also warnings), 2 no such file.`
 	addEnumFlag(cmd, flags, &f.format, "output", "o", "the same as --format")
 	flags.BoolVar(&f.strict, "strict", false, "treat warnings as errors")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only: no warnings, no summary")
-	flags.StringArrayVar(&f.rules, "rule", nil, "-NAME turns a rule or a group of rules off, +NAME on; repeatable, the last one wins")
+	flags.Var(repeated(f.switchRule), "rule", "-NAME turns a rule or a group of rules off, +NAME on; repeatable, the last one wins")
 	flags.BoolVar(&f.explainPolicies, "explain-policies", false, "list every policy as proven, refuted or undecided, and why")
 	flags.BoolVar(&f.fix, "fix", false, "repair in place what can be repaired safely; comments stay")
 	flags.BoolVar(&f.diff, "diff", false, "with --fix: write nothing, show the changes")
@@ -113,12 +113,8 @@ Exit codes: 0 no error, 3 errors (with --strict also warnings), 2 no such file.`
 }
 
 func (a *app) validate(f *validateFlags, args []string) error {
-	off, err := parseRuleFlags(f.rules)
-	if err != nil {
-		return err
-	}
-	if _, isSet := off["policy-kept"]; f.explainPolicies && !isSet {
-		off["policy-kept"] = false
+	if _, isSet := f.off["policy-kept"]; f.explainPolicies && !isSet {
+		f.off["policy-kept"] = false
 	}
 	triggers, err := a.triggers.Check()
 	if err != nil {
@@ -138,11 +134,11 @@ func (a *app) validate(f *validateFlags, args []string) error {
 			return err
 		}
 	}
-	found, err := checkSources(sources, a.rules.Optional(off))
+	found, err := checkSources(sources, a.rules.Optional(f.off))
 	if err != nil {
 		return err
 	}
-	found = append(triggers, dropRepeated(sources, a.rules.Apply(found, off))...)
+	found = append(triggers, dropRepeated(sources, a.rules.Apply(found, f.off))...)
 	if f.writeBaseline != "" {
 		found = lint.WithoutEchoes(found)
 		if err := settings.WriteBaseline(f.writeBaseline, found); err != nil {
@@ -229,30 +225,26 @@ func checkSources(sources []source, optional bool) (spec.Diagnostics, error) {
 	return slices.Concat(results...), errors.Join(errs...)
 }
 
-// parseRuleFlags reads --rule flags: -name and +name, the last wins.
-func parseRuleFlags(flags []string) (map[string]bool, error) {
-	off := map[string]bool{}
-	known := lint.RuleNames()
-	for _, f := range flags {
-		isOff := strings.HasPrefix(f, "-")
-		if !isOff && !strings.HasPrefix(f, "+") {
-			return nil, usagef("--rule %q: want -name to turn a rule off or +name to turn it on", f)
-		}
-		name := f[1:]
-		members := lint.RuleGroup(name)
-		switch {
-		case isOff && name == settings.NeverOff:
-			return nil, usagef("--rule %q: %s is always an error, since a file that can't be read can't be checked", f, settings.NeverOff)
-		case slices.Contains(known, name):
-			members = []string{name}
-		case members == nil:
-			return nil, usagef("--rule %q: no such rule%s", f, suggest.DidYouMean(name, append(known, lint.RuleGroups()...)))
-		}
-		for _, rule := range members {
-			off[rule] = isOff && rule != settings.NeverOff
-		}
+// switchRule reads a value of --rule, -name or +name. The last one wins.
+func (f *validateFlags) switchRule(text string) error {
+	isOff := strings.HasPrefix(text, "-")
+	if !isOff && !strings.HasPrefix(text, "+") {
+		return fmt.Errorf("%q: want -name to turn a rule off or +name to turn it on", text)
 	}
-	return off, nil
+	name, known := text[1:], lint.RuleNames()
+	members := lint.RuleGroup(name)
+	switch {
+	case isOff && name == settings.NeverOff:
+		return fmt.Errorf("%q: %s is always an error, since a file that can't be read can't be checked", text, name)
+	case slices.Contains(known, name):
+		members = []string{name}
+	case members == nil:
+		return fmt.Errorf("%q: no such rule%s", text, suggest.DidYouMean(name, append(known, lint.RuleGroups()...)))
+	}
+	for _, rule := range members {
+		f.off[rule] = isOff && rule != settings.NeverOff
+	}
+	return nil
 }
 
 // repairSources repairs the sources in place, or prints the changes with --diff, and reports on
