@@ -1,10 +1,10 @@
 // Package cli is the command line of graphrun. Related commands share a file:
 //
-//	write, validate, test    write a flow and check it
-//	analysis, reference      facts about a flow, and about graphrun
-//	run, resume, serve       run flows
-//	runs, history, store     what has run and what the store keeps
-//	draw                     dot and render
+//	write, test           write a flow and check it
+//	facts                 facts about a flow, and about graphrun
+//	run, resume, serve    run flows
+//	runs, history, store  what has run and what the store keeps
+//	draw                  dot and render
 //
 // The other files are:
 //

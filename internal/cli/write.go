@@ -1,4 +1,4 @@
-// The init and fmt commands: write a flow.
+// The init, fmt and validate commands: write flows and check them.
 
 package cli
 
@@ -10,17 +10,23 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/flowtest"
+	"github.com/graphrun/graphrun/internal/fix"
 	"github.com/graphrun/graphrun/internal/inspect"
+	"github.com/graphrun/graphrun/internal/report"
 	"github.com/graphrun/graphrun/internal/runview"
+	"github.com/graphrun/graphrun/internal/settings"
 	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/internal/templates"
+	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -264,4 +270,272 @@ func (a *app) formatText(name string, src []byte) ([]byte, error) {
 // isTestText reports whether the text is a test file.
 func isTestText(src []byte) bool {
 	return bytes.HasPrefix(src, []byte("graphrun-test:")) || bytes.Contains(src, []byte("\ngraphrun-test:"))
+}
+
+type validateFlags struct {
+	format          enum
+	strict          bool
+	quiet           bool
+	off             map[string]bool // by rule, from --rule
+	fix             bool
+	diff            bool
+	explainPolicies bool
+	stdinName       string
+	baseline        string
+	writeBaseline   string
+}
+
+func newValidateCommand(a *app) *cobra.Command {
+	f := validateFlags{off: map[string]bool{}}
+	f.format = newEnum("text", report.FormatNames()...)
+	cmd := &cobra.Command{
+		Use:     "validate [PATH...]",
+		Aliases: []string{"lint"},
+		Short:   "Check graph files without running anything",
+		Long: `validate checks graph files: syntax, keys and values, the shape of the graph, and
+expressions. It executes nothing and uses no network.
+
+It searches folders, by default the working directory, for .yaml, .yml and .json files
+with a top-level graphrun key. It skips hidden folders, node_modules and what .gitignore
+names, and does not follow symbolic links to folders; - reads a graph from stdin.
+
+A comment silences rules on its own line, on the next line if it stands alone, and in a
+whole block text if it stands where the text begins:
+
+  # graphrun: ignore duplicate-edge, unreachable-node
+
+ignore-file silences rules in the whole file. A comment that names no rule is reported.
+graphrun.yaml can set severities, for all files or for some (also for JSON, which has no
+comments), and exclude files from searches; its paths are relative to it:
+
+  rules:
+    unused-key: off
+  paths:
+    legacy/**: {missing-timeout: warning}
+  exclude: [generated/**]
+
+Turn on a rule that is off by default (see graphrun explain) there or with --rule, which
+also takes groups: structure, expressions, data, parallel, limits, models, security,
+policies.
+
+In GitHub Actions, findings are printed as workflow commands unless --format says
+otherwise. --fix repairs what it can without changing what a valid graph does: repeated
+edges, comments that silence nothing, misspelt keys, and misspelt names of nodes and
+state keys if only one can be meant; --fix --diff shows the changes.
+
+Exit codes: 0 no error, 3 errors (with --strict also warnings), 2 no such file.`,
+		Example: `  graphrun validate
+  graphrun validate flow.yaml flows/ --strict
+  graphrun validate --format json - < flow.yaml
+  graphrun validate flow.yaml --explain-policies
+  graphrun validate --rule -duplicate-edge --rule +policy-kept
+  graphrun validate --write-baseline known.json && graphrun validate --baseline known.json
+  graphrun validate --format sarif > findings.sarif`,
+		ValidArgsFunction: completeFiles,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if os.Getenv("GITHUB_ACTIONS") == "true" && !cmd.Flags().Changed("format") && !cmd.Flags().Changed("output") {
+				f.format.value = "github"
+			}
+			return a.validate(&f, args)
+		},
+	}
+	flags := cmd.Flags()
+	addEnumFlag(cmd, flags, &f.format, "format", "", "report format")
+	addEnumFlag(cmd, flags, &f.format, "output", "o", "the same as --format")
+	flags.BoolVar(&f.strict, "strict", false, "treat warnings as errors")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only: no warnings, no summary")
+	flags.Var(repeated(f.switchRule), "rule", "-NAME turns a rule or a group of rules off, +NAME on; repeatable, the last one wins")
+	flags.BoolVar(&f.explainPolicies, "explain-policies", false, "list every policy as proven, refuted or undecided, and why")
+	flags.BoolVar(&f.fix, "fix", false, "repair in place what can be repaired safely; comments stay")
+	flags.BoolVar(&f.diff, "diff", false, "with --fix: write nothing, show the changes")
+	flags.StringVar(&f.baseline, "baseline", "", "`FILE` of known findings that are not reported")
+	flags.StringVar(&f.stdinName, "stdin-filename", "", "`FILE` that stdin stands for: messages name it, and relative paths start\nfrom its folder")
+	flags.StringVar(&f.writeBaseline, "write-baseline", "", "write all findings to `FILE` as known, and exit 0")
+	var rules []string
+	for _, name := range append(lint.RuleNames(), lint.RuleGroups()...) {
+		rules = append(rules, "-"+name, "+"+name)
+	}
+	completeFlag(cmd, "rule", fixedCandidates(rules...))
+	markSettings(flags, "format", "strict", "quiet", "baseline")
+	return cmd
+}
+
+func (a *app) validate(f *validateFlags, args []string) error {
+	if _, isSet := f.off["policy-kept"]; f.explainPolicies && !isSet {
+		f.off["policy-kept"] = false
+	}
+	triggers, err := a.triggers.Check()
+	if err != nil {
+		return usage(err)
+	}
+	sources, err := a.findSources(args, f.stdinName)
+	if err != nil {
+		return err
+	}
+	switch {
+	case f.diff && !f.fix:
+		return usagef("--diff shows what --fix would change; give both")
+	case f.fix && !f.diff && slices.Contains(args, "-"):
+		return usagef("--fix changes files; it can't change stdin")
+	case f.fix:
+		if err := a.repairSources(sources, f.diff); err != nil || f.diff {
+			return err
+		}
+	}
+	found, err := checkSources(sources, a.rules.Optional(f.off))
+	if err != nil {
+		return err
+	}
+	found = append(triggers, dropRepeated(sources, a.rules.Apply(found, f.off))...)
+	if f.writeBaseline != "" {
+		found = lint.WithoutEchoes(found)
+		if err := settings.WriteBaseline(f.writeBaseline, found); err != nil {
+			return usage(err)
+		}
+		fmt.Fprintf(a.Stderr, "%s written to %s\n", eval.Count(len(found), "finding"), f.writeBaseline)
+		return nil
+	}
+	if found, err = a.dropKnown(f, sources, found); err != nil {
+		return err
+	}
+	found = lint.WithoutEchoes(found)
+	if err := a.printFindings(f, sources, found); err != nil {
+		return err
+	}
+	if found.HasErrors() || f.strict && slices.ContainsFunc(found, func(d spec.Diagnostic) bool { return d.Severity == spec.Warning }) {
+		return silent(exitInvalid)
+	}
+	return nil
+}
+
+// dropRepeated drops findings in the file of a subgraph if that file is checked itself.
+func dropRepeated(sources []source, found spec.Diagnostics) spec.Diagnostics {
+	names := map[string]bool{}
+	for i := range sources {
+		names[filepath.Clean(sources[i].name)] = true
+	}
+	return slices.DeleteFunc(found, func(d spec.Diagnostic) bool {
+		return d.Rule == "subgraph-missing" && len(d.Related) > 0 && names[filepath.Clean(d.Related[0].File.Name)]
+	})
+}
+
+// dropKnown drops the findings of the baseline.
+func (a *app) dropKnown(f *validateFlags, sources []source, found spec.Diagnostics) (spec.Diagnostics, error) {
+	if f.baseline == "" {
+		return found, nil
+	}
+	known, err := settings.ReadBaseline(f.baseline)
+	if err != nil {
+		return nil, usage(err)
+	}
+	found = known.Drop(found)
+	if n := known.Unused(listNames(sources)); n > 0 && !f.quiet {
+		fmt.Fprintf(a.Stderr, "%s of %s no longer found; write the baseline anew\n", eval.Count(n, "finding"), f.baseline)
+	}
+	return found, nil
+}
+
+func (a *app) printFindings(f *validateFlags, sources []source, found spec.Diagnostics) error {
+	findings := report.Findings{Files: len(sources), Names: listNames(sources), Diagnostics: found}
+	shown := findings
+	if f.quiet {
+		shown.Diagnostics = slices.DeleteFunc(slices.Clone(found), func(d spec.Diagnostic) bool {
+			return d.Severity == spec.Info || d.Severity == spec.Warning && !f.strict
+		})
+	}
+	opts := report.Options{Color: a.usesColor(a.StdoutTerminal), Strict: f.strict, Version: readBuildVersion().Version}
+	for _, r := range lint.Rules() {
+		opts.Rules = append(opts.Rules, report.Rule{Name: r.Name, Severity: r.Severity, Off: r.Off, Summary: r.Summary, Doc: r.Doc})
+	}
+	if err := report.Write(a.Stdout, f.format.value, shown, opts); err != nil {
+		return err
+	}
+	switch {
+	case f.format.value != "text" || f.quiet:
+	case len(sources) == 0:
+		fmt.Fprintln(a.Stderr, "no graph files found")
+	default:
+		fmt.Fprintln(a.Stderr, report.Summarize(findings))
+	}
+	return nil
+}
+
+// checkSources checks the sources concurrently and returns the findings in their order.
+func checkSources(sources []source, optional bool) (spec.Diagnostics, error) {
+	results := make([]spec.Diagnostics, len(sources))
+	errs := make([]error, len(sources))
+	runParallel(len(sources), runtime.GOMAXPROCS(0), func(i int) {
+		var src []byte
+		if src, errs[i] = sources[i].read(); errs[i] == nil {
+			results[i] = inspect.Check(sources[i].name, src, optional).Found
+		}
+	})
+	return slices.Concat(results...), errors.Join(errs...)
+}
+
+// switchRule reads a value of --rule, -name or +name. The last one wins.
+func (f *validateFlags) switchRule(text string) error {
+	isOff := strings.HasPrefix(text, "-")
+	if !isOff && !strings.HasPrefix(text, "+") {
+		return fmt.Errorf("%q: want -name to turn a rule off or +name to turn it on", text)
+	}
+	name, known := text[1:], lint.RuleNames()
+	members := lint.RuleGroup(name)
+	switch {
+	case isOff && name == settings.NeverOff:
+		return fmt.Errorf("%q: %s is always an error, since a file that can't be read can't be checked", text, name)
+	case slices.Contains(known, name):
+		members = []string{name}
+	case members == nil:
+		return fmt.Errorf("%q: no such rule%s", text, suggest.DidYouMean(name, append(known, lint.RuleGroups()...)))
+	}
+	for _, rule := range members {
+		f.off[rule] = isOff && rule != settings.NeverOff
+	}
+	return nil
+}
+
+// repairSources repairs the sources in place, or prints the changes with --diff, and reports on
+// stderr. The check that follows reads repaired sources again.
+func (a *app) repairSources(sources []source, show bool) error {
+	problems, files := 0, 0
+	for i := range sources {
+		s := &sources[i]
+		before, err := s.read()
+		if err != nil {
+			return err
+		}
+		after, n := fix.Repair(before, func(src []byte) (*spec.Graph, spec.Diagnostics) {
+			checked := inspect.Check(s.name, src, false)
+			return checked.Graph, checked.Found
+		})
+		if n == 0 {
+			continue
+		}
+		problems, files = problems+n, files+1
+		if show {
+			_, err = a.Stdout.Write(diff.Diff(s.name, before, s.name, after))
+		} else {
+			s.src = after
+			err = overwriteFile(s.name, after)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	did := "fixed"
+	if show {
+		did = "would fix"
+	}
+	fmt.Fprintf(a.Stderr, "%s %s in %s\n", did, eval.Count(problems, "problem"), eval.Count(files, "file"))
+	return nil
+}
+
+// overwriteFile overwrites a file and keeps its permissions.
+func overwriteFile(name string, src []byte) error {
+	info, err := os.Stat(name)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(name, src, info.Mode().Perm())
 }
