@@ -220,8 +220,8 @@ func TestWrap(t *testing.T) {
 		strings.Repeat("x", 50):     strings.Repeat("x", 35) + "…",
 		strings.Repeat("word ", 50): strings.Repeat("word word word word word\n", 3) + "word word word word word …",
 	} {
-		if got := wrap(in); got != want {
-			t.Errorf("wrap(%q) = %q, want %q", in, got, want)
+		if got := wrapLabel(in); got != want {
+			t.Errorf("wrapLabel(%q) = %q, want %q", in, got, want)
 		}
 	}
 }

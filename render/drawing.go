@@ -90,10 +90,10 @@ type Edge struct {
 }
 
 // Draw draws a graph.
-func Draw(g *spec.Graph, opts Options) *Drawing { return draw(g, opts, nil) }
+func Draw(g *spec.Graph, opts Options) *Drawing { return drawInside(g, opts, nil) }
 
-// draw draws a graph inside the graphs around it.
-func draw(g *spec.Graph, opts Options, around []*spec.Graph) *Drawing {
+// drawInside draws a graph inside the graphs around it.
+func drawInside(g *spec.Graph, opts Options, around []*spec.Graph) *Drawing {
 	d := &Drawing{
 		Graph: g.Name.Value, Start: g.Start.Value, Nodes: []Node{}, Edges: []Edge{}, Subgraphs: map[string]*Drawing{},
 		Title: cmp.Or(opts.Label, g.Name.Value), hasStart: !opts.NoStartEnd,
@@ -115,7 +115,7 @@ func draw(g *spec.Graph, opts Options, around []*spec.Graph) *Drawing {
 	opts.Open = nil // the writers draw all graphs of the file beside each other
 	for _, inner := range g.Graphs {
 		opts.Label, opts.Trail = inner.Ref(), trails[inner]
-		d.Inner = append(d.Inner, draw(inner, opts, nil))
+		d.Inner = append(d.Inner, drawInside(inner, opts, nil))
 	}
 	return d
 }
@@ -130,7 +130,7 @@ func (d *Drawing) addSubgraphs(g *spec.Graph, opts Options, around []*spec.Graph
 		}
 		if inner := opts.Open(g, n); inner != nil && !slices.Contains(around, inner) {
 			opts.Trail = trail.innerTrail(n.ID.Value)
-			d.Subgraphs[n.ID.Value] = draw(inner, opts, around)
+			d.Subgraphs[n.ID.Value] = drawInside(inner, opts, around)
 		}
 	}
 }
@@ -189,7 +189,7 @@ func Notes(n *spec.Node) []string {
 		out = append(out, file.Text.Value)
 	}
 	if n.Each.IsSet() {
-		out = append(out, "each "+shorten(strings.Join(strings.Fields(n.Each.Value), " "), 24))
+		out = append(out, "each "+shortenText(strings.Join(strings.Fields(n.Each.Value), " "), 24))
 	}
 	if n.Routing == "all" {
 		out = append(out, "routes all")
@@ -216,7 +216,7 @@ func newEdge(e *spec.Edge) Edge {
 	out := Edge{
 		Index: e.Index, ID: nilIfEmpty(e.ID.Value), From: e.From.Value, To: e.To.Value, Condition: e.Condition,
 		When: nilIfEmpty(e.When.Value), Label: nilIfEmpty(e.Label.Value), Priority: e.Priority,
-		Text: wrap(cmp.Or(e.Label.Value, text)), Tip: text,
+		Text: wrapLabel(cmp.Or(e.Label.Value, text)), Tip: text,
 	}
 	extra := ""
 	if e.Priority != 0 {
@@ -268,12 +268,12 @@ const (
 	labelLines = 4
 )
 
-// wrap breaks a text into at most labelLines lines of about labelWidth characters and
+// wrapLabel breaks a text into at most labelLines lines of about labelWidth characters and
 // replaces the rest by "…".
-func wrap(s string) string {
+func wrapLabel(s string) string {
 	var lines []string
 	for _, word := range strings.Fields(s) {
-		word = shorten(word, labelWidth+8)
+		word = shortenText(word, labelWidth+8)
 		last := len(lines) - 1
 		if last < 0 || utf8.RuneCountInString(lines[last])+1+utf8.RuneCountInString(word) > labelWidth {
 			lines = append(lines, word)
@@ -288,8 +288,8 @@ func wrap(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// shorten shortens a text to n characters, with "…" at the end.
-func shorten(s string, n int) string {
+// shortenText shortens a text to n characters, with "…" at the end.
+func shortenText(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
 	}

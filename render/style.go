@@ -56,16 +56,16 @@ const (
 )
 
 // markStyles holds the colours and the width of boxes with a mark, "" where it changes nothing,
-// and the status of nodes whose mark alone decides.
-var markStyles = map[Mark]struct{ fill, line, dotWidth, mermaidWidth, status string }{
-	0:           {"", "", "", "1px", ""},
-	Untouched:   {"#FFFFFF", paleColor, "", "1px", "untouched"},
-	Touched:     {"", "", "2.4", "2px", ""},
-	Unwell:      {"", failureColor, "2.4", "2px", ""},
-	FailedHere:  {"#FECACA", failureColor, "3.6", "4px", "failed"},
-	WaitingHere: {"#FFEDD5", waitingColor, "3.6", "4px", "waiting"},
-	RunningHere: {"#DBEAFE", runningColor, "3.6", "4px", "running"},
-	Missed:      {"#FFFFFF", failureColor, "1.6", "2px", "missed"},
+// the status of nodes whose mark alone decides, and a note about it.
+var markStyles = map[Mark]struct{ fill, line, dotWidth, mermaidWidth, status, note string }{
+	0:           {"", "", "", "1px", "", ""},
+	Untouched:   {"#FFFFFF", paleColor, "", "1px", "untouched", ""},
+	Touched:     {"", "", "2.4", "2px", "", ""},
+	Unwell:      {"", failureColor, "2.4", "2px", "", ""},
+	FailedHere:  {"#FECACA", failureColor, "3.6", "4px", "failed", ""},
+	WaitingHere: {"#FFEDD5", waitingColor, "3.6", "4px", "waiting", "waiting"},
+	RunningHere: {"#DBEAFE", runningColor, "3.6", "4px", "running", "running"},
+	Missed:      {"#FFFFFF", failureColor, "1.6", "2px", "missed", "not covered"},
 }
 
 // styleOf returns the style of a node of a kind, painted with a mark.

@@ -100,12 +100,11 @@ func (t *Trail) paintNode(n *Node) {
 	switch {
 	case seen.Waiting:
 		n.Mark = WaitingHere
-		n.Notes = append(n.Notes, "waiting")
 	case seen.Running:
 		n.Mark = RunningHere
-		n.Notes = append(n.Notes, "running")
-	case n.Mark == Missed:
-		n.Notes = append(n.Notes, "not covered")
+	}
+	if note := markStyles[n.Mark].note; note != "" {
+		n.Notes = append(n.Notes, note)
 	}
 	status := "completed"
 	switch {

@@ -32,7 +32,7 @@ func FindEdits(g *spec.Graph, found spec.Diagnostics) []Edit {
 	var out []Edit
 	for i := range found {
 		if d := &found[i]; d.File == g.File {
-			if e := repair(g, d); e != nil {
+			if e := findEdit(g, d); e != nil {
 				out = append(out, *e)
 			}
 		}
@@ -48,7 +48,7 @@ func FindEdits(g *spec.Graph, found spec.Diagnostics) []Edit {
 	})
 }
 
-func repair(g *spec.Graph, d *spec.Diagnostic) *Edit {
+func findEdit(g *spec.Graph, d *spec.Diagnostic) *Edit {
 	switch d.Rule {
 	case "duplicate-edge":
 		return removeDuplicate(g, d)

@@ -69,7 +69,7 @@ type recorder struct {
 	send    func(*Piece) error // sends full pieces; nil keeps all events
 }
 
-func replay(r *runner.Runner, id string, send func(*Piece) error) (*recorder, *runner.Result, error) {
+func recordRun(r *runner.Runner, id string, send func(*Piece) error) (*recorder, *runner.Result, error) {
 	c := &recorder{newPiece(), newDecisions(0), newTrailBuilder(), send}
 	c.decided.brief = send != nil
 	result, err := r.Show(id, runner.Options{Sink: c, History: true})
@@ -119,11 +119,11 @@ type Painted struct {
 
 // Paint replays a run.
 func Paint(r *runner.Runner, record *store.RunRecord) (*Painted, error) {
-	c, result, err := replay(r, record.ID, nil)
+	c, result, err := recordRun(r, record.ID, nil)
 	if err != nil {
 		return nil, err
 	}
-	c.trail.finish(result)
+	c.trail.addResult(result)
 	return &Painted{*record, result, c.trail.trail, c.Piece, r}, nil
 }
 
@@ -158,7 +158,7 @@ func ReadHead(r *runner.Runner, id string) (*Run, error) {
 // SendRecord sends the record of a run in pieces: the events in order, the rest in the last piece.
 // Decisions lack the parts of conditions, which ListDecisions returns.
 func SendRecord(ctx context.Context, r *runner.Runner, id string, send func(*Piece) error) error {
-	c, _, err := replay(r, id, send)
+	c, _, err := recordRun(r, id, send)
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func SendRecord(ctx context.Context, r *runner.Runner, id string, send func(*Pie
 // ReadConversation returns the messages that nodes added, in order, including subgraphs. node, a
 // path, selects one node unless it is empty.
 func ReadConversation(r *runner.Runner, id, node string) ([]view.Spoken, error) {
-	c, _, err := replay(r, id, nil)
+	c, _, err := recordRun(r, id, nil)
 	return slices.DeleteFunc(c.Conversation, func(s view.Spoken) bool { return node != "" && s.Node != node }), err
 }
 

@@ -81,8 +81,8 @@ func trimCall(place string) string {
 	return place
 }
 
-// finish adds the visits and the status of the run.
-func (s *trailBuilder) finish(r *runner.Result) {
+// addResult adds the visits and the status of the run.
+func (s *trailBuilder) addResult(r *runner.Result) {
 	for _, end := range s.ended {
 		end.node.Visits++
 		end.node.Spent += end.spent

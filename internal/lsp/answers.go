@@ -81,7 +81,7 @@ func listSymbols(d *document, _ *params) (any, error) {
 	return out, nil
 }
 
-func format(d *document, _ *params) (any, error) {
+func formatDocument(d *document, _ *params) (any, error) {
 	src := []byte(d.text.src)
 	if !spec.IsGraph(src) {
 		return []textEdit{}, nil
@@ -99,9 +99,9 @@ func format(d *document, _ *params) (any, error) {
 // ruleName matches the names of rules.
 var ruleName = lazyregexp.New(`[a-z]+(?:-[a-z]+)+`)
 
-// hover describes the rule that a comment suppresses, the declared name, the function or
+// describePosition describes the rule that a comment suppresses, the declared name, the function or
 // the key of the language at a position.
-func hover(d *document, p *params) (any, error) {
+func describePosition(d *document, p *params) (any, error) {
 	at := d.text.offset(p.Position)
 	start := d.text.lines[d.text.position(at).Line]
 	line := d.text.line(d.text.position(at).Line)
@@ -112,7 +112,7 @@ func hover(d *document, p *params) (any, error) {
 		}
 	}
 	if u := d.findUse(p.Position); u != nil {
-		return d.newHover(d.describe(u), u.from, u.to), nil
+		return d.newHover(d.describeName(u), u.from, u.to), nil
 	}
 	if from, to, f := d.findFunction(at); f != nil {
 		return d.newHover(f.describe(), from, to), nil
@@ -146,7 +146,7 @@ func (d *document) findGraph(name string) *spec.Graph {
 	return d.checked.Graph
 }
 
-func (d *document) describe(u *use) string {
+func (d *document) describeName(u *use) string {
 	g := d.findGraph(u.graph)
 	var written, writers, readers, sources []string
 	for _, o := range d.names.uses {

@@ -25,7 +25,7 @@ func BenchmarkEdit(b *testing.B) {
 		at := textRange{position{1500, 10}, position{1500, 10}}
 		d.text = d.text.replace(at, "x").replace(textRange{position{1500, 10}, position{1500, 11}}, "")
 		d.names = indexNames(d.path, d.text)
-		if out, err := complete(d, p); err != nil || len(out.([]completion)) == 0 {
+		if out, err := listCompletions(d, p); err != nil || len(out.([]completion)) == 0 {
 			b.Fatal(out, err)
 		}
 	}

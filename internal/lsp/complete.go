@@ -34,7 +34,7 @@ var (
 	keyLine  = lazyregexp.New(`^(\s*(?:- +)*)([A-Za-z_][\w-]*):(.*)$`)
 )
 
-func complete(d *document, p *params) (any, error) {
+func listCompletions(d *document, p *params) (any, error) {
 	line := ""
 	if p.Position.Line < len(d.text.lines) {
 		line = d.text.before(p.Position)
@@ -101,17 +101,16 @@ func (d *document) findKind(number int) string {
 		}
 		return ""
 	}
-	indent := func(n int) int { return len(d.text.line(n)) - len(strings.TrimLeft(d.text.line(n), " ")) }
 	if own := kind(number); own != "" {
 		return own
 	}
-	own := indent(number)
+	own := d.text.indent(number)
 	for _, step := range []int{-1, 1} {
 		for n := number + step; n >= 0 && n < len(d.text.lines); n += step {
-			if strings.TrimSpace(d.text.line(n)) != "" && indent(n) < own {
+			if strings.TrimSpace(d.text.line(n)) != "" && d.text.indent(n) < own {
 				break
 			}
-			if found := kind(n); found != "" && indent(n) == own {
+			if found := kind(n); found != "" && d.text.indent(n) == own {
 				return found
 			}
 		}
@@ -195,7 +194,7 @@ func (d *document) listNames(kind, graph string) []completion {
 	}
 	for i := range d.names.uses {
 		if u := &d.names.uses[i]; u.decl && u.kind == kind && u.graph == graph {
-			out = append(out, completion{u.name, item, kind, newMarkup(d.describe(u))})
+			out = append(out, completion{u.name, item, kind, newMarkup(d.describeName(u))})
 		}
 	}
 	return out

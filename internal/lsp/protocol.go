@@ -71,7 +71,7 @@ func (d *document) newLocation(from, to int) object {
 
 type completion struct {
 	Label  string `json:"label"`
-	Kind   int    `json:"kind"` // 3 function, 5 field, 6 variable, 7 class, 13 enum, 14 keyword
+	Kind   int    `json:"kind"`
 	Detail string `json:"detail,omitempty"`
 	Doc    object `json:"documentation,omitempty"`
 }
@@ -124,6 +124,9 @@ func (t *text) line(n int) string {
 	}
 	return strings.TrimRight(t.src[t.lines[n]:end], "\r\n")
 }
+
+// indent returns the number of spaces before the content of a line.
+func (t *text) indent(n int) int { return len(t.line(n)) - len(strings.TrimLeft(t.line(n), " ")) }
 
 // before returns the part of a line before a position.
 func (t *text) before(p position) string {

@@ -94,10 +94,10 @@ func (s *Server) answerRequest(ctx context.Context, c *jsonrpc2.Conn, r *jsonrpc
 	defer s.mu.Unlock()
 	d := s.open[p.TextDocument.URI]
 	answers := map[string]func(d *document, p *params) (any, error){
-		"textDocument/hover": hover, "textDocument/completion": complete, "textDocument/definition": s.findDefinition,
+		"textDocument/hover": describePosition, "textDocument/completion": listCompletions, "textDocument/definition": s.findDefinition,
 		"textDocument/documentHighlight": listHighlights, "textDocument/foldingRange": listFolds, "textDocument/semanticTokens/full": listTokens,
 		"textDocument/references": listReferences, "textDocument/prepareRename": prepareRename,
-		"textDocument/rename": s.rename, "textDocument/codeAction": s.listActions, "textDocument/documentSymbol": listSymbols, "textDocument/formatting": format,
+		"textDocument/rename": s.rename, "textDocument/codeAction": s.listActions, "textDocument/documentSymbol": listSymbols, "textDocument/formatting": formatDocument,
 		"textDocument/signatureHelp": describeSignature, "textDocument/codeLens": listLenses,
 	}
 	switch answer := answers[r.Method]; {

@@ -128,31 +128,26 @@ func listLenses(d *document, _ *params) (any, error) {
 	return out, nil
 }
 
-// listFolds returns a range for each line with deeper indented lines below it.
+// listFolds returns a range for each line with deeper indented lines below it. Blank lines and
+// comments do not count.
 func listFolds(d *document, _ *params) (any, error) {
-	type fold struct {
-		Start  int `json:"startLine"`
-		End    int `json:"endLine"`
-		indent int
-	}
-	folds := []fold{} // End is 0 while no deeper line has come
+	folds := []object{}
+	var lines []int
 	for n := range d.text.lines {
-		line := d.text.line(n)
-		content := strings.TrimLeft(line, " ")
-		if content == "" || content[0] == '#' {
-			continue
+		if content := strings.TrimLeft(d.text.line(n), " "); content != "" && content[0] != '#' {
+			lines = append(lines, n)
 		}
-		indent := len(line) - len(content)
-		for i := range folds {
-			if f := &folds[i]; f.indent < indent {
-				f.End = n
-			} else {
-				f.indent = len(d.text.src) // complete: no line is indented deeper
-			}
-		}
-		folds = append(folds, fold{Start: n, indent: indent})
 	}
-	return slices.DeleteFunc(folds, func(f fold) bool { return f.End == 0 }), nil
+	for i, start := range lines {
+		end := i + 1
+		for end < len(lines) && d.text.indent(lines[end]) > d.text.indent(start) {
+			end++
+		}
+		if end > i+1 {
+			folds = append(folds, object{"startLine": start, "endLine": lines[end-1]})
+		}
+	}
+	return folds, nil
 }
 
 func listHighlights(d *document, p *params) (any, error) {

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
-
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/spec"
 )

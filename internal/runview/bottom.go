@@ -69,7 +69,7 @@ func (v *View) runTicker() {
 		case <-ticker.C:
 			v.mu.Lock()
 			v.bottom.frame++
-			v.print()
+			v.printPending()
 			v.mu.Unlock()
 		}
 	}
@@ -148,11 +148,11 @@ func cutLastLine(s string) string {
 	return s[max(0, len(s)-most):]
 }
 
-// draw prints the pending lines and replaces the bottom lines.
-func (v *View) draw() {
+// drawBottom prints the pending lines and replaces the bottom lines.
+func (v *View) drawBottom() {
 	b, columns := v.bottom, v.bottom.width()
 	var out strings.Builder
-	b.erase(&out, columns)
+	b.eraseLines(&out, columns)
 	for _, line := range v.pending {
 		out.WriteString(strings.Join(terminal.Wrap(line, columns, v.tracer.columns.indent()), "\r\n") + "\r\n")
 	}
@@ -204,9 +204,9 @@ func formatVisit(node string, visit int) string {
 	return node
 }
 
-// erase removes the bottom lines. It counts rows with the present width, since a narrower
+// eraseLines removes the bottom lines. It counts rows with the present width, since a narrower
 // terminal has wrapped them.
-func (b *bottom) erase(out *strings.Builder, columns int) {
+func (b *bottom) eraseLines(out *strings.Builder, columns int) {
 	if len(b.drawn) == 0 {
 		return
 	}

@@ -65,7 +65,7 @@ func (p *LogPrinter) Chunk(c *store.LogChunk) error {
 		p.endLine(c.Call)
 		line := newLogLine(c)
 		line.Cut = c.Cut
-		p.print(line)
+		p.printLine(line)
 	}
 	for rest := c.Text; rest != ""; {
 		text, after, ended := strings.Cut(rest, "\n")
@@ -98,7 +98,7 @@ func newLogLine(c *store.LogChunk) *logLine {
 func (p *LogPrinter) endLine(call int64) {
 	if line := p.unfinished[call]; line != nil {
 		delete(p.unfinished, call)
-		p.print(line)
+		p.printLine(line)
 	}
 }
 
@@ -110,7 +110,7 @@ func (p *LogPrinter) Close() error {
 	return p.out.Flush()
 }
 
-func (p *LogPrinter) print(line *logLine) {
+func (p *LogPrinter) printLine(line *logLine) {
 	if p.form == "json" {
 		text, _ := eval.AppendJSON(nil, line) // never fails
 		_, _ = p.out.Write(append(text, '\n'))

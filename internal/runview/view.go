@@ -50,7 +50,7 @@ func (v *View) Event(e *runner.Event) {
 	if v.bottom != nil {
 		v.pending = append(v.pending, v.tracer.Lines(e)...)
 		if v.bottom.recordEvent(e, v.tracer) {
-			v.print()
+			v.printPending()
 		}
 		return
 	}
@@ -70,7 +70,7 @@ func (v *View) Event(e *runner.Event) {
 		}
 	}
 	v.pending = append(v.pending, v.tracer.Lines(e)...)
-	v.print()
+	v.printPending()
 }
 
 func (v *View) addLine(e *runner.Event, text string) {
@@ -124,7 +124,7 @@ func (v *View) startAlarm(e *runner.Event) {
 		text := "started " + formatDuration(startedAfter) + " ago"
 		text = joinNonEmpty(": ", text, v.tracer.elements[own.Node].progress)
 		v.addLine(&own, v.tracer.colors.Quiet(text))
-		v.print()
+		v.printPending()
 	})
 }
 
@@ -139,13 +139,13 @@ func formatProgress(s *runner.Said) string {
 	return joinNonEmpty(" ", fmt.Sprintf("%3.0f%%", s.Percent), terminal.Line(s.Message))
 }
 
-// print prints pending lines and, on a terminal, the bottom lines. Callers hold mu.
-func (v *View) print() {
+// printPending prints pending lines and, on a terminal, the bottom lines. Callers hold mu.
+func (v *View) printPending() {
 	switch {
 	case v.closed || v.held:
 		return
 	case v.bottom != nil:
-		v.draw()
+		v.drawBottom()
 	default:
 		for _, line := range v.pending {
 			fmt.Fprintln(v.out, line)
@@ -162,7 +162,7 @@ func (v *View) Note(text string) {
 		text = v.tracer.colors.Warn(text)
 	}
 	v.pending = append(v.pending, text)
-	v.print()
+	v.printPending()
 }
 
 // StopPrinting clears the bottom lines and keeps the view from printing until resume is called.
@@ -174,7 +174,7 @@ func (v *View) StopPrinting() (resume func()) {
 		if v.bottom != nil {
 			v.bottom.hidden = held
 		}
-		v.print()
+		v.printPending()
 		v.held = held
 	}
 	setHeld(true)
@@ -197,7 +197,7 @@ func (v *View) Close() {
 		v.bottom.hidden = true
 		close(v.bottom.stop)
 	}
-	v.print()
+	v.printPending()
 	v.closed = true
 }
 

@@ -297,7 +297,7 @@ func TestBranchEndsInOneLine(t *testing.T) {
 	for i := range events {
 		v.Event(&events[i])
 	}
-	v.print()
+	v.printPending()
 	const during = `  [1] write  failed in 1.0s
 ⠋ publish  0ms  3 of 4, 1 failed; last "c" failed
   run  0ms  step 1
@@ -368,7 +368,7 @@ func TestLiveViewShowsTheLatestLine(t *testing.T) {
 	v.Listener()(store.LogChunk{Node: "write", Stream: "stdout", Text: "compiling 3 of 9"})
 	v.Listener()(store.LogChunk{Node: "write", Stream: "text", Text: "said twice"})
 	v.Listener()(store.LogChunk{Node: "gone", Stream: "stderr", Text: "late"})
-	v.print()
+	v.printPending()
 	if got := s.text(); !strings.Contains(got, "write") || !strings.Contains(got, "compiling 3 of 9") || strings.Contains(got, "twice") || strings.Contains(got, "late") {
 		t.Errorf("got %s", got)
 	}
@@ -382,7 +382,7 @@ func TestLiveViewShowsTheNewestText(t *testing.T) {
 	v := newStillView(s, func() time.Time { return time.Unix(0, 0) })
 	tell := func(kind runner.EventType, text string) {
 		v.Event(&runner.Event{Type: kind, Node: "write", Visit: 1, Said: &runner.Said{Type: "text", Text: text}})
-		v.print()
+		v.printPending()
 	}
 	v.Event(&runner.Event{Type: runner.NodeStarted, Node: "write", Visit: 1, Attempt: 1, Kind: "llm"})
 	tell(runner.NodeThinking, "I must\nlook")
@@ -400,7 +400,7 @@ func TestLiveViewShowsTheNewestText(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	v.Listener()(store.LogChunk{Node: "write", Stream: "stdout", Text: "compiling 3 of 9 packages, slowly"})
-	v.print()
+	v.printPending()
 	if got := s.text(); !strings.Contains(got, "0ms  compiling 3 of 9 package…") {
 		t.Errorf("got %s", got)
 	}
