@@ -138,9 +138,7 @@ func padLabel(label, rankdir string) string {
 }
 
 // quote makes a DOT string. \" is its only escape; escapeText handles backslashes.
-func quote(s string) string {
-	return `"` + strings.ReplaceAll(makePrintable(s), `"`, `\"`) + `"`
-}
+func quote(s string) string { return `"` + strings.ReplaceAll(makePrintable(s), `"`, `\"`) + `"` }
 
 // escapeText makes text literal inside a label or tooltip: there \n is a line
 // break, \G the graph's name, and a backslash is written twice.

@@ -108,10 +108,7 @@ func (m *mermaidWriter) drawNode(n *Node) {
 			lines = append(lines, "<small>"+escapeMermaid(text)+"</small>")
 		}
 	}
-	shape, ok := mermaidShapes[n.Kind]
-	if !ok {
-		shape = [2]string{"(", ")"}
-	}
+	shape := cmp.Or(mermaidShapes[n.Kind], [2]string{"(", ")"})
 	id, s, ink := m.makeID(n.ID), styleOf(n.Kind, n.Mark), inkColor
 	fmt.Fprintf(m.out, "%s%s%s\"%s\"%s\n", m.indent, id, shape[0], strings.Join(lines, "<br/>"), shape[1])
 	if n.Mark == Untouched {

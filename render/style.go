@@ -70,10 +70,7 @@ var markStyles = map[Mark]struct{ fill, line, dotWidth, mermaidWidth, status, no
 
 // styleOf returns the style of a node of a kind, painted with a mark.
 func styleOf(kind string, m Mark) boxStyle {
-	s, ok := kindStyles[kind]
-	if !ok {
-		s = boxStyle{"box", rounded, "#FFFFFF", "#374151"}
-	}
+	s := cmp.Or(kindStyles[kind], boxStyle{"box", rounded, "#FFFFFF", "#374151"})
 	s.fill, s.line = cmp.Or(markStyles[m].fill, s.fill), cmp.Or(markStyles[m].line, s.line)
 	return s
 }

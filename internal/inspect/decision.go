@@ -123,9 +123,7 @@ func (d *decisions) newDecision(e *runner.Event) Decision {
 }
 
 // At returns the place of the step.
-func (d *Decision) At() string {
-	return cmp.Or(d.Place, d.Node)
-}
+func (d *Decision) At() string { return cmp.Or(d.Place, d.Node) }
 
 // ListDecisions returns the decisions of a step and the result of the replayed part. Step 0 selects
 // all steps, also those of subgraphs.

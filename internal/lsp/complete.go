@@ -242,10 +242,8 @@ func (d *document) listValues(p lineContext, name string) []completion {
 	switch name {
 	case "writes":
 		return d.listNames("key", p.graph)
-	case "tools", "tool":
-		return d.listNames("tool", "")
-	case "model":
-		return d.listNames("model", "")
+	case "tools", "tool", "model":
+		return d.listNames(strings.TrimSuffix(name, "s"), "")
 	}
 	return out
 }
