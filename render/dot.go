@@ -13,8 +13,7 @@ import (
 	"github.com/graphrun/graphrun/internal/lazyregexp"
 )
 
-// WriteDOT writes a drawing. rankdir is "TB" (top to bottom, the default) or "LR" (left to
-// right). It returns errors of w.
+// WriteDOT writes a drawing. rankdir is "TB" (down, the default) or "LR" (right). It returns errors of w.
 func WriteDOT(w io.Writer, d *Drawing, rankdir string) error {
 	out := bufio.NewWriter(w)
 	rankdir = cmp.Or(rankdir, "TB")

@@ -25,8 +25,7 @@ type Options struct {
 	Label string
 	// Trail is painted on the drawing. It may be nil.
 	Trail *Trail
-	// Open returns the graph that a graph node runs, or nil. If Open is set, drawings contain
-	// their subgraphs.
+	// Open returns the graph that a graph node runs, or nil. If it is set, drawings contain subgraphs.
 	Open func(g *spec.Graph, node *spec.Node) *spec.Graph
 }
 
@@ -67,8 +66,7 @@ type Node struct {
 	Mark    Mark     `json:"-"`
 }
 
-// Edge is an edge, a target of goto, or the order of two nodes of finally. Index is its index
-// in the graph, or -1.
+// Edge is an edge, a target of goto, or the order of two nodes of finally.
 type Edge struct {
 	Index     int     `json:"index" doc:"index among the edges of the graph, from 0; -1 for a target of goto and the order of finally" min:"-1"`
 	ID        *string `json:"id" doc:"id of the edge"`
@@ -268,8 +266,7 @@ const (
 	labelLines = 4
 )
 
-// wrapLabel breaks a text into at most labelLines lines of about labelWidth characters and
-// replaces the rest by "…".
+// wrapLabel breaks a text into at most labelLines lines and replaces the rest by "…".
 func wrapLabel(s string) string {
 	var lines []string
 	for _, word := range strings.Fields(s) {
@@ -314,8 +311,7 @@ func Schema() map[string]any {
 	return out
 }
 
-// describeObject describes a struct whose fields are all required. Their tags hold doc, enum and
-// min.
+// describeObject describes a struct by the tags doc, enum and min of its fields. All are required.
 func describeObject[T any](description string) map[string]any {
 	properties, required := map[string]any{}, []any{}
 	for field := range reflect.TypeFor[T]().Fields() {

@@ -11,8 +11,7 @@ import (
 	"strings"
 )
 
-// WriteMermaid writes a drawing. rankdir is "TB" (top to bottom, the default) or "LR" (left to
-// right). It returns errors of w.
+// WriteMermaid writes a drawing. rankdir is "TB" (down, the default) or "LR" (right). It returns errors of w.
 func WriteMermaid(w io.Writer, d *Drawing, rankdir string) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "---\ntitle: %s\n---\nflowchart %s\n", quoteYAML(d.Title), cmp.Or(rankdir, "TB"))
@@ -149,8 +148,7 @@ func (m *mermaidWriter) writeStyles() {
 	}
 }
 
-// escapeMermaid makes text literal inside a quoted label: characters with a meaning in Markdown
-// or HTML become #NUMBER; entities.
+// escapeMermaid makes text literal in a quoted label: signs of Markdown and HTML become #NUMBER;.
 func escapeMermaid(s string) string {
 	var b strings.Builder
 	begins := true // nothing but digits before: a list may begin here

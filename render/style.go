@@ -24,8 +24,7 @@ type boxStyle struct{ shape, style, fill, line string }
 
 const rounded = "rounded,filled"
 
-// kindStyles holds the styles of node kinds. Red and orange are reserved for failed and
-// waiting nodes.
+// kindStyles holds the styles of node kinds. Red and orange mean failed and waiting.
 var kindStyles = map[string]boxStyle{
 	"set":   {"box", rounded, "#E0F2FE", "#0284C7"},
 	"pass":  {"box", rounded, "#F3F4F6", "#9CA3AF"},

@@ -12,8 +12,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Trail records which nodes and edges a run, or tests, reached. The zero value is a run that
-// has not started.
+// Trail records what a run, or tests, reached. The zero value is a run that has not started.
 type Trail struct {
 	// Nodes are the nodes that were reached, by id. Node adds one.
 	Nodes map[string]*NodeTrail
@@ -49,8 +48,7 @@ func (t *Trail) Node(id string) *NodeTrail {
 	return t.Nodes[id]
 }
 
-// innerTrail returns the trail of the graph that a node runs. It is nil for no trail and for
-// coverage.
+// innerTrail returns the trail of the graph that a node runs: nil without a trail and for coverage.
 func (t *Trail) innerTrail(node string) *Trail {
 	if t == nil || t.Coverage {
 		return nil

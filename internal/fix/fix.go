@@ -19,8 +19,7 @@ import (
 type Edit struct {
 	Span spec.Span
 	Text string
-	// Spelling says that a word of the language was misspelt, so that the file
-	// was not valid.
+	// Spelling says that the edit corrects a word of the language, so the file was not valid.
 	Spelling bool
 }
 
@@ -91,8 +90,7 @@ func correctWord(src []byte, d *spec.Diagnostic, pattern *regexp.Regexp) *Edit {
 	return &Edit{Span: d.Span, Text: d.Suggestion, Spelling: true}
 }
 
-// correctName corrects the name of a node or state key if exactly one name is near and the word is
-// not too short.
+// correctName corrects a name if exactly one declared name is near and the word is long enough.
 func correctName(g *spec.Graph, d *spec.Diagnostic) *Edit {
 	const least, far = 4, 100
 	word := string(g.File.Src[d.Span.From:d.Span.To])
@@ -151,8 +149,7 @@ var (
 	ignored = lazyregexp.New(`^(.*?)[ \t]*#[^#]*graphrun: ignore(?:-file)? (.*)$`)
 )
 
-// deleteEntry removes an entry of a list in block or flow style. A comment behind it moves to a
-// line of its own.
+// deleteEntry removes an entry of a list. A comment behind it moves to a line of its own.
 func deleteEntry(src []byte, s spec.Span) *Edit {
 	if bytes.ContainsRune(src[s.From:s.To], '#') {
 		return nil // the entry may contain a comment
@@ -199,8 +196,7 @@ func removeIgnoredRule(src []byte, s spec.Span) *Edit {
 	return &Edit{Span: spec.Span{From: start + len(content), To: end}}
 }
 
-// Repair repairs a text until nothing is left to repair, and counts its edits. check parses a
-// text and returns its findings.
+// Repair repairs a text until nothing is left to repair, and counts its edits. check parses a text.
 func Repair(src []byte, check func(src []byte) (*spec.Graph, spec.Diagnostics)) (after []byte, made int) {
 	const most = 1000
 	for made < most {

@@ -35,8 +35,7 @@ type Change struct {
 // kinds are the kinds of changes in print order.
 var kinds = []string{"input", "output", "secret", "question", "start", "node", "edge", "guard", "limit", "setting", "graph"}
 
-// Compare lists the changes from one version to another, the breaking ones
-// first, then by kind and name.
+// Compare lists the changes between two versions: breaking ones first, then by kind and name.
 func Compare(before, after *spec.Graph) []Change {
 	c := &comparison{before: before, after: after}
 	pairByName(before.State, after.State, func(k *spec.StateKey) string { return k.Name.Value }, c.compareInput)

@@ -57,8 +57,7 @@ func (c *comparison) compareKeys(old, now *spec.Node) {
 	}
 }
 
-// listSharedAssignments returns the keys that a set node writes, in order, without those that the other
-// version does not write.
+// listSharedAssignments returns the keys, in order, that a set node and its other version write.
 func listSharedAssignments(n, other *spec.Node) (keys []string) {
 	set, in := n.Field("set"), other.Field("set")
 	if set == nil || in == nil {

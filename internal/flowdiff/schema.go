@@ -17,8 +17,7 @@ type schemaChange struct {
 	narrower, wider bool
 }
 
-// compareSchemas compares two schemas keyword by keyword. Changes of unknown keywords count
-// as narrower.
+// compareSchemas compares schemas by keyword. Changes of unknown keywords count as narrower.
 func compareSchemas(before, after map[string]any, where string) []schemaChange {
 	var out []schemaChange
 	for _, key := range mergeKeys(before, after) {

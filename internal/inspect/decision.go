@@ -125,8 +125,7 @@ func (d *decisions) newDecision(e *runner.Event) Decision {
 // At returns the place of the step.
 func (d *Decision) At() string { return cmp.Or(d.Place, d.Node) }
 
-// ListDecisions returns the decisions of a step and the result of the replayed part. Step 0 selects
-// all steps, also those of subgraphs.
+// ListDecisions returns the decisions of a step (all for 0) and the result of the replayed part.
 func ListDecisions(r *runner.Runner, id string, step int) ([]Decision, *runner.Result, error) {
 	found := newDecisions(step)
 	result, err := r.Replay(id, step, -1, runner.Options{Sink: found})

@@ -52,8 +52,7 @@ func NewBound(g *spec.Graph, b bound.Bounds, loops []lint.Loop, exact bool) Boun
 	}
 }
 
-// BoundCost returns the highest cost of a number of tokens, however prompts and answers share
-// them.
+// BoundCost returns the highest cost of some tokens, however prompts and answers share them.
 func BoundCost(model string, tokens int) (usd float64, known bool) {
 	rates := price.Of(model)
 	return rates.MaxTotalCost(tokens)

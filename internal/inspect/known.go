@@ -25,8 +25,7 @@ type KnownModel struct {
 	Source     string `json:"source"`
 }
 
-// ListModels returns the price table, sorted. A model with other prices for long prompts has
-// two rows.
+// ListModels returns the sorted price table. Other prices for long prompts have a row of their own.
 func ListModels() []KnownModel {
 	var out []KnownModel
 	for _, r := range price.Table() {
@@ -50,8 +49,7 @@ func nullIfZero(n int) *int {
 	return &n
 }
 
-// ListedTool is a tool in a list. A server that failed appears instead of its tools, with an
-// error.
+// ListedTool is a tool, or a server of tools that failed, with its error.
 type ListedTool struct {
 	Name        string         `json:"name"`
 	Kind        string         `json:"kind"` // exec, graph, mcp, resource or prompt

@@ -110,8 +110,7 @@ func (s *trailBuilder) addResult(r *runner.Result) {
 	}
 }
 
-// markFailed marks the node whose failure ended the run, and the nodes in its subgraph that
-// caused it.
+// markFailed marks the node whose failure ended the run, and the nodes in its subgraph that caused it.
 func markFailed(t *render.Trail, node string, details map[string]any) {
 	if node == "" || t == nil {
 		return
@@ -123,8 +122,7 @@ func markFailed(t *render.Trail, node string, details map[string]any) {
 	markFailed(t.Node(node).Inner, inner, innerDetails)
 }
 
-// findNode returns a node by its path, such as outer/inner or outer[2]/inner, and the trail of
-// its graph.
+// findNode returns a node by a path such as outer[2]/inner, and the trail of its graph.
 func findNode(t *render.Trail, path string) (graph *render.Trail, node *render.NodeTrail) {
 	nodes := listNodes(t, path)
 	if n := len(nodes); n > 1 {
@@ -146,8 +144,7 @@ func listNodes(t *render.Trail, path string) (nodes []*render.NodeTrail) {
 	return nodes
 }
 
-// WithPlaces returns a copy of an event with the indexes of enclosing elements in node names, as
-// in s[1]/write.
+// WithPlaces returns a copy of an event with indexes of elements in node names, as in s[1]/write.
 func WithPlaces(e *runner.Event) *runner.Event {
 	if e.Place == "" {
 		return e

@@ -59,8 +59,7 @@ func makeTestPath(flow string) string {
 	return strings.TrimSuffix(flow, filepath.Ext(flow)) + ".test.yaml"
 }
 
-// listStubs offers a stub for each node without one in any case of a test file, or for one node
-// only.
+// listStubs offers a stub for each node that has none in a test file, or for one node only.
 func (s *Server) listStubs(test *document, only string) (out []object) {
 	doc := readValue(test.path, test.text)
 	d := s.readDocument(findFlow(test.path, doc))

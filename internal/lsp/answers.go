@@ -137,8 +137,7 @@ func describeKey(k *spec.Key) string {
 	return out
 }
 
-// findGraph returns a graph of the file by its name in graphs, "" for the file's own. It returns nil
-// before the first check and for an unknown name.
+// findGraph returns an entry of graphs, or for "" the file's graph. It is nil before the first check.
 func (d *document) findGraph(name string) *spec.Graph {
 	if g := d.checked.Graph; g != nil && name != "" {
 		return g.Inner("#" + name)

@@ -248,8 +248,7 @@ func (d *document) listValues(p lineContext, name string) []completion {
 	return out
 }
 
-// listTyped returns the members of the object before the cursor, or the values of the
-// enum that is compared with.
+// listTyped returns the members of the object before the cursor, or the values of its enum.
 func (d *document) listTyped(graph, line string) (out []completion) {
 	if m := pathAt().FindStringSubmatch(line); m != nil {
 		properties, _ := d.findSchema(graph, m[1])["properties"].(map[string]any)

@@ -40,8 +40,7 @@ func (s *Server) findDeclared(d *document, u *use) (*document, *use) {
 	return d, &there
 }
 
-// readDocument returns a graph or test file that is open or on disk, or nil. It ignores other files on
-// disk than YAML maps.
+// readDocument returns a file that is open, or a YAML map on disk. It is nil for other files.
 func (s *Server) readDocument(path string) *document {
 	if d := s.open[uriFromPath(path)]; d != nil {
 		return d
@@ -142,8 +141,7 @@ func (r *renaming) refuseErrors(graphs []string) error {
 // maxFiles limits the search for callers.
 const maxFiles = 5000
 
-// listWorkspace returns the other YAML files of the workspace folder that contains d. Without such
-// a folder it returns those of d's folder.
+// listWorkspace returns the other YAML files of the workspace folder around d, or else of d's folder.
 func (s *Server) listWorkspace(d *document) []*document {
 	folder := filepath.Dir(d.path)
 	for _, f := range s.folders {

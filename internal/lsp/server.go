@@ -1,5 +1,4 @@
-// Package lsp is a language server for graph files. Its findings and fixes are those of
-// `graphrun validate`.
+// Package lsp is a language server for graph files with the findings and fixes of `graphrun validate`.
 package lsp
 
 import (
@@ -167,8 +166,7 @@ func (s *Server) checkChanges(ctx context.Context, c *jsonrpc2.Conn) {
 	}
 }
 
-// checkDocument checks a document and returns its diagnostics to publish. It returns nil if the document
-// has changed meanwhile.
+// checkDocument returns the diagnostics of a document, or nil if it has changed meanwhile.
 func (s *Server) checkDocument(uri string) object {
 	s.mu.Lock()
 	d := s.open[uri]

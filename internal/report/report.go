@@ -80,8 +80,7 @@ type jsonReport struct {
 	Diagnostics []jsonDiagnostic `json:"diagnostics"`
 }
 
-// jsonDiagnostic is the JSON of a finding. Lines and columns (in code points) start at 1; the
-// end is exclusive.
+// jsonDiagnostic is a finding. Lines and columns (code points) start at 1; the end is exclusive.
 type jsonDiagnostic struct {
 	File       string  `json:"file"`
 	Line       int     `json:"line"`

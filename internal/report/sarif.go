@@ -110,8 +110,7 @@ func makeURI(name string) string {
 	return u.String()
 }
 
-// Fingerprint identifies a finding by its rule, its message and the text of
-// its line, so that it stays the same when lines move.
+// Fingerprint identifies a finding by its rule, message and line text, also if the line moves.
 func Fingerprint(d *spec.Diagnostic) string {
 	line := d.File.Line(d.File.Position(d.Span.From).Line)
 	sum := sha256.Sum256([]byte(d.Rule + "\x00" + d.Message + "\x00" + strings.Join(strings.Fields(line), " ")))

@@ -204,8 +204,7 @@ func formatVisit(node string, visit int) string {
 	return node
 }
 
-// eraseLines removes the bottom lines. It counts rows with the present width, since a narrower
-// terminal has wrapped them.
+// eraseLines removes the bottom lines. A narrower terminal has wrapped them into more rows.
 func (b *bottom) eraseLines(out *strings.Builder, columns int) {
 	if len(b.drawn) == 0 {
 		return
@@ -230,8 +229,7 @@ func (b *bottom) width() int {
 	return 80
 }
 
-// formatNode returns the line of a running node, with the end of a streamed text or the
-// beginning of a program's line.
+// formatNode returns the line of a running node, with the end of its text or its program's last line.
 func (b *bottom) formatNode(n *runningNode, columns int) string {
 	frames := []rune(spinner)
 	name := formatVisit(n.node, n.visit)

@@ -211,8 +211,7 @@ func formatFinallyNode(f *view.FinallyResult, c terminal.Colors) string {
 	return line
 }
 
-// SuggestNext returns a line with commands that may follow a run, the likeliest first, each with
-// flags. It returns "" while the run is running.
+// SuggestNext returns commands that may follow a run, the likeliest first, or "" while it runs.
 func SuggestNext(r *runner.Result, flags string) string {
 	logs, why, resume := "logs "+r.RunID, "why "+r.RunID, "resume "+r.RunID
 	commands := []string{logs, why}

@@ -133,8 +133,7 @@ func (p *LogPrinter) printLine(line *logLine) {
 	}
 }
 
-// formatSource returns the source of a line: the node, its visit and attempt from the second on, and
-// the tool.
+// formatSource returns the node of a line, its visit and attempt from the second on, and the tool.
 func (l *logLine) formatSource() string {
 	attempt := ""
 	if l.Attempt > 1 {

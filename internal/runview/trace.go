@@ -295,8 +295,7 @@ func (t *Tracer) formatPendingOutput(r *runner.Result) []string {
 	return out
 }
 
-// formatLastOutput returns the last lines that a failed program wrote, unless the message of the
-// failure contains them.
+// formatLastOutput returns the last output of a failed program, unless the message contains it.
 func formatLastOutput(f *machine.Failure, c terminal.Colors) []string {
 	var out []string
 	if f == nil {

@@ -35,8 +35,7 @@ type View struct {
 	bottom   *bottom                // the lines of running nodes; nil without a terminal
 }
 
-// NewPlain returns a view that prints a line per event. after starts a timer for nodes that run
-// long; it is nil for a recorded run.
+// NewPlain returns a view that prints a line per event. after starts a timer; it may be nil.
 func NewPlain(out io.Writer, t *Tracer, after func(d time.Duration, f func()) (stop func() bool)) *View {
 	return &View{out: out, tracer: t, after: after, alarms: map[string]func() bool{}, thoughts: map[string]string{}, texts: map[string]string{}}
 }
@@ -77,8 +76,7 @@ func (v *View) addLine(e *runner.Event, text string) {
 	v.pending = append(v.pending, v.tracer.formatStart(e)+text)
 }
 
-// addThoughts adds the lines of a model's thinking that an event completes. The end of the node,
-// or other output of it, completes the last line.
+// addThoughts adds the lines of a model's thinking that an event completes.
 func (v *View) addThoughts(e *runner.Event) {
 	var lines []string
 	switch e.Type {
@@ -201,8 +199,7 @@ func (v *View) Close() {
 	v.closed = true
 }
 
-// cutLines adds streamed text to the unfinished line of a node and returns the lines that are
-// complete. At the end of the stream all are.
+// cutLines adds streamed text to a node's unfinished line and returns the lines that are complete.
 func cutLines(unfinished map[string]string, node, text string, ends bool) []string {
 	lines := strings.Split(unfinished[node]+text, "\n")
 	last := len(lines) - 1
