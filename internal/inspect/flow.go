@@ -134,15 +134,11 @@ func NewFlow(g *spec.Graph, file string, found spec.Diagnostics, open *Opener) F
 			ids[i] = n.ID.Value
 		}
 		n := path[len(path)-1]
-		f.Nodes[strings.Join(ids, "/")] = Node{Notes: render.Notes(n), Finally: n.Final, Text: readSource(g, n)}
+		file, span := g.File.Locate(n.Span)
+		f.Nodes[strings.Join(ids, "/")] = Node{Notes: render.Notes(n), Finally: n.Final, Text: string(file.Src[span.From:span.To])}
 		return true
 	})
 	return f
-}
-
-func readSource(g *spec.Graph, n *spec.Node) string {
-	file, span := g.File.Locate(n.Span)
-	return string(file.Src[span.From:span.To])
 }
 
 // BuildInputSchema returns the JSON Schema of a flow's input object.

@@ -70,7 +70,7 @@ type recorder struct {
 }
 
 func recordRun(r *runner.Runner, id string, send func(*Piece) error) (*recorder, *runner.Result, error) {
-	c := &recorder{newPiece(), newDecisions(0), newTrailBuilder(), send}
+	c := &recorder{newPiece(), newDecisions(0), &trailBuilder{render.NewTrail(), map[string]visitEnd{}, map[string]int{}}, send}
 	c.decided.brief = send != nil
 	result, err := r.Show(id, runner.Options{Sink: c, History: true})
 	c.Decisions = c.decided.list

@@ -29,10 +29,6 @@ type visitEnd struct {
 	spent  time.Duration
 }
 
-func newTrailBuilder() *trailBuilder {
-	return &trailBuilder{render.NewTrail(), map[string]visitEnd{}, map[string]int{}}
-}
-
 func (s *trailBuilder) addEvent(e *runner.Event) {
 	switch e.Type {
 	case runner.NodeStarted:

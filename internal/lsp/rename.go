@@ -193,7 +193,8 @@ func (r *renaming) addTests(workspace []*document) {
 		for _, prefix := range r.findPrefixes(graphs, scope{file: flow.path}, 8) {
 			scripts := findScripts(flow)
 			for _, test := range workspace {
-				if isTestOf(test, flow.path) {
+				doc := readValue(test.path, test.text)
+				if readText(doc, "graphrun-test") != "" && findFlow(test.path, doc) == flow.path {
 					scripts = append(scripts, findScripts(test)...)
 					if r.use.kind == "node" || prefix == "" { // tests name keys and tools of their own flow only
 						r.addTest(test, r.use.kind, prefix)
@@ -250,11 +251,6 @@ func findScripts(d *document) (out []string) {
 		out = append(out, inspect.ResolvePath(d.path, m[1]))
 	}
 	return out
-}
-
-func isTestOf(test *document, flow string) bool {
-	doc := readValue(test.path, test.text)
-	return readText(doc, "graphrun-test") != "" && findFlow(test.path, doc) == flow
 }
 
 // findFlow returns the path of the flow that a test file tests. The key `flow` names it; without
