@@ -158,7 +158,6 @@ func ParseTyped(text string, schema map[string]any) any {
 	return text
 }
 
-// convertText parses text as one type.
 func convertText(text, t string) (any, bool) {
 	switch t {
 	case "null":

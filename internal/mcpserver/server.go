@@ -175,7 +175,6 @@ func (s *server) answerRun(ctx context.Context, req *mcp.CallToolRequest) (*mcp.
 	return s.answerAndFollow(ctx, req, args.Run, []store.GivenAnswer{{Target: args.Target, Text: eval.ResultText(args.Value)}})
 }
 
-// answerAndFollow answers a run and follows it.
 func (s *server) answerAndFollow(ctx context.Context, req *mcp.CallToolRequest, id string, given []store.GivenAnswer) (*mcp.CallToolResult, error) {
 	d, err := s.Fleet.Answer(ctx, id, given, describeClient(req))
 	if err != nil {
@@ -367,7 +366,6 @@ func isPrimitive(schema map[string]any) bool {
 	return false
 }
 
-// newResult returns the result of a run.
 func newResult(result *runner.Result) *mcp.CallToolResult {
 	out := &mcp.CallToolResult{StructuredContent: map[string]any{
 		"run_id": result.RunID, "status": result.Status, "reason": result.Reason, "output": result.Output, "state": result.State,

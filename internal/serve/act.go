@@ -51,7 +51,6 @@ func (l *limits) options() (runner.Options, error) {
 // byAPI is the name of the API where the journal says who acted.
 const byAPI = "the API"
 
-// startBody is the body of a start.
 type startBody struct {
 	limits
 	Flow        string              `json:"flow" doc:"path of the file below the served folder"`
@@ -158,14 +157,12 @@ func checkID(name, id string) error {
 	return nil
 }
 
-// answerBody is the body of an answer.
 type answerBody struct {
 	Answers []givenAnswer `json:"answers"`
 	By      string        `json:"by,omitempty" doc:"name of the person who answers; stored with the answer"`
 	Stay    bool          `json:"stay,omitempty" doc:"do not resume a run that no process drives"`
 }
 
-// givenAnswer is the answer to a question.
 type givenAnswer struct {
 	Target string `json:"target" doc:"the question: NODE, NODE[0], NODE:KEY"`
 	Value  any    `json:"value"`
@@ -200,7 +197,6 @@ func (s *Server) answerRun(c *call, in *answerIn) (*runner.Result, error) {
 	return s.cfg.Runner.Show(in.record.ID, runner.Options{})
 }
 
-// findSummary returns the summary of a run.
 func (s *Server) findSummary(id string) (*store.RunSummary, error) {
 	lines, err := s.cfg.Store.List(store.RunFilter{ID: id})
 	if err == nil && len(lines) == 0 {

@@ -242,7 +242,6 @@ func (t *aguiStream) send(event object) {
 	t.out.addEvent("", text)
 }
 
-// sendSnapshot sends the state.
 func (t *aguiStream) sendSnapshot(r *runner.Runner) error {
 	result, err := r.Show(t.run, runner.Options{})
 	if err != nil {

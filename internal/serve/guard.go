@@ -131,7 +131,6 @@ func describeOrigin(r *http.Request) string {
 	return ""
 }
 
-// hasToken reports whether a request has the token.
 func (g *guard) hasToken(r *http.Request) bool {
 	if scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
 		return g.isToken(token)

@@ -18,10 +18,8 @@ import (
 	"github.com/graphrun/graphrun/runner/view"
 )
 
-// object is a JSON object.
 type object = map[string]any
 
-// buildDescription describes all operations.
 func (s *Server) buildDescription() []byte {
 	d := &describer{schemas: object{}, names: map[reflect.Type]string{}}
 	paths := object{}

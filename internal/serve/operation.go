@@ -104,7 +104,6 @@ func readInput[In any](c *call) (*In, error) {
 	return in, nil
 }
 
-// newHandler returns an HTTP handler for an operation.
 func (s *Server) newHandler(o operation) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		err := o.handle(&call{server: s, ctx: r.Context(), w: w, r: r})
@@ -316,7 +315,6 @@ type problem struct {
 // Error returns the detail.
 func (p *problem) Error() string { return p.Title + ": " + p.Detail }
 
-// write sends the problem.
 func (p *problem) write(w http.ResponseWriter) {
 	out := *p
 	out.Type = "urn:graphrun:problem:" + p.Kind
@@ -330,7 +328,6 @@ func (p *problem) write(w http.ResponseWriter) {
 	_ = writeJSON(w, out) // the client has gone
 }
 
-// newBadRequest returns a problem with status 400.
 func newBadRequest(format string, args ...any) *problem {
 	return &problem{Status: http.StatusBadRequest, Kind: "bad-request", Title: "the request is wrong", Detail: fmt.Sprintf(format, args...)}
 }

@@ -256,7 +256,6 @@ func (s *Server) listQuestions(_ *call, in *questionsIn) (questionList, error) {
 	return out, err
 }
 
-// runPage is the record of a run.
 type runPage struct {
 	Drawing    *render.Drawing   `json:"drawing"`
 	Flow       inspect.Flow      `json:"flow"`
@@ -409,7 +408,6 @@ func (o *sse) addEvent(id string, data []byte) {
 	fmt.Fprintf(&o.buffer, "data: %s\n\n", data)
 }
 
-// sendLines sends events of a run.
 func (o *sse) sendLines(lines []fleet.Line) error {
 	for i := range lines {
 		text := lines[i].JSON

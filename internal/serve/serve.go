@@ -134,7 +134,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Close ends open streams, so that the server can stop.
 func (s *Server) Close() { s.stopAll() }
 
-// response records the status of a response.
 type response struct {
 	http.ResponseWriter
 	status int
@@ -152,7 +151,6 @@ func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 // none is the type of an operation without input or output.
 type none struct{}
 
-// listOperations returns all operations.
 func (s *Server) listOperations() []operation {
 	return []operation{
 		newOperation(operation{method: "GET", path: "/health", id: "health", tag: "server", summary: "Report that the server is alive", open: true}, s.getHealth),

@@ -20,7 +20,6 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// serverStatus is the response of health checks.
 type serverStatus struct {
 	Status string `json:"status"`
 }
@@ -37,7 +36,6 @@ func (s *Server) getReadiness(*call, *none) (serverStatus, error) {
 	return serverStatus{"ready"}, nil
 }
 
-// serverInfo describes the server.
 type serverInfo struct {
 	Version  string `json:"version"`
 	Dir      string `json:"dir" doc:"path of the served folder"`
@@ -51,7 +49,6 @@ func (s *Server) getServer(*call, *none) (serverInfo, error) {
 	return serverInfo{s.cfg.Version, s.cfg.Catalog.Dir(), s.cfg.StoreName, s.cfg.ReadOnly, driving}, nil
 }
 
-// sortedKeys returns the keys of a map, sorted.
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
 func (s *Server) getMetrics(c *call, _ *none) error {
@@ -85,7 +82,6 @@ func (s *Server) getOpenAPI(c *call, _ *none) error {
 	return c.sendText("application/json", s.describe())
 }
 
-// listedFlow is a flow in a list.
 type listedFlow struct {
 	Path        string    `json:"path" doc:"path of the file below the served folder"`
 	Name        string    `json:"name"`
@@ -148,7 +144,6 @@ func (s *Server) listFlows(*call, *none) (flowList, error) {
 	return out, nil
 }
 
-// wholeFlow is a flow in full.
 type wholeFlow struct {
 	Path    string          `json:"path"`
 	Drawing *render.Drawing `json:"drawing"`

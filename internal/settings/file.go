@@ -186,7 +186,6 @@ func (s *File) readNotify(f *spec.Field) {
 
 var severityWords = map[string]spec.Severity{"info": spec.Info, "warning": spec.Warning, "error": spec.Error}
 
-// readSeverities reads a map of rules to severities.
 func readSeverities(v *spec.Value) severities {
 	out := severities{}
 	for i := range v.Fields {

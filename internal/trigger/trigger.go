@@ -289,7 +289,6 @@ func (t *Triggers) Run(ctx context.Context) {
 	schedules.Wait()
 }
 
-// followSchedule starts the runs of one schedule.
 func (t *Triggers) followSchedule(ctx context.Context, one *Trigger) {
 	from := t.cfg.Clock.Now()
 	for _, at := range t.listMissed(one, from) {
@@ -433,7 +432,6 @@ func isSigned(r *http.Request, body []byte, secret string) bool {
 	return hmac.Equal(given, sum.Sum(nil))
 }
 
-// newOptions returns the options of the run for a delivery.
 func (t *Trigger) newOptions(r *http.Request, body []byte) (runner.Options, error) {
 	opts := runner.Options{By: "the webhook " + t.Webhook, Labels: map[string]string{byLabel: t.Name()}}
 	headers := map[string]any{}
