@@ -1,5 +1,4 @@
-// The canonical form of a file: the order of the language's page, two spaces, the
-// styles and comments as they were.
+// The canonical form of a file: ordered keys and two spaces, with the styles and comments as written.
 
 package spec
 
@@ -16,15 +15,14 @@ import (
 	"github.com/graphrun/graphrun/internal/lazyregexp"
 )
 
-// ErrUnformattable is the error of Format if the canonical form would lose a comment or a value.
+// ErrUnformattable is the error of Format for a file whose canonical form would lose a comment or a value.
 var ErrUnformattable = errors.New("it can't be written in canonical form without losing a comment or a value")
 
-// Format returns the canonical form of a graph file, or of another file with the given keys:
-// keys in the order of the language's page, two spaces, a blank line between top-level blocks,
-// short maps and lists on one line as they were, quotes only where they are needed, each comment
-// above, beside or below its subject. The data stays the same, and formatting twice changes
-// nothing. A file in brackets, such as JSON, is returned unchanged. The error is an
-// *InvalidError, or wraps ErrUnformattable.
+// Format returns the canonical form of a file with the given keys, by default a graph file. Keys have
+// the order of the table, blank lines separate top-level blocks, lists and maps in brackets stay on one
+// line, only necessary quotes stay, and each comment stays above, beside or below its entry. The data
+// stays the same, and formatting twice changes nothing. Format does not change a file in brackets,
+// such as JSON. The error is an *InvalidError, or wraps ErrUnformattable.
 func Format(name string, src []byte, keys []Key) ([]byte, error) {
 	root, found := loadMap(NewFile(name, src), "a file to format is a map")
 	if root == nil || found.HasErrors() {
@@ -66,7 +64,7 @@ func formatOnce(src []byte, keys []Key) ([]byte, error) {
 	return []byte(strings.Join(f.formatFile(root, top, end), "\n") + "\n"), nil
 }
 
-// isBlockCollection reports whether a node is a list or map whose entries have lines of their own.
+// isBlockCollection reports whether a node is a list or map without brackets.
 func isBlockCollection(n *yaml.Node) bool {
 	return (n.Kind == yaml.MappingNode || n.Kind == yaml.SequenceNode) && n.Style&yaml.FlowStyle == 0
 }
@@ -114,7 +112,7 @@ func sortKeys(n *yaml.Node, k *Key) {
 	}
 }
 
-// formFor returns the form of a key that has the outline of a node, or nil.
+// formFor returns the form of a key that takes a list or map like a node, or nil.
 func formFor(n *yaml.Node, k *Key) *Key {
 	outline := map[yaml.Kind]ValueKind{yaml.SequenceNode: List, yaml.MappingNode: Map}[n.Kind]
 	for i := range k.Forms {
@@ -125,8 +123,7 @@ func formFor(n *yaml.Node, k *Key) *Key {
 	return nil
 }
 
-// nodeOrder returns the keys of a node in order: its kind, what it is for, the keys of
-// the kind, all others.
+// nodeOrder returns the keys of a node in order: its kind, general keys, the keys of the kind, all others.
 func nodeOrder(n *yaml.Node) []Key {
 	kind := ""
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -138,30 +135,30 @@ func nodeOrder(n *yaml.Node) []Key {
 	if k := findKind(BuiltinKinds(), kind); k != nil {
 		out = append(out, k.Keys...)
 	}
-	return append(out, NodeKeys()...) // sortKeys uses the first of a name
+	return append(out, NodeKeys()...) // some twice: the first one counts
 }
 
-// formatter reads the comments of a text in the order of its nodes, then writes both.
+// formatter first collects the comments around the nodes of a text, then writes both.
 type formatter struct {
 	*converter
-	notes map[*yaml.Node]*notes    // of entries, by their key or item
-	below map[*yaml.Node][]comment // behind the last entry of a block collection
-	at    int                      // the text before is read
-	last  *notes                   // of the entry that was read last
-	ended []*yaml.Node             // block collections that end there, innermost first
+	notes map[*yaml.Node]*notes    // the comments of entries, by key or item
+	below map[*yaml.Node][]comment // the comments after the last entry of a block collection
+	at    int                      // the offset up to which comments are collected
+	last  *notes                   // the comments of the latest entry
+	ended []*yaml.Node             // the block collections that end at the offset, innermost first
 }
 
 // notes are the comments of an entry.
 type notes struct{ above, beside []comment }
 
-// comment is a comment, with the blank lines around it.
+// comment is a comment and its column. above and below report blank lines around it.
 type comment struct {
 	text         string
 	col          int
 	above, below bool
 }
 
-// span returns the place of a node that is not a block collection, without its properties.
+// span returns the place of a node in brackets or of a scalar, without its tag and anchor.
 func (f *formatter) span(n *yaml.Node) Span {
 	at := f.offset(n.Line, n.Column)
 	if n.Kind == yaml.AliasNode {
@@ -178,16 +175,16 @@ func (f *formatter) span(n *yaml.Node) Span {
 	return Span{at, f.findClose(n, at, end)}
 }
 
-// column returns the column of the entries of a block collection.
-func column(n *yaml.Node) int {
+// columnOf returns the column of the entries of a block collection.
+func columnOf(n *yaml.Node) int {
 	if n.Kind == yaml.MappingNode {
 		n = n.Content[0]
 	}
 	return n.Column - 1
 }
 
-// step returns how many nodes an entry of a collection has.
-func step(n *yaml.Node) int {
+// entrySize returns the number of nodes of an entry in a collection.
+func entrySize(n *yaml.Node) int {
 	if n.Kind == yaml.MappingNode {
 		return 2
 	}
@@ -196,7 +193,7 @@ func step(n *yaml.Node) int {
 
 // readComments collects the comments in a block collection.
 func (f *formatter) readComments(n *yaml.Node) {
-	for entry := range slices.Chunk(n.Content, step(n)) {
+	for entry := range slices.Chunk(n.Content, entrySize(n)) {
 		own := &notes{}
 		f.notes[entry[0]] = own
 		for _, part := range entry {
@@ -205,11 +202,11 @@ func (f *formatter) readComments(n *yaml.Node) {
 				continue
 			}
 			at := f.span(part)
-			if isBlockText(part) { // behind its head may be a comment
+			if isBlockText(part) { // a comment may follow its head
 				at.From = lineEnd(f.file.Src, at.From)
 				at.To = max(at.From, at.To)
 			}
-			own.above = append(own.above, f.takeComments(at.From, column(n))...)
+			own.above = append(own.above, f.takeComments(at.From, columnOf(n))...)
 			f.last, f.at = own, at.To
 		}
 	}
@@ -218,9 +215,9 @@ func (f *formatter) readComments(n *yaml.Node) {
 
 var commentText = lazyregexp.New(`(?:^|[ \t\x{feff}])#.*`)
 
-// takeComments reads the comments up to an offset, between two nodes. It notes those on the line of the
-// latter entry and those that are indented like an ended collection, and returns the others,
-// which belong to an entry in a column.
+// takeComments collects the comments between the latest entry and an offset. It adds those on the same
+// line to the entry and those with the indentation of an ended collection to that collection. It
+// returns the others, which belong to the next entry, in a column.
 func (f *formatter) takeComments(to, col int) (out []comment) {
 	src, isStart := f.file.Src, f.at == 0
 	lines := strings.Split(string(src[min(f.at, to):to]), "\n")
@@ -234,7 +231,7 @@ func (f *formatter) takeComments(to, col int) (out []comment) {
 		before = strings.TrimPrefix(before, byteOrderMark)
 		c := comment{text: "#" + strings.TrimRight(text, " \t\r"), col: len([]rune(before))}
 		if strings.TrimSpace(before) != "" {
-			c.col = 0 // behind the mark of an item: it is about what follows
+			c.col = 0 // after the dash of an item: it belongs to the item
 		}
 		c.above = isBlank(i-1) && (i > 1 || isStart)
 		c.below = isBlank(i+1) && (i+2 < len(lines) || to == len(src))
@@ -242,7 +239,7 @@ func (f *formatter) takeComments(to, col int) (out []comment) {
 			f.last.beside = append(f.last.beside, c)
 			continue
 		}
-		for len(f.ended) > 0 && (column(f.ended[0]) > c.col || column(f.ended[0]) <= col) {
+		for len(f.ended) > 0 && (columnOf(f.ended[0]) > c.col || columnOf(f.ended[0]) <= col) {
 			f.ended = f.ended[1:]
 		}
 		if len(f.ended) > 0 {
@@ -255,7 +252,7 @@ func (f *formatter) takeComments(to, col int) (out []comment) {
 	return out
 }
 
-// formatFile returns the lines of a file, with blank lines around its blocks of several lines.
+// formatFile returns the lines of a file. Blank lines surround entries of several lines.
 func (f *formatter) formatFile(root *yaml.Node, top, end []comment) (lines []string) {
 	blank := func() {
 		if n := len(lines); n > 0 && lines[n-1] != "" {
@@ -292,7 +289,7 @@ func (f *formatter) formatFile(root *yaml.Node, top, end []comment) (lines []str
 
 // formatBlock returns the lines of a block collection.
 func (f *formatter) formatBlock(n *yaml.Node, indent int) (lines []string) {
-	for i := 0; i < len(n.Content); i += step(n) {
+	for i := 0; i < len(n.Content); i += entrySize(n) {
 		lines = append(lines, commentLines(f.notes[n.Content[i]].above, indent)...)
 		lines = append(lines, f.formatEntry(n, i, indent)...)
 	}
@@ -309,8 +306,8 @@ func commentLines(list []comment, indent int) (lines []string) {
 	return lines
 }
 
-// formatEntry returns the lines of the entry at an index of a block collection. Comments that have no
-// place on it stand above.
+// formatEntry returns the lines of the entry at an index of a block collection. One comment stands
+// beside the entry, the others above.
 func (f *formatter) formatEntry(n *yaml.Node, i, indent int) (lines []string) {
 	pad := strings.Repeat(" ", indent)
 	v, head := n.Content[i], pad+"-"
@@ -318,11 +315,11 @@ func (f *formatter) formatEntry(n *yaml.Node, i, indent int) (lines []string) {
 	if n.Kind == yaml.MappingNode {
 		head, v = pad+f.formatKey(v), n.Content[i+1]
 	}
-	at := 0 // the line with the comment
+	at := 0 // the index of the line that gets the comment
 	switch {
 	case isBlockCollection(v):
 		lines = f.formatBlock(v, indent+2)
-		if n.Kind == yaml.SequenceNode && formatProperties(v) == "" { // the item begins on the line of its mark
+		if n.Kind == yaml.SequenceNode && formatProperties(v) == "" { // the item begins on the line of its dash
 			for strings.HasPrefix(strings.TrimSpace(lines[at])+"#", "#") {
 				lines[at] = strings.TrimRight(pad+strings.TrimSpace(lines[at]), " ")
 				at++
@@ -335,7 +332,7 @@ func (f *formatter) formatEntry(n *yaml.Node, i, indent int) (lines []string) {
 		start, text := f.formatBlockText(v, pad+"  ")
 		lines = append([]string{head + " " + formatProperties(v) + start}, text...)
 	default:
-		lines = strings.Split(strings.TrimRight(head+" "+f.formatValue(v, indent-column(n), indent), " "), "\n")
+		lines = strings.Split(strings.TrimRight(head+" "+f.formatValue(v, indent-columnOf(n), indent), " "), "\n")
 		at = len(lines) - 1
 	}
 	if last := len(beside) - 1; last >= 0 {
@@ -345,7 +342,8 @@ func (f *formatter) formatEntry(n *yaml.Node, i, indent int) (lines []string) {
 	return lines
 }
 
-// formatValue returns a value on one line, or, with comments inside, its lines moved to the right.
+// formatValue returns a value on one line. A value with comments inside keeps its lines, which move
+// to the new column.
 func (f *formatter) formatValue(n *yaml.Node, shift, indent int) string {
 	at := f.span(n)
 	written := string(f.file.Src[at.From:at.To])
@@ -360,7 +358,7 @@ func (f *formatter) formatValue(n *yaml.Node, shift, indent int) string {
 	return formatProperties(n) + strings.Join(lines, "\n")
 }
 
-// formatProperties returns the anchor and the tag of a node, each with a space behind it.
+// formatProperties returns the anchor and the tag of a node, each followed by a space.
 func formatProperties(n *yaml.Node) (out string) {
 	if n.Anchor != "" {
 		out = "&" + n.Anchor + " "
@@ -399,7 +397,7 @@ func (f *formatter) formatInline(n *yaml.Node) string {
 	return formatProperties(n) + "{" + strings.Join(parts, ", ") + "}"
 }
 
-// formatScalar returns a scalar on one line, as written but without needless quotes.
+// formatScalar returns a scalar on one line, as written but without unnecessary quotes.
 func (f *formatter) formatScalar(n *yaml.Node) string {
 	quoted := n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0
 	if quoted && n.Tag == "!!str" && n.Anchor == "" && isPlainText(n.Value) {
@@ -420,20 +418,19 @@ func (f *formatter) formatScalar(n *yaml.Node) string {
 
 var plainText = lazyregexp.New(`^[A-Za-z_][A-Za-z_0-9 ./\-+*<>=()]*$`)
 
-// isPlainText reports whether a text can stand anywhere without quotes and reads as a text.
+// isPlainText reports whether a text without quotes is the same text everywhere in YAML.
 func isPlainText(text string) bool {
 	return plainText().MatchString(text) && strings.TrimSpace(text) == text && !hasWord("false no null off on true yes y n", strings.ToLower(text))
 }
 
-// formatBlockText returns the head of a literal or folded text and its lines as they were
-// written, at an indentation.
+// formatBlockText returns the head of a literal or folded text, and its lines with a new indentation.
 func (f *formatter) formatBlockText(n *yaml.Node, indent string) (head string, lines []string) {
 	src, at := f.file.Src, f.span(n)
 	head = string(src[at.From])
 	text := strings.TrimRight(n.Value, "\n")
 	breaks := len(n.Value) - len(text)
 	first := strings.TrimLeft(text, "\n")
-	more := len(first) - len(strings.TrimLeft(first, " ")) // of the first line, beyond that of the text
+	more := len(first) - len(strings.TrimLeft(first, " ")) // the additional indentation of the first line
 	if more > 0 {
 		head += "2"
 	}
@@ -445,7 +442,7 @@ func (f *formatter) formatBlockText(n *yaml.Node, indent string) (head string, l
 	if text == "" {
 		return head, make([]string, breaks)
 	}
-	old := -1 // the indentation
+	old := -1 // the written indentation, once known
 	for _, line := range strings.Split(string(src[lineEnd(src, at.From):at.To]), "\n")[1:] {
 		line = strings.TrimSuffix(line, "\r")
 		bare := strings.TrimLeft(line, " ")
