@@ -24,14 +24,14 @@ import (
 const (
 	maxFileSize = 64 << 20 // bytes
 	maxDepth    = 100      // nested lists and maps
-	maxExpanded = 100_000  // values that aliases and merge keys repeat
+	maxExpanded = 100_000  // values that aliases and merge keys add
 )
 
 // graphFile describes graph files in findings.
 const graphFile = "a graph file is a map with the keys graphrun, name, start and nodes"
 
-// loadMap reads the only document of a file, a map. what describes such a file. The value is nil
-// if the file can't be read.
+// loadMap reads the only document of a file, which must be a map. what describes such a file in
+// findings. The value is nil if the file can't be read.
 func loadMap(file *File, what string) (*Value, Diagnostics) {
 	root, diags := loadDocument(file, what)
 	if root != nil && root.Kind != Map {
@@ -69,7 +69,7 @@ func syntaxError(file *File, span Span, message string) Diagnostic {
 	return Diagnostic{File: file, Rule: "syntax", Severity: Error, Span: span, Message: message}
 }
 
-// checkText reports the first bytes of a file that are not text.
+// checkText returns a finding about the first bytes of a file that are not text.
 func checkText(file *File) (Diagnostic, bool) {
 	src := file.Src
 	if len(src) > maxFileSize {
@@ -121,8 +121,8 @@ func decodeYAML(r io.Reader) (docs []*yaml.Node, err error) {
 	return docs, nil
 }
 
-// readYAML reads a text like decodeYAML. It replaces characters of YAML 1.2 and JSON that the
-// library refuses; read is the replaced text, with the same lines and columns.
+// readYAML reads a text like decodeYAML, but replaces what YAML 1.2 and JSON allow and the library
+// refuses. read is the replaced text. Its lines and columns are the same.
 func readYAML(text []byte) (docs []*yaml.Node, read []byte, err error) {
 	read = replaceEscapes(text)
 	docs, err = decodeYAML(bytes.NewReader(read))
@@ -139,15 +139,15 @@ func readYAML(text []byte) (docs []*yaml.Node, read []byte, err error) {
 const hiddenMark = "\uE802"
 
 var (
-	// questionMark finds question marks that are no signs of a key, as in {prompt: Really?}.
+	// questionMark matches question marks that do not begin a key, as in {prompt: Really?}.
 	questionMark = lazyregexp.New(`(?:[^\s,\[{:-][ \t]+|[^\s,\[{])\?+`)
 	jsonStart    = lazyregexp.New(`^\s*\{\s*"`)
 	jsonString   = lazyregexp.New(`"(?:\\.|[^"\\])*"`)
 	jsonEscape   = lazyregexp.New(`\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\.`)
 )
 
-// replaceEscapes replaces the two escapes of JSON that the library refuses, \/ and pairs of
-// surrogates. Blanks behind a string make up for its lost characters.
+// replaceEscapes replaces the two escapes of JSON that the library refuses: \/ and pairs of
+// surrogates. It adds blanks after a string, so that what follows keeps its column.
 func replaceEscapes(text []byte) []byte {
 	if !bytes.Contains(text, []byte(`\/`)) && !bytes.Contains(text, []byte(`\ud`)) && !bytes.Contains(text, []byte(`\uD`)) || !json.Valid(text) {
 		return text
@@ -175,20 +175,19 @@ func revealMarks(nodes []*yaml.Node) {
 	}
 }
 
-// locateError turns an error of the YAML library into a finding. The library names the line
-// where the surrounding construct starts, or none at all; the problem is where it
-// stopped reading.
+// locateError turns an error of the YAML library into a finding. The library names the line where
+// the surrounding list or map starts, or no line. The problem is where the library stopped reading.
 func locateError(file *File, read []byte, err error) Diagnostic {
 	line, message := cutLine(err)
 	if strings.HasPrefix(message, "exceeded max depth") {
 		return reportDepth(file, 0)
 	}
-	rest := bytes.NewReader(read) // read byte by byte, it tells where the library stopped
+	rest := bytes.NewReader(read) // reading single bytes shows where the library stops
 	if _, again := decodeYAML(iotest.OneByteReader(rest)); again == nil {
 		return syntaxError(file, Span{}, message)
 	}
 	before := read[:max(len(read)-rest.Len()-1, 0)]
-	// The library may have looked into the line behind the problem.
+	// The library may have read the line after the problem, too.
 	above := before[:bytes.LastIndexByte(before, '\n')+1]
 	if _, again := decodeYAML(bytes.NewReader(above)); again != nil {
 		if _, same := cutLine(again); same == message {
@@ -198,7 +197,7 @@ func locateError(file *File, read []byte, err error) Diagnostic {
 	return explainError(file, message, line, 1+bytes.Count(before, []byte("\n")))
 }
 
-// cutLine splits a message of the library into its line, or 0, and the rest.
+// cutLine splits an error of the library into the line, or 0, and the message.
 func cutLine(err error) (line int, message string) {
 	message = strings.TrimPrefix(err.Error(), "yaml: ")
 	if n, scanErr := fmt.Sscanf(message, "line %d: ", &line); n == 1 && scanErr == nil {
@@ -221,15 +220,14 @@ func trimmedLine(file *File, at int) Span {
 	return Span{from, from + len(strings.TrimRight(trimmed, " \t"))}
 }
 
-// explanation replaces a message of the library. If it has a pattern, the line must match, and
-// the finding is about its group.
+// explanation replaces a message of the library if the line matches a pattern, whose group is the
+// place of the finding. With opens, the line is where the list, map or text begins.
 type explanation struct {
 	message, pattern, say string
-	// opens says that the finding is about the line at which the list, map or text begins.
-	opens bool
+	opens                 bool
 }
 
-// explanations are tried in order.
+// explanations are in the order of precedence.
 var explanations = []explanation{
 	{`cannot start any token|found a tab character`, `^ *(\t)`, "a tab in the indentation; use spaces", false},
 	{`cannot start any token`, "(?:^|[ \t\\[{,])([@`%])", "'%s' can't begin a text; put the text in quotes", false},
@@ -254,11 +252,11 @@ var explanations = []explanation{
 	{`could not find expected ':'`, ``, "a key without a value; expected \"key: value\"", true},
 }
 
-// gluedKey is a line with a key whose colon touches its value.
+// gluedKey matches a line with a key whose colon touches its value.
 var gluedKey = lazyregexp.New(`^ *(?:- )*([A-Za-z_][\w-]*:[^\s:/])`)
 
-// explainError returns the finding about a syntax error. The library named a line, or 0, and stopped
-// reading in the line number, a few bytes behind the problem.
+// explainError returns the finding about a syntax error. line is what the library named, or 0. number
+// is the line where it stopped reading, a few bytes after the problem.
 func explainError(file *File, message string, line, number int) Diagnostic {
 	var fault *json.SyntaxError
 	if jsonStart().Match(file.Src) && errors.As(json.Unmarshal(file.Src, new(any)), &fault) {
@@ -266,10 +264,10 @@ func explainError(file *File, message string, line, number int) Diagnostic {
 		return syntaxError(file, Span{max(0, at-1), at}, fault.Error())
 	}
 	for number > 1 && strings.TrimSpace(file.Line(number)) == "" {
-		number-- // an empty line: the problem is above
+		number-- // the problem is above an empty line
 	}
 	if strings.Contains(message, "did not find expected ',' or") {
-		line++ // it counts lines from 0
+		line++ // here the library counts lines from 0
 	}
 	if name, isAnchor := strings.CutPrefix(message, "unknown anchor "); isAnchor {
 		name = "*" + strings.Trim(strings.Fields(name)[0], "'")
@@ -301,14 +299,13 @@ func explainError(file *File, message string, line, number int) Diagnostic {
 	return syntaxError(file, trimmedLine(file, file.lines[number-1]), message)
 }
 
-// blockKey and flowKey find the key that makes a text a graph file.
+// blockKey and flowKey match the key that makes a text a graph file.
 var (
 	blockKey = lazyregexp.New(`(?m)^\x{feff}?(?:graphrun|"graphrun"|'graphrun')[ \t]*:(?:\s|$)`)
 	flowKey  = lazyregexp.New(`(?s)^\x{feff}?\s*\{(?:.*[{,])?\s*(?:graphrun|"graphrun"|'graphrun')\s*:`)
 )
 
-// IsGraph reports whether a text has "graphrun" among its top-level keys, even if it has
-// syntax errors.
+// IsGraph reports whether a text has the top-level key "graphrun", even if it has syntax errors.
 func IsGraph(src []byte) bool {
 	if blockKey().Match(src) {
 		return true

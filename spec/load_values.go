@@ -20,14 +20,14 @@ import (
 type converter struct {
 	reporter
 	source  *scalar
-	columns []int // offsets of the characters of a line
-	line    int   // that line
+	columns []int // the offsets of the characters of a line
+	line    int   // the number of that line
 
 	depth    int
 	anchored int          // the anchors around the node
-	aliases  []*yaml.Node // being repeated, outermost first
-	expanded int          // values that aliases and merge keys repeat
-	refused  bool         // a limit was hit: the tree is not complete
+	aliases  []*yaml.Node // the aliases around the node, outermost first
+	expanded int          // the number of values that aliases and merge keys add
+	refused  bool         // the file exceeds a limit: the tree is not complete
 }
 
 func newConverter(file *File) *converter {
@@ -44,7 +44,7 @@ func (c *converter) offset(line, column int) int {
 		c.line, c.columns = line, c.columns[:0]
 		start := c.file.lines[line-1]
 		if line == 1 && bytes.HasPrefix(src, []byte(byteOrderMark)) {
-			start = len(byteOrderMark) // the library does not count the mark
+			start = len(byteOrderMark) // the library does not count it
 		}
 		for i := range string(src[start:lineEnd(src, start)]) {
 			c.columns = append(c.columns, start+i)
@@ -88,8 +88,8 @@ func (c *converter) convert(n *yaml.Node, v *Value) {
 		c.readMap(n, at, v)
 	}
 	c.depth--
-	if c.anchored == 0 { // no alias repeats it
-		n.Content = nil // both trees of a large file would need much memory
+	if c.anchored == 0 { // no alias needs the node again
+		n.Content = nil // saves memory: the tree of values replaces the nodes
 	}
 }
 
@@ -105,8 +105,8 @@ func (c *converter) readAlias(n *yaml.Node, v *Value) {
 	c.aliases = c.aliases[:len(c.aliases)-1]
 }
 
-// countRepeated counts the values that aliases repeat and refuses too many. Later walks of the
-// tree would take too long.
+// countRepeated counts the values that aliases add. It refuses too many, because later walks of the tree
+// would take too long.
 func (c *converter) countRepeated(n *yaml.Node, values int) {
 	if c.expanded += values; c.expanded > maxExpanded && !c.refused {
 		c.refused = true
@@ -120,29 +120,22 @@ func (c *converter) aliasSpan(n *yaml.Node) Span {
 	return Span{at, min(at+1+len(n.Value), len(c.file.Src))}
 }
 
-// YAML's white space and comments, and with them: a tag or anchor, and the closing
-// bracket of a collection behind its last part.
-const (
-	remark  = `#[^\n]*`
-	between = `(?:\s+(?:` + remark + `)?)*`
-)
-
 var (
-	property = lazyregexp.New(`^(?:&[\w-]*|!\S*)`)
-	gap      = lazyregexp.New(`^` + between)
-	closing  = lazyregexp.New(`^(?:\s|` + remark + `|[,:])*[\]}]`)
+	tagOrAnchor  = lazyregexp.New(`^(?:&[\w-]*|!\S*)`)
+	whiteSpace   = lazyregexp.New(`^(?:\s+(?:#[^\n]*)?)*`)      // with comments
+	closeBracket = lazyregexp.New(`^(?:\s|#[^\n]*|[,:])*[\]}]`) // after the last part of a collection
 )
 
-// skipProperties moves from a node's tag and anchor to its content.
+// skipProperties returns the offset of a node's content, after its tag and anchor.
 func (c *converter) skipProperties(n *yaml.Node, at int) int {
 	src := c.file.Src
 	empty := n.Kind == yaml.ScalarNode && n.Value == "" && n.Style&^yaml.TaggedStyle == 0
 	for at < len(src) && (src[at] == '&' || src[at] == '!') {
-		at += len(property().Find(src[at:]))
+		at += len(tagOrAnchor().Find(src[at:]))
 		if empty {
 			break
 		}
-		at += len(gap().Find(src[at:]))
+		at += len(whiteSpace().Find(src[at:]))
 	}
 	return at
 }
@@ -158,7 +151,7 @@ func (c *converter) readList(n *yaml.Node, at int, v *Value) {
 	c.checkTag(n, v, "!!seq")
 }
 
-// endOf returns where a child ends in the text. An alias ends with its name.
+// endOf returns where a child ends in the text. The value of an alias stands elsewhere.
 func (c *converter) endOf(n *yaml.Node, v *Value) int {
 	if n.Kind == yaml.AliasNode {
 		return c.aliasSpan(n).To
@@ -166,7 +159,7 @@ func (c *converter) endOf(n *yaml.Node, v *Value) int {
 	return v.Span.To
 }
 
-// findClose finds the bracket behind the last part of a list or map in flow style.
+// findClose returns the end of a list or map: after its closing bracket, or else of its last part.
 func (c *converter) findClose(n *yaml.Node, start, end int) int {
 	src := c.file.Src
 	if n.Style&yaml.FlowStyle == 0 || start >= len(src) || src[start] != '[' && src[start] != '{' {
@@ -175,11 +168,11 @@ func (c *converter) findClose(n *yaml.Node, start, end int) int {
 	if end == start {
 		end++
 	}
-	return end + len(closing().Find(src[end:]))
+	return end + len(closeBracket().Find(src[end:]))
 }
 
-// checkTag reports a tag of another kind than the value's. A tag that touches a text is probably
-// the ! of an expression and becomes a part of the text.
+// checkTag reports a tag that does not fit the value. Before a text it is probably the ! of an
+// expression, and becomes a part of the text.
 func (c *converter) checkTag(n *yaml.Node, v *Value, want string) {
 	if n.Style&yaml.TaggedStyle == 0 || n.Tag == want {
 		return
@@ -198,7 +191,7 @@ func (c *converter) checkTag(n *yaml.Node, v *Value, want string) {
 // mapReader collects the entries of a map.
 type mapReader struct {
 	fields []Field
-	places map[string]int // the indices of fields, if they are many
+	places map[string]int // the indices of many fields by name
 	merge  int            // the index of <<, or -1
 }
 
@@ -264,8 +257,8 @@ func (c *converter) readMap(n *yaml.Node, at int, v *Value) {
 	c.checkTag(n, v, "!!map")
 }
 
-// mergeMaps returns the entries of a map with those of the merged maps in the place of the merge key.
-// An entry of the map itself takes the place of a merged one before it.
+// mergeMaps returns the entries of a map. The entries of the merged maps replace the merge key, and the
+// map's own entries replace merged ones of the same name.
 func (c *converter) mergeMaps(n *yaml.Node, m *mapReader) (out []Field) {
 	var merged []Field
 	for _, from := range m.fields[m.merge].Value.OneOrAll() {
@@ -288,11 +281,11 @@ func (c *converter) mergeMaps(n *yaml.Node, m *mapReader) (out []Field) {
 	return out
 }
 
-// isAbsent reports whether the file has no text for the value.
+// isAbsent reports whether the value is null because the file has no text for it.
 func (v *Value) isAbsent() bool { return v.Kind == Null && v.Text.Value == "" }
 
-// isTemplate reports a template without quotes, {{ name }}, which YAML takes for a map in a
-// map, and reads it as a text.
+// isTemplate reports whether a map in a map is a template without quotes, {{ name }}. It adds a finding
+// and reads the template as a text.
 func (c *converter) isTemplate(n *yaml.Node, at int, v *Value) bool {
 	if n.Style&yaml.FlowStyle == 0 || len(n.Content) != 2 || n.Content[0].Kind != yaml.MappingNode || !bytes.HasPrefix(c.file.Src[at:], []byte("{{")) {
 		return false
@@ -306,7 +299,7 @@ func (c *converter) isTemplate(n *yaml.Node, at int, v *Value) bool {
 	return closed
 }
 
-// scalarTags maps the tags of scalars to the kinds of their values.
+// scalarTags maps tags to kinds of scalars.
 var scalarTags = map[string]ValueKind{"!!null": Null, "!!bool": Bool, "!!int": Int, "!!float": Float, "!!str": String, "!!timestamp": String}
 
 // readScalar reads a scalar whose content starts at an offset.
@@ -324,7 +317,7 @@ func (c *converter) readScalar(n *yaml.Node, at int, v *Value) {
 	}
 }
 
-// readTagged reads a scalar with a tag. problem says why it is not a value of the tag.
+// readTagged reads a scalar with a tag. problem tells why it does not fit the tag.
 func (c *converter) readTagged(n *yaml.Node, v *Value) (problem string) {
 	want, known := scalarTags[n.Tag]
 	if !known {
@@ -364,10 +357,9 @@ func (c *converter) scalarEnd(n *yaml.Node, at int) int {
 
 var floatPattern = lazyregexp.New(`^[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?$`)
 
-// resolvePlain reads an unquoted scalar: null, true, false, whole numbers
-// (decimal, 0x, 0o), floating point numbers; all else is a string, dates and
-// yes/no too. bits are the field of Value. problem is set for a number that JSON
-// can't hold.
+// resolvePlain reads an unquoted scalar: null, true, false, a whole number (decimal, 0x, 0o), a floating
+// point number. Anything else is a string, such as a date or yes. bits are the field of Value. problem
+// is set for a number that JSON can't hold.
 func resolvePlain(s string) (kind ValueKind, bits uint64, problem string) {
 	switch s {
 	case "", "~", "null", "Null", "NULL":
@@ -405,7 +397,7 @@ func resolvePlain(s string) (kind ValueKind, bits uint64, problem string) {
 	return Float, math.Float64bits(f), ""
 }
 
-// describeValue names a value in a message.
+// describeValue describes a value in a message.
 func describeValue(v *Value) string {
 	switch v.Kind {
 	case List:
@@ -422,7 +414,7 @@ func describeValue(v *Value) string {
 	return "the number " + v.Text.Value
 }
 
-// quoteShort quotes a text and cuts a long one.
+// quoteShort quotes a text, cut to 40 characters.
 func quoteShort(s string) string {
 	const most = 40
 	if runes := []rune(s); len(s) > most && len(runes) > most {

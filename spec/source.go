@@ -1,4 +1,4 @@
-// Mapping offsets in a decoded scalar back to the file.
+// From offsets in a decoded scalar to places in the file.
 
 package spec
 
@@ -10,17 +10,16 @@ import (
 	"github.com/graphrun/graphrun/internal/lazyregexp"
 )
 
-// scalar holds the source of a Text. All texts of a file share one.
+// scalar is the source of the texts of a file, which share it.
 type scalar struct {
 	src  []byte
-	text *File // of a text that stands in a file of its own
-	base int   // where src begins in the offsets of the graph's file
+	text *File // the file of a text that stands in its own file
+	base int   // the offset of src in the offsets of the graph's file
 }
 
-// At maps the bytes [from, to) of t.Value to the bytes of the file that wrote them,
-// through escapes, folds and indentation. Offsets outside the value are moved to its
-// nearest end. A place that cannot be found exactly yields the span of the whole
-// scalar. At decodes the scalar again, so it is for findings only.
+// At returns the place in the file of the bytes [from, to) of t.Value. It follows escapes, folded lines
+// and indentation. Offsets outside of the value move to its nearest end. At returns the span of the
+// whole scalar if it can't find the place. It decodes the scalar again, so it is for findings only.
 func (t Text) At(from, to int) Span {
 	if t.source == nil {
 		return t.Span
@@ -42,13 +41,13 @@ func (t Text) At(from, to int) Span {
 	return Span{start, base + s.spans[to-1].To}
 }
 
-// spelling maps each byte of a scalar's value to the bytes of the source that wrote it.
+// spelling maps each byte of a scalar's value to its place in the source.
 type spelling struct {
 	src   []byte
 	value string
-	spans []Span
-	first int  // where the content starts
-	wrong bool // the source does not match the value
+	spans []Span // by byte of the value
+	first int    // the offset of the content
+	wrong bool   // the source does not match the value
 }
 
 // alignScalar aligns a value with the scalar at an offset.
@@ -79,7 +78,7 @@ func (s *spelling) offset(i int) int {
 	return s.first
 }
 
-// endOffset returns the offset behind the last byte before trailing line breaks.
+// endOffset returns the offset after the last byte before trailing line breaks.
 func (s *spelling) endOffset() int {
 	if n := min(len(strings.TrimRight(s.value, "\n")), len(s.spans)); n > 0 {
 		return s.spans[n-1].To
@@ -100,7 +99,7 @@ func (s *spelling) addSpans(n int, at Span) {
 // charEscape matches an escape in double quotes.
 var charEscape = lazyregexp.New(`(?s)^\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|x..|u.{4}|U.{8}|.)`)
 
-// alignChar reads a character or an escape and returns the offset behind it.
+// alignChar reads a character or an escape and returns the offset after it.
 func (s *spelling) alignChar(at int, quote byte) int {
 	_, size := utf8.DecodeRuneInString(s.unmapped())
 	switch c := s.src[at]; {
@@ -119,7 +118,7 @@ func (s *spelling) alignChar(at int, quote byte) int {
 	return at + size
 }
 
-// alignBreaks maps line breaks of the value, or the space of a folded one, to a part of the source.
+// alignBreaks maps line breaks of the value, or the space of a folded line, to a part of the source.
 func (s *spelling) alignBreaks(most int, folded bool, at Span) {
 	rest := s.unmapped()
 	breaks := len(rest) - len(strings.TrimLeft(rest, "\n"))
@@ -182,7 +181,7 @@ func countBlanks[T string | []byte](text T) (n int) {
 	return n
 }
 
-// closeQuote returns the offset behind the quote that closes the scalar at an offset.
+// closeQuote returns the offset after the quote that closes the scalar at an offset.
 func closeQuote(src []byte, at int) int {
 	quote := src[at]
 	for i := at + 1; i < len(src); i++ {

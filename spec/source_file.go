@@ -1,4 +1,4 @@
-// Positions in a graph file: byte offsets inside, line and column at print time.
+// Files, and positions in them: byte offsets inside the program, line and column in output.
 
 package spec
 
@@ -11,8 +11,7 @@ import (
 // Span is a half-open range of byte offsets in a File's source.
 type Span struct{ From, To int }
 
-// Position is a line and a column, both from 1. Column counts Unicode code points, as
-// editors and SARIF do.
+// Position is a line and a column, both from 1. Column counts Unicode code points.
 type Position struct{ Line, Column int }
 
 // File is the text of one graph file and the offsets of its lines.
@@ -24,20 +23,18 @@ type File struct {
 	lines []int
 
 	texts []*File
-	// Of a text: the graph's file, the place in it that names the text, and the
-	// offset at which the text begins in the host's space.
-	host *File
-	at   Span
-	base int
+	host  *File // the graph's file that includes this text, or nil
+	at    Span  // the place in host that names the text
+	base  int   // the offset of the text in the offsets of host
 }
 
-// Texts returns the files that a graph file includes by `{file: path}` and `{extends: path}`,
-// in the order in which they were read. One that is named twice is there twice. In the
-// offsets of a Graph their bytes follow Src; Locate finds the file.
+// Texts returns the files that a graph file includes by `{file: path}` and `{extends: path}`, in the
+// order of reading, repeated ones too. In the offsets of a Graph their bytes follow Src. Locate finds
+// the file of an offset.
 func (f *File) Texts() []*File { return f.texts }
 
-// Host returns the graph file that includes a text and the place there, or nil for a graph
-// file.
+// Host returns the graph file that includes a text, and the place that names it. It returns nil for
+// a graph file.
 func (f *File) Host() (*File, Span) {
 	if f.host == nil {
 		return nil, f.at
@@ -45,8 +42,8 @@ func (f *File) Host() (*File, Span) {
 	return f.host, f.host.spanInHost(f.at)
 }
 
-// Locate finds the file in which a span of a graph's file stands: itself, or one of
-// its texts.
+// Locate returns the file that holds a span of a graph's file, itself or one of its texts, and the
+// span in that file.
 func (f *File) Locate(s Span) (*File, Span) {
 	i := sort.Search(len(f.texts), func(i int) bool { return f.texts[i].base > s.From }) - 1
 	if i < 0 {
@@ -59,7 +56,7 @@ func (f *File) Locate(s Span) (*File, Span) {
 // InHost returns a span of a text in the offsets of its Host; see Texts.
 func (f *File) InHost(s Span) Span { return Span{f.base + s.From, f.base + s.To} }
 
-// addText adds a text that the file names at a place.
+// addText adds a text that a place in the file names.
 func (f *File) addText(name string, src []byte, at Span) *File {
 	base := len(f.Src) + 1
 	if n := len(f.texts); n > 0 {
@@ -71,7 +68,7 @@ func (f *File) addText(name string, src []byte, at Span) *File {
 	return t
 }
 
-// spanInHost returns a span in the file itself: for a place in a text, where the file names the text.
+// spanInHost returns a span of the file, or the place that names the text with the span.
 func (f *File) spanInHost(s Span) Span {
 	for {
 		t, _ := f.Locate(s)
@@ -82,7 +79,7 @@ func (f *File) spanInHost(s Span) Span {
 	}
 }
 
-// NewFile indexes the lines of src. The file keeps src: it must not change afterwards.
+// NewFile returns a file with an index of its lines. src must not change afterwards.
 func NewFile(name string, src []byte) *File {
 	lines := append(make([]int, 0, 1+bytes.Count(src, []byte("\n"))), 0)
 	for i, c := range src {
@@ -93,7 +90,8 @@ func NewFile(name string, src []byte) *File {
 	return &File{Name: name, Src: src, lines: lines}
 }
 
-// Position converts a byte offset; one outside the text is moved to its nearest end.
+// Position converts a byte offset to a line and column. An offset outside of the text moves to its
+// nearest end.
 func (f *File) Position(offset int) Position {
 	offset = max(0, min(offset, len(f.Src)))
 	line := sort.SearchInts(f.lines, offset+1) - 1
@@ -103,8 +101,8 @@ func (f *File) Position(offset int) Position {
 // lineSpan returns the bounds of a line (from 0), without its line break.
 func (f *File) lineSpan(i int) Span { return Span{f.lines[i], lineEnd(f.Src, f.lines[i])} }
 
-// Around returns the part of an offset's line within reach bytes, cut between code points.
-// at is the offset in the text; before and after tell whether the line has more there.
+// Around returns the part of a line within reach bytes of an offset, cut between code points. at is the
+// offset in that text. before and after report whether the line has more text there.
 func (f *File) Around(offset, reach int) (text string, at int, before, after bool) {
 	offset = max(0, min(offset, len(f.Src)))
 	line := f.lineSpan(sort.SearchInts(f.lines, offset+1) - 1)
