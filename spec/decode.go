@@ -1,5 +1,5 @@
-// Decoding by the table of keys: one walk checks the shape of each value and assigns it to the
-// field whose tag names its key.
+// Decoding by the table of keys. One walk checks the shape of each value and assigns it to the field
+// whose tag names the key.
 
 package spec
 
@@ -21,7 +21,7 @@ func (r *reporter) report(rule string, span Span, format string, args ...any) {
 	r.diags = append(r.diags, Diagnostic{File: r.file, Rule: rule, Severity: Error, Span: span, Message: fmt.Sprintf(format, args...)})
 }
 
-// suggest adds a replacement to the latest finding.
+// suggest adds a suggestion to the latest finding.
 func (r *reporter) suggest(replacement string) { r.diags[len(r.diags)-1].Suggestion = replacement }
 
 // relate adds another place to the latest finding.
@@ -30,27 +30,26 @@ func (r *reporter) relate(at Span, message string) {
 	d.Related = append(d.Related, Related{File: r.file, Span: at, Message: message})
 }
 
-// decoder reads one file. A value of a wrong shape is reported and reads as absent.
+// decoder reads one file. It reports a value of a wrong shape and treats it as absent.
 type decoder struct {
 	reporter
 	kinds []Kind // built-in kinds and those of the program
 	graph *Graph // nil for other files
 
-	load      func(path string) ([]byte, error)
-	texts     map[string][]byte // by path
-	textBytes int
-
-	policyFiles map[string]bool // by path: each counts once
+	load        func(path string) ([]byte, error)
+	texts       map[string][]byte // by path
+	textBytes   int
+	policyFiles map[string]bool // by path: the files that are read
 }
 
 func newDecoder(file *File, opts Options) *decoder {
-	return &decoder{reporter: reporter{file: file}, kinds: allKinds(opts.Kinds), load: opts.Load, texts: map[string][]byte{}}
+	return &decoder{reporter: reporter{file: file}, kinds: joinKinds(opts.Kinds), load: opts.Load, texts: map[string][]byte{}}
 }
 
-// place names a value in a message by the key that it belongs to.
+// place is the key of a value, which names the value in messages.
 type place struct {
 	key  Text
-	item bool // an item or entry of the key's value
+	item bool // the value is an item or entry of the key's value
 }
 
 func (p place) String() string {
@@ -60,7 +59,7 @@ func (p place) String() string {
 	return fmt.Sprintf("%q", p.key.Value)
 }
 
-// owner returns the key whose value is a map, or none for items of a list.
+// owner returns the key whose value the place is. The items of a list have none.
 func (p place) owner() Text {
 	if p.item {
 		return Text{}
@@ -68,8 +67,8 @@ func (p place) owner() Text {
 	return p.key
 }
 
-// readField checks the value of a key and assigns it to its fields in into, a pointer to a
-// struct or nil.
+// readField checks the value of a key and assigns it to the fields for the key in into, a pointer to
+// a struct or nil.
 func (d *decoder) readField(k *Key, f *Field, into any) {
 	before, fields := len(d.diags), fieldPointers(into, k.Name)
 	var parts any
@@ -85,7 +84,7 @@ func (d *decoder) readField(k *Key, f *Field, into any) {
 	}
 }
 
-// checkValue reports mistakes in the value of a key. Parts of a list or map are assigned to into.
+// checkValue reports mistakes in the value of a key. It assigns the parts of a list or map to into.
 func (d *decoder) checkValue(k *Key, v *Value, at place, into any) {
 	switch k.Type {
 	case TypeAny:
@@ -131,12 +130,12 @@ func (d *decoder) readList(k *Key, v *Value, at place, into any) {
 		d.checkValue(k.Elem, item, place{at.key, true}, part)
 		if e, ok := part.(*Edge); ok {
 			d.finishEdge(e, item)
-			item.Fields = nil // large graphs have little else
+			item.Fields = nil // saves memory: edges are most of a large graph
 		}
 	}
 }
 
-// readEntries checks the values of a map and, where they are names, its keys.
+// readEntries checks the values of a map, and its keys if they are names.
 func (d *decoder) readEntries(k *Key, v *Value, into any) {
 	for i := range v.Fields {
 		f := &v.Fields[i]
@@ -157,7 +156,7 @@ func (d *decoder) readEntries(k *Key, v *Value, into any) {
 	}
 }
 
-// readForm checks a value against the first of a key's forms that it resembles.
+// readForm checks a value against the first form of a key with the same outline.
 func (d *decoder) readForm(k *Key, v *Value, at place, into any) {
 	for i := range k.Forms {
 		form := &k.Forms[i]
@@ -201,14 +200,13 @@ func (d *decoder) reportMismatch(k *Key, v *Value, at place) {
 	d.suggest(suggestion)
 }
 
-// outlines maps shapes to the kinds of their values.
+// outlines maps types of keys to the kinds of their values.
 var outlines = map[Type][]ValueKind{
 	TypeBool: {Bool}, TypeInt: {Int}, TypeNumber: {Int, Float}, TypeName: {String}, TypeEnum: {String}, TypeDuration: {Int, Float, String},
 	TypeList: {List}, TypeMap: {Map}, TypeObject: {Map}, TypeNode: {Map}, TypeGraph: {Map}, TypeSchema: {Map, Bool},
 }
 
-// hasOutline reports whether a value has the outline of a key's shape. Findings
-// about such a value concern its content.
+// hasOutline reports whether the kind of a value fits a key, apart from its content.
 func hasOutline(k *Key, v *Value) bool {
 	switch k.Type {
 	case TypeAny:
@@ -223,12 +221,12 @@ func hasOutline(k *Key, v *Value) bool {
 	return slices.Contains(outlines[k.Type], v.Kind)
 }
 
-// canBeText reports whether a value may be the text of a key.
+// canBeText reports whether a key takes a value as a text.
 func canBeText(k *Key, v *Value) bool {
 	return v.Kind == String || k.Role != RolePlain && k.Role != RoleState && v.IsScalar() && v.Kind != Null
 }
 
-// checkScalar checks the content of a scalar that has the right outline.
+// checkScalar checks the content of a scalar with the right outline.
 func (d *decoder) checkScalar(k *Key, v *Value, at place) {
 	ok := true
 	switch k.Type {
@@ -262,13 +260,13 @@ func floatOf(v *Value) float64 {
 	return 0
 }
 
-// IsDuration reports whether a text is a duration, which needs no evaluation.
+// IsDuration reports whether a text is a duration and not an expression.
 func IsDuration(s string) bool {
 	_, err := time.ParseDuration(s)
 	return err == nil
 }
 
-// checkEnum checks a word, as the value of a key, against those that are allowed.
+// checkEnum reports a value of a key that is not an allowed word.
 func (d *decoder) checkEnum(k *Key, allowed []string, v *Value, at place) {
 	if slices.Contains(allowed, v.Text.Value) {
 		return
@@ -281,7 +279,7 @@ func (d *decoder) checkEnum(k *Key, allowed []string, v *Value, at place) {
 		note = `; an expression stands under "when"`
 	}
 	const many = 16
-	if near != "" && len(allowed) > many { // a list that long would hide the suggestion
+	if near != "" && len(allowed) > many { // a long list would hide the suggestion
 		d.report("invalid-value", span, "%s can't be %s", at, quoteShort(v.Text.Value))
 	} else {
 		d.report("invalid-value", span, "%s must be %s; found %s%s", at, describeKey(k), quoteShort(v.Text.Value), note)
@@ -289,5 +287,5 @@ func (d *decoder) checkEnum(k *Key, allowed []string, v *Value, at place) {
 	d.suggest(near)
 }
 
-// isExtension reports whether a key is one that the language ignores.
+// isExtension reports whether the language ignores a key.
 func isExtension(name string) bool { return strings.HasPrefix(name, "x-") }

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// fieldsOf maps the structs that hold parts of a graph and their keys to the indices of
-// the fields whose tags name the keys.
+// fieldsOf maps the structs of a graph, and the keys in the tags of their fields, to indices of fields.
 var fieldsOf = sync.OnceValue(func() map[reflect.Type]map[string][]int {
 	out := map[reflect.Type]map[string][]int{}
 	for _, holder := range []any{Graph{}, Goal{}, StateKey{}, Secret{}, Limits{}, Parallel{}, Concurrency{}, Retry{}, Cache{}, Node{}, Decide{}, Join{}, Edge{}} {
@@ -25,7 +24,7 @@ var fieldsOf = sync.OnceValue(func() map[reflect.Type]map[string][]int {
 	return out
 })
 
-// fieldPointers returns pointers to the fields of a struct that take the value of a key.
+// fieldPointers returns pointers to the fields of a struct that hold the value of a key.
 func fieldPointers(into any, name string) (out []any) {
 	if into == nil {
 		return nil
@@ -37,8 +36,8 @@ func fieldPointers(into any, name string) (out []any) {
 	return out
 }
 
-// allocateField makes room for a value in a field. It returns the pointer that takes the keys or
-// entries of the value.
+// allocateField prepares a field for a value. It returns a pointer to what holds the keys or entries of
+// the value.
 func allocateField(field any, v *Value) any {
 	switch p := field.(type) {
 	case *Limits:
@@ -76,7 +75,7 @@ func addRetry(list *[]Retry, v *Value) *Retry {
 	return &(*list)[len(*list)-1]
 }
 
-// addItem makes room for an item of a list, like allocateField.
+// addItem adds an item to a list and returns a pointer like allocateField.
 func (d *decoder) addItem(into any, i int, item *Value) any {
 	if item.Kind != Map {
 		if _, ok := into.(*[]*Edge); ok {
@@ -93,7 +92,7 @@ func (d *decoder) addItem(into any, i int, item *Value) any {
 	return nil
 }
 
-// addEntry makes room for an entry of a map of names, like allocateField.
+// addEntry adds an entry of a map of names and returns a pointer like allocateField.
 func (d *decoder) addEntry(into any, f *Field) any {
 	switch list := into.(type) {
 	case *[]*Node:
@@ -124,7 +123,7 @@ func (d *decoder) addEntry(into any, f *Field) any {
 	return nil
 }
 
-// setField sets a field to a value. With names, only a string is a text.
+// setField sets a field to a value. Only a string can be a name.
 func setField(v *Value, to any, names bool) {
 	switch p := to.(type) {
 	case *Text:
@@ -136,7 +135,9 @@ func setField(v *Value, to any, names bool) {
 	case *string:
 		*p = textOf(v).Value
 	case *int:
-		*p = intOf(v)
+		if v.Kind == Int {
+			*p = int(v.bits)
+		}
 	case *float64:
 		*p = floatOf(v)
 	case *bool:
@@ -182,7 +183,7 @@ func setField(v *Value, to any, names bool) {
 	}
 }
 
-// textOf returns the text of a scalar. It is absent for lists, maps and null.
+// textOf returns the text of a scalar. Lists, maps and null have none.
 func textOf(v *Value) Text {
 	if v == nil || !v.IsScalar() || v.Kind == Null {
 		return Text{}
@@ -190,7 +191,7 @@ func textOf(v *Value) Text {
 	return v.Text
 }
 
-// textsOf returns the texts of a scalar or a list of scalars. With names, only strings count.
+// textsOf returns the texts of a scalar or a list of scalars. Only strings can be names.
 func textsOf(v *Value, names bool) (out []Text) {
 	for _, item := range v.OneOrAll() {
 		if t := textOf(&item); t.IsSet() && (!names || item.Kind == String) {
@@ -210,22 +211,15 @@ func exprsOf(v *Value) (out []NamedExpr) {
 	return out
 }
 
-func intOf(v *Value) int {
-	if v.Kind == Int {
-		return int(v.bits)
-	}
-	return 0
-}
-
 func durationOf(v *Value) time.Duration {
 	length, err := time.ParseDuration(textOf(v).Value)
 	if err != nil {
-		return -1 // reported; not the absence of a limit
+		return -1 // a finding exists; 0 would mean no limit
 	}
 	return length
 }
 
-// endsOf reads both forms of ends. In a list, the node is its own label.
+// endsOf reads both forms of `ends`. In a list, a node is its own label.
 func endsOf(v *Value) (out []End) {
 	for _, f := range v.Fields {
 		if f.Value.Kind == String {

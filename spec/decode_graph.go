@@ -1,4 +1,4 @@
-// Reading graphs, edges and state keys.
+// Decoding graphs, edges and state keys.
 
 package spec
 
@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// gaps are the parts of a graph that could not be read. Check reports no follow-ons of them.
+// gaps are the parts of a graph that could not be read. Check does not report their consequences.
 type gaps int
 
 const (
@@ -40,7 +40,7 @@ func (d *decoder) readInner(g *Graph, v *Value, owner Text) {
 	d.graph = outer
 }
 
-// readGraph reads a whole file, or a graph within one. The edges of finish come last.
+// readGraph reads the graph of a file, or a graph within a file. The edges of `finish` come last.
 func (d *decoder) readGraph(keys []Key, root *Value, owner Text) {
 	g := d.graph
 	d.readObject(keys, nil, root, owner, g)
@@ -59,7 +59,7 @@ func (d *decoder) readGraph(keys []Key, root *Value, owner Text) {
 	}
 	if state != nil && state.Kind != Map {
 		g.gaps |= gapState
-		g.StrictState = false // any key may be one
+		g.StrictState = false // any name may be a state key
 	}
 	for _, name := range g.Finally {
 		if n := g.nodes[name.Value]; n != nil {
@@ -73,14 +73,14 @@ func (d *decoder) readGraph(keys []Key, root *Value, owner Text) {
 	}
 	for _, f := range root.Fields {
 		switch f.Key.Value {
-		case "nodes", "edges", "state", "graphs": // a file's largest parts are not kept twice
+		case "nodes", "edges", "state", "graphs": // too large to keep twice
 		default:
 			g.settings = append(g.settings, f)
 		}
 	}
 }
 
-// finishEdge completes an edge, checks which of its keys go together, and expands its ends.
+// finishEdge completes an edge, checks that its keys fit together, and expands its ends.
 func (d *decoder) finishEdge(e *Edge, v *Value) {
 	when := findField(v.Fields, "when")
 	if e.Condition == "" {
@@ -128,8 +128,8 @@ func (d *decoder) expandEdge(e *Edge, from, to *Value) {
 	}
 }
 
-// finishStateKey completes a state key and reports reserved names, unknown reducers, and
-// defaults that do not fit their schema.
+// finishStateKey completes a state key. It reports a reserved name, an unknown reducer, and a default
+// that does not fit the schema.
 func (d *decoder) finishStateKey(k *StateKey, f *Field) {
 	name := f.Key.Value
 	if reason := reservedReason(name); reason != "" {

@@ -9,8 +9,8 @@ import (
 	"github.com/graphrun/graphrun/internal/suggest"
 )
 
-// allKinds returns the built-in kinds and more kinds with other names.
-func allKinds(more []Kind) []Kind {
+// joinKinds returns the built-in kinds and more kinds with other names.
+func joinKinds(more []Kind) []Kind {
 	kinds := slices.Clip(BuiltinKinds())
 	for _, k := range more {
 		if findKind(kinds, k.Name) == nil {
@@ -38,7 +38,7 @@ func kindNames(kinds []Kind) []string {
 	return names
 }
 
-// readNode reads one node. Without a known kind, it checks only the keys of every node.
+// readNode reads a node. Of a node without a known kind, it reads the keys of every node.
 func (d *decoder) readNode(n *Node, v *Value, id Text) {
 	kind := d.findKindOf(v, id)
 	for i := range v.Fields {
@@ -79,7 +79,7 @@ func (d *decoder) readNode(n *Node, v *Value, id Text) {
 	}
 }
 
-// findKindOf finds the kind that a node names and reports a missing or unknown one.
+// findKindOf returns the kind of a node. It reports a missing or unknown kind and returns nil.
 func (d *decoder) findKindOf(v *Value, id Text) (kind *Kind) {
 	named := v.Get("kind")
 	for i := range v.Fields {
@@ -110,7 +110,7 @@ func (d *decoder) findKindOf(v *Value, id Text) (kind *Kind) {
 	return nil
 }
 
-// repairKeyOfNode is repairKey for a key of a node. It also names the kinds that have the key.
+// repairKeyOfNode works like repairKey for a key of a node, and names the kinds that have the key.
 func (d *decoder) repairKeyOfNode(n *Node, v *Value, f *Field, kind *Kind) *Key {
 	key := f.Key
 	if advice := adviseKey(f, n.ID.Value); advice != "" {
@@ -131,7 +131,7 @@ func (d *decoder) repairKeyOfNode(n *Node, v *Value, f *Field, kind *Kind) *Key 
 	return nil
 }
 
-// reportRepeated reports names that a node's list of writes repeats.
+// reportRepeated reports repeated names in the writes of a node.
 func (d *decoder) reportRepeated(keys []Text) {
 	for i, key := range keys {
 		if slices.ContainsFunc(keys[:i], func(k Text) bool { return k.Value == key.Value }) {
@@ -140,7 +140,7 @@ func (d *decoder) reportRepeated(keys []Text) {
 	}
 }
 
-// checkRetries reports blocks of a list that are never tried.
+// checkRetries reports retry blocks that never apply, because an earlier block applies first.
 func (d *decoder) checkRetries(blocks []Retry) {
 	for i := range blocks {
 		r, before := &blocks[i], blocks[:i]

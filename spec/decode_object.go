@@ -14,7 +14,7 @@ func (d *decoder) readObject(keys []Key, choices []Choice, v *Value, owner Text,
 	d.checkKeys(keys, choices, v, owner, "")
 }
 
-// checkKeys reports keys that are missing or exclude each other. of ends the messages.
+// checkKeys reports missing keys and keys that exclude each other. of ends the messages.
 func (d *decoder) checkKeys(keys []Key, choices []Choice, v *Value, owner Text, of string) {
 	for i := range keys {
 		switch nodes := findField(v.Fields, "nodes"); {
@@ -30,7 +30,7 @@ func (d *decoder) checkKeys(keys []Key, choices []Choice, v *Value, owner Text, 
 	}
 }
 
-// readKeys reads the entries of a map by the keys that it may have.
+// readKeys reads the entries of a map by a table of keys.
 func (d *decoder) readKeys(keys []Key, v *Value, into any) {
 	for i := range v.Fields {
 		f := &v.Fields[i]
@@ -54,7 +54,7 @@ func FindKey(keys []Key, name string) *Key {
 	return nil
 }
 
-// keyNames are the names of keys, sorted.
+// keyNames returns the names of keys, sorted.
 func keyNames(keys []Key) []string {
 	names := make([]string, len(keys))
 	for i := range keys {
@@ -64,15 +64,15 @@ func keyNames(keys []Key) []string {
 	return names
 }
 
-// repairKey reports a key that is not allowed in a map. It renames a misspelt key, whose absence
-// would be reported otherwise, and returns the key that it means, or nil.
+// repairKey reports an unknown key of a map. It renames a misspelt key, so that nobody misses it, and
+// returns the intended key, or nil.
 func (d *decoder) repairKey(v *Value, f *Field, keys []Key, into any) *Key {
 	key, names := f.Key, keyNames(keys)
 	near := findNearest(key.Value, names)
 	allowed := "; allowed are " + strings.Join(names, ", ")
 	if near != "" {
 		allowed = ""
-	} else if slices.Contains(names, "$ref") { // too many for a message
+	} else if slices.Contains(names, "$ref") { // a schema has too many for a message
 		allowed = "; allowed are the keywords of JSON Schema"
 	} else if i := slices.IndexFunc(keys, func(k Key) bool { return k.Type == TypeObject && FindKey(k.Keys, key.Value) != nil }); i >= 0 {
 		allowed = fmt.Sprintf("; it stands under %q", keys[i].Name)
@@ -96,7 +96,7 @@ func (d *decoder) repairKey(v *Value, f *Field, keys []Key, into any) *Key {
 	return k
 }
 
-// reportMissing reports a missing part of a map, at the map's name.
+// reportMissing reports a missing part of a map, at the name of the map.
 func (d *decoder) reportMissing(v *Value, owner Text, what string) {
 	span := owner.Span
 	if span.From == span.To {

@@ -1,6 +1,5 @@
-// Policies (GraphSpec §10) of a graph and of the files that it shares with other graphs by
-// `policies: {extends: path}`. Such a file is one of the graph's texts: findings name it, and
-// a run keeps it with its graph.
+// Policies (GraphSpec §10) of a graph, and of files that several graphs share by
+// `policies: {extends: path}`. Such a file is one of the graph's texts.
 
 package spec
 
@@ -15,7 +14,7 @@ import (
 // policyFile describes a file of policies in findings.
 const policyFile = "a file of policies is a list of policies, or a map with the key policies"
 
-// policyForms are the shapes of `policies`: an entry or a list of them.
+// policyForms are the forms of `policies`: an entry or a list of entries.
 var policyForms = oneOrMany(Key{Type: TypeObject, Keys: policyKeys, Choices: []Choice{{Keys: []string{"extends", "forbid", "max_visits", "never", "reach", "require"}, Required: true}}})
 
 // policyFileKeys are the keys of a file of policies that is a map.
@@ -35,7 +34,7 @@ func (d *decoder) readPolicies(v *Value) {
 	d.usePolicyRule(before)
 }
 
-// usePolicyRule files the findings from an index on under the rule about policies.
+// usePolicyRule gives the findings from an index on the rule policy-invalid.
 func (d *decoder) usePolicyRule(from int) {
 	for i := range d.diags[from:] {
 		if found := &d.diags[from+i]; found.Rule == "missing-field" || found.Rule == "invalid-value" {
@@ -44,13 +43,13 @@ func (d *decoder) usePolicyRule(from int) {
 	}
 }
 
-// addPolicies reads an entry or a list of them. from are the paths of the files around them,
-// outermost first, relative to the graph's folder.
+// addPolicies reads an entry or a list of entries. from are the paths of the files around it, outermost
+// first, relative to the graph's folder.
 func (d *decoder) addPolicies(v *Value, from []string) {
 	for _, item := range v.OneOrAll() {
 		isUnknown := func(f Field) bool { return FindKey(policyKeys, f.Key.Value) == nil && !isExtension(f.Key.Value) }
 		if item.Kind != Map || slices.ContainsFunc(item.Fields, isUnknown) {
-			continue // an unknown key may be the one that would be missing
+			continue // an unknown key may stand for a missing one
 		}
 		if files := item.Get("extends"); files != nil {
 			for i := range item.Fields {

@@ -1,5 +1,5 @@
-// Texts in files of their own: `prompt: {file: path}` (GraphSpec §9). Parse reads such a file
-// and puts its text in the place of the map; File.Texts has its place.
+// Texts in files of their own: `prompt: {file: path}` (GraphSpec §9). Parse reads such a file and
+// replaces the map by the text. File.Texts has the file.
 
 package spec
 
@@ -33,8 +33,7 @@ func namesFile(v *Value) bool {
 	})
 }
 
-// readText checks the value of a key that takes a text, and replaces {file: path} by the text of
-// the file.
+// readText checks the value of a key that takes a text. It replaces {file: path} by the file's text.
 func (d *decoder) readText(k *Key, v *Value, at place) {
 	if v.IsScalar() && hasOutline(k, v) {
 		return
@@ -63,7 +62,7 @@ func (d *decoder) readText(k *Key, v *Value, at place) {
 	}
 }
 
-// readTextFile reads the file that a path names into a value.
+// readTextFile reads a file into a value.
 func (d *decoder) readTextFile(v *Value, path Text) {
 	file, problem := d.addText(path.Value, path.Span)
 	if problem != "" {
@@ -78,9 +77,8 @@ func (d *decoder) readTextFile(v *Value, path Text) {
 	v.Text = Text{Value: file.content(), Span: file.InHost(Span{0, len(file.Src)}), source: &scalar{src: file.Src, text: file}}
 }
 
-// addText reads a file by its path relative to the graph's and adds it to the graph's texts,
-// without a byte order mark and with "\n" at the end of lines. problem says why it can't be
-// read.
+// addText reads a file and adds it to the graph's texts, without a byte order mark and with "\n" at the
+// end of lines. The path is relative to the graph's file. problem tells why the file can't be read.
 func (d *decoder) addText(path string, at Span) (text *File, problem string) {
 	name := beside(d.file.Name, path)
 	src, isKnown := d.texts[path]
@@ -94,7 +92,7 @@ func (d *decoder) addText(path string, at Span) (text *File, problem string) {
 	return d.file.addText(name, src, at), ""
 }
 
-// loadText reads a file, which messages show by another name. problem says why it can't be read.
+// loadText reads a file. shown is its name in messages. problem tells why it can't be read.
 func (d *decoder) loadText(path, shown string) (src []byte, problem string) {
 	switch {
 	case path == "":
@@ -117,8 +115,8 @@ func (d *decoder) loadText(path, shown string) (src []byte, problem string) {
 	return src, ""
 }
 
-// Beside returns an Options.Load that reads files relative to the folder of another file:
-// regular files of at most 16 MiB, each within 30 seconds.
+// Beside returns a function for Options.Load that reads regular files of at most 16 MiB, within 30
+// seconds each. Their paths are relative to the folder of the named file.
 func Beside(name string) func(path string) ([]byte, error) {
 	return func(path string) ([]byte, error) {
 		return bounded.ReadFile(beside(name, path), bounded.Text)

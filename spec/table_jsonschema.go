@@ -17,7 +17,7 @@ const SchemaID = "https://raw.githubusercontent.com/graphrun/graphrun/main/docs/
 // plain data. It accepts every file without errors of Parse, and does not check references
 // and expressions.
 func Schema(opts Options) map[string]any {
-	kinds := allKinds(opts.Kinds)
+	kinds := joinKinds(opts.Kinds)
 	g := schemaWriter{defs: map[string]any{}}
 	g.defs["json_schema"] = g.metaSchema(nil)
 	g.defs["state_key"] = g.metaSchema(stateKeywords)

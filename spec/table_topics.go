@@ -29,7 +29,7 @@ type Topic struct {
 // that may stand at several places is among the topics of each.
 func Topics(opts Options) []Topic {
 	var out []Topic
-	kinds := allKinds(opts.Kinds)
+	kinds := joinKinds(opts.Kinds)
 	for _, k := range kinds {
 		t := Topic{Kind: k.Name, Name: k.Name, Doc: k.Doc}
 		t.addKeys("nodes.*", k.Keys, k.Choices)
