@@ -10,10 +10,9 @@ import (
 	"github.com/graphrun/graphrun/internal/suggest"
 )
 
-// Check reports parts of a graph that do not fit each other: unknown nodes and state keys,
-// nodes without a way out or in, cycles without an exit, literals of a wrong type. It ignores
-// conditions, and does not report consequences of earlier findings. The graph may be
-// incomplete; it is not changed.
+// Check reports parts of a graph that do not fit together: unknown nodes and state keys, nodes without
+// a way out or in, cycles without an exit, literals of a wrong type. It ignores conditions, and does
+// not report consequences of other findings. The graph may be incomplete. Check does not change it.
 func Check(g *Graph) Diagnostics {
 	c := &graphChecker{reporter: reporter{file: g.File}, graph: g}
 	for _, n := range g.Nodes {
@@ -53,7 +52,7 @@ type graphChecker struct {
 	lost      bool // an edge leaves from or leads to no node
 }
 
-// nameSet holds the names that a reference may have.
+// nameSet holds the names that a reference may use.
 type nameSet struct {
 	names  []string
 	finder *suggest.Finder // nil until a name is wrong
@@ -77,7 +76,7 @@ func (s *nameSet) listNames() string {
 	return text
 }
 
-// reference is a node's name outside of edges, with the key that has it.
+// reference is the name of a node in the value of a key, outside of edges.
 type reference struct {
 	name Text
 	key  string
@@ -103,7 +102,7 @@ func (g *Graph) namedNodes() (out []reference) {
 	return out
 }
 
-// checkKeysOfNode reports keys of a node that do not go with others.
+// checkKeysOfNode reports keys of a node that do not fit together.
 func (c *graphChecker) checkKeysOfNode(n *Node) {
 	if n.Kind.Value == "fail" && (n.Goto.IsSet() || n.HasEnds) {
 		c.report("invalid-value", n.ID.Span, "%q can't have goto or ends: a fail node is terminal", n.ID.Value)
@@ -120,7 +119,7 @@ func (c *graphChecker) checkKeysOfNode(n *Node) {
 	}
 }
 
-// checkNode reports an unknown node. end allows END.
+// checkNode reports a name that is not a node, nor END where that is allowed. It returns false then.
 func (c *graphChecker) checkNode(t Text, end bool) bool {
 	switch {
 	case end && t.Value == END, c.graph.nodes[t.Value] != nil:
@@ -147,7 +146,7 @@ func (c *graphChecker) checkNode(t Text, end bool) bool {
 	return false
 }
 
-// reportReserved reports END and similar names where only a node may be named.
+// reportReserved reports END or a similar name in place of a node.
 func (c *graphChecker) reportReserved(t Text, end bool) {
 	message, suggestion := fmt.Sprintf("%q is not a node", t.Value), ""
 	switch {
@@ -190,7 +189,7 @@ func (c *graphChecker) checkEdges() {
 	}
 }
 
-// checkFinish reports finish nodes that have other targets than END.
+// checkFinish reports nodes of `finish` with other targets than END.
 func (c *graphChecker) checkFinish() {
 	finish := map[string]bool{}
 	for _, f := range c.graph.Finish {
@@ -233,8 +232,8 @@ func (c *graphChecker) checkRepeatedEdges() {
 	}
 }
 
-// checkFinally reports nodes of `finally` that have edges, are named elsewhere, or can't run when
-// the end of the run is decided.
+// checkFinally reports nodes of `finally` that have edges, that other keys name, or that can't run at
+// the end of a run.
 func (c *graphChecker) checkFinally() {
 	g := c.graph
 	isFinal := func(t Text) bool { return g.nodes[t.Value] != nil && g.nodes[t.Value].Final }
@@ -260,7 +259,7 @@ func (c *graphChecker) checkFinally() {
 	}
 }
 
-// checkFinalNode reports a kind or a key that a node of finally can't have.
+// checkFinalNode reports a kind or a key that a node of `finally` can't have.
 func (c *graphChecker) checkFinalNode(n *Node) {
 	if n.Kind.Value == "human" {
 		c.report("invalid-value", n.Kind.Span, "%q can't ask a person: it runs in finally, when the end of the run is decided", n.ID.Value)

@@ -9,7 +9,7 @@ import (
 	"github.com/graphrun/graphrun/internal/schema"
 )
 
-// checkStateKeys reports names of undeclared keys, unless undeclared keys are allowed.
+// checkStateKeys reports names of undeclared keys, unless the graph allows them.
 func (c *graphChecker) checkStateKeys() {
 	g := c.graph
 	if !g.StrictState || g.gaps&gapState != 0 {
@@ -64,8 +64,8 @@ func (c *graphChecker) checkName(name Text) {
 	c.suggest(near)
 }
 
-// checkLiterals reports values of set nodes that do not fit their key. Strings are expressions
-// and not checked here.
+// checkLiterals reports values of set nodes that do not fit their key. Strings are expressions, which
+// package bind checks.
 func (c *graphChecker) checkLiterals() {
 	for _, n := range c.graph.Nodes {
 		set := setEntries(n)
@@ -82,8 +82,8 @@ func (c *graphChecker) checkLiterals() {
 	}
 }
 
-// checkFit reports the first part of v that does not fit a schema. what names v. An invalid
-// schema has its own finding.
+// checkFit reports the first part of v that does not fit a schema. what describes v. Another check
+// reports an invalid schema.
 func (r *reporter) checkFit(doc map[string]any, v *Value, what string) {
 	compiled, err := schema.Compile(doc)
 	if err != nil {

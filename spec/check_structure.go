@@ -4,16 +4,15 @@ package spec
 
 import "github.com/graphrun/graphrun/internal/graphalg"
 
-// checkStructure reports nodes without a way out or in, and parts of the graph from
-// which no end can be reached.
+// checkStructure reports nodes without a way out or in, and parts of the graph that lead to no end.
 func (c *graphChecker) checkStructure() {
 	g := c.graph
 	if g.gaps&gapNodes != 0 && len(g.Nodes) == 0 || g.gaps&gapEdges != 0 {
 		return
 	}
 	shape := c.shapeOf()
-	lostSource := false // a node without a way out may just be misspelt there
-	var fromEnd []int   // targets of edges that leave END: the edges are reported
+	lostSource := false // an edge from an unknown name, perhaps of a node without a way out
+	var fromEnd []int   // targets of edges that leave END, which have their own finding
 	for _, e := range g.Edges {
 		switch from, to := c.indexOf(e.From), c.indexOf(e.To); {
 		case from < 0 && !isReserved(e.From.Value):
@@ -47,8 +46,8 @@ func (c *graphChecker) checkStructure() {
 	c.checkCycles(shape, reached, escapes)
 }
 
-// shape is the graph as numbers: the nodes by index, then END, then a vertex that leads
-// everywhere, for nodes whose targets only a run decides.
+// shape is the graph as numbers: the nodes by index, then END, then a vertex that leads everywhere, for
+// nodes with targets that only a run knows.
 type shape struct {
 	graph *graphalg.Digraph
 	end   int
@@ -74,7 +73,7 @@ func (c *graphChecker) shapeOf() shape {
 		if node >= 0 {
 			return node
 		}
-		return end // END, or no node: reported, and taken for a way out
+		return end // END, or an unknown name, which counts as a way out
 	}
 	for _, e := range g.Edges {
 		if from := c.indexOf(e.From); from >= 0 {
@@ -93,7 +92,7 @@ func (c *graphChecker) shapeOf() shape {
 			add(i, anywhere)
 			wild = true
 		case s.stuck[i]:
-			from, to = append(from, i), append(to, end) // reported: no reason for more findings
+			from, to = append(from, i), append(to, end) // avoids more findings about the node
 		}
 	}
 	if wild {
@@ -105,7 +104,7 @@ func (c *graphChecker) shapeOf() shape {
 	return s
 }
 
-// checkCycles reports each innermost cycle that can be reached and never left, at its first node.
+// checkCycles reports each innermost reachable cycle without a way out, at its first node.
 func (c *graphChecker) checkCycles(s shape, reached, escapes []bool) {
 	of, count := s.graph.SCC()
 	leaves := make([]bool, count)

@@ -64,8 +64,8 @@ func keyNames(keys []Key) []string {
 	return names
 }
 
-// repairKey reports an unknown key of a map. It renames a misspelt key, so that nobody misses it, and
-// returns the intended key, or nil.
+// repairKey reports an unknown key of a map. It renames a misspelt key, so that no other finding calls
+// it missing, and returns the intended key, or nil.
 func (d *decoder) repairKey(v *Value, f *Field, keys []Key, into any) *Key {
 	key, names := f.Key, keyNames(keys)
 	near := findNearest(key.Value, names)

@@ -10,27 +10,26 @@ import (
 // Severity is the severity of a finding. The zero value is unset.
 type Severity int
 
-// The severities. A file with an Error finding is never run. An Info finding
-// tells what could not be decided and never fails anything.
+// The severities. A file with an Error finding never runs. An Info finding tells what could not be
+// decided and never fails a command.
 const (
 	Error Severity = iota + 1
 	Warning
 	Info
 )
 
-// String is the word that reports print.
+// String returns the word for reports.
 func (s Severity) String() string { return [...]string{"unset", "error", "warning", "info"}[s] }
 
-// Diagnostic is one finding. Message is lower case, says what was found, then what is
-// allowed, quotes names, and ends without a period.
+// Diagnostic is a finding. Message is lower case, names the problem, then what is allowed, quotes names,
+// and has no final period.
 type Diagnostic struct {
 	File     *File
 	Rule     string // slug of the rule, such as "unknown-key"
 	Severity Severity
 	Span     Span
 	Message  string
-	// Suggestion is a replacement for the text under Span ("timeout" for
-	// "timout"), or "".
+	// Suggestion is a replacement for the text at Span ("timeout" for "timout"), or "".
 	Suggestion string
 	Related    []Related
 }
@@ -42,11 +41,11 @@ type Related struct {
 	Message string
 }
 
-// Diagnostics is a list of findings; several tools append to one.
+// Diagnostics is a list of findings.
 type Diagnostics []Diagnostic
 
-// Locate moves findings about texts of other files there, and relates the place where the
-// graph's file names them.
+// Locate moves findings about texts of other files to these files, and relates the places in the
+// graph's file that name them.
 func (ds Diagnostics) Locate() {
 	for i := range ds {
 		d := &ds[i]
@@ -60,8 +59,7 @@ func (ds Diagnostics) Locate() {
 	}
 }
 
-// Sort locates findings (see Locate), orders them by file name, place, rule and message, and
-// drops repeats.
+// Sort locates findings (see Locate), sorts them by file name, place, rule and message, and drops repeats.
 func (ds Diagnostics) Sort() Diagnostics {
 	ds.Locate()
 	slices.SortStableFunc(ds, compareDiagnostics)

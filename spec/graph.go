@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Graph is one parsed graph file. Lists keep declaration order. A graph with Error findings may
-// be incomplete and must not be run.
+// Graph is a parsed graph file. Lists have the order of the file. A graph with Error findings may be
+// incomplete and must not run.
 type Graph struct {
 	File        *File
 	Name        Text   `key:"name"`
@@ -43,7 +43,7 @@ type Graph struct {
 	Tools        []Field  `key:"tools"`
 	Secrets      []Secret `key:"secrets"`
 	Policies     []Value
-	// Elsewhere are policies of shared files about nodes that this graph does not have.
+	// Elsewhere are policies of shared files about other nodes than those of this graph.
 	Elsewhere []Value
 	// Notify are the entries of notify: maps with on, and url or command.
 	Notify []Value `key:"notify"`
@@ -55,17 +55,17 @@ type Graph struct {
 	Entry Text
 
 	settings []Field // see Settings
-	whole    *Graph  // the file's, of a graph within it
-	span     Span    // where a graph within a file stands
+	whole    *Graph  // the graph of the file, for a graph within it
+	span     Span    // the place of a graph within a file
 	nodes    map[string]*Node
 	keys     map[string]*StateKey
 	edgeIDs  map[string]Span
 	gaps     gaps
-	faults   []Span // of what Parse reported
+	faults   []Span // the places of the findings of Parse
 }
 
-// Settings returns the graph's keys as plain data, without state, nodes, edges and graphs.
-// Texts and policies of other files stand in their places.
+// Settings returns the graph's keys as plain data, without state, nodes, edges and graphs. It has the
+// texts and policies of other files.
 func (g *Graph) Settings() map[string]any {
 	out := make(map[string]any, len(g.settings))
 	for i := range g.settings {
@@ -90,13 +90,13 @@ func (g *Graph) Key(name string) *StateKey { return g.keys[name] }
 // Complete reports whether all nodes, edges and state keys of the file could be read.
 func (g *Graph) Complete() bool { return g.gaps == 0 }
 
-// Faulty reports whether Parse has found something wrong within a place.
+// Faulty reports whether Parse has a finding within a place.
 func (g *Graph) Faulty(at Span) bool {
 	return slices.ContainsFunc(g.faults, func(f Span) bool { return at.From <= f.From && f.To <= at.To })
 }
 
-// WithNodes returns a copy of the graph with some nodes replaced, by id. Each gets the Index
-// of the one it replaces. Both graphs share all other parts.
+// WithNodes returns a copy of the graph with other nodes for some ids. A node gets the Index of the one
+// that it replaces. Both graphs share all other parts.
 func (g *Graph) WithNodes(with map[string]*Node) *Graph {
 	if len(with) == 0 {
 		return g
@@ -123,7 +123,7 @@ type Text struct {
 	source *scalar
 }
 
-// IsSet reports whether the file has the scalar (it may still be "").
+// IsSet reports whether the file has the scalar, perhaps as "".
 func (t Text) IsSet() bool { return t.Span.To > t.Span.From || t.source != nil }
 
 // Goal is the goal of a graph.
@@ -151,8 +151,8 @@ type StateKey struct {
 	Reducer Text `key:"reducer"`
 }
 
-// HasReducerExpr reports whether the reducer is an expression over current and update. A single
-// unknown word is a mistake, not an expression.
+// HasReducerExpr reports whether the reducer is an expression over current and update. Another single
+// word is a name.
 func (k *StateKey) HasReducerExpr() bool {
 	name := k.Reducer.Value
 	return k.Reducer.IsSet() && (!isIdentifier(name) || name == "current" || name == "update")
@@ -175,7 +175,8 @@ func Words(command []Text) string {
 	return strings.Join(words, " ")
 }
 
-// Limits bound a run. Zero means "no limit". Parse fills in some defaults: MaxSteps 100, OnMaxSteps "fail", MaxConcurrency 16.
+// Limits bound a run. Zero means no limit. The defaults are MaxSteps 100, OnMaxSteps "fail" and
+// MaxConcurrency 16.
 type Limits struct {
 	MaxSteps       int           `key:"max_steps"`
 	OnMaxSteps     string        `key:"on_max_steps"` // fail, return_last, flag
@@ -199,12 +200,12 @@ type Limits struct {
 // Written returns the value of a limit as written, or nil.
 func (l *Limits) Written(key string) *Value { return valueOf(l.written, key) }
 
-// Parallel configures failing, conflicting and slow branches. Empty strings and zero mean "not
-// declared here". Parse fills in the defaults (fail_all, last_wins, auto) of Graph.Parallel only.
+// Parallel configures failing, conflicting and slow branches. Empty strings and zero mean that the file
+// does not say. Graph.Parallel has the defaults fail_all, last_wins and auto.
 type Parallel struct {
 	OnFailure string `key:"on_failure"` // fail_all, continue_others, wait_all
 	Conflict  string `key:"conflict"`   // last_wins, first_wins, error
-	// ConflictSpan is where the file chooses it; empty for the default.
+	// ConflictSpan is the place of Conflict. It is empty for the default.
 	ConflictSpan  Span          `key:"conflict"`
 	BranchTimeout time.Duration `key:"branch_timeout"`
 	Join          string        `key:"join"` // explicit, auto
@@ -218,8 +219,8 @@ type Concurrency struct {
 	OnBusy string `key:"on_busy"` // wait (default), fail, cancel_oldest
 }
 
-// Retry is a retry block with its defaults filled in: 3 attempts, 1s, x2, at
-// most 30s, jitter 0.1. On lists failure kinds; empty means every kind.
+// Retry is a retry block. The defaults are 3 attempts after 1s, 2s, … up to 30s, with jitter 0.1. On
+// lists kinds of failures. It is empty for every kind.
 type Retry struct {
 	MaxAttempts     int           `key:"max_attempts"`
 	InitialInterval time.Duration `key:"initial_interval"`
@@ -234,12 +235,12 @@ type Retry struct {
 	Span Span
 }
 
-// Takes reports whether the block is for failures of a kind, apart from its condition.
+// Takes reports whether the block applies to failures of a kind, apart from its condition.
 func (r *Retry) Takes(kind string) bool {
 	return len(r.On) == 0 || slices.ContainsFunc(r.On, func(on Text) bool { return on.Value == kind })
 }
 
-// Attempts returns the most attempts that retry blocks allow together.
+// Attempts returns the highest number of attempts that retry blocks allow together.
 func Attempts(blocks []Retry) int {
 	n := 1
 	for i := range blocks {
@@ -248,7 +249,7 @@ func Attempts(blocks []Retry) int {
 	return n
 }
 
-// Cache is a cache block: exactly one of Key (an expression) and Keys is set, or neither.
+// Cache is a cache block. At most one of Key, an expression, and Keys is set.
 type Cache struct {
 	TTL     time.Duration `key:"ttl"` // 0 means forever
 	Key     Text
@@ -302,7 +303,7 @@ type Node struct {
 	// the node.
 	HasReads, HasEnds, Final bool
 
-	unsure  bool    // its kind or shape was reported: Check ignores its ways out
+	unsure  bool    // its kind or ends have a finding: Check ignores its ways out
 	written []Field // all of its keys
 }
 
@@ -344,8 +345,7 @@ type Decide struct {
 	Instructions Text   `key:"instructions"`
 }
 
-// Writes says which state keys a node writes: either Keys (the list form) or
-// Exprs (the map form key: expression), or neither.
+// Writes holds the state keys that a node writes: Keys for a list, Exprs for a map, or neither.
 type Writes struct {
 	Keys  []Text
 	Exprs []NamedExpr
@@ -377,13 +377,12 @@ func (j *Join) Valid() bool {
 	return j.Wait == "all" || j.Wait == "any" || j.Wait == "N" && j.Count > 0
 }
 
-// Edge is one edge from one node to one target. `from` and `to` lists are
-// expanded, `from` first; the edges of one declaration share Decl.
+// Edge is an edge from one node to one target. Lists in `from` and `to` make several edges, which share
+// Decl, in the order of `from`.
 type Edge struct {
 	// Index is the edge's place in Graph.Edges and its identity.
 	Index int
-	// Decl is the place of the declaration in the file's edges list; -1 for
-	// the edges that `finish` adds.
+	// Decl is the index of the declaration in the file's edges, or -1 for edges that `finish` adds.
 	Decl int
 	From Text
 	To   Text

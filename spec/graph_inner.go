@@ -1,4 +1,4 @@
-// Graphs within a file: the entries of `graphs`, which `#name` refers to.
+// Graphs within a file: the entries of `graphs`, which nodes name as `#name`.
 
 package spec
 
@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// MaxDepth is the most graphs that may run inside each other, counting the outermost one.
+// MaxDepth is the highest number of graphs that may run inside each other, with the outermost one.
 const MaxDepth = 32
 
-// TooDeepMessage returns the message for a subgraph beyond MaxDepth; name is the node's `graph`.
+// TooDeepMessage returns the message for a subgraph beyond MaxDepth. name is the node's `graph`.
 func TooDeepMessage(name string) string {
 	return "subgraph " + strconv.Quote(name) + " is nested too deep: at most " + strconv.Itoa(MaxDepth) + " graphs may run inside each other"
 }
 
-// Whole returns the graph of the file that holds this graph, often itself.
+// Whole returns the graph of the file that holds this graph.
 func (g *Graph) Whole() *Graph {
 	if g.whole != nil {
 		return g.whole
@@ -24,8 +24,7 @@ func (g *Graph) Whole() *Graph {
 	return g
 }
 
-// Ref returns the name by which nodes run a graph within a file, "#name", or "" for the graph
-// of the file.
+// Ref returns "#name" for a graph within a file, or "" for the graph of the file.
 func (g *Graph) Ref() string {
 	if g.whole == nil {
 		return ""
@@ -55,8 +54,8 @@ func (g *Graph) Span() Span {
 	return g.span
 }
 
-// Text returns the source of the graph: its file, or its entry in one, followed by the texts
-// of other files that it includes.
+// Text returns the source of the graph, its file or entry, followed by the texts of other files that it
+// includes.
 func (g *Graph) Text() []byte {
 	at := g.Span()
 	out := slices.Clip(g.File.Src[at.From:at.To])
@@ -68,7 +67,7 @@ func (g *Graph) Text() []byte {
 	return out
 }
 
-// checkInnerGraphs reports nodes and tools that refer to graphs that the file does not have.
+// checkInnerGraphs reports nodes and tools that name unknown graphs of the file.
 func (c *graphChecker) checkInnerGraphs() {
 	var refs []*Value
 	for _, n := range c.graph.Nodes {

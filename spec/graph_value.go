@@ -21,10 +21,8 @@ const (
 	Map
 )
 
-// Value is a tree of YAML values. Scalars have Text (as written, decoded) and
-// Data; lists have Items; maps have Fields in file order. Every value has the Span
-// of its Text. Parts that an alias repeats are shared and point to where they are written:
-// a Value is read-only.
+// Value is a tree of YAML values. Scalars have a Text, lists have Items, maps have Fields in file order.
+// Every value has the Span of its Text. A Value is read-only, because the values of aliases share parts.
 type Value struct {
 	Kind ValueKind
 	Text
@@ -64,7 +62,7 @@ func valueOf(fields []Field, name string) *Value {
 	return nil
 }
 
-// OneOrAll returns the items of a list, or the value itself, or nil for nil.
+// OneOrAll returns the items of a list, or else the value itself. Nil has none.
 func (v *Value) OneOrAll() []Value {
 	switch {
 	case v == nil:
@@ -94,9 +92,8 @@ func (v *Value) PartAt(path []string) *Value {
 // IsScalar reports whether the value is neither a list nor a map.
 func (v *Value) IsScalar() bool { return v.Kind != List && v.Kind != Map }
 
-// Data returns the value as plain Go data: nil, bool, int, float64, string,
-// []any or map[string]any. Each call builds new lists and maps. A whole number
-// beyond 64 bits is a float64.
+// Data returns the value as plain Go data: nil, bool, int, float64, string, []any or map[string]any.
+// Lists and maps are new. A whole number beyond 64 bits is a float64.
 func (v *Value) Data() any {
 	switch v.Kind {
 	case Bool:

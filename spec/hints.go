@@ -11,8 +11,8 @@ import (
 	"github.com/graphrun/graphrun/internal/suggest"
 )
 
-// findNearest returns the allowed name that a wrong one most likely means, or "". It knows the words
-// of other tools, misspellings, and parts of a single name.
+// findNearest returns the most likely allowed name for a wrong one, or "". It knows the words of other
+// tools, misspellings, and parts of names.
 func findNearest(word string, allowed []string) string {
 	if name := findSynonym(strings.ToLower(word), allowed); name != "" {
 		return name
@@ -44,7 +44,7 @@ func findSynonym(word string, allowed []string) string {
 
 func hasWord(words, word string) bool { return strings.Contains(" "+words+" ", " "+word+" ") }
 
-// synonyms are names of the language and the words of other tools for them.
+// synonyms lists the words of other tools for names of the language.
 var synonyms = []struct{ name, words string }{
 	// keys of a graph, a node, an edge, a join
 	{"graphrun", "version apiversion api_version workflow_version schema_version"},
@@ -100,8 +100,7 @@ var synonyms = []struct{ name, words string }{
 // advice is a sentence for words of other tools.
 type advice struct{ words, say string }
 
-// nodeAdvice maps keys of nodes in other tools to advice. OTHER stands for the key's value, NODE
-// for the node.
+// nodeAdvice maps keys of nodes in other tools to advice. OTHER is the key's value, NODE the node.
 var nodeAdvice = []advice{
 	{"needs depends_on dependson dependencies requires after upstream runs_after", "edges say what runs before a node: {from: OTHER, to: NODE}; join: {wait: all} on the node waits for several"},
 	{"next then transitions goto_node to successor downstream on_success edges branches", "edges say what runs next: {from: NODE, to: OTHER}"},

@@ -1,7 +1,7 @@
 // Package spec reads and checks graph files. Parse turns a text into a Graph in which each
 // value knows its place. Check has the rules over a whole graph that need no expressions.
 //
-// The files follow the way of a text through the package:
+// The files in the order in which they handle a text:
 //
 //	source     positions: offsets inside, line and column when printed
 //	load       YAML or JSON into values, and what may go wrong there
@@ -21,18 +21,15 @@ import (
 
 // Options extend the language. The zero value adds nothing.
 type Options struct {
-	// Kinds are node kinds besides the built-in ones. One with the name of a
-	// built-in kind is ignored.
+	// Kinds are additional kinds of nodes. Parse ignores one with the name of a built-in kind.
 	Kinds []Kind
-	// Load reads a file that the graph names as `{file: path}`. The path is relative to
-	// the folder of the graph's file, with slashes. Without Load such a text is an error
-	// of the graph. Beside returns a Load that reads files.
+	// Load reads a file that the graph names as `{file: path}`. The path has slashes and is relative to
+	// the folder of the graph's file. Without Load such a text is an error. Beside returns such a function.
 	Load func(path string) ([]byte, error)
 }
 
-// Parse reads a graph file, YAML or JSON, and reports all errors in its text and the shape
-// of its parts. The Graph is never nil; with errors it may lack parts. It keeps src, which
-// must not change afterwards.
+// Parse reads a graph file, YAML or JSON, and reports all errors in its text and in the shape of its
+// parts. The Graph is never nil, but with errors it may lack parts. src must not change afterwards.
 func Parse(name string, src []byte, opts Options) (*Graph, Diagnostics) {
 	file := NewFile(name, src)
 	root, diags := loadMap(file, graphFile)
@@ -63,10 +60,10 @@ func Parse(name string, src []byte, opts Options) (*Graph, Diagnostics) {
 	return g, diags.Sort()
 }
 
-// Read reads a YAML or JSON file that is a map with the given keys and reports all errors in
-// its text and shape. what describes such a file in findings: "a script is a map with the key
-// responses". The value is nil if the text can't be read; with errors, parts may have other
-// shapes than the keys. It keeps src, which must not change afterwards.
+// Read reads a YAML or JSON file, a map with the given keys, and reports all errors in its text and
+// shape. what describes such a file in findings: "a script is a map with the key responses". The value
+// is nil if the text can't be read. With errors, its parts may not fit the keys. src must not change
+// afterwards.
 func Read(name string, src []byte, what string, keys []Key) (*Value, Diagnostics) {
 	file := NewFile(name, src)
 	root, diags := loadMap(file, what)
@@ -78,15 +75,14 @@ func Read(name string, src []byte, what string, keys []Key) (*Value, Diagnostics
 	return root, append(diags, d.diags...).Sort()
 }
 
-// ReadValue reads a YAML or JSON file of any shape. what ends the finding about an empty
-// file. The value is nil if the text can't be read. It keeps src, which must
-// not change afterwards.
+// ReadValue reads a YAML or JSON file of any shape. what ends the finding about an empty file. The value
+// is nil if the text can't be read. src must not change afterwards.
 func ReadValue(name string, src []byte, what string) (*Value, Diagnostics) {
 	root, diags := loadDocument(NewFile(name, src), what)
 	return root, diags.Sort()
 }
 
-// InvalidError holds all findings about a file that can't be used, sorted by place.
+// InvalidError holds all findings about an unusable file, sorted by place.
 type InvalidError struct{ Findings Diagnostics }
 
 // Error has one line for each finding: file, line, column, message.

@@ -1,5 +1,5 @@
-// The table of keys: what may stand where in a graph file. It feeds the
-// parser, the suggestions, the JSON Schema and the reference page.
+// The types of the table of keys, which describes graph files. The parser, the suggestions, the JSON
+// Schema and the reference page follow the table.
 
 package spec
 
@@ -10,10 +10,10 @@ import (
 	"github.com/graphrun/graphrun/internal/lazyregexp"
 )
 
-// Type is the shape of a key's value. The zero value is unset.
+// Type is the type of a key's value. The zero value is unset.
 type Type int
 
-// The shapes.
+// The types of values.
 const (
 	TypeString   Type = iota + 1 // a string scalar
 	TypeBool                     // true or false
@@ -23,42 +23,42 @@ const (
 	TypeEnum                     // one of Key.Enum
 	TypeName                     // an identifier: [A-Za-z][A-Za-z0-9_-]*
 	TypeAny                      // any value
-	TypeSchema                   // a JSON Schema; Key.Keys are allowed in it too, at its top
+	TypeSchema                   // a JSON Schema, which may have Key.Keys at its top
 	TypeList                     // a list of Key.Elem
 	TypeMap                      // a map from names to Key.Elem
 	TypeObject                   // a map with the keys of Key.Keys
-	TypeOneOf                    // any of Key.Forms, told apart by their shape
+	TypeOneOf                    // any of Key.Forms, which differ in their outline
 	TypeNode                     // a node: the keys of every node and those of its kind
 	TypeGraph                    // a graph within a file: the keys of InnerKeys
 	TypeText                     // a string scalar, or {file: path} for the text of that file; with Key.Elem also a list of that
 )
 
-// Role tells how the machine reads strings in the value. The zero value is plain data.
+// Role is the meaning of strings in a value. The zero value is plain data.
 type Role int
 
-// The roles. A scalar with a role other than RolePlain may be written without
-// quotes: "when: true" and "env: {PORT: 80}" are texts.
+// The roles. Except for RolePlain and RoleState, a scalar of another kind is a text, too: `when: true` and
+// `env: {PORT: 80}`.
 const (
 	RolePlain    Role = iota // as it is
 	RoleExpr                 // an expression
 	RoleTemplate             // text with {{ expressions }}, at any depth of the value
-	RoleContent              // as RoleTemplate, where images, files and audio that expressions give stay such
+	RoleContent              // like RoleTemplate, but images, files and audio stay parts of a message
 	RoleSet                  // an expression, or a template if it contains {{; other values are literals
 	RoleNode                 // the id of a node, or END where the key allows it
 	RoleState                // the name of a state key
 )
 
-// Names restricts the keys of a TypeMap. By default every key is data.
+// Names restricts the keys of a TypeMap. By default any key is allowed.
 type Names int
 
-// The kinds of names. In maps of names, keys that begin with "x-" are ignored.
+// The kinds of names. Parse ignores keys in maps of names that begin with "x-".
 const (
 	NamesFree  Names = iota // any text
 	NamesID                 // [A-Za-z][A-Za-z0-9_-]*
 	NamesState              // [A-Za-z_][A-Za-z0-9_]*, so that expressions can hold them
 )
 
-// Choice is a group of keys that exclude each other; one is needed if Required.
+// Choice is a group of keys that exclude each other. If Required, one must be there.
 type Choice struct {
 	Keys     []string
 	Required bool
@@ -76,8 +76,8 @@ type Key struct {
 	Names    Names    // of TypeMap
 	Choices  []Choice // of TypeObject
 	Required bool
-	Needs    string // of a policy: the key that must stand beside it, or ""
-	NonEmpty bool   // of TypeList: it has an item at least
+	Needs    string // of a policy: another key that it needs, or ""
+	NonEmpty bool   // of TypeList: it has at least one item
 	// Positive numbers and durations are greater than zero. Durations are never negative.
 	Positive bool
 	// Min and Max bound numbers, unless nil.
@@ -96,29 +96,27 @@ type Kind struct {
 	Choices []Choice
 }
 
-// listOf is the shape of a list of elem.
+// listOf returns the form of a list.
 func listOf(elem Key) Key { return Key{Type: TypeList, Elem: &elem} }
 
-// oneOrMany is the shape of an elem or a list of them.
+// oneOrMany returns the forms of one element or a list.
 func oneOrMany(elem Key) []Key { return []Key{elem, listOf(elem)} }
 
-// oneOrSome is the shape of an elem or a list of at least one.
+// oneOrSome returns the forms of one element or a list that is not empty.
 func oneOrSome(elem Key) []Key {
 	return []Key{elem, {Type: TypeList, Elem: &elem, NonEmpty: true}}
 }
 
-// TopKeys returns the keys of a file. The list is shared: it must not be changed.
+// TopKeys returns the keys of a file. The shared list must not change.
 func TopKeys() []Key { return topKeys }
 
-// NodeKeys returns the keys that every node may have, without `kind`. The list is shared: it
-// must not be changed.
+// NodeKeys returns the keys that every node may have, without `kind`. The shared list must not change.
 func NodeKeys() []Key { return nodeKeys }
 
-// BuiltinKinds returns the kinds that every graph has, sorted by name. The list is shared: it
-// must not be changed.
+// BuiltinKinds returns the built-in kinds of nodes, sorted by name. The shared list must not change.
 func BuiltinKinds() []Kind { return builtinKinds }
 
-// innerKeys returns the keys of a graph in `graphs`, whose name may be left out.
+// innerKeys returns the keys of a graph in `graphs`, which needs no name.
 var innerKeys = sync.OnceValue(func() (out []Key) {
 	for _, k := range topKeys {
 		switch k.Name {

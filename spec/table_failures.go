@@ -60,8 +60,8 @@ var failingKinds = map[string]string{
 	"escalated": "", "loop_limit": "", // of agents
 }
 
-// FailsAs reports whether a node may fail with an error of a kind. Tools, agents and kinds
-// of Go programs may fail with any.
+// FailsAs reports whether a node may fail with an error of a kind. Tools, agents and kinds of Go programs
+// may fail with any error.
 func (n *Node) FailsAs(kind string) bool {
 	own, isOwn := failingKinds[kind]
 	return !isOwn || hasWord(own, n.Kind.Value) || !hasWord("exec http llm graph human set pass wait", n.Kind.Value)

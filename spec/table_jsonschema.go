@@ -13,9 +13,8 @@ const durationPattern = `^\+?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|
 // SchemaID is the address of the schema of graph files for editors.
 const SchemaID = "https://raw.githubusercontent.com/graphrun/graphrun/main/docs/reference/graphrun.v1.schema.json"
 
-// Schema returns the JSON Schema (draft 2020-12) of graph files with the kinds of opts, as
-// plain data. It accepts every file without errors of Parse, and does not check references
-// and expressions.
+// Schema returns the JSON Schema (draft 2020-12) of graph files with the kinds of opts, as plain data. It
+// accepts every file that Parse accepts. It does not check references and expressions.
 func Schema(opts Options) map[string]any {
 	kinds := joinKinds(opts.Kinds)
 	g := schemaWriter{defs: map[string]any{}}

@@ -4,13 +4,13 @@ package spec
 
 import "strings"
 
-// Topic is a kind of node, or a key of the language at one place.
+// Topic is a kind of node, or a key of the language in one place.
 type Topic struct {
 	// Path is the place of the key: "limits.max_steps", "nodes.*.join.wait",
 	// "edges[].when". It is "" for a kind.
 	Path string `json:"path,omitempty"`
-	// Kind is the kind of node that has the key, or that the topic is about; ""
-	// for keys of every node and of others than nodes.
+	// Kind is the kind of node, or of the node that has the key. It is "" for keys of every node and
+	// for keys outside of nodes.
 	Kind string `json:"kind,omitempty"`
 	// Name is the last name of the key, or the name of the kind.
 	Name string `json:"name"`
@@ -19,14 +19,13 @@ type Topic struct {
 	Default  string `json:"default,omitempty"`
 	Required bool   `json:"required,omitempty"`
 	Doc      string `json:"doc"`
-	// Keys are the keys of the kind or of the value, a map. Choices say which exclude each
-	// other.
+	// Keys are the keys of the kind or of the value, a map. Choices tell which exclude each other.
 	Keys    []Topic  `json:"keys,omitempty"`
 	Choices []string `json:"choices,omitempty"`
 }
 
-// Topics lists the kinds of opts, then every key in the order of the table. A map
-// that may stand at several places is among the topics of each.
+// Topics returns the kinds of nodes, then all keys in the order of the table. The keys of a map are
+// listed in every place of the map.
 func Topics(opts Options) []Topic {
 	var out []Topic
 	kinds := joinKinds(opts.Kinds)

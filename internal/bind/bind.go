@@ -1,5 +1,5 @@
-// Package bind compiles the expressions and templates of a graph, and reports errors in the file. It
-// joins spec, which knows no expressions, and eval, which knows no files.
+// Package bind compiles the expressions and templates of a graph, and reports their errors in the file.
+// It connects spec, which has no expressions, and eval, which has no files.
 package bind
 
 import (
@@ -45,7 +45,7 @@ type Key struct {
 
 // Node holds the compiled parts of a node.
 type Node struct {
-	// Config holds the keys of the node's kind, in file order, but for `set`.
+	// Config holds the keys of the node's kind, in file order, without `set`.
 	Config []Field
 	// Set holds the assignments of a set node, in file order.
 	Set    []Field
@@ -70,14 +70,14 @@ type Edge struct {
 	Transform *Value
 }
 
-// Bind compiles g. Kinds are the node kinds besides the built-in ones. The result is complete
-// only if no finding is an error.
+// Bind compiles g. Kinds are the node kinds besides the built-in ones. The result is complete if no finding
+// is an error.
 func Bind(g *spec.Graph, kinds []spec.Kind) (*Graph, spec.Diagnostics) {
 	return Check(g, kinds, nil)
 }
 
-// Check compiles g like Bind. child returns the type of the output of a node of kind graph, made
-// by ChildResult.
+// Check compiles g like Bind. child returns the type of the output of a node of kind graph, from
+// ChildResult.
 func Check(g *spec.Graph, kinds []spec.Kind, child func(n *spec.Node) (eval.Type, bool)) (*Graph, spec.Diagnostics) {
 	return newBinder(g, child).bindGraph(kinds)
 }
@@ -118,8 +118,7 @@ func groupKeysByKind(kinds []spec.Kind) map[string][]spec.Key {
 		out[kind.Name] = kind.Keys
 	}
 	for _, kind := range spec.BuiltinKinds() {
-		// No file can write the keys that a program adds to a built-in kind, but a rewritten
-		// graph can.
+		// A program may add keys to a built-in kind. Only rewritten graphs use them.
 		out[kind.Name] = slices.Concat(kind.Keys, out[kind.Name])
 	}
 	return out
@@ -132,9 +131,9 @@ type binder struct {
 
 	arrivals arrivals
 	edges    []Edge
-	done     []bool                       // by edge: it is bound
-	inputs   map[int]map[string]eval.Type // by node, see inputNames
-	items    map[int]eval.Type            // by node with each: the type of an element
+	done     []bool                       // the edges that are bound
+	inputs   map[int]map[string]eval.Type // the results of inputNames by node
+	items    map[int]eval.Type            // the types of elements by node with each
 	programs map[programKey]*eval.Program
 }
 
@@ -221,7 +220,7 @@ func (b *binder) bindEdge(i int) *Edge {
 	if b.done[i] {
 		return out
 	}
-	b.done[i] = true // its own input may depend on it
+	b.done[i] = true // its transform may depend on itself
 	at := view{node: b.graph.Node(edge.From.Value), where: afterRun}
 	if edge.When.IsSet() {
 		out.When = b.compile(at, edge.When, eval.Condition)
@@ -233,8 +232,7 @@ func (b *binder) bindEdge(i int) *Edge {
 	return out
 }
 
-// bindNever compiles the conditions that policies forbid at a node. They see the same names as the
-// node's edges.
+// bindNever compiles the conditions that policies forbid at a node. They read the same names as edges.
 func (b *binder) bindNever() []*eval.Program {
 	out := make([]*eval.Program, len(b.graph.Policies))
 	for i := range b.graph.Policies {
@@ -257,7 +255,7 @@ func (b *binder) bindNamed(at view, exprs []spec.NamedExpr) []Field {
 	return out
 }
 
-// bindKey binds a value by its key: nested keys have roles of their own.
+// bindKey binds a value by its key. Nested keys have their own roles.
 func (b *binder) bindKey(at view, v *spec.Value, key *spec.Key) Value {
 	switch {
 	case key.Type == spec.TypeSchema && v.Kind == spec.Map:
@@ -358,8 +356,8 @@ func (b *binder) bindText(at view, text spec.Text, role spec.Role) Value {
 
 func isTemplate(text string) bool { return strings.Contains(text, "{{") }
 
-// compile compiles an expression. It reports an error and returns nil. Equal texts share a program
-// where they see the same names: large graphs repeat a few texts.
+// compile compiles an expression, or reports an error and returns nil. Equal texts in equal scopes share
+// a program, because large graphs repeat a few texts.
 func (b *binder) compile(at view, text spec.Text, want eval.Want) *eval.Program {
 	key := programKey{b.scopeOf(at, text.Value), text.Value, want}
 	if program := b.programs[key]; program != nil {
@@ -380,7 +378,7 @@ type programKey struct {
 	want  eval.Want
 }
 
-// compileValue compiles an expression for a value. People often write a text there instead.
+// compileValue compiles an expression for a value. It gives advice on a text without quotes.
 func (b *binder) compileValue(at view, text spec.Text) *eval.Program {
 	program := b.compile(at, text, eval.Value)
 	if program == nil {

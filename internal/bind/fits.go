@@ -162,8 +162,8 @@ func (b *binder) checkReducer(key *spec.StateKey) {
 // keyType returns the type of a state key.
 func (b *binder) keyType(key *spec.StateKey) eval.Type { return b.scopes.yields.keys[key.Name.Value] }
 
-// checkOutput checks a list of writes against the type of the node's output. Each key takes a member
-// of the output. A single key may take all of it.
+// checkOutput checks a list of writes against the type of the node's output. Each key takes a member of
+// the output, but a single key may take the whole output.
 func (b *binder) checkOutput(node *spec.Node) {
 	keys := node.Writes.Keys
 	if len(keys) == 0 {
@@ -202,8 +202,8 @@ func (b *binder) checkOutput(node *spec.Node) {
 	}
 }
 
-// checkValues checks the possible values of the output, or of its member at a path, against its
-// key. An enum or the choices of a person list them.
+// checkValues checks the values that the output, or its member at a path, may have by an enum or by the
+// choices of a person.
 func (b *binder) checkValues(node *spec.Node, key *spec.StateKey, path []string, span spec.Span) {
 	if key.Reducer.IsSet() || node.Each.IsSet() {
 		return
@@ -247,7 +247,7 @@ func (b *binder) checkWrites(node *spec.Node, writes []Field) {
 	}
 }
 
-// typesOfKey returns the types that the expression of a kind's key may have. None means any.
+// typesOfKey returns the allowed types of an expression for a key of a kind, or nil for any.
 func typesOfKey(key string) []eval.Type {
 	switch key {
 	case "messages", "choices":
@@ -260,7 +260,7 @@ func typesOfKey(key string) []eval.Type {
 	return nil
 }
 
-// checkWanted reports an expression whose type its key does not accept.
+// checkWanted reports an expression whose type its key does not take.
 func (b *binder) checkWanted(text spec.Text, p *eval.Program, key string, types ...eval.Type) {
 	if p == nil || len(types) == 0 || slices.ContainsFunc(types, func(t eval.Type) bool { return t.Accepts(p.Type()) }) {
 		return
@@ -270,8 +270,8 @@ func (b *binder) checkWanted(text spec.Text, p *eval.Program, key string, types 
 	b.addFinding("expr-type", text.At(from, to), key+" needs "+types[0].WithArticle()+", this is "+p.Type().WithArticle())
 }
 
-// compileSchema compiles a document and reports its first error at the keyword in source, unless Parse
-// has reported one. With an error it returns nil, which accepts everything.
+// compileSchema compiles a schema. It reports the first error at the keyword in source, unless Parse has
+// a finding there, and returns nil, which accepts everything.
 func (b *binder) compileSchema(doc map[string]any, source *spec.Value, what string) *schema.Schema {
 	compiled, err := schema.Compile(doc)
 	var fault *schema.Error

@@ -7,11 +7,11 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// arrivals holds the edges to each node, and why their types may be unknown.
+// arrivals holds the edges to each node, and whether the types of inputs are known.
 type arrivals struct {
 	into    [][]int // edges by target node
 	dynamic bool    // a goto may lead to any node, with any input
-	fans    bool    // branches may meet at a node, whose input is then an object by source
+	fans    bool    // branches may meet at a node, which then gets an object with their inputs
 }
 
 func newArrivals(g *spec.Graph) arrivals {
@@ -35,7 +35,7 @@ func newArrivals(g *spec.Graph) arrivals {
 		case e.Condition == "always":
 			c.condition = "on_success"
 		case e.When.IsSet():
-			c.decl = e.Decl // one declaration fires whole
+			c.decl = e.Decl // all edges of a declaration fire together
 		}
 		a.fans = a.fans || seen[c] || from.Routing == "all"
 		seen[c] = true
@@ -51,7 +51,7 @@ func (b *binder) inputNames(n *spec.Node) map[string]eval.Type {
 	if names, done := b.inputs[n.Index]; done {
 		return names
 	}
-	b.inputs[n.Index] = nil // a type that depends on itself is not known
+	b.inputs[n.Index] = nil // a type that depends on itself is unknown
 	names := map[string]eval.Type{}
 	into := b.arrivals.into[n.Index]
 	sources := make(map[string]eval.Type, len(into))
@@ -88,8 +88,8 @@ func (b *binder) inputNames(n *spec.Node) map[string]eval.Type {
 	return names
 }
 
-// inputOf returns the type of the input that an edge gives to its target: its transform, or the
-// output or the failure of its source.
+// inputOf returns the type of the input that an edge passes to its target: its transform, or else the
+// output or failure of its source.
 func (b *binder) inputOf(i int) eval.Type {
 	edge := b.graph.Edges[i]
 	source := b.graph.Node(edge.From.Value)

@@ -10,7 +10,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// yields knows the types of the outputs of nodes.
+// yields derives the types of the outputs of nodes.
 type yields struct {
 	graph *spec.Graph
 	child func(n *spec.Node) (eval.Type, bool) // see Check
@@ -60,7 +60,7 @@ func addError(t eval.Type, open bool) eval.Type {
 	return eval.Object(fields, open)
 }
 
-// executionType returns the type of the output of one execution, for one element of `each`.
+// executionType returns the type of a node's output for one element of `each`.
 func (y *yields) executionType(n *spec.Node) eval.Type {
 	switch kind := n.Kind.Value; {
 	case declaresOutput(n):
@@ -94,8 +94,8 @@ func (y *yields) executionType(n *spec.Node) eval.Type {
 	return eval.Any()
 }
 
-// declaresOutput reports whether a node's schema describes its whole output. Beside calls of tools,
-// it describes the content only.
+// declaresOutput reports whether a node's schema describes its whole output, not only the content beside
+// tool calls.
 func declaresOutput(n *spec.Node) bool {
 	return n.Output != nil && (n.Kind.Value != "llm" || n.Field("tools") == nil)
 }
@@ -116,8 +116,7 @@ var (
 	response = eval.Object(map[string]eval.Type{"status": eval.Int(), "headers": eval.Object(nil, true), "body": eval.Any()}, false)
 )
 
-// ChildResult returns the type of the output of a node of kind graph, from the types of the
-// child's output and state.
+// ChildResult returns the type of the output of a node of kind graph.
 func ChildResult(output, state eval.Type) eval.Type {
 	return eval.Object(map[string]eval.Type{
 		"output": output, "state": state, "status": eval.String(), "quality": eval.String(),
@@ -172,8 +171,8 @@ func (y *yields) setType(n *spec.Node) eval.Type {
 	return eval.Object(fields, false)
 }
 
-// acceptsOnlyText reports whether only text fits the output of an exec node, by its output schema,
-// the schema of its only key, or the expressions of its writes.
+// acceptsOnlyText reports whether the output schema of an exec node, the schema of its only key, or the
+// expressions of its writes accept only text. Then `parse: auto` does not convert the output.
 func (b *binder) acceptsOnlyText(node *spec.Node) bool {
 	var takes func(output eval.Type) bool
 	switch keys := node.Writes.Keys; {

@@ -10,21 +10,21 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// place is where an expression stands. It decides which names the expression may read.
+// place is the place of an expression, which decides what names the expression may read.
 type place int
 
 const (
-	beforeRun   place = iota + 1 // before the node runs: no output yet
-	withSecrets                  // before the node runs, secrets allowed
-	afterRun                     // after the node ran: output, outcome, error
+	beforeRun   place = iota + 1 // before the node runs, without output
+	withSecrets                  // before the node runs, with secrets
+	afterRun                     // after the node has run, with output, outcome, error
 )
 
 // scopes builds the scope of each place.
 type scopes struct {
 	graph   *spec.Graph
 	yields  yields
-	common  map[string]eval.Type // names seen everywhere
-	after   map[string]eval.Type // the additions of afterRun
+	common  map[string]eval.Type // the names of all places
+	after   map[string]eval.Type // the additional names of afterRun
 	secrets eval.Type
 	byPlace [afterRun + 1]*eval.Scope
 }
@@ -118,14 +118,14 @@ func (s *scopes) newScope(where place) *eval.Scope {
 	case withSecrets:
 		scope = scope.With(map[string]eval.Type{"secrets": s.secrets}, nil)
 	}
-	return scope.With(map[string]eval.Type{"error": s.after["error"]}, nil) // of the node that led here
+	return scope.With(map[string]eval.Type{"error": s.after["error"]}, nil) // the error of the previous node
 }
 
-// scopeAfter returns the scope of a text after a node, with the type of its output. Members of a
-// declared output have aliases.
+// scopeAfter returns the scope of a text after a node, with the type of its output. The members of a
+// declared output are names, too.
 func (s *scopes) scopeAfter(node *spec.Node, text string) *eval.Scope {
 	if !declaresOutput(node) && (!strings.Contains(text, "output") || s.yields.outputType(node).IsAny()) {
-		return s.scopeAt(afterRun) // the same for many nodes, so that equal texts share a program
+		return s.scopeAt(afterRun) // a common scope, so that equal texts share a program
 	}
 	output := s.yields.outputType(node)
 	var alias map[string][]string

@@ -7,8 +7,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// bindSetup binds the entries of `tools` or `providers`. They see only the names that stay the same
-// during a run.
+// bindSetup binds the entries of `tools` or `providers`. They read only names that do not change during
+// a run.
 func (b *binder) bindSetup(name string, entries []spec.Field) []Field {
 	out := make([]Field, len(entries))
 	for i := range entries {
@@ -49,7 +49,7 @@ func (b *binder) bindApprovals(tools []spec.Field) []*eval.Program {
 	return out
 }
 
-// bindRetryWhen compiles the conditions of a node's retry blocks. It returns nil without any.
+// bindRetryWhen compiles the conditions of a node's retry blocks, or returns nil.
 func (b *binder) bindRetryWhen(node *spec.Node) []*eval.Program {
 	blocks := node.RetryBlocks(b.graph)
 	var out []*eval.Program
@@ -64,7 +64,7 @@ func (b *binder) bindRetryWhen(node *spec.Node) []*eval.Program {
 	return out
 }
 
-// checkToolRetries reports errors in the retry conditions of tools, which compile them again to run.
+// checkToolRetries reports errors in the retry conditions of tools. Package tool compiles them again.
 func (b *binder) checkToolRetries(tools []spec.Field) {
 	for i := range tools {
 		for _, block := range tools[i].Value.Get("retry").OneOrAll() {
@@ -75,7 +75,7 @@ func (b *binder) checkToolRetries(tools []spec.Field) {
 	}
 }
 
-// runScope returns the scope of expressions that are evaluated once a run.
+// runScope returns the scope of expressions that a run evaluates once.
 func (s *scopes) runScope() *eval.Scope {
 	names := map[string]eval.Type{"secrets": s.secrets, "goal": s.common["goal"], "run": eval.Object(map[string]eval.Type{
 		"id": eval.String(), "started_at": eval.String(), "input": eval.Object(nil, true), "dir": eval.String(),

@@ -1,4 +1,4 @@
-// The place of an expression: its node, and before or after it runs.
+// The view of an expression: the names that it may read.
 
 package bind
 
@@ -16,13 +16,13 @@ import (
 type view struct {
 	node     *spec.Node // nil for the graph itself
 	where    place
-	template bool        // the rule template-missing checks its paths, which knows the paths to the node
+	template bool        // the text is a template, whose paths the rule template-missing checks
 	own      bool        // the node's `reads` limits the expression
-	assigned []string    // keys outside of `reads` that the node has just set
-	fixed    *eval.Scope // the whole scope, if it does not depend on the place
+	assigned []string    // the state keys that the node has just set
+	fixed    *eval.Scope // the scope, if it does not depend on the place
 }
 
-// scopeOf returns the names that a text may read in a view.
+// scopeOf returns the names that a text in a view may read.
 func (b *binder) scopeOf(at view, text string) *eval.Scope {
 	switch {
 	case at.fixed != nil:
@@ -42,7 +42,7 @@ func (b *binder) scopeOf(at view, text string) *eval.Scope {
 	if at.own && at.node.HasReads {
 		scope = b.limitScope(scope, at)
 	}
-	if !strings.Contains(text, "input") && !strings.Contains(text, "item") { // their types are expensive
+	if !strings.Contains(text, "input") && !strings.Contains(text, "item") { // saves computing their types
 		return scope
 	}
 	names := maps.Clone(b.inputNames(at.node))

@@ -17,7 +17,7 @@ var (
 	wordText  = lazyregexp.New(`^\pL[\pL\pN_-]*$`)
 )
 
-// adviseQuotes explains in the error of an expression how to write a text, if it looks like one.
+// adviseQuotes adds to the error of an expression that looks like a text how to write a text.
 func (b *binder) adviseQuotes(text spec.Text, d *spec.Diagnostic) {
 	value, src := strings.TrimSpace(text.Value), b.graph.File.Src
 	if d.Suggestion != "" || text.Span.From >= len(src) || strings.IndexByte("|>", src[text.Span.From]) >= 0 || strings.ContainsAny(value, "\"\\\n") {
