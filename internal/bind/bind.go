@@ -267,20 +267,15 @@ func (b *binder) bindKey(at view, v *spec.Value, key *spec.Key) Value {
 		return b.bindValue(at, v, key.Role)
 	case key.Type == spec.TypeOneOf && v.Kind == spec.String:
 		return b.bindValue(at, v, textRole(key.Forms))
-	case key.Type == spec.TypeObject && v.Kind == spec.Map:
-		var fields []Field
-		for i := range v.Fields {
-			if sub := spec.FindKey(key.Keys, v.Fields[i].Key.Value); sub != nil {
-				fields = append(fields, Field{sub.Name, b.bindKey(at, &v.Fields[i].Value, sub)})
-			}
-		}
-		return newMap(fields)
 	case key.Elem != nil && key.Elem.Role != spec.RolePlain:
 		return b.bindValue(at, v, key.Elem.Role)
-	case key.Type == spec.TypeMap && key.Elem.Type == spec.TypeObject && v.Kind == spec.Map:
-		fields := make([]Field, len(v.Fields))
+	case v.Kind == spec.Map && (key.Type == spec.TypeObject || key.Type == spec.TypeMap && key.Elem.Type == spec.TypeObject):
+		var fields []Field
 		for i := range v.Fields {
-			fields[i] = Field{v.Fields[i].Key.Value, b.bindKey(at, &v.Fields[i].Value, key.Elem)}
+			f := &v.Fields[i]
+			if sub := cmp.Or(key.Elem, spec.FindKey(key.Keys, f.Key.Value)); sub != nil {
+				fields = append(fields, Field{f.Key.Value, b.bindKey(at, &f.Value, sub)})
+			}
 		}
 		return newMap(fields)
 	}

@@ -36,7 +36,7 @@ func newScopes(g *spec.Graph, child func(*spec.Node) (eval.Type, bool)) *scopes 
 		common: make(map[string]eval.Type, len(g.State)+16),
 	}
 	maps.Copy(s.common, s.yields.keys)
-	addContext(s.common)
+	maps.Copy(s.common, contextNames)
 	s.addByNode(s.common)
 	s.common["state"] = eval.Object(s.yields.keys, !g.StrictState)
 	s.after = map[string]eval.Type{
@@ -77,19 +77,15 @@ func (s *scopes) addByNode(names map[string]eval.Type) {
 	}
 }
 
-// addContext adds the other names that do not depend on the state.
-func addContext(names map[string]eval.Type) {
-	names["input"], names["inputs"] = eval.Any(), eval.Object(nil, true)
-	names["item"], names["index"] = eval.Any(), eval.Int()
-	names["node"], names["goal"] = eval.String(), eval.String()
-	names["visit"], names["step"] = eval.Int(), eval.Int()
-	names["last"] = eval.Object(map[string]eval.Type{
-		"text": eval.String(), "tool_result": eval.Any(),
-	}, false)
-	names["run"] = eval.Object(map[string]eval.Type{
+// contextNames are the names that depend on neither state nor nodes.
+var contextNames = map[string]eval.Type{
+	"input": eval.Any(), "inputs": eval.Object(nil, true), "item": eval.Any(), "index": eval.Int(),
+	"node": eval.String(), "goal": eval.String(), "visit": eval.Int(), "step": eval.Int(),
+	"last": eval.Object(map[string]eval.Type{"text": eval.String(), "tool_result": eval.Any()}, false),
+	"run": eval.Object(map[string]eval.Type{
 		"id": eval.String(), "started_at": eval.String(), "input": eval.Object(nil, true),
 		"status": eval.String(), "reason": eval.String(), "now": eval.String(), "dir": eval.String(),
-	}, false)
+	}, false),
 }
 
 // scopeAt returns the scope of a place at any node.

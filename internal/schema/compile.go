@@ -16,17 +16,17 @@ import (
 // maxNesting bounds the levels of schemas inside schemas.
 const maxNesting = 400
 
-// compiler builds the nodes of one document. It keeps the first error and goes on.
+// compiler builds the nodes of one document. It continues after an error, and keeps the first one.
 type compiler struct {
-	keywords []keyword        // the table, which refers to the compiler
+	keywords []keyword        // the table, whose functions refer to the compiler
 	nodes    map[string]*node // by JSON pointer
 	refs     []*reference
 	anchors  map[string]*node
 	err      *Error
 }
 
-// Compile reads a schema document: plain data, which must not change afterwards.
-// A nil or empty document accepts everything. The error is an *Error.
+// Compile compiles a schema document: plain data, which must not change afterwards. A nil or empty
+// document accepts everything. The error is an *Error.
 func Compile(doc map[string]any) (*Schema, error) {
 	c := &compiler{keywords: keywords, nodes: map[string]*node{}, anchors: map[string]*node{}}
 	root := c.compileNode(doc, nil)
@@ -76,7 +76,7 @@ func (c *compiler) compileNode(doc any, at []string) *node {
 	return n
 }
 
-// readKeywords reads the keywords of a schema by name, and orders their checks like the table.
+// readKeywords reads the keywords of a schema, and sorts their checks like the table.
 func (c *compiler) readKeywords(n *node, doc map[string]any, at []string) {
 	checks := make([]check, len(c.keywords))
 	for _, name := range slices.Sorted(maps.Keys(doc)) {
@@ -90,8 +90,8 @@ func (c *compiler) readKeywords(n *node, doc map[string]any, at []string) {
 	n.checks = slices.DeleteFunc(checks, func(check check) bool { return check == nil })
 }
 
-// read returns the value of a keyword, which must be a T.
-func read[T any](c *compiler, value any, at []string, fault string) T {
+// readAs returns the value of a keyword, which must be a T.
+func readAs[T any](c *compiler, value any, at []string, fault string) T {
 	t, ok := value.(T)
 	if !ok {
 		c.setError(at, "%s %s", show(value), fault)
@@ -115,7 +115,7 @@ func (c *compiler) readCount(value any, at []string) int {
 }
 
 func (c *compiler) compilePattern(value any, at []string) *regexp.Regexp {
-	re, err := regexp.Compile(read[string](c, value, at, "is not a regular expression"))
+	re, err := regexp.Compile(readAs[string](c, value, at, "is not a regular expression"))
 	if err != nil {
 		c.setError(at, "%s is not a regular expression: %s", show(value), strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
@@ -124,7 +124,7 @@ func (c *compiler) compilePattern(value any, at []string) *regexp.Regexp {
 
 // compileMap compiles an object of subschemas.
 func (c *compiler) compileMap(value any, at []string) map[string]*node {
-	docs := read[map[string]any](c, value, at, "is not an object of schemas")
+	docs := readAs[map[string]any](c, value, at, "is not an object of schemas")
 	nodes := make(map[string]*node, len(docs))
 	for _, name := range slices.Sorted(maps.Keys(docs)) {
 		nodes[name] = c.compileNode(docs[name], appendStep(at, name))
@@ -146,7 +146,7 @@ func (c *compiler) compileList(value any, at []string) []*node {
 
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
-// resolveReferences connects every $ref with its node.
+// resolveReferences finds the node of every $ref.
 func (c *compiler) resolveReferences(doc map[string]any) {
 	id, _ := doc["$id"].(string)
 	for _, ref := range c.refs {

@@ -19,15 +19,15 @@ import (
 // keyword is a keyword of JSON Schema.
 type keyword struct {
 	name  string
-	whole bool // with this keyword a list can't be checked element by element
+	whole bool // the keyword concerns whole lists, not single elements
 	read  reader
 }
 
-// reader compiles the value of a keyword, at a path, into a node. It returns the keyword's check, or
-// nil if another keyword checks it.
+// reader compiles the value of a keyword into a node. at is the path of the keyword. The result is the
+// check of the keyword, or nil if another keyword checks it.
 type reader func(c *compiler, n *node, value any, at []string) check
 
-// keywords lists all keywords in the order of the checks.
+// keywords has all keywords in the order of their checks.
 var keywords = []keyword{
 	{"type", false, readTypes},
 	{"const", true, readConst},
@@ -243,7 +243,7 @@ func readPattern(c *compiler, _ *node, value any, at []string) check {
 }
 
 func readUnique(c *compiler, n *node, value any, at []string) check {
-	if !read[bool](c, value, at, "is neither true nor false") {
+	if !readAs[bool](c, value, at, "is neither true nor false") {
 		return nil
 	}
 	return func(_ *checker, v any) *Mismatch {
@@ -319,8 +319,8 @@ func limitContains(field func(n *node) *int) reader {
 
 func readRequired(c *compiler, _ *node, value any, at []string) check {
 	var required []string
-	for i, name := range read[[]any](c, value, at, "is not a list of names") {
-		required = append(required, read[string](c, name, appendStep(at, strconv.Itoa(i)), "is not a name"))
+	for i, name := range readAs[[]any](c, value, at, "is not a list of names") {
+		required = append(required, readAs[string](c, name, appendStep(at, strconv.Itoa(i)), "is not a name"))
 	}
 	return func(_ *checker, v any) *Mismatch {
 		object, ok := v.(map[string]any)
@@ -408,7 +408,7 @@ func checkMembers(f func(c *checker, name string, value any) *Mismatch) check {
 }
 
 func readRef(c *compiler, n *node, value any, at []string) check {
-	n.ref = &reference{text: read[string](c, value, at, "is not a reference"), at: at}
+	n.ref = &reference{text: readAs[string](c, value, at, "is not a reference"), at: at}
 	c.refs = append(c.refs, n.ref)
 	return func(c *checker, v any) *Mismatch { return c.check(n.ref.target, v) }
 }
@@ -527,7 +527,7 @@ func readAnchor(c *compiler, n *node, value any, at []string) check {
 
 // readID refuses an $id inside the document, which would change the meaning of references.
 func readID(c *compiler, _ *node, value any, at []string) check {
-	if read[string](c, value, at, "is not an address"); len(at) > 1 {
+	if readAs[string](c, value, at, "is not an address"); len(at) > 1 {
 		c.setError(at, "an identity inside a document is not supported; use $anchor")
 	}
 	return nil
@@ -558,7 +558,7 @@ func compareNumbers(a, b any) int {
 	return exact(a, f).Cmp(exact(b, g))
 }
 
-// isMultiple compares in decimal, as people write it: 0.3 is a multiple of 0.1.
+// isMultiple calculates in decimal, as people write numbers: 0.3 is a multiple of 0.1.
 func isMultiple(v, of any) bool {
 	i, ok := v.(int)
 	j, ok2 := of.(int)
@@ -574,6 +574,6 @@ func toRat(v any) *big.Rat {
 		return r.SetInt64(int64(i))
 	}
 	f, _ := eval.Number(v)
-	r.SetString(strconv.FormatFloat(f, 'g', -1, 64)) // the text of a finite float is always a number
+	r.SetString(strconv.FormatFloat(f, 'g', -1, 64)) // a finite float always has such a text
 	return r
 }

@@ -21,7 +21,7 @@ const (
 	maxFlow  = 32 // levels of a schema that String writes
 )
 
-// show writes scalars as they are, and lists and objects by size.
+// show writes a scalar, or the size of a list or object.
 func show(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -55,7 +55,7 @@ func showList(values []any) string {
 	return strings.Join(parts, ", ")
 }
 
-// phrase writes the types after "is not": an integer or null.
+// phrase lists the types for a message: an integer or null.
 func (t typeSet) phrase() string {
 	var names []string
 	for i, one := range typeNames {

@@ -9,7 +9,7 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// maxDescent bounds the depth of conversions. Deeper numbers stay.
+// maxDescent is the greatest depth of conversions.
 const maxDescent = 10_000
 
 // normalise converts v by all subschemas that describe it, and reports whether it changed.
@@ -40,10 +40,10 @@ func (c *checker) normalise(nodes []*node, v any, depth int) (any, bool) {
 			})
 		}
 	}
-	return v, false // boxing it anew would allocate
+	return v, false // a new interface value would allocate
 }
 
-// wantsFloat reports whether numbers are float64: a schema says number, and none only integer.
+// wantsFloat reports whether numbers are float64: a schema has the type number, and none only integer.
 func wantsFloat(nodes []*node) bool {
 	float := false
 	for _, n := range nodes {
@@ -72,7 +72,7 @@ func appendNode(nodes []*node, n *node) []*node {
 	return append(nodes, n)
 }
 
-// findApplicable adds the subschemas that apply to the same value: references, allOf, and the
+// findApplicable returns the schemas with all subschemas that apply to v: references, allOf, and the
 // alternatives that accept v.
 func (c *checker) findApplicable(nodes []*node, v any) []*node {
 	if !slices.ContainsFunc(nodes, func(n *node) bool { return n.whole }) {

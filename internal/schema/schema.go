@@ -1,10 +1,10 @@
 // Package schema checks plain data against JSON Schema (draft 2020-12): the values of state
 // keys, the outputs of nodes, the answers of people.
 //
-// Data is canonical: nil, bool, int, float64, string, []any, map[string]any. Every keyword is
-// supported except dynamic references, `dependent…` and `unevaluated…`. As in the draft,
-// `format` and the `content…` keywords check nothing. A `$ref` points into the same document:
-// nothing is loaded. An unknown keyword is an error unless it begins with `x-`.
+// Data is canonical: nil, bool, int, float64, string, []any, map[string]any. The package supports all
+// keywords except dynamic references, `dependent…` and `unevaluated…`. As in the draft, `format` and the
+// `content…` keywords check nothing. A `$ref` points into the same document. An unknown keyword is an
+// error unless it begins with `x-`.
 package schema
 
 import (
@@ -15,8 +15,7 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// Schema is a compiled JSON Schema. It never changes and is safe for concurrent use. A nil
-// *Schema accepts everything.
+// Schema is a compiled JSON Schema. It is safe for concurrent use. A nil *Schema accepts everything.
 type Schema struct {
 	doc  map[string]any
 	root []*node // one
@@ -38,8 +37,8 @@ type Mismatch struct {
 	Path    []string
 	Message string
 
-	types typeSet // the accepted types, if the type alone is wrong
-	fatal bool    // the check gave up; no alternative can help
+	types typeSet // the accepted types, if only the type is wrong
+	fatal bool    // the check gave up, so that other alternatives do not matter
 }
 
 // Error returns one line: the position, such as `items[2].name`, then the message.
@@ -52,9 +51,9 @@ func addPath(path []string, message string) string {
 	return "at " + strconv.Quote(pathText(path)) + ": " + message
 }
 
-// addStep adds a step to the front of the path, if there is a mismatch.
+// addStep adds a step to the front of the path of a mismatch, if there is one.
 func (m *Mismatch) addStep(step string) *Mismatch {
-	if m != nil && !m.fatal { // its path could be very long
+	if m != nil && !m.fatal { // a fatal one may be very deep
 		m.Path = slices.Insert(m.Path, 0, step)
 	}
 	return m
@@ -62,7 +61,7 @@ func (m *Mismatch) addStep(step string) *Mismatch {
 
 // Accept returns a normalised value, or a *Mismatch; see Normalise and Check.
 func (s *Schema) Accept(v any) (any, error) {
-	if s != nil && len(s.root[0].checks) == 1 { // mostly a state key with a type and nothing else
+	if s != nil && len(s.root[0].checks) == 1 { // the common case: a state key with only a type
 		_, isInt := v.(int)
 		if types := s.root[0].types; types == typeInteger && isInt || types&(typeString|typeBoolean) != 0 && types == typesOf(v) {
 			return v, nil
@@ -72,11 +71,11 @@ func (s *Schema) Accept(v any) (any, error) {
 	return v, s.Check(v)
 }
 
-// Check returns a *Mismatch with the first fault of v, always the same, or nil.
+// Check returns a *Mismatch with the first fault of v, or nil. Equal values have the same first fault.
 func (s *Schema) Check(v any) error { return s.check(v, 0) }
 
-// CheckAppended checks a list whose first from elements are known to be valid. It skips them
-// unless a keyword concerns the list as a whole (uniqueItems, contains, enum, anyOf, …).
+// CheckAppended checks a list whose first elements, up to from, are valid. It skips them unless a keyword
+// concerns the whole list (uniqueItems, contains, enum, anyOf, …).
 func (s *Schema) CheckAppended(list []any, from int) error {
 	if s == nil || s.root[0].whole {
 		from = 0
@@ -93,9 +92,9 @@ func (s *Schema) check(v any, from int) error {
 	return nil
 }
 
-// Normalise converts every number to the Go type that the schema names: int for `type:
-// integer`, float64 for `type: number`, else int for whole numbers up to 2^53. It copies only
-// lists and maps that lead to a change. Values that the schema rejects stay as they are.
+// Normalise converts every number to the Go type of its schema: int for `type: integer`, float64 for
+// `type: number`, else int for whole numbers up to 2^53. It copies only lists and maps with changes, and
+// does not change values that the schema rejects.
 func (s *Schema) Normalise(v any) any {
 	if s == nil {
 		s = &Schema{}
@@ -116,7 +115,7 @@ func (s *Schema) String() string {
 type node struct {
 	doc    any
 	checks []check // in the order of the table of keywords
-	whole  bool    // some keyword is about lists as a whole
+	whole  bool    // a keyword concerns whole lists
 
 	types      typeSet
 	prefix     []*node
@@ -166,8 +165,8 @@ func (n *node) matchPatterns(name string) (out []*node) {
 	return out
 }
 
-// Bounds of one check: schemas can refer to themselves, so that a small document and a small
-// value can ask for endless work.
+// Bounds of one check. Schemas can refer to themselves, so that a small document and a small value can
+// need endless work.
 const (
 	maxSteps = 10_000_000
 	maxDepth = 50_000
@@ -176,7 +175,7 @@ const (
 // checker is one walk through a value.
 type checker struct {
 	steps, depth int
-	from         int // the index of the first unchecked element
+	from         int // the index of the first element to check
 }
 
 // check returns the first fault of v, or nil.
