@@ -270,3 +270,34 @@ func (c *graphChecker) checkFinalNode(n *Node) {
 		}
 	}
 }
+
+// checkInnerGraphs reports nodes and tools that name unknown graphs of the file.
+func (c *graphChecker) checkInnerGraphs() {
+	var refs []*Value
+	for _, n := range c.graph.Nodes {
+		if n.Kind.Value == "graph" {
+			refs = append(refs, n.Field("graph"))
+		}
+	}
+	for i := range c.graph.Tools {
+		refs = append(refs, c.graph.Tools[i].Value.Get("graph"))
+	}
+	names := &nameSet{}
+	for _, inner := range c.graph.Whole().Graphs {
+		names.names = append(names.names, inner.Ref())
+	}
+	for _, v := range refs {
+		if v == nil || v.Kind != String || !strings.HasPrefix(v.Text.Value, "#") || c.graph.Inner(v.Text.Value) != nil {
+			continue
+		}
+		near, detail := names.findNearest(v.Text.Value), "; the file has no graphs"
+		switch {
+		case near != "":
+			detail = ""
+		case len(names.names) > 0:
+			detail = "; graphs are " + names.listNames()
+		}
+		c.report("subgraph-missing", v.At(0, len(v.Text.Value)), "%q is not a graph of this file%s", v.Text.Value, detail)
+		c.suggest(near)
+	}
+}
