@@ -21,18 +21,16 @@ func (c *checker) checkCall(name string, args []ast.Node, from, to int) *Tree {
 		return c.checkGet(args, from, end)
 	}
 	t := &Tree{Op: TreeCall, Name: name, from: from, to: end}
-	values := make([]evaluator, len(args))
+	values, types := make([]evaluator, len(args)), make([]Type, len(args))
 	for i, a := range args {
 		v := c.checkValue(a)
-		t.Args, values[i] = append(t.Args, v), v.eval
+		t.Args, values[i], types[i] = append(t.Args, v), v.eval, v.Type
 		if want := f.allowedKinds(i); want != nil {
 			v.require(name+" needs "+describeKinds(want)+" here", want...)
 		}
 	}
-	if len(t.Args) > 0 {
-		t.from = c.callStart(from, t.Args[0])
-	}
-	t.operands, t.Type, t.eval = t.Args, f.result(typesOf(t.Args)...), t.applyOperation(f.withKindCheck(name), values...)
+	t.from = c.callStart(from, t.Args[0])
+	t.operands, t.Type, t.eval = t.Args, f.result(types...), t.applyOperation(f.withKindCheck(name), values...)
 	c.cost += costCall
 	return t
 }

@@ -5,6 +5,7 @@ package eval
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -82,11 +83,7 @@ func (f *frame) equal(a, b any, depth int) bool {
 		return ok && x == y
 	case []any:
 		y, ok := b.([]any)
-		ok = ok && len(x) == len(y)
-		for i := 0; ok && i < len(x); i++ {
-			ok = f.equal(x[i], y[i], depth+1)
-		}
-		return ok
+		return ok && slices.EqualFunc(x, y, func(v, w any) bool { return f.equal(v, w, depth+1) })
 	case map[string]any:
 		y, ok := b.(map[string]any)
 		return ok && len(x) == len(y) && f.equalObjects(x, y, depth)
@@ -156,12 +153,7 @@ func isMember(f *frame, a, b any) any {
 	case nil:
 		return false
 	case []any:
-		for _, e := range b {
-			if f.equal(e, a, 0) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(b, func(e any) bool { return f.equal(e, a, 0) })
 	case map[string]any:
 		_, has := b[objectKey(f, a)]
 		return has

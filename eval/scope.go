@@ -104,10 +104,7 @@ func (s *Scope) declaredNames() []string {
 
 // knownNames lists what a bare name may be, for suggestions.
 func (s *Scope) knownNames() []string {
-	out := append(s.declaredNames(), s.opts.Roots...)
-	for name := range s.opts.Alias {
-		out = append(out, name)
-	}
+	out := slices.AppendSeq(append(s.declaredNames(), s.opts.Roots...), maps.Keys(s.opts.Alias))
 	slices.Sort(out)
 	return slices.Compact(out)
 }

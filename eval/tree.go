@@ -135,13 +135,6 @@ func (t *Tree) Implied(outcome bool, part func(t *Tree, outcome bool)) {
 	}
 }
 
-func typesOf(trees []*Tree) (out []Type) {
-	for _, t := range trees {
-		out = append(out, t.Type)
-	}
-	return out
-}
-
 // canBe reports whether the value can be of one of the kinds.
 func (t *Tree) canBe(kinds ...kind) bool { return t.Type.kind == kindAny || t.Type.kind.isOneOf(kinds) }
 

@@ -184,10 +184,7 @@ func Either(a, b Type) Type {
 	case b.kind == kindNull:
 		return a
 	case a.isNumber() && b.isNumber():
-		if a.kind == b.kind {
-			return a
-		}
-		return Float()
+		return numberType(a, b)
 	case a.kind != b.kind:
 		return Any()
 	case a.kind == kindList:
@@ -223,14 +220,10 @@ func (t Type) Accepts(v Type) bool {
 	case t.kind == kindList:
 		return t.Elem().Accepts(v.Elem())
 	case t.kind == kindObject:
-		given := v.fields()
-		for name, want := range t.fields() {
-			if have, ok := given[name]; ok && !want.Accepts(have) {
-				return false
-			}
-		}
-		for name := range given {
-			if _, ok := t.fields()[name]; !ok && !t.open && !v.open {
+		fields := t.fields()
+		for name, have := range v.fields() {
+			want, isKnown := fields[name]
+			if isKnown && !want.Accepts(have) || !isKnown && !t.open && !v.open {
 				return false
 			}
 		}
