@@ -33,7 +33,11 @@ func (w *walk) boundElement(n *spec.Node) span {
 	s := fixedSteps(1)
 	switch n.Kind.Value {
 	case "llm":
-		return s.add(w.boundModelCalls(n, 1, 1+readInt(n.Field("output_retries"), 2)))
+		asks := 1
+		if n.Output != nil {
+			asks += readInt(n.Field("output_retries"), 2)
+		}
+		return s.add(w.boundModelCalls(n, 1, asks))
 	case "agent":
 		least, most := countAgentCalls(n)
 		s = s.add(w.boundModelCalls(n, least, most))
@@ -99,12 +103,8 @@ func (w *walk) boundModelCalls(n *spec.Node, least, most int) span {
 	case n.RetryBlocks(w.Source) != nil:
 		attempts = spec.Attempts(n.RetryBlocks(w.Source))
 	}
-	compacts := func(c *spec.Value) bool { return c != nil && c.Get("compaction") != nil }
-	if compacts(w.Source.Conversation) || compacts(n.Conversation) {
+	if w.Source.Conversation.Get("compaction") != nil || n.Conversation.Get("compaction") != nil {
 		most *= 2 // a call for a summary may precede each call
-	}
-	if n.Kind.Value == "llm" && n.Output == nil {
-		most = max(1, most-readInt(n.Field("output_retries"), 2))
 	}
 	return span{cost{inCalls: float64(least)}, newCallCost(most * attempts)}
 }
@@ -188,12 +188,8 @@ func (w *walk) boundChild(n *spec.Node) span {
 	if b == nil {
 		return span{cost{inSteps: 1}, unbounded}
 	}
-	attempts := 1
-	if blocks := n.RetryBlocks(w.Source); blocks != nil {
-		attempts = spec.Attempts(blocks)
-	}
 	most := cost{b.Steps.Max, b.LLMCalls.Max, b.Tokens.Max, b.CostUSD.Max}
-	return span{cost{inSteps: b.Steps.Min, inCalls: b.LLMCalls.Min}, most.multiply(float64(attempts))}
+	return span{cost{inSteps: b.Steps.Min, inCalls: b.LLMCalls.Min}, most.multiply(float64(spec.Attempts(n.RetryBlocks(w.Source))))}
 }
 
 // loadChild returns the bounds of a node's subgraph, or nil if they are unknown.
