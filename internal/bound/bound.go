@@ -7,7 +7,6 @@ package bound
 
 import (
 	"math"
-	"slices"
 
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
@@ -127,7 +126,7 @@ func Of(g *spec.Graph, opts Options) (b Bounds, ok bool) {
 func (w *walk) computeBounds(g *spec.Graph) (b Bounds, ok bool) {
 	vertices := controlflow.NewVertices(g)
 	bound, found := bind.Check(g, nil, nil)
-	if found.HasErrors() || !vertices.WellFormed() || lacksCondition(g, bound) {
+	if found.HasErrors() || !vertices.WellFormed() {
 		return b, false
 	}
 	w.Graph, w.bound = controlflow.New(vertices, vertices.EdgesOut(), bound), bound
@@ -160,13 +159,6 @@ func (w *walk) computeBounds(g *spec.Graph) (b Bounds, ok bool) {
 	b.walk = w
 	w.applyLimits(&b)
 	return b, true
-}
-
-// lacksCondition reports whether the condition of an edge did not compile.
-func lacksCondition(g *spec.Graph, bound *bind.Graph) bool {
-	return slices.ContainsFunc(g.Edges, func(e *spec.Edge) bool {
-		return (e.When.IsSet() || e.Condition == "conditional") && bound.Edges[e.Index].When == nil
-	})
 }
 
 // boundCutShort lowers the lower bounds for runs that on_max_steps completes at the limit. It

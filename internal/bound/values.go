@@ -243,8 +243,11 @@ func (w *walk) newDomains(values []interval) func(path []string, typ eval.Type) 
 	}
 }
 
-// decideCondition reports whether a condition may be true, and whether it may be false.
-func (w *walk) decideCondition(t *eval.Tree, domain func([]string, eval.Type) solve.Domain) (yes, no bool) {
-	may := func(holds bool) bool { return w.solver.Possible([]solve.Claim{{Tree: t, Holds: holds}}, domain) }
+// decideCondition reports whether a condition may be true, and whether it may be false. A
+// condition that did not compile may be either.
+func (w *walk) decideCondition(when *eval.Program, domain func([]string, eval.Type) solve.Domain) (yes, no bool) {
+	may := func(holds bool) bool {
+		return when == nil || w.solver.Possible([]solve.Claim{{Tree: when.Tree(), Holds: holds}}, domain)
+	}
 	return may(true), may(false)
 }

@@ -123,7 +123,7 @@ func (w *walk) listSuccesses(n *spec.Node, values []interval) []outcome {
 		case g.Kind == controlflow.ByDefault: // a decision may have been tried, and failed
 			one.extra.most = w.boundDecision(n.Index).most
 		case g.Kind == controlflow.ByGuard && !g.Subset:
-			yes, no := w.decideCondition(w.bound.Edges[g.Edges[0]].When.Tree(), w.newDomains(values))
+			yes, no := w.decideCondition(w.bound.Edges[g.Edges[0]].When, w.newDomains(values))
 			if open = no; !yes {
 				continue
 			}
@@ -157,7 +157,7 @@ func (w *walk) listFailures(n *spec.Node, values []interval, refused bool) []out
 		}
 		yes, no := true, false
 		if when := w.bound.Edges[g.Edges[0]].When; when != nil {
-			yes, no = w.decideCondition(when.Tree(), domains)
+			yes, no = w.decideCondition(when, domains)
 		}
 		open = no || g.Subset
 		if yes || g.Subset {
