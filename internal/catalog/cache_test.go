@@ -72,7 +72,7 @@ func TestLoadAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if _, err := flows.Runnable("outer.yaml", r); err != nil {
+		if _, err := flows.Prepare("outer.yaml", r); err != nil {
 			t.Error(err)
 		}
 	}

@@ -187,9 +187,9 @@ func (c *Catalog) Load(name string) (*Flow, error) {
 	return flow, nil
 }
 
-// Runnable prepares a flow to run. It returns ErrNoFlow, or a *runner.InvalidError for a flow
+// Prepare loads a flow and prepares it to run. It returns ErrNoFlow, or a *runner.InvalidError for a flow
 // with errors.
-func (c *Catalog) Runnable(name string, r *runner.Runner) (*runner.Flow, error) {
+func (c *Catalog) Prepare(name string, r *runner.Runner) (*runner.Flow, error) {
 	flow, err := c.Load(name)
 	switch {
 	case err != nil:
@@ -207,8 +207,8 @@ func (c *Catalog) Runnable(name string, r *runner.Runner) (*runner.Flow, error) 
 	return r.Prepare(g)
 }
 
-// Check returns the problems of running a flow with an input: an invalid flow or a bad input.
-func (c *Catalog) Check(name string, given map[string]any, known bool) error {
+// CheckInput returns the problems of running a flow with an input: an invalid flow or a bad input.
+func (c *Catalog) CheckInput(name string, given map[string]any, known bool) error {
 	flow, err := c.Load(name)
 	switch {
 	case err != nil:

@@ -364,10 +364,10 @@ func runGraphviz(form string) func(context.Context, io.Writer, *drawn, string) e
 
 // writePage writes the page of a flow or of a run.
 func (a *app) writePage(ctx context.Context, w io.Writer, d *drawn, _ string) error {
-	checked := inspect.Check(d.graph.File.Name, d.graph.File.Src, a.rules.Optional(nil))
+	checked := inspect.Check(d.graph.File.Name, d.graph.File.Src, a.rules.EnablesOptional(nil))
 	data := inspect.Page{
 		Drawing: d.drawing,
-		Flow:    inspect.NewFlow(d.graph, shortPath(d.graph.File.Name), a.rules.Shown(checked.Found), d.open),
+		Flow:    inspect.NewFlow(d.graph, shortPath(d.graph.File.Name), a.rules.SelectShown(checked.Found), d.open),
 	}
 	title := d.graph.Name.Value
 	if d.run != nil {

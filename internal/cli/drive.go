@@ -129,7 +129,7 @@ func (a *app) newRunner(kept store.Store, opts node.Options) (*runner.Runner, er
 		watch = told
 	}
 	return runner.New(runner.Config{
-		Watch: watch, Kinds: told.Kinds(node.Kinds(opts)), Store: kept, Owner: sqlite.ThisProcess(), Decider: node.NewDecider(opts), Clock: a.clock,
+		Watch: watch, Kinds: told.WrapKinds(node.Kinds(opts)), Store: kept, Owner: sqlite.ThisProcess(), Decider: node.NewDecider(opts), Clock: a.clock,
 		Notifier: &runner.Notifier{Send: node.Notify(opts), Always: a.notify},
 	})
 }

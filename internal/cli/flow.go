@@ -141,8 +141,8 @@ func (a *app) loadFlow(path string, roles ...string) (*spec.Graph, error) {
 
 // checkFlow checks a graph as validate does. The caller names models for roles.
 func (a *app) checkFlow(path string, src []byte, roles ...string) (*spec.Graph, spec.Diagnostics) {
-	c := inspect.Check(path, src, a.rules.Optional(nil))
-	found := a.rules.Shown(slices.DeleteFunc(c.Found, func(d spec.Diagnostic) bool {
+	c := inspect.Check(path, src, a.rules.EnablesOptional(nil))
+	found := a.rules.SelectShown(slices.DeleteFunc(c.Found, func(d spec.Diagnostic) bool {
 		// Other models have other prices; the budget checks each call.
 		return d.Rule == "missing-model" && slices.Contains(roles, "default") || d.Rule == "unknown-price" && len(roles) > 0
 	}))

@@ -163,7 +163,7 @@ func (a *app) newServing(f *serveFlags, dir string) (*serving, error) {
 	}
 	s, cfg := &serving{app: a, kill: make(chan struct{}), readOnly: f.cfg.ReadOnly}, f.cfg
 	var err error
-	if s.flows, err = catalog.Open(dir, catalog.Rules{Optional: a.rules.Optional(nil), Apply: a.rules.Shown}); err != nil {
+	if s.flows, err = catalog.Open(dir, catalog.Rules{Optional: a.rules.EnablesOptional(nil), Apply: a.rules.SelectShown}); err != nil {
 		return nil, usage(err)
 	}
 	kept, err := a.openServedStore(cfg.ReadOnly)
@@ -345,7 +345,7 @@ the formatting of fmt. Editors start it. It reads the settings of the nearest gr
   vim.lsp.config("graphrun", { cmd = { "graphrun", "lsp" }, filetypes = { "yaml", "json" } })
   vim.lsp.enable("graphrun")`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			server := lsp.New(lsp.Options{Version: readBuildVersion().Version, Optional: a.rules.Optional(nil), Shown: a.rules.Shown})
+			server := lsp.New(lsp.Options{Version: readBuildVersion().Version, Optional: a.rules.EnablesOptional(nil), Shown: a.rules.SelectShown})
 			return server.Serve(cmd.Context(), a.Stdin, a.Stdout)
 		},
 	}

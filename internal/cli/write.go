@@ -382,7 +382,7 @@ func (a *app) validate(f *validateFlags, args []string) error {
 			return err
 		}
 	}
-	found, err := checkSources(sources, a.rules.Optional(f.off))
+	found, err := checkSources(sources, a.rules.EnablesOptional(f.off))
 	if err != nil {
 		return err
 	}
@@ -428,8 +428,8 @@ func (a *app) dropKnown(f *validateFlags, sources []source, found spec.Diagnosti
 	if err != nil {
 		return nil, usage(err)
 	}
-	found = known.Drop(found)
-	if n := known.Unused(listNames(sources)); n > 0 && !f.quiet {
+	found = known.DropKnown(found)
+	if n := known.CountUnused(listNames(sources)); n > 0 && !f.quiet {
 		fmt.Fprintf(a.Stderr, "%s of %s no longer found; write the baseline anew\n", eval.Count(n, "finding"), f.baseline)
 	}
 	return found, nil

@@ -141,7 +141,7 @@ func (s *server) runFlow(ctx context.Context, req *mcp.CallToolRequest, path str
 	if err := decodeArguments(req.Params.Arguments, &input); err != nil {
 		return newErrorResult(err), nil
 	}
-	flow, err := s.Catalog.Runnable(path, s.Runner)
+	flow, err := s.Catalog.Prepare(path, s.Runner)
 	if err != nil {
 		return newErrorResult(err), nil
 	}

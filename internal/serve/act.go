@@ -98,7 +98,7 @@ const requestLabel = "request"
 
 // Start starts a run of a flow.
 func (s *Server) Start(path string, opts runner.Options) (*fleet.Drive, error) {
-	flow, err := s.cfg.Catalog.Runnable(path, s.cfg.Runner)
+	flow, err := s.cfg.Catalog.Prepare(path, s.cfg.Runner)
 	if err != nil {
 		return nil, err
 	}

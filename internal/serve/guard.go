@@ -45,8 +45,8 @@ func newGuard(cfg *Config) *guard {
 	}
 }
 
-// serve passes allowed requests on.
-func (g *guard) serve(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) {
+// serveAllowed passes allowed requests on.
+func (g *guard) serveAllowed(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")

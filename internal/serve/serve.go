@@ -127,7 +127,7 @@ func newNotFound(detail string) *problem {
 // ServeHTTP handles a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer := &response{ResponseWriter: w, status: http.StatusOK}
-	s.guard.serve(answer, r, s.mux)
+	s.guard.serveAllowed(answer, r, s.mux)
 	s.answered[min(answer.status, len(s.answered)-1)].Add(1)
 }
 

@@ -67,8 +67,8 @@ func ReadBaseline(path string) (*Baseline, error) {
 	return b, nil
 }
 
-// Drop returns the unknown findings. Each entry covers only as many findings as it counts.
-func (b *Baseline) Drop(found spec.Diagnostics) spec.Diagnostics {
+// DropKnown returns the unknown findings. Each entry covers only as many findings as it counts.
+func (b *Baseline) DropKnown(found spec.Diagnostics) spec.Diagnostics {
 	var out spec.Diagnostics
 	for i := range found {
 		key := keyOf(b.folder, &found[i])
@@ -79,8 +79,8 @@ func (b *Baseline) Drop(found spec.Diagnostics) spec.Diagnostics {
 	return out
 }
 
-// Unused counts the known findings of some files that Drop has not seen.
-func (b *Baseline) Unused(names []string) int {
+// CountUnused counts the known findings of some files that DropKnown has not seen.
+func (b *Baseline) CountUnused(names []string) int {
 	n := 0
 	for _, name := range names {
 		file := relativeTo(b.folder, name)

@@ -49,8 +49,8 @@ func (r *Rules) severityIn(file, rule string, severity spec.Severity) spec.Sever
 	return severity
 }
 
-// Optional reports whether flags or settings turn on a rule that is off by default.
-func (r *Rules) Optional(flags map[string]bool) bool {
+// EnablesOptional reports whether flags or settings turn on a rule that is off by default.
+func (r *Rules) EnablesOptional(flags map[string]bool) bool {
 	return slices.ContainsFunc(lint.OptionalRules(), func(name string) bool {
 		off, isNamed := flags[name]
 		return isNamed && !off || slices.ContainsFunc(r.severities, func(p pathSeverities) bool { return p.severities[name] != 0 })
@@ -85,8 +85,8 @@ func (r *Rules) Apply(found spec.Diagnostics, flags map[string]bool) spec.Diagno
 	return out
 }
 
-// Shown returns the findings to show.
-func (r *Rules) Shown(found spec.Diagnostics) spec.Diagnostics {
+// SelectShown returns the findings to show.
+func (r *Rules) SelectShown(found spec.Diagnostics) spec.Diagnostics {
 	return lint.WithoutEchoes(r.Apply(found, nil))
 }
 

@@ -97,8 +97,8 @@ func (t *Telemetry) Close() error {
 	return errors.Join(t.traces.Shutdown(ctx), t.metrics.Shutdown(ctx), t.logs.Shutdown(ctx))
 }
 
-// Kinds wraps node kinds so that programs and requests get the trace context.
-func (t *Telemetry) Kinds(kinds []runner.Kind) []runner.Kind {
+// WrapKinds wraps node kinds so that programs and requests get the trace context.
+func (t *Telemetry) WrapKinds(kinds []runner.Kind) []runner.Kind {
 	if t == nil {
 		return kinds
 	}

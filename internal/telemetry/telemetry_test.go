@@ -121,7 +121,7 @@ func drive(t *testing.T, kept store.Store, do func(*runner.Runner) (*runner.Resu
 	if err != nil || told == nil {
 		t.Fatal(told, err)
 	}
-	r, err := runner.New(runner.Config{Watch: told, Kinds: told.Kinds(node.Kinds(node.Options{})), Store: kept})
+	r, err := runner.New(runner.Config{Watch: told, Kinds: told.WrapKinds(node.Kinds(node.Options{})), Store: kept})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -225,7 +225,7 @@ func (l *List) ResolveFlows(flows *catalog.Catalog) spec.Diagnostics {
 			continue
 		}
 		// The input of a webhook depends on the delivery.
-		err = flows.Check(path, t.Input, t.Schedule != nil)
+		err = flows.CheckInput(path, t.Input, t.Schedule != nil)
 		if input, ok := errors.AsType[*runner.InputError](err); ok {
 			for _, problem := range input.Problems {
 				checked.report(t.written, "input", "trigger of %q: %s", t.Flow, problem)
