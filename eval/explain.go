@@ -30,7 +30,7 @@ func (v *VM) Explain(p *Program, env map[string]any, show func(path []any, v any
 
 func (v *VM) explainPart(p *Program, t *Tree, env map[string]any, show func(path []any, v any) string) Reason {
 	op, parts := t.splitJoint()
-	out := Reason{Source: p.sourceText(t), Op: op, Values: p.substituteValues(t, env, show), Evaluated: true}
+	out := Reason{Source: p.SourceText(t), Op: op, Values: p.substituteValues(t, env, show), Evaluated: true}
 	if op == "" {
 		if result, err := v.evalTree(p, t, env); err == nil {
 			out.Result, _ = p.canonicalResult(t, result)
@@ -41,7 +41,7 @@ func (v *VM) explainPart(p *Program, t *Tree, env map[string]any, show func(path
 	for _, part := range parts {
 		if decided {
 			op, _ := part.splitJoint()
-			out.Parts = append(out.Parts, Reason{Source: p.sourceText(part), Op: op})
+			out.Parts = append(out.Parts, Reason{Source: p.SourceText(part), Op: op})
 			continue
 		}
 		reason := v.explainPart(p, part, env, show)
@@ -72,7 +72,8 @@ func (t *Tree) splitJoint() (op string, parts []*Tree) {
 	return t.Name, parts
 }
 
-func (p *Program) sourceText(t *Tree) string { return strings.TrimSpace(p.src[t.from:t.to]) }
+// SourceText returns the text of a part of the program.
+func (p *Program) SourceText(t *Tree) string { return strings.TrimSpace(p.src[t.from:t.to]) }
 
 // place is the span of a path of constant names and indexes.
 type place struct {

@@ -3,6 +3,7 @@
 package lint
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -21,7 +22,7 @@ func conditionRules() []Rule {
 	return []Rule{{
 		Name: "constant-condition", Group: "expressions", Severity: spec.Warning, needs: needAll, check: checkConstantConditions,
 		Summary: "a condition is always true or always false",
-		Doc:     "A condition that is always true makes the edges after it dead and is better written as an edge without a condition. One that is always false makes its own edge dead. What a schema allows counts (enum, minimum, maximum), and what the graph implies: how many steps are at least needed to get to the edge, which nodes have run by then, and what limits allow. A part of a condition that asks for a value which a schema does not have makes no difference, either. The same holds in all other expressions: in predicates such as any(list, # == 'x'), in the conditions of ?:, in policies, and for a comparison of type(x) with a word that is not a result of it, such as map.",
+		Doc:     "A condition that is always true makes the edges after it dead and is better written as an edge without a condition. One that is always false makes its own edge dead. What a schema allows counts (enum, minimum, maximum), and what the graph implies: how many steps are at least needed to get to the edge, which nodes have run by then, what limits allow, and what edges on every path there exclude while no node between writes the key. A part of a condition that asks for a value which a schema does not have makes no difference, either. The same holds in all other expressions: in predicates such as any(list, # == 'x'), in the conditions of ?:, in policies, and for a comparison of type(x) with a word that is not a result of it, such as map.",
 		Bad:     example + passNodes("a", "b", "c") + edges("from: a, to: b", "from: b, to: c", "from: c, to: a, when: step < 3", "from: c, to: END"),
 		change:  []string{"step < 3", "step < 9"},
 	}, {
@@ -157,7 +158,61 @@ func checkConstantConditions(f *facts) {
 			}
 		}
 	}
+	f.checkExcluded(constant)
 	f.checkComparisons(constant)
+}
+
+// checkExcluded reports conditions, and operands of theirs, that earlier edges on every path
+// exclude. It adds their edges to those with a constant condition.
+func (f *facts) checkExcluded(constant map[int]bool) {
+	size := len(f.graph.Nodes) + len(f.graph.Edges)
+	for i, d := range f.judgements() {
+		v := d.site.node.Index
+		if f.flow().Anywhere || i > maxPolicies && i*size > maxPondered {
+			return
+		}
+		for k, when := range d.conditions {
+			var findExcluded func(t *eval.Tree) *eval.Tree
+			findExcluded = func(t *eval.Tree) *eval.Tree {
+				if reads := readsOf(t); len(reads) > 0 && f.neverHolds(t, reads, v, false) {
+					return t
+				}
+				if t.Op != eval.TreeBinary || t.Name != "and" && t.Name != "or" {
+					return nil
+				}
+				return cmp.Or(findExcluded(t.Args[0]), findExcluded(t.Args[1]))
+			}
+			if constant[d.edges[k][0]] || !f.flow().Reached[v] {
+				continue
+			}
+			if t := findExcluded(when.Tree()); t != nil {
+				what := "condition"
+				if t != when.Tree() {
+					what = strconv.Quote(when.SourceText(t)) + " in this condition"
+				}
+				f.report(d.span(k), "%s is always false: earlier edges on every path here exclude it", what)
+				for _, e := range d.edges[k] {
+					constant[e] = true
+				}
+			}
+		}
+	}
+}
+
+// readsOf returns the first names of the paths that a tree reads, or nil if it has parts that
+// can't be analysed.
+func readsOf(t *eval.Tree) (keys []string) {
+	known := true
+	t.Each(func(part *eval.Tree) {
+		known = known && part.Op != eval.TreeOther
+		if part.Op == eval.TreePath {
+			keys = append(keys, part.Path[0])
+		}
+	})
+	if !known {
+		return nil
+	}
+	return keys
 }
 
 // checkPointless reports conditions of a node whose edges all lead to one node after a success.

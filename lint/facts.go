@@ -59,7 +59,8 @@ type facts struct {
 	assigned   func() *assignment.Analysis
 	made       func() *made
 	judgements func() []judgement
-	dead       func() map[int]bool // edges that are proven never to fire
+	dead       func() map[int]bool  // edges that are proven never to fire
+	arcsInto   func() map[int][]arc // by vertex, dead ones included
 	model      func() *explore.Model
 	trial      func() *trial
 	limitless  func() *trial // without limits.max_steps
@@ -98,6 +99,17 @@ func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
 	f.made = sync.OnceValue(f.findMade)
 	f.judgements = sync.OnceValue(f.solveDecisions)
 	f.dead = sync.OnceValue(f.findDead)
+	f.arcsInto = sync.OnceValue(func() map[int][]arc {
+		into := map[int][]arc{}
+		for v, groups := range f.flow().Groups {
+			for i := range groups {
+				for _, t := range groups[i].Targets {
+					into[t] = append(into[t], arc{v, t, i})
+				}
+			}
+		}
+		return into
+	})
 	f.model = sync.OnceValue(func() *explore.Model { return explore.NewModel(g, f.bound, f.uses(), nil, -1) })
 	f.trial = sync.OnceValue(func() *trial { return f.newTrial(nil, g.Limits.MaxSteps) })
 	f.limitless = sync.OnceValue(func() *trial { return f.newTrial(nil, limitlessSteps) })

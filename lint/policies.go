@@ -207,32 +207,67 @@ func (f *facts) arcsAllowing(claim solve.Claim, after bool, known func(name stri
 	})
 }
 
-// isExcluded reports whether an edge on every path to the place of a never policy excludes
-// its condition, and no node behind that writes what the condition reads.
+// isExcluded reports whether the conditions of edges on every path to the place of a never
+// policy exclude its condition.
 func (f *facts) isExcluded(p *policy) bool {
-	for _, r := range p.never.Reads() {
-		if key := f.graph.Key(r.Path[0]); key == nil || key.Once {
-			return false
-		}
-	}
-	for v, n := range f.graph.Nodes { // joins that a run gets to although no edge fires
-		if failsBypassed(n) && f.goesOnFailed(n) || f.flow().FansOut && controlflow.ParallelOf(f.graph, v).OnFailure == "wait_all" {
-			return false
-		}
-	}
+	return f.neverHolds(p.never.Tree(), collect(p.never.Reads(), func(r eval.Read) string { return r.Path[0] }), p.place, true)
+}
+
+// neverHolds reports whether an edge on every path to a place excludes a condition that reads
+// some names, all of them state keys, and no node behind the edge writes one. With alive, edges
+// that are proven dead lead nowhere.
+func (f *facts) neverHolds(condition *eval.Tree, reads []string, place int, alive bool) bool {
 	isDisturbed := func(v int) bool { // some node at work then may write what the condition reads
-		return v >= len(f.graph.Nodes) || slices.ContainsFunc(p.never.Reads(), func(r eval.Read) bool {
-			writes := func(w dataflow.Write) bool { return w.Name.Value == r.Path[0] }
-			return slices.ContainsFunc(f.access()[v].Writes, writes) || !f.isStable(f.graph.Key(r.Path[0]), v)
+		return v >= len(f.graph.Nodes) || slices.ContainsFunc(reads, func(name string) bool {
+			key, writes := f.graph.Key(name), func(w dataflow.Write) bool { return w.Name.Value == name }
+			return key == nil || key.Once || slices.ContainsFunc(f.access()[v].Writes, writes) || !f.isStable(key, v)
 		})
 	}
-	ways := f.arcsAllowing(solve.Claim{Holds: true, Tree: p.never.Tree()}, false, func(name string) bool { return f.graph.Key(name) != nil })
-	for v, leadsHere := range ways.Reverse().Reach(p.place) {
-		if leadsHere && (v == f.Start() || isDisturbed(v)) {
+	seen, todo := map[int]bool{place: true}, []int{place}
+	for len(todo) > 0 {
+		v := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if v == f.Start() || isDisturbed(v) || f.beginsWithoutEdge(v) {
 			return false
+		}
+		for _, a := range f.arcsInto()[v] {
+			if seen[a.from] || alive && f.isDead(&f.flow().Groups[a.from][a.group]) {
+				continue
+			}
+			isRelated := false
+			claims := f.claimsOf(a, func(name string) bool {
+				isRelated = isRelated || slices.Contains(reads, name)
+				return f.graph.Key(name) != nil
+			})
+			if !isRelated || f.arePossible(nil, append(claims, solve.Claim{Holds: true, Tree: condition})) {
+				seen[a.from] = true
+				todo = append(todo, a.from)
+			}
 		}
 	}
 	return true
+}
+
+// beginsWithoutEdge reports whether a node may begin although no edge to it has fired, as a
+// join with the failures of branches.
+func (f *facts) beginsWithoutEdge(v int) bool {
+	isJoin := func(v int) bool { return f.flow().Joins[v] || v < len(f.graph.Nodes) && f.graph.Nodes[v].Join != nil }
+	if !isJoin(v) {
+		return false
+	}
+	if n := f.graph.Nodes[v]; failsBypassed(n) && f.goesOnFailed(n) {
+		return true
+	}
+	covers := f.flow().Dominators().Covers
+	for fork, g := range f.flow().AllGroups() {
+		haveMet := func(n *spec.Node) bool { // before v
+			return n.Index != v && isJoin(n.Index) && covers(n.Index, v) && covers(fork, n.Index) && fork != n.Index
+		}
+		if (len(g.Targets) > 1 || g.Subset) && controlflow.ParallelOf(f.graph, fork).OnFailure == "wait_all" && f.leadsTo(fork, v) && !slices.ContainsFunc(f.graph.Nodes, haveMet) {
+			return true
+		}
+	}
+	return false
 }
 
 // isCountedOut reports whether every cycle through the node of a max_visits policy has an
