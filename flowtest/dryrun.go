@@ -418,9 +418,6 @@ func ReadStubs(name string, src []byte) (*spec.Value, spec.Diagnostics) {
 	key := []spec.Key{{Name: "stubs", Type: spec.TypeMap, Elem: &stub, Required: true}}
 	what := "a file of stubs is a map of them by node, under the key stubs"
 	root, found := spec.Read(name, src, what, key)
-	if root == nil {
-		return nil, found
-	}
 	return root.Get("stubs"), found
 }
 

@@ -505,8 +505,7 @@ func diffValues(want, got any) []string {
 	return append([]string{"- want, + got"}, diffLines(w, g)...)
 }
 
-// alignValue replaces the parts of want that match got by those of got, so that a difference
-// does not show them. With subset, it adds the keys that only got has.
+// alignValue makes parts of want that match got equal to it, so that a difference hides them.
 func alignValue(want, got any, subset bool) any {
 	if matchValue(want, got, subset) {
 		return got

@@ -85,12 +85,10 @@ type choice struct {
 type tried struct {
 	input   map[string]any
 	choices []choice // in the order of the run
-	path    []string
+	result  *runner.Result
 	failed  map[execution]bool
 	fired   map[int]bool // edges
-	status  string
-	failure *runner.Failure
-	resumed int // how often the run was resumed; -1 before it has run
+	resumed int          // how often the run was resumed; -1 before it has run
 }
 
 // search looks for the cases of one flow.
@@ -218,8 +216,7 @@ func (s *search) tryCase(input map[string]any, plan []choice) *tried {
 
 // recordResult records how a run ended, and the edges it fired if a case should show it.
 func (t *tried) recordResult(r *runner.Result) {
-	t.path, t.status, t.failure = r.Path, string(r.Status), r.Error
-	t.fired, t.failed = map[int]bool{}, map[execution]bool{}
+	t.result, t.fired, t.failed = r, map[int]bool{}, map[execution]bool{}
 	if r.Status == machine.Cancelled || r.Error != nil && r.Error.Kind == "expression" {
 		return
 	}
@@ -268,7 +265,7 @@ func (s *search) inputsWithoutValue() []string {
 
 // cost estimates how hard a case is to read.
 func (t *tried) cost() int {
-	cost := 2*len(t.path) + len(t.choices) + 2*len(t.input)
+	cost := 2*len(t.result.Path) + len(t.choices) + 2*len(t.input)
 	if len(t.input) > 0 {
 		cost += 2
 	}
@@ -306,7 +303,7 @@ func (s *search) chooseRuns() []*tried {
 	for i := range out { // replace it by the simplest that suffices
 		out[i] = s.findBest(dropFired(all, slices.Concat(out[:i], out[i+1:])...))
 	}
-	slices.SortStableFunc(out, func(a, b *tried) int { return len(a.path) - len(b.path) })
+	slices.SortStableFunc(out, func(a, b *tried) int { return len(a.result.Path) - len(b.result.Path) })
 	return out
 }
 

@@ -37,15 +37,11 @@ const limit = time.Minute
 // Run runs the chosen cases, several at once. The results are in the order of the files.
 func Run(cfg Config, files []*File) *Report {
 	report := &Report{Files: len(files), Coverage: map[string]*Coverage{}}
-	type job struct {
-		file *File
-		c    *Case
-	}
-	var jobs []job
+	var cases []*Case
 	for _, f := range files {
 		for _, c := range f.Cases {
 			if cfg.Run == nil || cfg.Run.MatchString(c.Name) {
-				jobs = append(jobs, job{f, c})
+				cases = append(cases, c)
 			}
 		}
 	}
@@ -53,18 +49,18 @@ func Run(cfg Config, files []*File) *Report {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	results := make([]*Result, len(jobs))
+	results := make([]*Result, len(cases))
 	room := make(chan struct{}, workers)
 	var failed atomic.Bool
 	var group sync.WaitGroup
-	for i, job := range jobs {
+	for i, c := range cases {
 		room <- struct{}{}
 		if cfg.FailFast && failed.Load() {
 			break
 		}
 		group.Go(func() {
 			defer func() { <-room }()
-			if results[i] = job.file.runCase(&cfg, job.c); !results[i].Passed {
+			if results[i] = c.expect.file.runCase(&cfg, c); !results[i].Passed {
 				failed.Store(true)
 			}
 		})
@@ -72,7 +68,7 @@ func Run(cfg Config, files []*File) *Report {
 	group.Wait()
 	for i, r := range results {
 		if r != nil { // nil if FailFast stopped before
-			report.addResult(jobs[i].file, r)
+			report.addResult(cases[i].expect.file, r)
 		}
 	}
 	for _, c := range report.Coverage { //lint:ignore mapiter each for itself
@@ -266,8 +262,7 @@ type acting struct {
 
 	mu       sync.Mutex
 	failures []Failure
-	// visits numbers the executions of nodes in subgraphs, by node path and work key. Visits of
-	// these nodes restart with each run of the subgraph.
+	// visits numbers executions in subgraphs, where visits restart, by node path and work key.
 	visits map[string]map[string]int
 	calls  map[string]int // by tool
 	// unfit lists stubs that break the schema of their node.

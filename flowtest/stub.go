@@ -159,8 +159,7 @@ type prepared struct {
 	flow   *runner.Flow
 }
 
-// stubKind is the kind of nodes that only have a stub. exprsKey is the key of any node that
-// holds the expressions of its stub.
+// stubKind is the kind of stubbed nodes, exprsKey the key for the expressions of their stubs.
 const (
 	stubKind = "stub"
 	exprsKey = "x-stub"
@@ -301,8 +300,7 @@ func (r *replacement) stubNode(n *spec.Node, s *stub) *spec.Node {
 	return &out
 }
 
-// copyContract makes a stub treat its output as the original kind does: a set node writes its
-// keys, and an answer must fit the schema.
+// copyContract gives a stub the keys that a set node writes, or the schema of an answer.
 func copyContract(out, n *spec.Node) {
 	switch n.Kind.Value {
 	case "set":

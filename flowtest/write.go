@@ -40,11 +40,11 @@ func formatTestFile(runs []*tried, flow string, missing []string) string {
 		fmt.Fprintf(&b, "  - name: %s\n", yamlText(name))
 		t.writeCase(&b, "    ")
 		b.WriteString("    expect:\n")
-		fmt.Fprintf(&b, "      status: %s\n", t.status)
-		if t.failure != nil && t.failure.Node != "" {
-			fmt.Fprintf(&b, "      error: {kind: %s, node: %s}\n", t.failure.Kind, yamlText(t.failure.Node))
+		fmt.Fprintf(&b, "      status: %s\n", t.result.Status)
+		if failure := t.result.Error; failure != nil && failure.Node != "" {
+			fmt.Fprintf(&b, "      error: {kind: %s, node: %s}\n", failure.Kind, yamlText(failure.Node))
 		}
-		fmt.Fprintf(&b, "      path: %s\n", yamlFlow(t.path))
+		fmt.Fprintf(&b, "      path: %s\n", yamlFlow(t.result.Path))
 	}
 	return b.String()
 }
@@ -53,7 +53,7 @@ func formatTestFile(runs []*tried, flow string, missing []string) string {
 func (t *tried) describe() string {
 	var parts []string
 	visits := map[string]int{}
-	for _, node := range t.path {
+	for _, node := range t.result.Path {
 		visits[node]++
 		isHuman := func(c choice) bool { return c.node == node && c.key == "answers" }
 		if failed := t.failed[execution{node, visits[node]}]; failed && slices.ContainsFunc(t.choices, isHuman) {
@@ -70,7 +70,7 @@ func (t *tried) describe() string {
 		parts = slices.Concat(parts[:3], []string{fmt.Sprintf("%d more", n-most+1)}, parts[n-most+4:])
 	}
 	if len(parts) == 0 {
-		return t.status
+		return string(t.result.Status)
 	}
 	return strings.Join(parts, ", ")
 }
@@ -115,8 +115,7 @@ func (t *tried) writeCase(b *strings.Builder, indent string) {
 	line("resume", yamlFlow(resumes))
 }
 
-// mergeVisits returns one value for all visits if their values are equal. Otherwise, or before the
-// case has run, it returns the list.
+// mergeVisits returns one value for all visits if they are equal and the case has run, or the list.
 func (t *tried) mergeVisits(list []any) any {
 	_, isList := list[0].([]any)
 	if t.resumed < 0 || isList || slices.ContainsFunc(list, func(v any) bool { return v == nil || !reflect.DeepEqual(v, list[0]) }) {
@@ -271,8 +270,7 @@ func (f *File) listEdits(r *Result) (edits []edit, changed bool) {
 	return edits, true
 }
 
-// formatExpectation returns the edit that replaces the word update. The expectation gets lines of
-// its own, unless it stands in a one-line map.
+// formatExpectation replaces the word update, by lines of their own except in a one-line map.
 func (f *File) formatExpectation(at spec.Span, path string, state map[string]any) edit {
 	src := f.src.Src
 	start := bytes.LastIndexByte(src[:at.From], '\n') + 1

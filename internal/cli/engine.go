@@ -130,12 +130,11 @@ func (a *app) openCluster(ctx context.Context) (ClusterStore, error) {
 
 // execEngineProgram runs the program with the engine, from beside this one or PATH, in its place.
 func (a *app) execEngineProgram() error {
-	if self, err := os.Executable(); err == nil {
-		if path, err := exec.LookPath(filepath.Join(filepath.Dir(self), engineProgram)); err == nil {
-			return a.becomeProgram(path)
-		}
+	self, _ := os.Executable() // on an error, only PATH is searched
+	path, err := exec.LookPath(filepath.Join(filepath.Dir(self), engineProgram))
+	if err != nil {
+		path, err = exec.LookPath(engineProgram)
 	}
-	path, err := exec.LookPath(engineProgram)
 	if err != nil {
 		return usagef("--engine temporal needs the program %s, which is not beside graphrun and not in PATH; "+
 			"it is in the archive of every release, or: go install github.com/graphrun/graphrun/temporal/cmd/%s@latest", engineProgram, engineProgram)

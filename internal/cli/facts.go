@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -155,31 +156,25 @@ func (a *app) diff(cmd *cobra.Command, before, after string) error {
 			breaking++
 			mark = "! "
 		}
-		b.WriteString(mark + c.Kind + " " + c.Name + " " + c.Change)
 		if c.Detail != "" {
-			b.WriteString(": " + c.Detail)
+			c.Change += ": " + c.Detail
 		}
-		b.WriteString("\n")
+		b.WriteString(mark + c.Kind + " " + c.Name + " " + c.Change + "\n")
 	}
 	r.Breaking = breaking > 0
 	if err := a.printIndented(cmd, r, b.String()); err != nil {
 		return err
 	}
-	a.remark(cmd, describeChanges(len(r.Changes)-breaking, breaking))
-	if r.Breaking {
+	switch others := len(r.Changes) - breaking; {
+	case r.Breaking:
+		a.remark(cmd, fmt.Sprintf("%s breaking callers (!), %s", eval.Count(breaking, "change"), eval.Count(others, "other")))
 		return silent(exitFailed)
+	case others == 0:
+		a.remark(cmd, "no changes")
+	default:
+		a.remark(cmd, eval.Count(others, "change")+", none breaks callers")
 	}
 	return nil
-}
-
-func describeChanges(others, breaking int) string {
-	switch {
-	case others+breaking == 0:
-		return "no changes"
-	case breaking == 0:
-		return eval.Count(others, "change") + ", none breaks callers"
-	}
-	return fmt.Sprintf("%s breaking callers (!), %s", eval.Count(breaking, "change"), eval.Count(others, "other"))
 }
 
 func newToolsCommand(a *app) *cobra.Command {
@@ -628,19 +623,12 @@ func readBuildVersion() buildVersion {
 	if !ok {
 		return v
 	}
-	if info.Main.Version != "" {
-		v.Version = info.Main.Version
-	}
+	vcs := map[string]string{}
 	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			v.Commit = s.Value
-		case "vcs.time":
-			v.Time = s.Value
-		case "vcs.modified":
-			v.Modified = s.Value == "true"
-		}
+		vcs[s.Key] = s.Value
 	}
+	v.Version = cmp.Or(info.Main.Version, v.Version)
+	v.Commit, v.Time, v.Modified = vcs["vcs.revision"], vcs["vcs.time"], vcs["vcs.modified"] == "true"
 	if parts := strings.Split(release, ","); len(parts) == 3 {
 		v.Version, v.Commit, v.Time, v.Modified = parts[0], parts[1], parts[2], false
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/runner/view"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -387,8 +388,7 @@ func describeBadValue(f *pflag.Flag, value string, err error) error {
 	return err // the other types of this package have their own messages
 }
 
-// checkName returns an error unless the name is known. format is the message with %q for the
-// name; plural describes the known names.
+// checkName returns an error unless the name is known. format is its message, with %q for the name.
 func checkName(format, name, plural string, known []string) error {
 	known = slices.Compact(slices.Sorted(slices.Values(known)))
 	if slices.Contains(known, name) {
@@ -494,14 +494,14 @@ func (a *app) parseNamedRun(cmd *cobra.Command, args []string) *spec.Graph {
 	return nil
 }
 
-// showNamedRun returns the run that the first argument names, or nil.
+// showNamedRun returns the run that the first argument names, empty if it can't be read.
 func (a *app) showNamedRun(cmd *cobra.Command, args []string) *runner.Result {
-	r := a.findNamedRun(cmd, args)
-	if r == nil {
-		return nil
+	if r := a.findNamedRun(cmd, args); r != nil {
+		if result, err := r.runner.Show(r.record.ID, runner.Options{}); err == nil {
+			return result
+		}
 	}
-	result, _ := r.runner.Show(r.record.ID, runner.Options{}) // nil on an error
-	return result
+	return &runner.Result{}
 }
 
 // listNodes returns the nodes of a kind ("" for all), each with a suffix.
@@ -527,13 +527,11 @@ func nodeCandidates(of graphOf, kind, end string) candidates {
 
 // keyCandidates returns the state keys of a graph, for key=value.
 func keyCandidates(of graphOf) candidates {
-	return func(cmd *cobra.Command, args []string) (out []string) {
+	return func(cmd *cobra.Command, args []string) []string {
 		if g := of(cmd, args); g != nil {
-			for _, key := range g.State {
-				out = append(out, key.Name.Value+"=")
-			}
+			return collect(g.State, func(key *spec.StateKey) string { return key.Name.Value + "=" })
 		}
-		return out
+		return nil
 	}
 }
 
@@ -579,31 +577,25 @@ func (a *app) listRunIDs(cmd *cobra.Command, args []string) []string {
 
 // listSteps returns the steps of the run that the first argument names, each with its node.
 func (a *app) listSteps(cmd *cobra.Command, args []string) (out []string) {
-	if result := a.showNamedRun(cmd, args); result != nil {
-		for i, node := range result.Path {
-			out = append(out, cobra.CompletionWithDesc(strconv.Itoa(i+1), node))
-		}
+	for i, node := range a.showNamedRun(cmd, args).Path {
+		out = append(out, cobra.CompletionWithDesc(strconv.Itoa(i+1), node))
 	}
 	return out
 }
 
 // listQuestions returns the open questions of the run that the first argument names.
-func (a *app) listQuestions(cmd *cobra.Command, args []string) (out []string) {
-	if result := a.showNamedRun(cmd, args); result != nil {
-		for _, p := range result.Pending {
-			out = append(out, cobra.CompletionWithDesc(p.Target()+"=", p.Prompt))
-		}
-	}
-	return out
+func (a *app) listQuestions(cmd *cobra.Command, args []string) []string {
+	return collect(a.showNamedRun(cmd, args).Pending, func(p view.Pending) string {
+		return cobra.CompletionWithDesc(p.Target()+"=", p.Prompt)
+	})
 }
 
 // listSessionIDs returns the ids of sessions.
-func (a *app) listSessionIDs(cmd *cobra.Command, _ []string) (out []string) {
-	if s := a.openStoreToComplete(cmd); s != nil {
-		sessions, _ := s.Sessions() // none on an error
-		for i := range sessions {
-			out = append(out, cobra.CompletionWithDesc(sessions[i].ID, "last run of "+sessions[i].Graph))
-		}
+func (a *app) listSessionIDs(cmd *cobra.Command, _ []string) []string {
+	s := a.openStoreToComplete(cmd)
+	if s == nil {
+		return nil
 	}
-	return out
+	sessions, _ := s.Sessions() // none on an error
+	return collect(sessions, func(s store.Session) string { return cobra.CompletionWithDesc(s.ID, "last run of "+s.Graph) })
 }

@@ -80,8 +80,7 @@ func listNames(sources []source) []string {
 	return collect(sources, func(s source) string { return s.name })
 }
 
-// findSources returns the graphs to check, sorted by name, each once: named files, "-" for
-// stdin, and the graphs in folders.
+// findSources returns the named graphs, "-" for stdin, and those in folders, sorted, each once.
 func (a *app) findSources(args []string, stdin string) ([]source, error) {
 	var sources []source
 	files := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "-" })
@@ -172,8 +171,7 @@ func formatNames(names []string) string {
 	return text
 }
 
-// readInput builds the input from --input-file and -i, which wins. Missing required keys are
-// errors unless partial is set.
+// readInput builds the input from a file and pairs, which win. A partial one may lack required keys.
 func (a *app) readInput(g *spec.Graph, file string, pairs []string, partial bool) (map[string]any, error) {
 	in := input.NewReader(g)
 	if file != "" {
@@ -205,8 +203,7 @@ func (a *app) readPath(path string) ([]byte, error) {
 	return src, err
 }
 
-// suggestFile returns "; did you mean …" with a similar flow file beside a path that can't be
-// read, or in a folder, or "".
+// suggestFile returns "; did you mean …" for a path that can't be read, with a flow near it, or "".
 func suggestFile(path string) string {
 	folder, base := filepath.Dir(path), filepath.Base(path)
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {

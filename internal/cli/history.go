@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -51,26 +50,21 @@ prints one object per line, -o raw only the bytes, unchanged except for masked s
 			}
 		}
 		out := runview.NewLogPrinter(a.Stdout, a.stdoutColors(), g, outputFormat(cmd), times)
-		return errors.Join(a.readLogs(cmd.Context(), r, follow, &filter, out), out.Close())
+		ctx, stop := a.cancelOnInterrupt(cmd.Context())
+		defer stop()
+		err := r.runner.Logs(ctx, r.record.ID, follow, func(c *store.LogChunk) error {
+			if !filter.matches(c) {
+				return nil
+			}
+			return out.Chunk(c)
+		})
+		return errors.Join(r.explainReadError(mapInterrupt(err)), out.Close())
 	})
 	flags := cmd.Flags()
 	flags.BoolVarP(&follow, "follow", "f", false, "keep printing until the run has ended")
 	flags.BoolVarP(&times, "timestamps", "t", false, "begin each line with its time")
 	addEnumListFlag(cmd, &streams, []string{"stderr", "stdout", "text"}, "stream", "only these: stdout, stderr, text (default: all)")
 	return addOutput(cmd, "text", "json", "raw")
-}
-
-// readLogs passes log chunks to a printer until an interrupt.
-func (a *app) readLogs(ctx context.Context, r *recorded, follow bool, filter *logFilter, out *runview.LogPrinter) error {
-	ctx, stop := a.cancelOnInterrupt(ctx)
-	defer stop()
-	err := r.runner.Logs(ctx, r.record.ID, follow, func(c *store.LogChunk) error {
-		if !filter.matches(c) {
-			return nil
-		}
-		return out.Chunk(c)
-	})
-	return r.explainReadError(mapInterrupt(err))
 }
 
 // logFilter selects chunks of a log. The zero value selects all.

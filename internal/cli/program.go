@@ -68,8 +68,7 @@ type Program struct {
 	ConfigDir string
 	// Engine makes the engine of --engine temporal. If it is nil, another program has it.
 	Engine func(EngineSettings) (Engine, error)
-	// StateDir is the folder of the default store. If it is "", runs are kept in memory unless
-	// --store names a file.
+	// StateDir is the folder of the default store. If it is "", the default store is in memory.
 	StateDir string
 }
 
@@ -473,8 +472,7 @@ func formatEnvName(name string) string {
 	return "GRAPHRUN_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }
 
-// loadSettings sets flags that were not given from the environment, then from the settings
-// file. It is the PreRunE of commands with settings.
+// loadSettings sets flags that were not given from the environment, then from the settings file.
 func (a *app) loadSettings(cmd *cobra.Command, _ []string) error { return a.loadSettingsOf("", cmd) }
 
 // loadFolderSettings is loadSettings with the settings file of the folder that args name.

@@ -243,19 +243,15 @@ func resumeDueRun(ctx context.Context, r *runner.Runner, f *driveFlags, line *st
 		out.ExitCode = exitCancelled
 		return out
 	}
-	var err error
-	out.result, err = r.Resume(ctx, line.ID, f.opts)
-	if hasType[*store.DrivenError](err) {
+	switch result, err := r.Resume(ctx, line.ID, f.opts); {
+	case hasType[*store.DrivenError](err):
 		out.skipped = true
-		return out
-	}
-	if err != nil {
+	case err != nil:
 		out.Error, out.ExitCode = err.Error(), exitCodeOf(err)
-		return out
+	default:
+		out.Status, out.Quality, out.Reason, out.Steps, out.Due = result.Status, result.Quality, result.Reason, result.Steps, result.Due
+		out.result, out.ExitCode = result, result.ExitCode(f.strict)
 	}
-	result := out.result
-	out.Status, out.Quality, out.Reason, out.Steps, out.Due = result.Status, result.Quality, result.Reason, result.Steps, result.Due
-	out.ExitCode = result.ExitCode(f.strict)
 	return out
 }
 

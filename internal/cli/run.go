@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -34,7 +35,6 @@ type runFlags struct {
 	goal      string
 	dryRun    bool
 	stubs     string
-	models    []string
 	replay    string
 }
 
@@ -83,7 +83,7 @@ Exit codes: 0 completed, 1 failed (with --strict also completed but degraded),
 	completeFlag(cmd, "input", keyCandidates(parseNamedFlow))
 	flags.StringVar(&f.opts.Session, "session", "", "ID of the session, which passes state keys with scope: session and the\nconversation from run to run")
 	completeFlag(cmd, "session", a.listSessionIDs)
-	flags.StringArrayVar(&f.models, "model", nil, "ROLE=MODEL: the model of a role, for example default=openai/gpt-6-luna;\nreplaces the graph's, in subgraphs too; repeatable")
+	flags.Var(repeated(f.readModel), "model", "ROLE=MODEL: the model of a role, for example default=openai/gpt-6-luna;\nreplaces the graph's, in subgraphs too; repeatable")
 	flags.Var(repeated(f.readModelParam), "set-model-param", "[PATH/NODE:]KEY=JSON: a parameter of one model node or of all,\nfor example reasoning=low or outer/inner:max_tokens=200; repeatable")
 	flags.StringVar(&f.record, "record", "", "FILE to record the answers of models and tools in")
 	flags.StringVar(&f.replay, "replay", "", "FILE from --record to take the answers of models and tools from;\nno provider, script or tool is asked, and nothing waits")
@@ -103,7 +103,7 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 	case path == "-" && f.inputFile == "-":
 		return usagef("the graph and --input-file can't both be stdin")
 	}
-	g, err := a.loadFlow(path, f.listRoles()...)
+	g, err := a.loadFlow(path, slices.Collect(maps.Keys(f.opts.Models))...)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 		return err
 	}
 	opts := f.opts
-	if err := f.setModels(g, &opts); err != nil {
+	if err := f.checkModels(g); err != nil {
 		return err
 	}
 	if err := f.openTape(); err != nil {
@@ -160,32 +160,33 @@ func (a *app) reportStoreError(g *spec.Graph, f *runFlags, err error) error {
 	}, a.StdoutTerminal))
 }
 
-// listRoles returns the roles that --model names.
-func (f *runFlags) listRoles() []string {
-	return collect(f.models, func(text string) string {
-		role, _, _ := strings.Cut(text, "=")
-		return role
-	})
+// readModel reads ROLE=PROVIDER/NAME.
+func (f *runFlags) readModel(text string) error {
+	role, model, ok := strings.Cut(text, "=")
+	provider, name, whole := strings.Cut(model, "/")
+	if !ok || role == "" || !whole || provider == "" || name == "" {
+		return fmt.Errorf("%q: want ROLE=PROVIDER/NAME, such as default=openai/gpt-6-luna", text)
+	}
+	if f.opts.Models == nil {
+		f.opts.Models = map[string]string{}
+	}
+	f.opts.Models[role] = model
+	return nil
 }
 
-func (f *runFlags) setModels(g *spec.Graph, opts *runner.Options) error {
+// checkModels returns an error if the graph lacks roles or providers of --model.
+func (f *runFlags) checkModels(g *spec.Graph) error {
+	if hasSubgraphs(g) { // they may have other roles and providers
+		return nil
+	}
 	var problems []error
-	for _, text := range f.models {
-		role, model, ok := strings.Cut(text, "=")
-		provider, name, whole := strings.Cut(model, "/")
-		if !ok || role == "" || !whole || provider == "" || name == "" {
-			problems = append(problems, usagef("--model %q: want ROLE=PROVIDER/NAME, such as default=openai/gpt-6-luna", text))
-			continue
-		}
-		if opts.Models == nil {
-			opts.Models = map[string]string{}
-		}
+	for _, role := range slices.Sorted(maps.Keys(f.opts.Models)) {
+		provider, _, _ := strings.Cut(f.opts.Models[role], "/")
 		for _, err := range []error{checkRole(g, role), checkProvider(g, provider)} {
-			if err != nil && !hasSubgraphs(g) { // a subgraph may have other roles and providers
-				problems = append(problems, usagef("--model %s: %w", text, err))
+			if err != nil {
+				problems = append(problems, usagef("--model %s=%s: %w", role, f.opts.Models[role], err))
 			}
 		}
-		opts.Models[role] = model
 	}
 	return usageErrors(problems)
 }

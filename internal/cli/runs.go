@@ -331,8 +331,7 @@ func (a *app) addRunReader(cmd *cobra.Command, read func(cmd *cobra.Command, r *
 	return cmd
 }
 
-// showAt returns the run after the step of --at, or as it is now without the flag; then the sink
-// receives only its latest events.
+// showAt returns the run after the step of --at, or as it is now, with only its latest events.
 func (r *recorded) showAt(cmd *cobra.Command, history bool, sink runner.Sink) (*runner.Result, error) {
 	opts := runner.Options{Sink: sink, History: history}
 	if !cmd.Flags().Changed("at") {

@@ -319,7 +319,11 @@ func (a *app) mcp(ctx context.Context, f *serveFlags, dir string) error {
 	defer stop()
 	resumed := make(chan error, 1)
 	go func() { resumed <- s.fleet.ResumeRuns(ctx) }()
-	err = mcpserver.Serve(ctx, s.tools, io.NopCloser(a.Stdin), noClose{a.Stdout})
+	stdout := struct {
+		io.Writer
+		io.Closer
+	}{a.Stdout, io.NopCloser(nil)} // it stays open
+	err = mcpserver.Serve(ctx, s.tools, io.NopCloser(a.Stdin), stdout)
 	stop()
 	s.fleet.Stop(stopGrace)
 	if errors.Is(err, context.Canceled) || errors.Is(err, io.EOF) {
@@ -327,12 +331,6 @@ func (a *app) mcp(ctx context.Context, f *serveFlags, dir string) error {
 	}
 	return errors.Join(err, <-resumed)
 }
-
-// noClose is a stream that stays open.
-type noClose struct{ io.Writer }
-
-// Close does nothing.
-func (noClose) Close() error { return nil }
 
 func newLSPCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{

@@ -188,8 +188,7 @@ func (a *app) requireStore(g *spec.Graph, f *runFlags) error {
 	return nil
 }
 
-// listStoreNeeds lists the flags and nodes of a run that need a store: those that let others
-// refer to the run, and nodes that may outlive the process.
+// listStoreNeeds lists the flags by which others find a run, and nodes that may outlive the process.
 func listStoreNeeds(g *spec.Graph, f *runFlags) []string {
 	var out []string
 	if f.opts.RunID != "" {

@@ -184,14 +184,15 @@ func (a *app) testOnce(ctx context.Context, f *testFlags, args []string) error {
 		}
 	}
 	if f.lcov != "" {
-		if err := writeFileWith(f.lcov, func(w io.Writer) error { return flowtest.WriteLCOV(w, result) }); err != nil {
-			return err
-		}
+		err = writeFileWith(f.lcov, func(w io.Writer) error { return flowtest.WriteLCOV(w, result) })
 	}
-	if err := a.writeCoverPage(ctx, f.html, files, result); err != nil {
-		return err
+	if err == nil && f.html != "" {
+		err = a.writeCoverPage(ctx, f.html, files, result)
 	}
-	if err := a.printTests(f, result); err != nil {
+	if err == nil {
+		err = a.printTests(f, result)
+	}
+	if err != nil {
 		return err
 	}
 	short := a.reportLowCoverage(f, result)
@@ -389,9 +390,6 @@ func (a *app) printTests(f *testFlags, r *flowtest.Report) error {
 
 // writeCoverPage writes a page of the tested flow, painted with its coverage.
 func (a *app) writeCoverPage(ctx context.Context, path string, files []*flowtest.File, r *flowtest.Report) error {
-	if path == "" {
-		return nil
-	}
 	if len(r.Coverage) != 1 {
 		return usagef("--cover-html shows one flow, the tests are of %d: %s", len(r.Coverage), strings.Join(slices.Sorted(maps.Keys(r.Coverage)), ", "))
 	}

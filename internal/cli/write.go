@@ -495,8 +495,7 @@ func (f *validateFlags) switchRule(text string) error {
 	return nil
 }
 
-// repairSources repairs the sources in place, or prints the changes with --diff, and reports on
-// stderr. The check that follows reads repaired sources again.
+// repairSources repairs sources in place, for the check that follows, or only shows the changes.
 func (a *app) repairSources(sources []source, show bool) error {
 	problems, files := 0, 0
 	for i := range sources {
