@@ -258,7 +258,7 @@ func (r *cycles) endsFinally(t *eval.Tree, holds bool, a arc, trusted bool) bool
 			continue
 		}
 		p := r.findProgress(t.Args[i], a)
-		if p != nil && (op == "==" || op[0] == '<' && p.up || op[0] == '>' && !p.up || op == "!=" && r.trust) && p.passesLimit(op, t.Args[1-i]) && !r.lacksProgress(a, p) {
+		if p != nil && (op == "==" || op[0] == '<' && p.up || op[0] == '>' && !p.up || op == "!=" && r.trust) && p.passesLimit(op, t.Args[1-i]) && !r.hasCycleWithout(p, a) {
 			return true
 		}
 	}
@@ -271,8 +271,8 @@ var (
 	opposite = map[string]string{"<": ">=", ">=": "<", "<=": ">", ">": "<=", "==": "!=", "!=": "=="}
 )
 
-// lacksProgress reports whether an arc lies on a cycle without progress.
-func (r *cycles) lacksProgress(a arc, p *progress) bool {
+// hasCycleWithout reports whether an arc lies on a cycle that makes no progress.
+func (r *cycles) hasCycleWithout(p *progress, a arc) bool {
 	next := func(v int) (out []int) {
 		for _, b := range r.out[v] {
 			if !p.made(b) {

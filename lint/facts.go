@@ -152,8 +152,11 @@ func (f *facts) inParallel(x, y int) bool { return f.pairs().Together(x, y) }
 func isModel(n *spec.Node) bool { return n.Kind.Value == "llm" || n.Kind.Value == "agent" }
 
 // text returns the text of a scalar field of a node, or an unset one.
-func text(n *spec.Node, field string) spec.Text {
-	if v := n.Field(field); v != nil && v.IsScalar() && v.Kind != spec.Null {
+func text(n *spec.Node, field string) spec.Text { return scalarText(n.Field(field)) }
+
+// scalarText returns the text of a scalar, or an unset one.
+func scalarText(v *spec.Value) spec.Text {
+	if v != nil && v.IsScalar() && v.Kind != spec.Null {
 		return v.Text
 	}
 	return spec.Text{}

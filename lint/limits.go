@@ -91,12 +91,10 @@ func (f *facts) checkTimes() {
 				f.report(after.Span, "%q never reminds anybody: its timeout of %s ends first", n.ID.Value, eval.DurationText(n.Timeout))
 			}
 		}
-		for _, limit := range []struct {
-			name string
-			most time.Duration
-		}{{"limits.timeout", f.graph.Limits.Timeout}, {"limits.step_timeout", f.graph.Limits.StepTimeout}} {
-			if at := n.Written("timeout"); at != nil && n.Kind.Value != "human" && limit.most > 0 && n.Timeout > limit.most {
-				f.report(at.Span, "%q never takes so long: %s of %s comes first", n.ID.Value, limit.name, eval.DurationText(limit.most))
+		for i, most := range []time.Duration{f.graph.Limits.Timeout, f.graph.Limits.StepTimeout} {
+			if at := n.Written("timeout"); at != nil && n.Kind.Value != "human" && most > 0 && n.Timeout > most {
+				name := []string{"limits.timeout", "limits.step_timeout"}[i]
+				f.report(at.Span, "%q never takes so long: %s of %s comes first", n.ID.Value, name, eval.DurationText(most))
 			}
 		}
 	}

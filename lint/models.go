@@ -122,10 +122,7 @@ func checkMissingModel(f *facts) {
 
 // modelOfJudge returns the model that a node names for its judge, or an unset text.
 func modelOfJudge(n *spec.Node) spec.Text {
-	if v := n.Field("judge").Get("model"); v != nil && v.Kind == spec.String {
-		return v.Text
-	}
-	return spec.Text{}
+	return scalarText(n.Field("judge").Get("model"))
 }
 
 // checkRole reports a model that nothing declares. Without a name it checks that of the role.

@@ -125,13 +125,7 @@ func checkSecretLeak(f *facts) {
 			f.report(part.SpanOf("secrets"), "a secret reaches the argument list of tool %q; pass it by env", part.tool)
 		}
 	}
-	secret := map[string]bool{}
-	for _, key := range f.graph.State {
-		if key.Secret {
-			secret[key.Name.Value] = true
-		}
-	}
-	if len(secret) == 0 {
+	if !slices.ContainsFunc(f.graph.State, func(key *spec.StateKey) bool { return key.Secret }) {
 		return
 	}
 	for i := range f.uses().All {
@@ -139,20 +133,27 @@ func checkSecretLeak(f *facts) {
 		if u.Node < 0 || taint.Sanitized(u.Program) {
 			continue
 		}
-		name, where := findSecret(f.listReads(u), secret), f.describeAudience(u)
+		name, where := f.findSecret(f.listReads(u)), f.describeAudience(u)
 		if name != "" && where != "" {
 			f.report(u.Span(), "the secret %q reaches %s", name, where)
 		}
 	}
-	f.checkSecretWrites(secret)
+	f.checkSecretWrites()
 }
 
 // findSecret returns the first secret key among the paths that are read, or "".
-func findSecret(reads []eval.Read, secret map[string]bool) string {
-	if i := slices.IndexFunc(reads, func(r eval.Read) bool { return secret[r.Path[0]] }); i >= 0 {
-		return reads[i].Path[0]
+func (f *facts) findSecret(reads []eval.Read) string {
+	for _, r := range reads {
+		if f.isSecret(r.Path[0]) {
+			return r.Path[0]
+		}
 	}
 	return ""
+}
+
+func (f *facts) isSecret(name string) bool {
+	key := f.graph.Key(name)
+	return key != nil && key.Secret
 }
 
 // listReads lists what a use reads, and what it reads in the input that an edge hands over.
@@ -187,7 +188,7 @@ func (f *facts) describeAudience(u *dataflow.Use) string {
 }
 
 // checkSecretWrites reports open keys that take the value of a secret one.
-func (f *facts) checkSecretWrites(secret map[string]bool) {
+func (f *facts) checkSecretWrites() {
 	for v, a := range f.access() {
 		for i, w := range a.Writes {
 			source := w.Value
@@ -196,10 +197,10 @@ func (f *facts) checkSecretWrites(secret map[string]bool) {
 					source = u.Program
 				}
 			}
-			if source == nil || secret[w.Name.Value] || taint.Sanitized(source) {
+			if source == nil || f.isSecret(w.Name.Value) || taint.Sanitized(source) {
 				continue
 			}
-			if name := findSecret(source.Reads(), secret); name != "" {
+			if name := f.findSecret(source.Reads()); name != "" {
 				f.report(w.Name.Span, "state key %q takes the secret %q but is not secret itself", w.Name.Value, name)
 			}
 		}

@@ -55,19 +55,19 @@ func Filter(file *spec.File, found spec.Diagnostics) spec.Diagnostics {
 func checkUnusedKeys(f *facts) {
 	f.checkUnusedAnswers()
 	f.checkReplacedLists()
-	used, all := f.usedKeys()
+	used, all := f.findUsedKeys()
 	for _, key := range f.graph.State {
 		if !all && !used[key.Name.Value] {
 			f.report(key.Name.Span, "state key %q is neither read nor written", key.Name.Value)
-		} else if n := f.yieldsUnwritten(key); n != nil {
+		} else if n := f.findUnwrittenYield(key); n != nil {
 			f.report(key.Name.Span, "nothing writes state key %q, although %q yields it; add it to the writes of the node", key.Name.Value, n.ID.Value)
 		}
 	}
 }
 
-// yieldsUnwritten returns a node that yields a member of the name of a key, but writes only
+// findUnwrittenYield returns a node that yields a member of the name of a key, but writes only
 // others, if no node writes the key. Otherwise it returns nil.
-func (f *facts) yieldsUnwritten(key *spec.StateKey) *spec.Node {
+func (f *facts) findUnwrittenYield(key *spec.StateKey) *spec.Node {
 	name := key.Name.Value
 	if key.Default == nil || len(f.writersOf()[name]) > 0 { // read-before-write reports keys without a default
 		return nil
@@ -151,9 +151,9 @@ func (f *facts) checkReplacedLists() {
 	}
 }
 
-// usedKeys returns the names of state keys that nodes, edges, policies, cache keys, tools and
+// findUsedKeys returns the names of state keys that nodes, edges, policies, cache keys, tools and
 // providers use, and whether something reads the whole state.
-func (f *facts) usedKeys() (names map[string]bool, all bool) {
+func (f *facts) findUsedKeys() (names map[string]bool, all bool) {
 	names = make(map[string]bool, len(f.graph.State))
 	add := func(texts ...spec.Text) {
 		for _, text := range texts {

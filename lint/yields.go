@@ -318,8 +318,8 @@ func (r reader) checkYield(t *eval.Tree, doc map[string]any, what string) bool {
 		key := r.f.graph.Key(t.Path[0])
 		if key == nil {
 			key = r.findChildKey(t.Path)
-		} else if r.f.isGuardedRead(t.Path) {
-			return false
+		} else if len(t.Path) > 1 || !key.Required && r.f.isWrittenOnlyBy(t.Path[0], "set") || r.f.tested()[t.Path[0]] {
+			return false // conditions may have narrowed it, or inputs alone set it
 		}
 		values, known := domain.Literals(from)
 		switch {
@@ -370,16 +370,6 @@ func (r reader) checkMembers(t *eval.Tree, doc map[string]any, what string) bool
 		}
 	}
 	return false
-}
-
-// isGuardedRead reports whether what a path reads may be known at run time to be one of few
-// values: conditions read the key, or inputs alone set it.
-func (f *facts) isGuardedRead(path []string) bool {
-	key := f.graph.Key(path[0])
-	if key == nil {
-		return false
-	}
-	return len(path) > 1 || !key.Required && f.isWrittenOnlyBy(path[0], "set") || f.tested()[path[0]]
 }
 
 // findTested returns the names that conditions read.

@@ -137,8 +137,6 @@ func (w *Graph) groupsOf(n *spec.Node, out []int) []Group {
 // groupLabels returns the targets that a node may choose: one of them, or any subset if its
 // expression surely yields a list.
 func (w *Graph) groupLabels(n *spec.Node) []Group {
-	b := &w.bound.Nodes[n.Index]
-	many := b.Goto != nil && b.Goto.Type().IsList()
 	all := Group{Kind: ByGoto, Subset: true}
 	var out []Group
 	for _, end := range n.Ends {
@@ -148,7 +146,7 @@ func (w *Graph) groupLabels(n *spec.Node) []Group {
 			out = append(out, Group{Kind: ByGoto, Targets: []int{v}})
 		}
 	}
-	if many {
+	if choice := w.bound.Nodes[n.Index].Goto; choice != nil && choice.Type().IsList() {
 		return []Group{all}
 	}
 	return out
@@ -189,10 +187,7 @@ func (w *Graph) groupGuarded(kind Kind, edges []int, all bool) []Group {
 
 // groupDefaults groups the edges without a condition. Next to decisions only the fallback fires.
 func (w *Graph) groupDefaults(plain []int, decides bool) []Group {
-	if len(plain) == 0 {
-		return nil
-	}
-	if !decides {
+	if len(plain) > 0 && !decides {
 		return []Group{w.newGroup(ByDefault, plain...)}
 	}
 	var out []Group
@@ -335,13 +330,13 @@ func (w *Vertices) Name(v int) string {
 }
 
 // EdgesOut returns the edges that leave each node, in the order of declaration.
-func (w *Vertices) EdgesOut() [][]int { return byVertex(w.From, w.End) }
+func (w *Vertices) EdgesOut() [][]int { return groupByVertex(w.From, w.End) }
 
 // EdgesInto returns the edges that lead to each vertex.
-func (w *Vertices) EdgesInto() [][]int { return byVertex(w.To, w.End+1) }
+func (w *Vertices) EdgesInto() [][]int { return groupByVertex(w.To, w.End+1) }
 
-// byVertex returns, for each of n vertices, the positions in a list that hold it.
-func byVertex(at []int, n int) [][]int {
+// groupByVertex returns, for each of n vertices, the positions in a list that hold it.
+func groupByVertex(at []int, n int) [][]int {
 	counts := make([]int, n)
 	for _, v := range at {
 		if v >= 0 {

@@ -81,21 +81,18 @@ func wordAt(src, word string) int {
 // Uses lists every use. Those of a node stand side by side.
 type Uses struct {
 	All    []Use
-	byNode []pieces
+	byNode [][2]int // ranges of All
 }
-
-// pieces is a range of Uses.All.
-type pieces struct{ from, to int }
 
 // NewUses lists the expressions of a graph; from has the node that each edge leaves.
 func NewUses(g *spec.Graph, bound *bind.Graph, from []int) *Uses {
-	w := &useWalk{Uses: Uses{All: make([]Use, 0, len(g.Nodes)+len(g.Edges)), byNode: make([]pieces, len(g.Nodes))}}
-	w.graph(g, bound, from)
+	w := &useWalk{Uses: Uses{All: make([]Use, 0, len(g.Nodes)+len(g.Edges)), byNode: make([][2]int, len(g.Nodes))}}
+	w.addGraph(g, bound, from)
 	return &w.Uses
 }
 
 // OfNode returns the expressions of a node, without those of its edges.
-func (x *Uses) OfNode(i int) []Use { return x.All[x.byNode[i].from:x.byNode[i].to] }
+func (x *Uses) OfNode(i int) []Use { return x.All[x.byNode[i][0]:x.byNode[i][1]] }
 
 // Constants returns the distinct texts and numbers in uses, policies excepted.
 func Constants(uses []*Use) (out []any) {
@@ -132,7 +129,7 @@ func Constants(uses []*Use) (out []any) {
 // InValue lists the uses in a value that is bound to b, outside of nodes.
 func InValue(field string, v *spec.Value, b *bind.Value) []Use {
 	w := useWalk{at: Use{Node: -1, Edge: -1, Field: field}}
-	w.value(v, b)
+	w.addValue(v, b)
 	return w.All
 }
 
@@ -142,19 +139,19 @@ type useWalk struct {
 	at Use // what the next ones have in common
 }
 
-func (w *useWalk) graph(g *spec.Graph, b *bind.Graph, leaves []int) {
+func (w *useWalk) addGraph(g *spec.Graph, b *bind.Graph, leaves []int) {
 	for i, n := range g.Nodes {
 		w.at = Use{Node: i, Edge: -1}
 		from := len(w.All)
-		w.node(n, &b.Nodes[i])
-		w.byNode[i] = pieces{from, len(w.All)}
+		w.addNode(n, &b.Nodes[i])
+		w.byNode[i] = [2]int{from, len(w.All)}
 	}
 	for i, e := range g.Edges {
 		w.at = Use{Node: leaves[i], Edge: i, Moment: OnEdge}
-		w.program("when", &e.When, b.Edges[i].When)
+		w.addProgram("when", &e.When, b.Edges[i].When)
 		if e.Transform != nil {
 			w.at.Field = "transform"
-			w.value(e.Transform, b.Edges[i].Transform)
+			w.addValue(e.Transform, b.Edges[i].Transform)
 		}
 	}
 	if b.Group != nil {
@@ -164,11 +161,11 @@ func (w *useWalk) graph(g *spec.Graph, b *bind.Graph, leaves []int) {
 	}
 	if g.Output != nil {
 		w.at = Use{Node: -1, Edge: -1, Moment: AtEnd, Field: "output"}
-		w.value(g.Output, b.Output)
+		w.addValue(g.Output, b.Output)
 	}
 }
 
-func (w *useWalk) node(n *spec.Node, b *bind.Node) {
+func (w *useWalk) addNode(n *spec.Node, b *bind.Node) {
 	w.at.Moment = Before
 	for i := range n.Fields {
 		field := &n.Fields[i]
@@ -176,34 +173,34 @@ func (w *useWalk) node(n *spec.Node, b *bind.Node) {
 		if n.Kind.Value == "set" && field.Key.Value == "set" {
 			for i := range b.Set {
 				w.at.Order = i
-				w.value(&field.Value.Fields[i].Value, &b.Set[i].Value)
+				w.addValue(&field.Value.Fields[i].Value, &b.Set[i].Value)
 			}
 			w.at.Order = 0
 			continue
 		}
 		for j := range b.Config {
 			if b.Config[j].Name == field.Key.Value {
-				w.value(&field.Value, &b.Config[j].Value)
+				w.addValue(&field.Value, &b.Config[j].Value)
 			}
 		}
 	}
-	w.program("each", &n.Each, b.Each)
-	w.named("before", n.Before, b.Before)
+	w.addProgram("each", &n.Each, b.Each)
+	w.addNamed("before", n.Before, b.Before)
 	w.at.Moment = After
-	w.named("writes", n.Writes.Exprs, b.Writes)
+	w.addNamed("writes", n.Writes.Exprs, b.Writes)
 	w.at.Moment = OnEdge
-	w.named("emit", n.Emit, b.Emit)
-	w.program("goto", &n.Goto, b.Goto)
+	w.addNamed("emit", n.Emit, b.Emit)
+	w.addProgram("goto", &n.Goto, b.Goto)
 }
 
-func (w *useWalk) named(field string, exprs []spec.NamedExpr, bound []bind.Field) {
+func (w *useWalk) addNamed(field string, exprs []spec.NamedExpr, bound []bind.Field) {
 	for i := range bound {
-		w.program(field, &exprs[i].Expr, bound[i].Value.Program)
+		w.addProgram(field, &exprs[i].Expr, bound[i].Value.Program)
 	}
 }
 
-// program adds a whole scalar that is an expression, unless it did not compile.
-func (w *useWalk) program(field string, text *spec.Text, p *eval.Program) {
+// addProgram adds a whole scalar that is an expression, unless it did not compile.
+func (w *useWalk) addProgram(field string, text *spec.Text, p *eval.Program) {
 	if p != nil {
 		w.at.Field = field
 		w.add(Use{Text: text, To: len(text.Value), Program: p})
@@ -216,8 +213,8 @@ func (w *useWalk) add(u Use) {
 	w.All = append(w.All, u)
 }
 
-// value adds the expressions of a value, which was bound to b.
-func (w *useWalk) value(v *spec.Value, b *bind.Value) {
+// addValue adds the expressions of a value, which was bound to b.
+func (w *useWalk) addValue(v *spec.Value, b *bind.Value) {
 	if b == nil || b.IsConst() {
 		return
 	}
@@ -234,15 +231,15 @@ func (w *useWalk) value(v *spec.Value, b *bind.Value) {
 		return
 	}
 	for i := range b.Items {
-		w.value(&v.Items[i], &b.Items[i])
+		w.addValue(&v.Items[i], &b.Items[i])
 	}
 	for i := range b.Fields {
 		field := &b.Fields[i]
 		// Entries keep their order, but unknown keys are left out.
 		if i < len(v.Fields) && v.Fields[i].Key.Value == field.Name {
-			w.value(&v.Fields[i].Value, &field.Value)
+			w.addValue(&v.Fields[i].Value, &field.Value)
 		} else if sub := v.Get(field.Name); sub != nil {
-			w.value(sub, &field.Value)
+			w.addValue(sub, &field.Value)
 		}
 	}
 }
@@ -311,13 +308,11 @@ func programAt(fields []bind.Field, i int) *eval.Program {
 
 // givesState reports whether a kind hands the state to what it runs.
 func givesState(n *spec.Node) bool {
-	switch n.Kind.Value {
-	case "exec":
+	if n.Kind.Value == "exec" {
 		return n.Field("stdin") == nil
-	case "agent", "fail", "graph", "http", "human", "llm", "pass", "set", "tool", "tools", "wait":
-		return false
 	}
-	return true // a kind of a program's own
+	builtIn := []string{"agent", "fail", "graph", "http", "human", "llm", "pass", "set", "tool", "tools", "wait"}
+	return !slices.Contains(builtIn, n.Kind.Value)
 }
 
 // Replaces reports whether a write to a key drops the value before it. An undeclared key is
@@ -364,13 +359,13 @@ type firmWalk struct{ firm, soft map[string]bool }
 func (w *firmWalk) walk(t *eval.Tree, known []string) {
 	switch {
 	case t.Op == eval.TreePath:
-		w.path(t, slices.Contains(known, t.Path[0]))
+		w.addPath(t, slices.Contains(known, t.Path[0]))
 	case t.Op == eval.TreeBinary && t.Name == "??":
-		w.leaf(t.Args[0], known)
+		w.walkSoft(t.Args[0], known)
 		w.walk(t.Args[1], known)
 	case t.Op == eval.TreeBinary && (t.Name == "==" || t.Name == "!=") && (isNull(t.Args[0]) || isNull(t.Args[1])):
-		w.leaf(t.Args[0], known)
-		w.leaf(t.Args[1], known)
+		w.walkSoft(t.Args[0], known)
+		w.walkSoft(t.Args[1], known)
 	case t.Op == eval.TreeBinary && (t.Name == "and" || t.Name == "or"):
 		w.walk(t.Args[0], known)
 		w.walk(t.Args[1], append(known[:len(known):len(known)], namesPresent(t.Args[0], t.Name == "and")...))
@@ -388,16 +383,16 @@ func (w *firmWalk) walk(t *eval.Tree, known []string) {
 	}
 }
 
-// leaf visits a part that may be null. Inside a computed part nothing changes.
-func (w *firmWalk) leaf(t *eval.Tree, known []string) {
+// walkSoft visits a part that may be null. Inside a computed part nothing changes.
+func (w *firmWalk) walkSoft(t *eval.Tree, known []string) {
 	if t.Op == eval.TreePath {
-		w.path(t, true)
+		w.addPath(t, true)
 		return
 	}
 	w.walk(t, known)
 }
 
-func (w *firmWalk) path(t *eval.Tree, soft bool) {
+func (w *firmWalk) addPath(t *eval.Tree, soft bool) {
 	path := t.Path
 	for i, part := range path {
 		if strings.HasPrefix(part, "[") { // an element reads its list

@@ -13,23 +13,16 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
+// kinds are the kinds of domains by type; any and null have none.
+var kinds = map[string]solve.Kind{"boolean": solve.Bool, "integer": solve.Int, "number": solve.Number, "string": solve.String, "any": solve.Any, "null": solve.Any}
+
 // OfType returns the domain of a type.
 func OfType(t eval.Type) solve.Domain {
-	d := solve.Domain{Null: true}
-	switch t.String() {
-	case "boolean":
-		d.Kind = solve.Bool
-	case "integer":
-		d.Kind = solve.Int
-	case "number":
-		d.Kind = solve.Number
-	case "string":
-		d.Kind = solve.String
-	case "any", "null":
-	default:
-		d.Kind = solve.Other
+	kind, known := kinds[t.String()]
+	if !known {
+		kind = solve.Other
 	}
-	return d
+	return solve.Domain{Null: true, Kind: kind}
 }
 
 // OfSchema returns the domain of a part of a value that a schema describes. The value may be

@@ -61,46 +61,46 @@ func References(g *spec.Graph) []spec.Text {
 	return out
 }
 
-// inner returns a graph within the file of another one. Its problems are reported where it
+// Load returns the graph that a graph of a file names, in that file or in another one. It is nil
+// if files are not read, or only the run knows the name.
+func (l *Loader) Load(g *spec.Graph, file, name string) *Graph {
+	at, isInner := name, strings.HasPrefix(name, "#")
+	switch {
+	case isInner:
+		at = file + name
+	case l.load == nil || name == "" || strings.Contains(name, "{{"):
+		return nil
+	case !path.IsAbs(at):
+		at = path.Join(path.Dir(file), at)
+	}
+	c := l.loaded[at]
+	switch {
+	case c != nil:
+	case !isInner:
+		c = &Graph{Path: at, File: at}
+		l.loaded[at] = c
+		l.readFile(c)
+	case g.Inner(name) != nil: // else spec.Check says so
+		c = &Graph{Path: at, File: file}
+		l.loaded[at] = c
+		l.bindInner(c, g.Inner(name))
+	}
+	return c
+}
+
+// bindInner sets the graph to one within the file of another. Its problems are reported where it
 // stands.
-func (l *Loader) inner(g *spec.Graph, file, ref string) *Graph {
-	at := file + ref
-	if c := l.loaded[at]; c != nil {
-		return c
-	}
-	inner := g.Inner(ref)
-	if inner == nil {
-		return nil // spec.Check says so
-	}
-	c := &Graph{Path: at, File: file}
-	l.loaded[at] = c
+func (l *Loader) bindInner(c *Graph, inner *spec.Graph) {
 	if inner.Complete() && !inner.Faulty(inner.Span()) {
 		if bound, found := bind.Check(inner, l.kinds, nil); !found.HasErrors() {
 			c.Graph, c.Output = inner, outputType(bound)
 		}
 	}
-	return c
 }
 
-// Load returns the graph that a graph of a file names, in that file or in another one. It is nil
-// if files are not read, or only the run knows the name.
-func (l *Loader) Load(g *spec.Graph, file, name string) *Graph {
-	if strings.HasPrefix(name, "#") {
-		return l.inner(g, file, name)
-	}
-	if l.load == nil || name == "" || strings.Contains(name, "{{") {
-		return nil
-	}
-	at := name
-	if !path.IsAbs(at) {
-		at = path.Join(path.Dir(file), at)
-	}
-	if c := l.loaded[at]; c != nil {
-		return c
-	}
-	c := &Graph{Path: at, File: at}
-	l.loaded[at] = c
-	src, err := l.load(at)
+// readFile sets the graph to that of its file, or says why it can't be used.
+func (l *Loader) readFile(c *Graph) {
+	src, err := l.load(c.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		c.Problem = "does not exist"
@@ -109,23 +109,22 @@ func (l *Loader) Load(g *spec.Graph, file, name string) *Graph {
 	case !spec.IsGraph(src):
 		c.Problem = "is not a graph file"
 	default:
-		g, found := spec.Parse(l.nameOf(at), src, spec.Options{Kinds: l.kinds, Load: Beside(l.load, at)})
+		g, found := spec.Parse(l.nameOf(c.Path), src, spec.Options{Kinds: l.kinds, Load: Beside(l.load, c.Path)})
 		if found = append(found, spec.Check(g)...); !found.HasErrors() {
 			var bound *bind.Graph
 			bound, found = bind.Check(g, l.kinds, nil)
 			c.Output = outputType(bound)
 			found = l.filter(g.File, found)
 		}
-		if found.HasErrors() {
-			found = found.Sort()
-			d := found[slices.IndexFunc(found, func(d spec.Diagnostic) bool { return d.Severity == spec.Error })]
-			c.Problem = "is not valid: " + LineOf(d) + ": " + d.Message
-			c.Place = &spec.Related{File: d.File, Span: d.Span, Message: "the error is here"}
-			return c
+		if !found.HasErrors() {
+			c.Graph = g
+			return
 		}
-		c.Graph = g
+		found = found.Sort()
+		d := found[slices.IndexFunc(found, func(d spec.Diagnostic) bool { return d.Severity == spec.Error })]
+		c.Problem = "is not valid: " + LineOf(d) + ": " + d.Message
+		c.Place = &spec.Related{File: d.File, Span: d.Span, Message: "the error is here"}
 	}
-	return c
 }
 
 // Beside returns a load function for names relative to the folder of a file.

@@ -129,11 +129,7 @@ func Sanitized(p *eval.Program) bool {
 
 // Harmless reports whether a type has no texts.
 func Harmless(t eval.Type) bool {
-	switch t.String() {
-	case "integer", "number", "boolean", "null":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"integer", "number", "boolean", "null"}, t.String())
 }
 
 func (a *Analysis) originOfRead(node int, r eval.Read) Origin {
