@@ -95,21 +95,15 @@ var dialect = wire.Dialect{
 // setOutput sets the format of the answer and how much the model thinks: a word is an
 // effort with adaptive thinking, a number a budget of tokens.
 func setOutput(c *wire.Call, body map[string]any) error {
-	config := map[string]any{}
-	if given, ok := body["output_config"].(map[string]any); ok {
-		maps.Copy(config, given)
-	}
 	if c.Req.Schema["type"] == "object" {
 		if closed, ok := dialect.Close(c.Req.Schema); ok {
-			config["format"] = map[string]any{"type": "json_schema", "schema": closed}
+			wire.SetInner(body, "output_config", "format", map[string]any{"type": "json_schema", "schema": closed})
 		}
 	}
 	switch value := c.Req.Reasoning.(type) {
 	case nil:
 	case string:
-		if err := setLevel(c, body, config, value); err != nil {
-			return err
-		}
+		return setLevel(c, body, value)
 	case int:
 		if levelsOnly().MatchString(c.Model) {
 			return wire.InvalidRequest("reasoning is %v; %s takes a level: none, low, medium, high, xhigh or max", value, c.Model)
@@ -126,9 +120,6 @@ func setOutput(c *wire.Call, body map[string]any) error {
 	default:
 		return wire.InvalidRequest("reasoning is %v; this provider takes low, medium, high, xhigh, max or a number of tokens", value)
 	}
-	if len(config) > 0 {
-		body["output_config"] = config
-	}
 	return nil
 }
 
@@ -144,7 +135,7 @@ var (
 // budgets are what levels mean to models that know budgets only.
 var budgets = map[string]int{"minimal": 1024, "low": 2048, "medium": 8192, "high": 16384, "xhigh": 32768, "max": 32768}
 
-func setLevel(c *wire.Call, body, config map[string]any, level string) error {
+func setLevel(c *wire.Call, body map[string]any, level string) error {
 	budget := budgets[level]
 	switch {
 	case level == "none" && always().MatchString(c.Model):
@@ -163,7 +154,7 @@ func setLevel(c *wire.Call, body, config map[string]any, level string) error {
 		if level == "minimal" {
 			level = "low" // the least that there is
 		}
-		config["effort"] = level
+		wire.SetInner(body, "output_config", "effort", level)
 		body["thinking"] = map[string]any{"type": "adaptive"}
 	}
 	return nil

@@ -139,11 +139,7 @@ func (t *turns) addMessage(m *model.Message) {
 		t.showResults()
 	}
 	if m.Role == model.User {
-		var content any = m.Content
-		if len(m.Parts) > 0 {
-			content = newContent(m.Parts)
-		}
-		t.addUser(content)
+		t.addUser(newContent(m))
 		return
 	}
 	next := message{Role: string(m.Role), Content: m.Content, ToolCallID: m.ToolCallID}
@@ -161,22 +157,16 @@ func (t *turns) addMessage(m *model.Message) {
 }
 
 func (t *turns) collectResults(m *model.Message) {
-	said := false
-	for _, p := range m.Parts {
-		if m.Role != model.ToolResult || p.Kind == model.TextPart {
-			continue
-		}
-		if !said {
-			t.results = append(t.results, model.Part{Kind: model.TextPart, Text: fmt.Sprintf("What the tool %s gave (call %s):", m.Name, m.ToolCallID)})
-		}
-		said = true
-		t.results = append(t.results, p)
+	media := slices.DeleteFunc(slices.Clone(m.Parts), func(p model.Part) bool { return p.Kind == model.TextPart })
+	if m.Role == model.ToolResult && len(media) > 0 {
+		intro := fmt.Sprintf("What the tool %s gave (call %s):", m.Name, m.ToolCallID)
+		t.results = append(append(t.results, model.Part{Kind: model.TextPart, Text: intro}), media...)
 	}
 }
 
 func (t *turns) showResults() {
 	if len(t.results) > 0 {
-		t.addUser(newContent(t.results))
+		t.addUser(newContent(&model.Message{Parts: t.results}))
 		t.results = nil
 	}
 }
@@ -207,11 +197,14 @@ func toList(content any) []map[string]any {
 
 // newContent returns a string if all parts are text, which all servers take, and else a
 // list.
-func newContent(parts []model.Part) any {
-	list := make([]map[string]any, len(parts))
+func newContent(m *model.Message) any {
+	if len(m.Parts) == 0 {
+		return m.Content
+	}
+	list := make([]map[string]any, len(m.Parts))
 	var texts []string
-	for i := range parts {
-		p := &parts[i]
+	for i := range m.Parts {
+		p := &m.Parts[i]
 		text, isText := wire.TitledText(p)
 		switch {
 		case isText:

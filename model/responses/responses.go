@@ -7,7 +7,6 @@ package responses
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -64,12 +63,7 @@ func setFields(c *wire.Call, body map[string]any) error {
 	}
 	if format := openai.Format(req.Schema); format != nil {
 		format["type"] = "json_schema"
-		text := map[string]any{}
-		if given, ok := body["text"].(map[string]any); ok {
-			maps.Copy(text, given)
-		}
-		text["format"] = format
-		body["text"] = text
+		wire.SetInner(body, "text", "format", format)
 	}
 	return nil
 }

@@ -237,6 +237,14 @@ func SetDefault(body map[string]any, key string, value any) {
 	}
 }
 
+// SetInner sets a key of an object in a body, beside the keys that parameters set.
+func SetInner(body map[string]any, object, key string, value any) {
+	inner := map[string]any{}
+	given, _ := body[object].(map[string]any)
+	maps.Copy(inner, given)
+	inner[key], body[object] = value, inner
+}
+
 // MaxAnswer bounds the bytes of an answer, streamed or not.
 const MaxAnswer = 32 << 20
 
