@@ -264,9 +264,6 @@ func (a *toolActor) Ask(name, message string, schema map[string]any) (answer any
 func (a *toolActor) waitError() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.open) == 0 {
-		return nil
-	}
 	_, err := a.task.InterruptAll(a.open...)
 	return err
 }

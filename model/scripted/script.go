@@ -125,26 +125,20 @@ func newEntry(file *spec.File, v *spec.Value) entry {
 // newResponse returns the answer of an entry. Ids of tool calls are the same in each run
 // and differ within a conversation.
 func (e *entry) newResponse(c model.Caller) *model.Response {
-	tokens := func(key string) int {
-		n, _ := e.Usage[key].(int)
-		return n
-	}
-	out := &model.Response{Content: e.content, Stop: model.StopEnd, Usage: model.Usage{
-		InputTokens: tokens("input_tokens"), OutputTokens: tokens("output_tokens"), CachedTokens: tokens("cached_tokens"),
-	}}
+	out := &model.Response{Content: e.content, Stop: model.StopEnd}
+	_ = eval.DecodeJSON([]byte(eval.Text(e.Usage)), &out.Usage) // the parser has checked it
 	if e.calls == nil {
 		return out
 	}
 	out.Stop = model.StopToolCalls
+	_ = eval.DecodeJSON([]byte(eval.Text(e.calls.Data())), &out.ToolCalls)
 	caller := strings.NewReplacer("/", "-", "[", "-", "]", "", "#", "-").Replace(cmp.Or(c.Place, c.Node))
-	for i := range e.calls.Items {
-		given, _ := e.calls.Items[i].Data().(map[string]any) // its own copy
-		call := model.ToolCall{ID: fmt.Sprintf("call_%s_%d_%d_%d", caller, c.Visit, c.Turn, i+1), Args: map[string]any{}}
-		call.Name, _ = given["name"].(string)
-		if args, ok := given["args"].(map[string]any); ok {
-			call.Args = args
+	for i := range out.ToolCalls {
+		call := &out.ToolCalls[i]
+		call.ID = fmt.Sprintf("call_%s_%d_%d_%d", caller, c.Visit, c.Turn, i+1)
+		if call.Args == nil {
+			call.Args = map[string]any{}
 		}
-		out.ToolCalls = append(out.ToolCalls, call)
 	}
 	return out
 }
