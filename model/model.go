@@ -307,8 +307,7 @@ func FormatParts(parts []Part) string {
 	return strings.Join(out, "\n")
 }
 
-// ReadDataURI reads a data URI into the Data and Type of a part. Other texts return is
-// false.
+// ReadDataURI reads a data URI into the Data and Type of a part. is reports whether the text is one.
 func ReadDataURI(uri string) (part Part, is bool, err error) {
 	if len(uri) < 5 || !strings.EqualFold(uri[:5], "data:") {
 		return Part{}, false, nil

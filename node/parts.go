@@ -73,7 +73,7 @@ func ownFileFinder(task *runner.Task) finder {
 	}
 }
 
-// errNotMedia means that a tool's result only names files.
+// errNotMedia means that a tool's result names a file but does not hold it.
 var errNotMedia = errors.New("not media")
 
 // toolFileFinder finds images and audio in the results of tools. Other paths are data.

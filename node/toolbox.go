@@ -140,8 +140,8 @@ func (k *toolkit) playOrRecord(task *runner.Task, c toolCall, call func() (answe
 	}, call)
 }
 
-// callWithRetries makes a call, with the tool's retries. A failed call has an answer; an error
-// ends the task.
+// callWithRetries makes a call, with the tool's retries. It answers a failed call with its
+// message. An error ends the task.
 func (k *toolkit) callWithRetries(ctx context.Context, task *runner.Task, registry *tool.Registry, allowed []string, c toolCall) (answer, error) {
 	for times := 1; ; times++ {
 		actor := &toolActor{kit: k, task: task, call: &c, parent: handler.TraceParent(ctx)}

@@ -1,6 +1,6 @@
-// Questions of servers: a server may ask the user something while one of its tools is
-// called. A person may take hours, so the call doesn't wait: the server hears that the
-// question was dismissed, the run pauses, and the call is made again with the answer.
+// Questions of servers: a server may ask the user something during the call of a tool. A
+// person may take hours, so the call doesn't wait: the server learns that the question was
+// dismissed, the run pauses, and a later call finds the answer.
 
 package tool
 

@@ -69,8 +69,8 @@ func setFields(c *wire.Call, body map[string]any) error {
 const leastCached = 1024
 
 // isLikelyPrefix reports whether a later request probably begins with this one. Only
-// then caching pays: it costs a quarter more now and saves nine tenths later. A loop of
-// tools goes on, and a conversation with an answer had a second question.
+// then caching pays: it costs a quarter more now and saves nine tenths later. Requests with
+// tools or with an earlier answer usually have a successor.
 func isLikelyPrefix(req *model.Request) bool {
 	goesOn, size := len(req.Tools) > 0, len(req.System)
 	for i := range req.Messages {
@@ -237,9 +237,8 @@ func messageBlocks(c *wire.Call, m *model.Message) []any {
 	return out
 }
 
-// keptBlocks returns the blocks that this provider gave for a message, or nil if it needs
-// none back or the message was changed since. Blank texts, which the protocol does not
-// take back, are left out.
+// keptBlocks returns the blocks that this provider gave for a message, or nil if there are none
+// or the message was changed since. It skips blank texts, which the protocol refuses.
 func keptBlocks(provider string, m *model.Message) []any {
 	var blocks []json.RawMessage
 	if _, unchanged := wire.DecodeKept(provider, m, &blocks); !unchanged {
@@ -438,7 +437,7 @@ func (r *reader) passText(text string) {
 	r.PassText(text)
 }
 
-// addBlock takes in the whole block that is open.
+// addBlock adds the open block once it is complete.
 func (r *reader) addBlock(input string) {
 	switch b := r.open; b.Type {
 	case "text":
@@ -458,7 +457,7 @@ func (r *reader) addBlock(input string) {
 // pieces.
 func (r *reader) keepThinking(streamed map[string]any) {
 	fields := map[string]any{}
-	_ = json.Unmarshal(r.raw, &fields) // begin did
+	_ = json.Unmarshal(r.raw, &fields) // beginBlock has read it
 	maps.Copy(fields, streamed)
 	r.blocks, r.opaque = append(r.blocks, fields), true
 }

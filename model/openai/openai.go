@@ -195,8 +195,7 @@ func toList(content any) []map[string]any {
 	return list
 }
 
-// newContent returns a string if all parts are text, which all servers take, and else a
-// list.
+// newContent returns a list of parts, or a string if all are text: all servers take it.
 func newContent(m *model.Message) any {
 	if len(m.Parts) == 0 {
 		return m.Content
@@ -408,7 +407,7 @@ func (r *reader) addPiece(p *piece) error {
 	return nil
 }
 
-// readContent returns the text of a content and what the model thought, which it keeps.
+// readContent returns the text and the thought of a content, and keeps the thought.
 func (r *reader) readContent(raw json.RawMessage) (text, thought string, err error) {
 	if len(raw) == 0 || json.Unmarshal(raw, &text) == nil {
 		return text, "", nil
@@ -468,7 +467,7 @@ func (r *reader) addCall(p *callPiece) {
 }
 
 // beginsCall reports whether a piece is the first of another call than the one at its
-// index. Ids tell, where there are some. Some servers repeat the name with each piece,
+// index. Ids decide if there are some. Some servers repeat the name with each piece,
 // and some give all calls the index 0: a repeated name begins a call once the
 // arguments before it are complete.
 func (p *callPiece) beginsCall(call *toolCall) bool {

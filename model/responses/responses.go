@@ -93,9 +93,9 @@ func appendItems(out []any, c *wire.Call, m *model.Message) []any {
 	return out
 }
 
-// keptItems returns the items that this provider gave for a message, or nil if it needs
-// none back or the message was changed since. Reasoning without its encrypted text is
-// left out: the server, which stores nothing, can't know it by its id.
+// keptItems returns the items that this provider gave for a message, or nil if there are none
+// or the message was changed since. It skips reasoning without its encrypted text: the server
+// stores nothing and does not know it by its id.
 func keptItems(provider string, m *model.Message) []any {
 	var raw []json.RawMessage
 	if _, unchanged := wire.DecodeKept(provider, m, &raw); !unchanged {
@@ -213,7 +213,7 @@ func (r *reader) Event(_ string, data []byte) (wire.Progress, error) {
 	}
 	var delta string
 	if strings.HasSuffix(e.Type, ".delta") {
-		_ = json.Unmarshal(e.Delta, &delta) // others are objects, which are not used
+		_ = json.Unmarshal(e.Delta, &delta) // other deltas are objects
 	}
 	switch e.Type {
 	case "error":
@@ -293,7 +293,7 @@ func (r *reader) Response() (*model.Response, error) {
 	return out, nil
 }
 
-// addItem reads a whole item. A cut call is none.
+// addItem reads a whole item. It skips calls that were cut.
 func (r *reader) addItem(it *item) {
 	switch it.Type {
 	case "message":
