@@ -319,21 +319,16 @@ func newHookedCall(name string, req *model.Request) *handler.ModelCall {
 // estimates missing and impossible counts. A refused call is free.
 func countTokens(ref modelRef, size int, response *model.Response, err error, heard string) (tokens model.Usage, estimated bool) {
 	var failed *model.Error
+	isRefused := errors.As(err, &failed) && heard == "" && failed.Kind != "timeout"
 	switch {
 	case response != nil && ref.isScript():
 		return response.Usage, false
-	case response != nil:
-		return fillUsage(size, response)
-	case ref.isScript(), errors.As(err, &failed) && heard == "" && failed.Kind != "timeout":
+	case response == nil && (ref.isScript() || isRefused):
 		return model.Usage{}, false
+	case response == nil:
+		return price.EstimateUsage(size, &model.Response{Content: heard}), true
 	}
-	return price.EstimateUsage(size, &model.Response{Content: heard}), true
-}
-
-// fillUsage returns the reported tokens of an answer, with estimates for missing ones.
-func fillUsage(size int, response *model.Response) (tokens model.Usage, estimated bool) {
 	tokens = response.Usage
-	said := response.Content != "" || len(response.ToolCalls) > 0
 	missing := price.EstimateUsage(size, response)
 	if tokens.Unreported || !tokens.IsPossible() {
 		return missing, true
@@ -341,7 +336,7 @@ func fillUsage(size int, response *model.Response) (tokens model.Usage, estimate
 	if tokens.InputTokens == 0 {
 		tokens.InputTokens, estimated = missing.InputTokens, true
 	}
-	if tokens.OutputTokens == 0 && said {
+	if tokens.OutputTokens == 0 && (response.Content != "" || len(response.ToolCalls) > 0) {
 		tokens.OutputTokens, estimated = missing.OutputTokens, true
 	}
 	return tokens, estimated

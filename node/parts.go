@@ -55,39 +55,35 @@ func contentOfParts(parts []model.Part) content {
 }
 
 // finder returns the absolute path of the file that a part names.
-type finder func(kind, named string) (string, error)
+type finder func(task *runner.Task, kind, named string) (string, error)
 
-// anyFileFinder finds files relative to the graph's folder, for parts in the graph's file.
-func anyFileFinder(task *runner.Task) finder {
-	return func(_, named string) (string, error) { return absolutePath(task.Dir, named), nil }
+// findAnyFile finds files relative to the graph's folder, for parts in the graph's file.
+func findAnyFile(task *runner.Task, _, named string) (string, error) {
+	return absolutePath(task.Dir, named), nil
 }
 
-// ownFileFinder finds files only in the folders of the graph and the run, for parts in values:
+// findOwnFile finds files only in the folders of the graph and the run, for parts in values:
 // people, tools and requests must not choose what a provider receives.
-func ownFileFinder(task *runner.Task) finder {
-	return func(kind, named string) (string, error) {
-		if path, within := findWithin(task, named); within {
-			return path, nil
-		}
-		return "", fmt.Errorf("there is no such file in the folder of the graph or of the run, and a value names no others; write {%s: path} in the prompt for one elsewhere", kind)
+func findOwnFile(task *runner.Task, kind, named string) (string, error) {
+	if path, within := findWithin(task, named); within {
+		return path, nil
 	}
+	return "", fmt.Errorf("there is no such file in the folder of the graph or of the run, and a value names no others; write {%s: path} in the prompt for one elsewhere", kind)
 }
 
 // errNotMedia means that a tool's result names a file but does not hold it.
 var errNotMedia = errors.New("not media")
 
-// toolFileFinder finds images and audio in the results of tools. Other paths are data.
-func toolFileFinder(task *runner.Task) finder {
-	return func(kind, named string) (string, error) {
-		if path, within := findWithin(task, named); within && kind != "file" {
-			return path, nil
-		}
-		return "", errNotMedia
+// findToolFile finds images and audio in the results of tools. Other paths are data.
+func findToolFile(task *runner.Task, kind, named string) (string, error) {
+	if path, within := findWithin(task, named); within && kind != "file" {
+		return path, nil
 	}
+	return "", errNotMedia
 }
 
 func valueContent(task *runner.Task, v any) (content, error) {
-	return contentOf(v, ownFileFinder(task))
+	return contentOf(task, v, findOwnFile)
 }
 
 // resultContent returns a tool's result: images, files and audio as parts, other data as JSON.
@@ -95,7 +91,7 @@ func resultContent(task *runner.Task, v any) (content, error) {
 	if _, media := eval.Pieces(v); !media {
 		return content{text: eval.Text(v)}, nil
 	}
-	c, err := contentOf(v, toolFileFinder(task))
+	c, err := contentOf(task, v, findToolFile)
 	if errors.Is(err, errNotMedia) {
 		return content{text: eval.Text(v)}, nil
 	}
@@ -121,7 +117,7 @@ func isParts(v any) bool {
 }
 
 // contentOf returns the content of a text, of parts, or of data: JSON, then the parts in it.
-func contentOf(v any, find finder) (content, error) {
+func contentOf(task *runner.Task, v any, find finder) (content, error) {
 	if !isParts(v) {
 		pieces, media := eval.Pieces(v)
 		if !media {
@@ -136,14 +132,14 @@ func contentOf(v any, find finder) (content, error) {
 	parts := make([]model.Part, len(list))
 	for i, item := range list {
 		var err error
-		if parts[i], err = readPart(item, find); err != nil {
+		if parts[i], err = readPart(task, item, find); err != nil {
 			return content{}, err
 		}
 	}
 	return contentOfParts(parts), nil
 }
 
-func readPart(item any, find finder) (model.Part, error) {
+func readPart(task *runner.Task, item any, find finder) (model.Part, error) {
 	if text, isText := item.(string); isText {
 		return model.Part{Kind: model.TextPart, Text: text}, nil
 	}
@@ -158,7 +154,7 @@ func readPart(item any, find finder) (model.Part, error) {
 		case kind == "text":
 			return model.Part{Kind: model.TextPart, Text: named}, nil
 		}
-		part, err := fetchPart(model.PartKind(kind), named, find)
+		part, err := fetchPart(task, model.PartKind(kind), named, find)
 		if errors.Is(err, errNotMedia) {
 			return model.Part{}, err
 		}
@@ -174,7 +170,7 @@ func readPart(item any, find finder) (model.Part, error) {
 }
 
 // fetchPart returns the part of an address, a data URI or a path.
-func fetchPart(kind model.PartKind, named string, find finder) (model.Part, error) {
+func fetchPart(task *runner.Task, kind model.PartKind, named string, find finder) (model.Part, error) {
 	if part, is, err := model.ReadDataURI(named); is {
 		part.Kind = kind
 		if part.Size() > maxPart {
@@ -191,7 +187,7 @@ func fetchPart(kind model.PartKind, named string, find finder) (model.Part, erro
 	if named == "" {
 		return model.Part{}, errors.New("it is empty; an address, a data URI or a path is wanted")
 	}
-	path, err := find(string(kind), named)
+	path, err := find(task, string(kind), named)
 	if err != nil {
 		return model.Part{}, err
 	}

@@ -78,7 +78,7 @@ func TestContentOf(t *testing.T) {
 		{part("file", ""), "", "", "it is empty"},
 		{part("file", "."), "", "", "is a folder"},
 	} {
-		got, err := contentOf(test.value, anyFileFinder(&runner.Task{Dir: dir}))
+		got, err := contentOf(&runner.Task{Dir: dir}, test.value, findAnyFile)
 		checkContent(t, test.value, got, err, test.parts, test.text, test.problem)
 	}
 }
@@ -124,7 +124,7 @@ func TestPlainParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := contentOf(got, anyFileFinder(&runner.Task{}))
+	c, err := contentOf(&runner.Task{}, got, findAnyFile)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -155,7 +155,7 @@ func (n *modelNode) continueContent() (content, error) {
 			if !media {
 				pieces = []any{eval.Text(eval.Brief(input))}
 			}
-			return contentOf(append([]any{map[string]any{"text": "Input:"}}, pieces...), anyFileFinder(n.task))
+			return contentOf(n.task, append([]any{map[string]any{"text": "Input:"}}, pieces...), findAnyFile)
 		}
 	default:
 		return resultContent(n.task, input)
@@ -200,11 +200,11 @@ func (k *toolkit) itemContent(ctx context.Context, task *runner.Task, number int
 		if err != nil {
 			return content{}, err
 		}
-		return contentOf(fetched, anyFileFinder(task))
+		return contentOf(task, fetched, findAnyFile)
 	case isText:
 		return valueContent(task, text)
 	}
-	part, err := readPart(item, anyFileFinder(task))
+	part, err := readPart(task, item, findAnyFile)
 	return contentOfParts([]model.Part{part}), err
 }
 
