@@ -54,8 +54,8 @@ func modulo(_ *frame, a, b any) any {
 	return x % y
 }
 
-// raise returns an int for an int and an int that is not negative, else a float64.
-func raise(_ *frame, a, b any) any {
+// raisePower returns an int for an int and an int that is not negative, else a float64.
+func raisePower(_ *frame, a, b any) any {
 	f, g := toFloats("**", a, b)
 	out := math.Pow(f, g)
 	base, xInt := a.(int)

@@ -52,7 +52,7 @@ func (c *checker) checkGet(args []ast.Node, from, to int) *Tree {
 		typ = c.memberType(base, key)
 	}
 	t := &Tree{Op: TreeCall, Name: "get", Args: []*Tree{base, key}, Type: typ, from: from, to: to}
-	t.ref = base.ref.member(base, key).unnamed()
+	t.ref = base.ref.member(base, key).withoutName()
 	t.eval = t.applyOperation(getValue, base.eval, key.eval)
 	c.cost += costCall
 	return t
@@ -106,7 +106,7 @@ func (c *checker) checkPredicate(p predicate, name string, args []ast.Node, from
 func (c *checker) checkBody(list *Tree, n ast.Node, name string) *Tree {
 	in := surroundings{element: list.Type.Elem(), acc: name == "reduce"}
 	if list.ref != nil {
-		in.ref = list.ref.unnamed().element()
+		in.ref = list.ref.withoutName().element()
 	}
 	c.around = append(c.around, in)
 	defer func() { c.around = c.around[:len(c.around)-1] }()

@@ -34,7 +34,7 @@ var (
 // form are errors.
 func Canonical(v any) (any, error) {
 	var c canonizer
-	if v, _ = c.convert(v, 0); c.err != nil {
+	if v, _ = c.convertValue(v, 0); c.err != nil {
 		return nil, c.err
 	}
 	return v, nil
@@ -43,7 +43,7 @@ func Canonical(v any) (any, error) {
 // treeSize returns roughly the size of canonical data in bytes when written out.
 func treeSize(v any, limit int) (int, error) {
 	c := canonizer{limit: limit}
-	c.convert(v, 0)
+	c.convertValue(v, 0)
 	return c.size, c.err
 }
 
@@ -72,9 +72,9 @@ type canonizer struct {
 // bytesPerNode is the size of a value without its text.
 const bytesPerNode = 16
 
-// convert returns the canonical form, and whether it differs from v. An unchanged value is
+// convertValue returns the canonical form, and whether it differs from v. An unchanged value is
 // v itself, so that nothing is copied or boxed anew.
-func (c *canonizer) convert(v any, depth int) (out any, changed bool) {
+func (c *canonizer) convertValue(v any, depth int) (out any, changed bool) {
 	c.size += bytesPerNode
 	if s, ok := v.(string); ok {
 		c.size += len(s)
@@ -126,7 +126,7 @@ func (c *canonizer) convert(v any, depth int) (out any, changed bool) {
 	if err != nil {
 		return c.setError(err)
 	}
-	plain, _ = c.convert(plain, depth)
+	plain, _ = c.convertValue(plain, depth)
 	return plain, true
 }
 
@@ -141,7 +141,7 @@ func (c *canonizer) convertParts(v any, depth int) (any, bool) {
 			return nil, false
 		}
 		c.size += len(name)
-		return c.convert(part, depth+1)
+		return c.convertValue(part, depth+1)
 	})
 }
 

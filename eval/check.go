@@ -178,7 +178,7 @@ func (c *checker) checkLet(n *ast.VariableDeclaratorNode, from, to int) *Tree {
 		f.locals = f.locals[:len(f.locals)-1]
 		return out
 	}
-	body.from, body.ref, body.isLet = strings.LastIndex(c.src.text[:from], "let"), body.ref.unnamed(), true
+	body.from, body.ref, body.isLet = strings.LastIndex(c.src.text[:from], "let"), body.ref.withoutName(), true
 	return &body
 }
 

@@ -60,8 +60,8 @@ func getMember(base, key any) any {
 	return nil
 }
 
-// equal compares plain data deeply.
-func (f *frame) equal(a, b any, depth int) bool {
+// equalValues compares plain data deeply.
+func (f *frame) equalValues(a, b any, depth int) bool {
 	if f.spend(1); depth > maxDepth {
 		panic(errTooDeep)
 	}
@@ -83,7 +83,7 @@ func (f *frame) equal(a, b any, depth int) bool {
 		return ok && x == y
 	case []any:
 		y, ok := b.([]any)
-		return ok && slices.EqualFunc(x, y, func(v, w any) bool { return f.equal(v, w, depth+1) })
+		return ok && slices.EqualFunc(x, y, func(v, w any) bool { return f.equalValues(v, w, depth+1) })
 	case map[string]any:
 		y, ok := b.(map[string]any)
 		return ok && len(x) == len(y) && f.equalObjects(x, y, depth)
@@ -98,14 +98,14 @@ func (f *frame) equalObjects(x, y map[string]any, depth int) bool {
 	f.spend(4 * len(x)) // looking keys up
 	for k, v := range x {
 		w, ok := y[k]
-		same = ok && f.equal(v, w, depth+1) && same
+		same = ok && f.equalValues(v, w, depth+1) && same
 	}
 	return same
 }
 
-func isEqual(f *frame, a, b any) any { return f.equal(a, b, 0) }
+func isEqual(f *frame, a, b any) any { return f.equalValues(a, b, 0) }
 
-func notEqual(f *frame, a, b any) any { return !f.equal(a, b, 0) }
+func notEqual(f *frame, a, b any) any { return !f.equalValues(a, b, 0) }
 
 // compareBy returns <, <=, > or >=.
 func compareBy(op string, holds func(n int) bool) operator {
@@ -135,8 +135,8 @@ func (f *frame) compareOrder(a, b any) (n int, ok bool) {
 	return cmp.Compare(x, y), ok && ok2
 }
 
-// add adds two numbers or joins two strings.
-func add(f *frame, a, b any) any {
+// addValues adds two numbers or joins two strings.
+func addValues(f *frame, a, b any) any {
 	x, ok := a.(string)
 	y, ok2 := b.(string)
 	if ok && ok2 {
@@ -153,7 +153,7 @@ func isMember(f *frame, a, b any) any {
 	case nil:
 		return false
 	case []any:
-		return slices.ContainsFunc(b, func(e any) bool { return f.equal(e, a, 0) })
+		return slices.ContainsFunc(b, func(e any) bool { return f.equalValues(e, a, 0) })
 	case map[string]any:
 		_, has := b[objectKey(f, a)]
 		return has

@@ -133,7 +133,7 @@ func briefText(text string) string {
 // RenderParts renders a message like Render. If expressions give images, files or audio, it
 // returns a list of texts and parts, in order.
 func (v *VM) RenderParts(t *Template, env map[string]any) (any, error) {
-	return v.render(t, env, true)
+	return v.renderTemplate(t, env, true)
 }
 
 // appendPieces adds pieces to a message and joins adjacent texts. Text after the last part

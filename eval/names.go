@@ -20,7 +20,7 @@ var constants = map[string]any{"True": true, "true": true, "False": false, "fals
 func (c *checker) resolveIdentifier(name string, from, to int) *Tree {
 	if i := c.findLocal(name); i >= 0 {
 		t := *c.locals[i].value
-		t.from, t.to, t.ref, t.operands = from, to, t.ref.unnamed(), nil
+		t.from, t.to, t.ref, t.operands = from, to, t.ref.withoutName(), nil
 		t.eval = func(f *frame) any { return f.locals[i] }
 		return &t
 	}

@@ -27,12 +27,12 @@ var operators = map[string]operator{
 	"and":        {(*checker).checkLogic, returns(Bool()), nil},
 	"or":         {(*checker).checkLogic, returns(Bool()), nil},
 	"??":         {(*checker).checkFallback, eitherType, nil},
-	"+":          {(*checker).checkAddition, sumType, add},
+	"+":          {(*checker).checkAddition, sumType, addValues},
 	"-":          {(*checker).checkArithmetic, numberType, subtract},
 	"*":          {(*checker).checkArithmetic, numberType, multiply},
 	"/":          {(*checker).checkArithmetic, returns(Float()), divide},
 	"%":          {(*checker).checkArithmetic, returns(Int()), modulo},
-	"**":         {(*checker).checkArithmetic, powerType, raise},
+	"**":         {(*checker).checkArithmetic, powerType, raisePower},
 	"..":         {(*checker).checkArithmetic, returns(List(Int())), makeRange},
 	"in":         {(*checker).checkMembership, returns(Bool()), isMember},
 	"contains":   {(*checker).checkTextual, returns(Bool()), containsValue},
@@ -90,14 +90,14 @@ func (c *checker) checkBinary(n *ast.BinaryNode, opFrom, opTo int) *Tree {
 }
 
 func (c *checker) checkEquality(t, l, r *Tree) {
-	if !comparable(l.Type, r.Type) {
+	if !canBeEqual(l.Type, r.Type) {
 		panic(errorAt(RuleType, t.from, t.to, "%s is %s and %s is %s: they are never equal",
 			c.quoteSource(l), l.Type.WithArticle(), c.quoteSource(r), r.Type.WithArticle()))
 	}
 }
 
-// comparable reports whether values of the two types can be equal.
-func comparable(a, b Type) bool {
+// canBeEqual reports whether values of the two types can be equal.
+func canBeEqual(a, b Type) bool {
 	return a.kind == kindAny || b.kind == kindAny || a.kind == kindNull || b.kind == kindNull ||
 		a.isNumber() && b.isNumber() || a.kind == b.kind
 }
@@ -184,7 +184,7 @@ func (c *checker) checkMembership(t, l, r *Tree) {
 	case kindObject, kindString:
 		l.require("only a string can be in "+r.Type.WithArticle(), kindString)
 	case kindList:
-		if !comparable(l.Type, r.Type.Elem()) {
+		if !canBeEqual(l.Type, r.Type.Elem()) {
 			panic(errorAt(RuleType, t.from, t.to, "%s is %s and this is a %s: it is never in it", c.quoteSource(l), l.Type.WithArticle(), r.Type))
 		}
 	}

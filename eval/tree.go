@@ -181,8 +181,8 @@ func (r *ref) path() []any {
 	return r.keys
 }
 
-// unnamed returns the ref of a value that the source reads by another name than its path.
-func (r *ref) unnamed() *ref {
+// withoutName returns the ref of a value that the source reads by another name than its path.
+func (r *ref) withoutName() *ref {
 	if r == nil {
 		return nil
 	}

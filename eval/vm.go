@@ -123,7 +123,7 @@ func (p *Program) canonicalResult(t *Tree, out any) (any, error) {
 		}
 	}
 	c := canonizer{limit: maxResultSize}
-	out, _ = c.convert(out, 0)
+	out, _ = c.convertValue(out, 0)
 	if c.err != nil {
 		return nil, errorAt("", 0, len(p.src), "%v", c.err)
 	}

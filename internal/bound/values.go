@@ -54,11 +54,11 @@ func (w *walk) clamp(a interval) interval {
 	return a
 }
 
-// maxCounted is the largest constant that distinguish accepts.
+// maxCounted is the largest constant that distinguishUpTo accepts.
 const maxCounted = 1000
 
-// distinguish makes clamp keep numbers up to a constant.
-func (w *walk) distinguish(n float64) {
+// distinguishUpTo makes clamp keep numbers up to a constant.
+func (w *walk) distinguishUpTo(n float64) {
 	if math.Abs(n) <= maxCounted {
 		w.far = max(w.far, math.Ceil(math.Abs(n))+2)
 	}
@@ -74,7 +74,7 @@ func (w *walk) findVariables() {
 			todo = append(todo, p.Reads()...)
 			p.Tree().Each(func(t *eval.Tree) {
 				if n, ok := eval.Number(t.Value); ok {
-					w.distinguish(n)
+					w.distinguishUpTo(n)
 				}
 			})
 		}
@@ -102,8 +102,8 @@ func (w *walk) findVariables() {
 				continue
 			}
 			v.schema = toInterval(d)
-			w.distinguish(v.schema.lo)
-			w.distinguish(v.schema.hi)
+			w.distinguishUpTo(v.schema.lo)
+			w.distinguishUpTo(v.schema.hi)
 			for u := range w.Source.Nodes {
 				if value := w.findWrite(u, name); value != nil {
 					read(value.Program)

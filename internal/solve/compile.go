@@ -77,7 +77,12 @@ func (c *compiler) compilePart(t *eval.Tree) term {
 			return term{eval: evalConnective(t.Name == "or", c.compilePart(t.Args[0]).eval, c.compilePart(t.Args[1]).eval)}
 		case "??":
 			a, b := c.compilePart(t.Args[0]), c.compilePart(t.Args[1])
-			return eitherTerm(a, b, evalFallback(a.eval, b.eval))
+			return eitherTerm(a, b, func() any {
+				if x := a.eval(); x != nil {
+					return x
+				}
+				return b.eval()
+			})
 		case "==", "!=", "<", "<=", ">", ">=":
 			return c.compileComparison(t)
 		case "in":
@@ -123,15 +128,6 @@ func evalChoice(which, a, b formula) formula {
 			return b()
 		}
 		return failed{}
-	}
-}
-
-func evalFallback(a, b formula) formula {
-	return func() any {
-		if x := a(); x != nil {
-			return x
-		}
-		return b()
 	}
 }
 
