@@ -39,14 +39,35 @@ type Config struct {
 // answerTool is the name of the tool that answers a run.
 const answerTool = "graphrun_answer"
 
-// server answers the calls of a session.
-type server struct {
+// call is a call of a tool.
+type call struct {
 	Config
+	ctx  context.Context
+	req  *mcp.CallToolRequest
+	asks mcp.InputRequestMap // the questions to answer by another call
+}
+
+// handle returns the handler of a tool. A repeated call with answers continues its run.
+func (cfg Config) handle(run func(*call) (*runner.Result, error)) mcp.ToolHandler {
+	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		answer := run
+		if id := req.Params.RequestState; id != "" {
+			answer = func(c *call) (*runner.Result, error) { return c.continueRun(id, req.Params.InputResponses) }
+		}
+		c := &call{Config: cfg, ctx: ctx, req: req}
+		result, err := answer(c)
+		switch {
+		case err != nil:
+			return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: err.Error()}}}, nil
+		case c.asks != nil:
+			return &mcp.CallToolResult{InputRequests: c.asks, RequestState: result.RunID}, nil
+		}
+		return newResult(result), nil
+	}
 }
 
 // New returns a server that offers the present flows.
 func New(cfg Config) (*mcp.Server, error) {
-	s := &server{cfg}
 	out := mcp.NewServer(&mcp.Implementation{Name: "graphrun", Version: cfg.Version}, &mcp.ServerOptions{
 		Instructions: "Each tool runs a graph of steps and returns its result. A run that waits for a person says so, with its id: " +
 			answerTool + " answers it.",
@@ -62,9 +83,7 @@ func New(cfg Config) (*mcp.Server, error) {
 			continue // can't be run
 		}
 		tool := newTool(flow.Graph, path, taken)
-		out.AddTool(tool, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			return s.runFlow(ctx, req, path)
-		})
+		out.AddTool(tool, cfg.handle(func(c *call) (*runner.Result, error) { return c.runFlow(path) }))
 	}
 	out.AddTool(&mcp.Tool{
 		Name: answerTool, Description: "Answers the question of a run that a tool of this server has started, and continues the run.",
@@ -76,7 +95,7 @@ func New(cfg Config) (*mcp.Server, error) {
 				"value":  map[string]any{"description": "the answer, as the question's schema or choices want it"},
 			},
 		},
-	}, s.answerRun)
+	}, cfg.handle((*call).answerRun))
 	return out, nil
 }
 
@@ -132,77 +151,67 @@ const progressTimeout = 2 * time.Second
 // errByClient cancels a run when the client cancels its call.
 var errByClient = errors.New("cancelled by the MCP client")
 
-// runFlow handles the call of a flow's tool. A repeated call with answers continues its run.
-func (s *server) runFlow(ctx context.Context, req *mcp.CallToolRequest, path string) (*mcp.CallToolResult, error) {
-	if id := req.Params.RequestState; id != "" {
-		return s.continueRun(ctx, req, id, req.Params.InputResponses)
-	}
+// runFlow runs the flow of a tool.
+func (c *call) runFlow(path string) (*runner.Result, error) {
 	input := map[string]any{}
-	if err := decodeArguments(req.Params.Arguments, &input); err != nil {
-		return newErrorResult(err), nil
+	if err := decodeArguments(c.req.Params.Arguments, &input); err != nil {
+		return nil, err
 	}
-	flow, err := s.Catalog.Prepare(path, s.Runner)
+	flow, err := c.Catalog.Prepare(path, c.Runner)
 	if err != nil {
-		return newErrorResult(err), nil
+		return nil, err
 	}
-	d, err := s.Fleet.Start(flow, runner.Options{Input: input, By: describeClient(req)})
+	d, err := c.Fleet.Start(flow, runner.Options{Input: input, By: c.describeClient()})
 	if err != nil {
-		return newErrorResult(err), nil
+		return nil, err
 	}
-	return s.followRun(ctx, req, d)
+	return c.followRun(d)
 }
 
-// answerRun handles the call of the tool that answers a run.
-func (s *server) answerRun(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+// answerRun answers a question of a run.
+func (c *call) answerRun() (*runner.Result, error) {
 	var args struct {
 		Run    string `json:"run_id"`
 		Target string `json:"target"`
 		Value  any    `json:"value"`
 	}
-	if err := decodeArguments(req.Params.Arguments, &args); err != nil {
-		return newErrorResult(err), nil
+	if err := decodeArguments(c.req.Params.Arguments, &args); err != nil {
+		return nil, err
 	}
-	if id := req.Params.RequestState; id != "" {
-		return s.continueRun(ctx, req, id, req.Params.InputResponses)
-	}
-	result, err := s.Runner.Show(args.Run, runner.Options{})
+	result, err := c.Runner.Show(args.Run, runner.Options{})
 	if err != nil {
-		return newErrorResult(err), nil
+		return nil, err
 	}
 	if args.Target == "" && len(result.Pending) == 1 {
 		args.Target = result.Pending[0].Target()
 	}
-	return s.answerAndFollow(ctx, req, args.Run, []store.GivenAnswer{{Target: args.Target, Text: eval.ResultText(args.Value)}})
+	return c.answerAndFollow(args.Run, []store.GivenAnswer{{Target: args.Target, Text: eval.ResultText(args.Value)}})
 }
 
-func (s *server) answerAndFollow(ctx context.Context, req *mcp.CallToolRequest, id string, given []store.GivenAnswer) (*mcp.CallToolResult, error) {
-	d, err := s.Fleet.Answer(ctx, id, given, describeClient(req))
+func (c *call) answerAndFollow(id string, given []store.GivenAnswer) (*runner.Result, error) {
+	d, err := c.Fleet.Answer(c.ctx, id, given, c.describeClient())
 	if err != nil {
-		return newErrorResult(err), nil
+		return nil, err
 	}
 	if d == nil { // another process continues it
-		result, err := s.Runner.Show(id, runner.Options{})
-		if err != nil {
-			return newErrorResult(err), nil
-		}
-		return newResult(result), nil
+		return c.Runner.Show(id, runner.Options{})
 	}
-	return s.followRun(ctx, req, d)
+	return c.followRun(d)
 }
 
 // followRun reports the steps of a run until it ends or asks a question, which it passes to the
 // client if that can ask.
-func (s *server) followRun(ctx context.Context, req *mcp.CallToolRequest, d *fleet.Drive) (*mcp.CallToolResult, error) {
-	watching, stop := context.WithCancel(ctx)
+func (c *call) followRun(d *fleet.Drive) (*runner.Result, error) {
+	watching, stop := context.WithCancel(c.ctx)
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		s.reportProgress(watching, req, d)
+		c.reportProgress(watching, d)
 	}()
 	select {
 	case <-d.Done:
-	case <-ctx.Done():
-		s.Fleet.Cancel(d.ID, errByClient)
+	case <-c.ctx.Done():
+		c.Fleet.Cancel(d.ID, errByClient)
 		<-d.Done
 	}
 	select {
@@ -211,36 +220,33 @@ func (s *server) followRun(ctx context.Context, req *mcp.CallToolRequest, d *fle
 	}
 	stop()
 	<-watched
-	if d.Err != nil {
-		return newErrorResult(d.Err), nil
-	}
 	result := d.Result
-	if result.Status != machine.Paused || len(result.Pending) == 0 || !canAsk(req) || ctx.Err() != nil {
-		return newResult(result), nil
+	if d.Err != nil || result.Status != machine.Paused || len(result.Pending) == 0 || !c.canAsk() || c.ctx.Err() != nil {
+		return result, d.Err
 	}
-	if asksByResult(req) {
-		asks := mcp.InputRequestMap{}
+	if c.asksByResult() {
+		c.asks = mcp.InputRequestMap{}
 		for i := range result.Pending {
-			asks[result.Pending[i].Target()] = newForm(&result.Pending[i])
+			c.asks[result.Pending[i].Target()] = newForm(&result.Pending[i])
 		}
-		return &mcp.CallToolResult{InputRequests: asks, RequestState: result.RunID}, nil
+		return result, nil
 	}
 	answers := mcp.InputResponseMap{}
 	for i := range result.Pending {
-		answer, err := req.Session.Elicit(ctx, newForm(&result.Pending[i]))
+		answer, err := c.req.Session.Elicit(c.ctx, newForm(&result.Pending[i]))
 		if err != nil {
-			return newResult(result), nil
+			return result, nil
 		}
 		answers[result.Pending[i].Target()] = answer
 	}
-	return s.continueRun(ctx, req, result.RunID, answers)
+	return c.continueRun(result.RunID, answers)
 }
 
 // continueRun passes the client's answer to the run. Without an answer the run stays paused.
-func (s *server) continueRun(ctx context.Context, req *mcp.CallToolRequest, id string, answers mcp.InputResponseMap) (*mcp.CallToolResult, error) {
-	result, err := s.Runner.Show(id, runner.Options{})
+func (c *call) continueRun(id string, answers mcp.InputResponseMap) (*runner.Result, error) {
+	result, err := c.Runner.Show(id, runner.Options{})
 	if err != nil {
-		return newErrorResult(err), nil
+		return nil, err
 	}
 	var given []store.GivenAnswer
 	for i := range result.Pending {
@@ -256,18 +262,18 @@ func (s *server) continueRun(ctx context.Context, req *mcp.CallToolRequest, id s
 		given = append(given, store.GivenAnswer{Target: p.Target(), Text: eval.ResultText(value)})
 	}
 	if len(given) == 0 {
-		return newResult(result), nil
+		return result, nil
 	}
-	return s.answerAndFollow(ctx, req, id, given)
+	return c.answerAndFollow(id, given)
 }
 
 // reportProgress reports each finished step to the client.
-func (s *server) reportProgress(ctx context.Context, req *mcp.CallToolRequest, d *fleet.Drive) {
-	token := req.Params.GetProgressToken()
+func (c *call) reportProgress(ctx context.Context, d *fleet.Drive) {
+	token := c.req.Params.GetProgressToken()
 	if token == nil {
 		return
 	}
-	_ = s.Fleet.Watch(ctx, d.ID, d.Before, fleet.Watcher{ // the call continues without progress
+	_ = c.Fleet.Watch(ctx, d.ID, d.Before, fleet.Watcher{ // the call continues without progress
 		Receive: func(lines []fleet.Line) error {
 			for i := range lines {
 				var e struct {
@@ -281,10 +287,8 @@ func (s *server) reportProgress(ctx context.Context, req *mcp.CallToolRequest, d
 				if lines[i].Type != runner.EdgesResolved || json.Unmarshal(lines[i].JSON, &e) != nil || strings.Contains(e.Node, "/") {
 					continue
 				}
-				err := req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
-					ProgressToken: token, Progress: float64(e.Step), Message: e.Node + " → " + strings.Join(e.Next, ", "),
-				})
-				if err != nil {
+				message := e.Node + " → " + strings.Join(e.Next, ", ")
+				if err := c.req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: float64(e.Step), Message: message}); err != nil {
 					return err
 				}
 			}
@@ -295,8 +299,8 @@ func (s *server) reportProgress(ctx context.Context, req *mcp.CallToolRequest, d
 }
 
 // canAsk reports whether the client supports elicitation.
-func canAsk(req *mcp.CallToolRequest) bool {
-	caps := req.ClientCapabilities()
+func (c *call) canAsk() bool {
+	caps := c.req.ClientCapabilities()
 	return caps != nil && caps.Elicitation != nil && (caps.Elicitation.Form != nil || caps.Elicitation.URL == nil)
 }
 
@@ -304,13 +308,13 @@ func canAsk(req *mcp.CallToolRequest) bool {
 // input instead of by a request.
 const inputResultVersion = "2026-07-28"
 
-func asksByResult(req *mcp.CallToolRequest) bool {
-	params := req.Session.InitializeParams()
+func (c *call) asksByResult() bool {
+	params := c.req.Session.InitializeParams()
 	return params == nil || params.ProtocolVersion >= inputResultVersion
 }
 
-func describeClient(req *mcp.CallToolRequest) string {
-	if params := req.Session.InitializeParams(); params != nil && params.ClientInfo != nil && params.ClientInfo.Name != "" {
+func (c *call) describeClient() string {
+	if params := c.req.Session.InitializeParams(); params != nil && params.ClientInfo != nil && params.ClientInfo.Name != "" {
 		return params.ClientInfo.Name + ", by MCP"
 	}
 	return "an MCP client"
@@ -394,11 +398,6 @@ func newResult(result *runner.Result) *mcp.CallToolResult {
 		}
 	}
 	return out
-}
-
-// newErrorResult returns the result of a call that did not start a run.
-func newErrorResult(err error) *mcp.CallToolResult {
-	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: err.Error()}}}
 }
 
 // decodeArguments reads arguments. Whole numbers stay whole.
