@@ -51,16 +51,15 @@ const minLine = 16
 // Forms returns the forms of a text, each once: plain, quoted once or twice, in HTML, in a URL
 // and in a URL inside a URL, in base64 and in hexadecimal; and its long lines.
 func Forms(text string) []string {
-	out := append(quotedForms(text), text, markup.Replace(text), strings.ReplaceAll(markup.Replace(text), "&quot;", "&#34;"))
-	out = append(out, html.EscapeString(text))
+	inMarkup := markup.Replace(text)
+	out := slices.Concat(quotedForms(text), base64Forms(text), hexForms(text))
+	out = append(out, text, html.EscapeString(text), inMarkup, strings.ReplaceAll(inMarkup, "&quot;", "&#34;"))
 	for _, form := range quotedForms(text) {
 		out = append(out, quotedForms(form)...)
 	}
 	for _, form := range percentForms(text) {
 		out = append(out, form, url.QueryEscape(form))
 	}
-	out = append(out, base64Forms(text)...)
-	out = append(out, hexForms(text)...)
 	if lines := strings.Split(text, "\n"); len(lines) > 1 {
 		for _, line := range lines {
 			if line = strings.TrimSpace(line); len(line) >= minLine && !strings.Contains(line, " ") {
