@@ -64,7 +64,7 @@ func layers() []layer {
 
 		{path: "internal/graphalg"},
 		// what flows and runs are, as data: what commands print, the page shows and the server answers
-		{path: "internal/input", own: []string{"eval", "internal/bounded", "internal/redact", "internal/schema", "internal/suggest", "spec"}},
+		{path: "internal/input", own: []string{"eval", "internal/bounded", "internal/keys", "internal/redact", "internal/schema", "internal/suggest", "spec"}},
 		{path: "internal/inspect", own: []string{"eval", "internal/analysis/subgraph", "internal/bound", "internal/report", "internal/suggest", "lint", "model/price", "render", "runner", "runner/machine", "runner/store", "runner/view", "spec", "tool"}},
 		// flows as tools of the Model Context Protocol
 		{path: "internal/mcpserver", own: []string{"eval", "internal/catalog", "internal/fleet", "internal/inspect", "runner", "runner/machine", "runner/store", "runner/view", "spec"}, others: []string{mcp}},

@@ -17,6 +17,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/bounded"
+	"github.com/graphrun/graphrun/internal/keys"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -125,21 +126,7 @@ func readObject(path string, src []byte) (any, error) {
 }
 
 // Types returns the types that a schema allows, or nothing for any.
-func Types(schema map[string]any) []string {
-	switch t := schema["type"].(type) {
-	case string:
-		return []string{t}
-	case []any:
-		var out []string
-		for _, item := range t {
-			if s, ok := item.(string); ok {
-				out = append(out, s)
-			}
-		}
-		return out
-	}
-	return nil
-}
+func Types(schema map[string]any) []string { return keys.Texts(schema["type"]) }
 
 // ParseTyped parses text as a value of the schema's type. With several types the first of null,
 // boolean, integer, number, array, object and string that fits wins. Without a type, an enum
