@@ -132,7 +132,7 @@ func (s *Server) startOnce(path string, opts runner.Options, key string, request
 	case record.Labels[requestLabel] != labels[requestLabel]:
 		return "", false, &problem{
 			Status: http.StatusUnprocessableEntity, Kind: "key-reused", Title: "the key was used for something else",
-			Detail: "the Idempotency-Key has started run " + quoteShort(record.ID) + " with another request",
+			Detail: fmt.Sprintf("the Idempotency-Key has started run %q with another request", record.ID),
 		}
 	}
 	return record.ID, true, nil

@@ -136,12 +136,12 @@ func (s *Server) resumeAGUI(c *call, in *aguiInput) (*fleet.Drive, error) {
 		run, target, ok := strings.Cut(r.Interrupt, "/")
 		switch {
 		case !ok || id != "" && id != run:
-			return nil, newBadRequest("interrupt %s is none of a run here", quoteShort(r.Interrupt))
+			return nil, newBadRequest("interrupt %.200q belongs to no run here, or to another run", r.Interrupt)
 		case r.Status == "cancelled":
 			if _, err := s.cfg.Runner.Cancel(run); err != nil {
 				return nil, err
 			}
-			return nil, &problem{Status: http.StatusConflict, Kind: "cancelled", Title: "the run was cancelled", Detail: "an interrupt was abandoned: run " + quoteShort(run) + " is cancelled"}
+			return nil, &problem{Status: http.StatusConflict, Kind: "cancelled", Title: "the run was cancelled", Detail: fmt.Sprintf("an interrupt was abandoned: run %.200q is cancelled", run)}
 		case target != "":
 			given = append(given, store.GivenAnswer{Target: target, Text: eval.ResultText(r.Payload)})
 		}

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"net/http"
 	"net/netip"
@@ -80,7 +81,7 @@ func (g *guard) serveAllowed(w http.ResponseWriter, r *http.Request, mux *http.S
 // checkRequest returns the problem of a request that is not allowed, or nil.
 func (g *guard) checkRequest(r *http.Request, pattern string) *problem {
 	if !g.isKnownHost(r.Host) {
-		return newForbidden("host", "unknown host "+quoteShort(r.Host)+"; serve --host allows more")
+		return newForbidden("host", fmt.Sprintf("unknown host %.200q; serve --host allows more", r.Host))
 	}
 	if why := describeOrigin(r); why != "" {
 		return newForbidden("origin", why)
@@ -117,7 +118,7 @@ func describeOrigin(r *http.Request) string {
 	if origin := r.Header.Get("Origin"); origin != "" {
 		u, err := url.Parse(origin)
 		if err != nil || u.Host == "" || !strings.EqualFold(u.Host, r.Host) {
-			return "the request comes from " + quoteShort(origin) + ", another site"
+			return fmt.Sprintf("the request comes from %.200q, another site", origin)
 		}
 		return ""
 	}

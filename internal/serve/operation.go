@@ -181,7 +181,7 @@ func decodeInput(r *http.Request, in any) error {
 	}
 	for name := range query {
 		if !known[name] {
-			return newBadRequest("unknown parameter %s", quoteShort(name))
+			return newBadRequest("unknown parameter %.200q", name)
 		}
 	}
 	return nil
@@ -227,7 +227,7 @@ func decodeBody(r *http.Request, into any, strict bool) error {
 	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); kind != "" && !strings.EqualFold(strings.TrimSpace(kind), "application/json") {
 		return &problem{
 			Status: http.StatusUnsupportedMediaType, Kind: "media-type", Title: "the body must be JSON",
-			Detail: "Content-Type is " + quoteShort(kind) + "; it must be application/json",
+			Detail: fmt.Sprintf("Content-Type is %.200q; it must be application/json", kind),
 		}
 	}
 	dec := json.NewDecoder(r.Body)
@@ -250,13 +250,6 @@ func decodeBody(r *http.Request, into any, strict bool) error {
 	return newBadRequest("the body can't be read: %s", err)
 }
 
-func quoteShort(s string) string {
-	if len(s) > 200 {
-		s = s[:200] + "…"
-	}
-	return strconv.Quote(s)
-}
-
 // longText and longOutput bound the bytes of a text and of a piece of output. An eighth of a
 // longer one is kept.
 const (
@@ -271,7 +264,13 @@ func shortenJSON(text []byte, long int) []byte {
 	if len(text) <= long || eval.DecodeJSON(text, &v) != nil {
 		return text
 	}
-	out, err := eval.AppendJSON(nil, shortenTexts(v, long))
+	out, err := eval.AppendJSON(nil, eval.MapTexts(v, func(s string) string {
+		if len(s) <= long {
+			return s
+		}
+		head := eval.Head(s, long/8)
+		return fmt.Sprintf("%s… (%d more bytes)", head, len(s)-len(head))
+	}))
 	if err != nil {
 		return text
 	}
@@ -279,25 +278,6 @@ func shortenJSON(text []byte, long int) []byte {
 		out = append(out, '\n')
 	}
 	return out
-}
-
-// shortenTexts replaces long texts in decoded JSON.
-func shortenTexts(v any, long int) any {
-	switch v := v.(type) {
-	case string:
-		if head := eval.Head(v, long/8); len(v) > long {
-			return fmt.Sprintf("%s… (%d more bytes)", head, len(v)-len(head))
-		}
-	case []any:
-		for i := range v {
-			v[i] = shortenTexts(v[i], long)
-		}
-	case map[string]any:
-		for key := range v {
-			v[key] = shortenTexts(v[key], long)
-		}
-	}
-	return v
 }
 
 // problem is the error of a request.

@@ -151,7 +151,7 @@ func readCursor(text string) (cursor, error) {
 	started, id, _ := strings.Cut(text, "_")
 	at, err := time.Parse(time.RFC3339Nano, started)
 	if err != nil && text != "" {
-		return cursor{}, newBadRequest("cursor %s is invalid", quoteShort(text))
+		return cursor{}, newBadRequest("cursor %.200q is invalid", text)
 	}
 	return cursor{at, id}, nil
 }
@@ -352,7 +352,7 @@ func (s *Server) getRunEvents(c *call, in *eventsIn) error {
 	if in.Last != "" {
 		var err error
 		if after, err = strconv.ParseInt(in.Last, 10, 64); err != nil || after < 0 {
-			return newBadRequest("Last-Event-ID %s is not an event number", quoteShort(in.Last))
+			return newBadRequest("Last-Event-ID %.200q is not an event number", in.Last)
 		}
 	}
 	out := openSSE(c, s.stop)
