@@ -107,7 +107,6 @@ func newCoverage(g *spec.Graph) *Coverage {
 	return c
 }
 
-// addRun adds the counts of a run.
 func (c *Coverage) addRun(run *hits) {
 	sum := c.hits
 	for i, n := range run.nodes {

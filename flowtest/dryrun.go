@@ -251,7 +251,6 @@ func (d *dryRun) describeNode(p *Planned, task *runner.Task, about map[string]an
 	}
 }
 
-// maskSecrets hides secrets in a text.
 func (d *dryRun) maskSecrets(text string) string {
 	for _, hidden := range d.hidden {
 		text = strings.ReplaceAll(text, hidden, "***")

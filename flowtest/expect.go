@@ -16,7 +16,6 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// expectation holds what a case expects.
 type expectation struct {
 	file   *File
 	value  *spec.Value
@@ -341,7 +340,6 @@ func (f *File) endScope() *eval.Scope {
 	return eval.NewScope(names, eval.ScopeOptions{Roots: []string{"state"}, Open: !g.StrictState})
 }
 
-// compileWheres compiles the expressions of where.
 func (f *File) compileWheres(v *spec.Value) []where {
 	if v == nil {
 		return nil
@@ -403,7 +401,6 @@ func failureData(e *runner.Failure) map[string]any {
 	return map[string]any{"kind": e.Kind, "message": e.Message, "node": e.Node, "attempt": e.Attempt, "details": any(e.Details)}
 }
 
-// checkWheres evaluates the expressions of where.
 func (k *checker) checkWheres() {
 	var vm eval.VM
 	for _, w := range k.x.wheres {
@@ -424,7 +421,6 @@ func isPattern(text string) bool {
 	return len(text) > 2 && strings.HasPrefix(text, "/") && strings.HasSuffix(text, "/")
 }
 
-// trimSlashes returns a pattern without its slashes.
 func trimSlashes(text string) string {
 	if isPattern(text) {
 		return text[1 : len(text)-1]

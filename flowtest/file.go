@@ -81,7 +81,6 @@ func Parse(cfg Config, name string, src []byte) (*File, spec.Diagnostics, error)
 	return f, f.found.Sort(), nil
 }
 
-// prepare reads and checks the flow.
 func (f *File) prepare(text []byte) error {
 	check := f.cfg.Check
 	if check == nil {
@@ -199,7 +198,6 @@ func mergeValues(base, over *spec.Value, keys ...string) *spec.Value {
 	return &out
 }
 
-// reportUnknown reports an unknown name.
 func (f *File) reportUnknown(at spec.Span, what, name string, known []string) {
 	f.report(at, "unknown-node", "no %s %q", what, name)
 	d := &f.found[len(f.found)-1]
@@ -319,7 +317,6 @@ func (f *File) checkInput(input *spec.Value) {
 	}
 }
 
-// checkNode reports an unknown node path.
 func (f *File) checkNode(path spec.Text) {
 	if _, err := f.plain.flow.Find(path.Value); err != nil {
 		f.report(path.Span, "unknown-node", "%v", err)

@@ -27,7 +27,6 @@ func rowKeys() []spec.Key {
 	return append([]spec.Key{{Name: "name", Type: spec.TypeString, Default: "the number of the row", Doc: "What the row shows."}}, caseKeys()...)
 }
 
-// anyMap is a map of any values.
 func anyMap(name, doc string) spec.Key {
 	return spec.Key{Name: name, Type: spec.TypeMap, Elem: &spec.Key{Type: spec.TypeAny}, Doc: doc}
 }

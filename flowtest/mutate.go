@@ -262,7 +262,6 @@ type limitSite struct {
 	time   *time.Duration // to drop
 }
 
-// listLimits lists the limits of a graph and its nodes.
 func listLimits(g *spec.Graph) []limitSite {
 	l := &g.Limits
 	at := func(key string) spec.Span { return writtenSpan(l.Written(key), l.Span) }
@@ -299,7 +298,6 @@ func writtenSpan(v *spec.Value, whole spec.Span) spec.Span {
 	return v.Span
 }
 
-// mutateLimits changes the limits of a graph and its nodes.
 func (m *mutator) mutateLimits() {
 	g := m.graph
 	for i, s := range listLimits(g) {

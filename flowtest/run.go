@@ -77,7 +77,6 @@ func Run(cfg Config, files []*File) *Report {
 	return report
 }
 
-// runCase runs one case.
 func (f *File) runCase(cfg *Config, c *Case) *Result {
 	ctx, stop := context.WithTimeout(context.Background(), limit)
 	defer stop()
@@ -321,7 +320,6 @@ func answerNode(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
 	return e.toReply()
 }
 
-// waitDelay waits for the delay of a stub.
 func (a *acting) waitDelay(ctx context.Context, e *entry) error {
 	if e.delay <= 0 {
 		return nil
@@ -341,7 +339,6 @@ func (e *entry) toReply() (*runner.Reply, error) {
 	return nil, nil
 }
 
-// emitEvents emits the events of a stub.
 func (a *acting) emitEvents(task *runner.Task, e *entry) error {
 	if len(e.events) == 0 {
 		return nil
@@ -442,7 +439,6 @@ func newStandIns() *node.Stand {
 // hasStub reports whether a running node has a stub, which must be real.
 func (a *acting) hasStub(task *runner.Task) bool { return a.dry == nil && a.c.stubs[task.Node] != nil }
 
-// callTool answers a call of a tool.
 func (a *acting) callTool(ctx context.Context, task *runner.Task, call handler.ToolCall) (output any, handled bool, err error) {
 	s := a.c.tools[call.Name]
 	if s == nil {

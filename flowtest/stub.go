@@ -235,7 +235,6 @@ type replacement struct {
 	key   string // equal for equal replacements
 }
 
-// findReplaced finds the nodes that a case replaces.
 func (f *File) findReplaced(c *Case) *replacement {
 	r := &replacement{stubs: map[string]*stub{}}
 	for _, name := range sortedNames(c.stubs) {
@@ -259,7 +258,6 @@ func isMachineKind(kind string) bool {
 	return slices.Contains([]string{"fail", "human", "pass", "set", "wait"}, kind)
 }
 
-// rewrite replaces the nodes of one graph.
 func (r *replacement) rewrite(path string, g *spec.Graph) *spec.Graph {
 	with := map[string]*spec.Node{}
 	for _, n := range g.Nodes {

@@ -26,7 +26,6 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// drawFlags are the flags of commands that draw.
 type drawFlags struct {
 	rankdir  enum
 	opts     render.Options
@@ -327,7 +326,6 @@ func (f *renderFlags) chooseFormat() (string, error) {
 	return "", usagef("-O %s: no format ends in %q; say which with --format (allowed: %s)", f.file, filepath.Ext(f.file), strings.Join(f.format.allowed, ", "))
 }
 
-// writeDrawingJSON writes a drawing with the painted run.
 func writeDrawingJSON(_ context.Context, w io.Writer, d *drawn, _ string) error {
 	out := *d.drawing
 	if d.run != nil {
@@ -338,7 +336,6 @@ func writeDrawingJSON(_ context.Context, w io.Writer, d *drawn, _ string) error 
 	return writeJSON(w, out, true)
 }
 
-// runGraphviz makes a picture with Graphviz.
 func runGraphviz(form string) func(context.Context, io.Writer, *drawn, string) error {
 	return func(ctx context.Context, w io.Writer, d *drawn, rankdir string) error {
 		program, err := exec.LookPath("dot")
@@ -362,7 +359,6 @@ func runGraphviz(form string) func(context.Context, io.Writer, *drawn, string) e
 	}
 }
 
-// writePage writes the page of a flow or of a run.
 func (a *app) writePage(ctx context.Context, w io.Writer, d *drawn, _ string) error {
 	checked := inspect.Check(d.graph.File.Name, d.graph.File.Src, a.rules.EnablesOptional(nil))
 	data := inspect.Page{

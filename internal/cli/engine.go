@@ -69,7 +69,6 @@ const engineTemporal = "temporal"
 // engineProgram is the name of the program that contains the engine.
 const engineProgram = "graphrun-temporal"
 
-// engineFlags choose the engine and its cluster.
 type engineFlags struct {
 	name     enum
 	settings EngineSettings
@@ -114,7 +113,6 @@ func (a *app) addEngineFlags(root *cobra.Command) {
 // usesCluster reports whether a cluster drives the runs.
 func (a *app) usesCluster() bool { return a.engine.name.value == engineTemporal }
 
-// openCluster opens the store of the cluster's runs.
 func (a *app) openCluster(ctx context.Context) (ClusterStore, error) {
 	if a.engine.store != nil {
 		return a.engine.store, nil
@@ -166,8 +164,7 @@ func (a *app) runChild(path string) error {
 		case sig := <-signals:
 			_ = child.Process.Signal(sig)
 		case err := <-done:
-			var ended *exec.ExitError
-			if errors.As(err, &ended) && ended.ExitCode() > 0 {
+			if ended, ok := errors.AsType[*exec.ExitError](err); ok && ended.ExitCode() > 0 {
 				return silent(ended.ExitCode())
 			}
 			return err

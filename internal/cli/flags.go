@@ -156,7 +156,6 @@ func addOutput(cmd *cobra.Command, formats ...string) *cobra.Command {
 	return cmd
 }
 
-// outputFormat returns the value of -o.
 func outputFormat(cmd *cobra.Command) string { return cmd.Flag("output").Value.String() }
 
 // print prints a result as JSON with -o json, and as text otherwise.
@@ -183,7 +182,6 @@ func (a *app) remark(cmd *cobra.Command, line string) {
 	}
 }
 
-// joinLines returns lines as text.
 func joinLines(lines []string) string {
 	return strings.Join(append(slices.Clip(lines), ""), "\n")
 }
@@ -326,19 +324,17 @@ func (a *app) showHelp(cmd *cobra.Command, show func(*cobra.Command, []string)) 
 
 // describeFlagError rewrites an error of pflag as a message with a suggestion.
 func describeFlagError(cmd *cobra.Command, err error) error {
-	var unknown *pflag.NotExistError
-	var lonely *pflag.ValueRequiredError
-	var bad *pflag.InvalidValueError
-	switch {
-	case errors.As(err, &unknown):
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		return describeUnknownFlag(cmd, unknown)
-	case errors.As(err, &lonely):
+	}
+	if lonely, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		f := lonely.GetFlag()
 		if want := wantedValues[f.Value.Type()]; want != "" {
 			return usagef("--%s needs a value: %s", f.Name, want)
 		}
 		return usagef("--%s needs a value; see %s --help", f.Name, cmd.CommandPath())
-	case errors.As(err, &bad):
+	}
+	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		f := bad.GetFlag()
 		if f.Value.Type() == "stringArray" {
 			return usagef("--%s %w", f.Name, bad.Unwrap()) // see repeated

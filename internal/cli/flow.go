@@ -76,10 +76,6 @@ func isGraphName(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name))
 }
 
-func listNames(sources []source) []string {
-	return collect(sources, func(s source) string { return s.name })
-}
-
 // findSources returns the named graphs, "-" for stdin, and those in folders, sorted, each once.
 func (a *app) findSources(args []string, stdin string) ([]source, error) {
 	var sources []source

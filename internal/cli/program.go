@@ -19,6 +19,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -122,20 +123,11 @@ func Main(ctx context.Context, p Program) int {
 	if err != nil && !a.started {
 		err = usage(err) // cobra's own: an unknown command or flag, a bad argument
 	}
-	if err == nil {
-		err = a.helpError
-	}
-	code := exitOK
-	if err != nil {
-		code = a.printError(err)
-	}
+	code := a.printError(cmp.Or(err, a.helpError))
 	if err := a.exporter.Close(); err != nil {
 		fmt.Fprintf(a.Stderr, "graphrun: some telemetry was not exported: %v\n", err)
 	}
-	if err := a.closeStore(); err != nil {
-		return max(code, a.printError(err))
-	}
-	return code
+	return max(code, a.printError(a.closeStore()))
 }
 
 // The exit codes.
@@ -159,7 +151,6 @@ func (e *usageError) Unwrap() error { return e.err }
 // usage marks an error as a usage error.
 func usage(err error) error { return &usageError{err} }
 
-// usagef formats a usage error.
 func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
 
 // usageErrors joins errors into one usage error. It returns nil if all of them are nil.
@@ -183,7 +174,6 @@ func silent(code int) error {
 	return &silentError{code}
 }
 
-// exitCodeOf maps an error to its exit code.
 func exitCodeOf(err error) int {
 	quiet, isQuiet := errors.AsType[*silentError](err)
 	switch {
@@ -210,7 +200,7 @@ func hasType[E error](err error) bool {
 
 // printError prints an error, unless it was printed before, and returns its exit code.
 func (a *app) printError(err error) int {
-	if hasType[*silentError](err) {
+	if err == nil || hasType[*silentError](err) {
 		return exitCodeOf(err)
 	}
 	if invalid, ok := errors.AsType[*runner.InvalidError](err); ok {

@@ -195,7 +195,6 @@ func listKeys(fields []spec.Field) []string {
 	return collect(fields, func(f spec.Field) string { return f.Key.Value })
 }
 
-// checkRole returns an error if nothing in the graph can use the role.
 func checkRole(g *spec.Graph, role string) error {
 	known := append([]string{"compact", "default", "judge", "router"}, listKeys(g.Models)...)
 	for _, n := range g.Nodes {
@@ -208,7 +207,6 @@ func checkRole(g *spec.Graph, role string) error {
 	return checkName("nothing has the role %q", role, "roles", known)
 }
 
-// checkProvider returns an error if the graph does not have the provider.
 func checkProvider(g *spec.Graph, name string) error {
 	known := append([]string{"anthropic", "openai", "scripted"}, listKeys(g.Providers)...)
 	return checkName("there is no provider %q", name, "providers", known)

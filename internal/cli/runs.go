@@ -219,8 +219,7 @@ func (a *app) deleteItems(cmd *cobra.Command, noun string, ids []string, remove 
 // deleted is the JSON of delete and prune.
 type deleted struct {
 	Forgotten []string `json:"forgotten"`
-	// DryRun says that nothing was deleted.
-	DryRun bool `json:"dry_run,omitempty"`
+	DryRun    bool     `json:"dry_run,omitempty"` // nothing was deleted
 }
 
 func newRunsPruneCommand(a *app) *cobra.Command {

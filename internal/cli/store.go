@@ -76,7 +76,6 @@ func (a *app) openStore() (store.Store, error) {
 	return a.openFile(sqlite.Options{Durability: sqlite.Durability(a.store.durability.value)})
 }
 
-// openFile opens the file of the store.
 func (a *app) openFile(opts sqlite.Options) (store.Store, error) {
 	opts.Now = a.Now
 	s, err := sqlite.Open(a.storePath(), opts)
@@ -395,7 +394,6 @@ graph, or of some of its nodes. It prints how many there were.`,
 	})
 }
 
-// clearCache deletes cached results and returns their number.
 func (a *app) clearCache(args []string) (int, error) {
 	name := ""
 	var nodes []string // empty for all

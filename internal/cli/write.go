@@ -267,7 +267,6 @@ func (a *app) formatText(name string, src []byte) ([]byte, error) {
 	return out, err
 }
 
-// isTestText reports whether the text is a test file.
 func isTestText(src []byte) bool {
 	return bytes.HasPrefix(src, []byte("graphrun-test:")) || bytes.Contains(src, []byte("\ngraphrun-test:"))
 }
@@ -419,7 +418,6 @@ func dropRepeated(sources []source, found spec.Diagnostics) spec.Diagnostics {
 	})
 }
 
-// dropKnown drops the findings of the baseline.
 func (a *app) dropKnown(f *validateFlags, sources []source, found spec.Diagnostics) (spec.Diagnostics, error) {
 	if f.baseline == "" {
 		return found, nil
@@ -429,14 +427,14 @@ func (a *app) dropKnown(f *validateFlags, sources []source, found spec.Diagnosti
 		return nil, usage(err)
 	}
 	found = known.DropKnown(found)
-	if n := known.CountUnused(listNames(sources)); n > 0 && !f.quiet {
+	if n := known.CountUnused(collect(sources, func(s source) string { return s.name })); n > 0 && !f.quiet {
 		fmt.Fprintf(a.Stderr, "%s of %s no longer found; write the baseline anew\n", eval.Count(n, "finding"), f.baseline)
 	}
 	return found, nil
 }
 
 func (a *app) printFindings(f *validateFlags, sources []source, found spec.Diagnostics) error {
-	findings := report.Findings{Files: len(sources), Names: listNames(sources), Diagnostics: found}
+	findings := report.Findings{Files: len(sources), Names: collect(sources, func(s source) string { return s.name }), Diagnostics: found}
 	shown := findings
 	if f.quiet {
 		shown.Diagnostics = slices.DeleteFunc(slices.Clone(found), func(d spec.Diagnostic) bool {
