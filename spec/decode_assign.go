@@ -149,7 +149,11 @@ func setField(v *Value, to any, names bool) {
 			*p = new(v.bits != 0)
 		}
 	case *time.Duration:
-		*p = durationOf(v)
+		length, err := time.ParseDuration(textOf(v).Value)
+		if err != nil {
+			length = -1 // a finding exists; 0 would mean no limit
+		}
+		*p = length
 	case *Span:
 		*p = v.Span
 	case **Value:
@@ -209,14 +213,6 @@ func exprsOf(v *Value) (out []NamedExpr) {
 		}
 	}
 	return out
-}
-
-func durationOf(v *Value) time.Duration {
-	length, err := time.ParseDuration(textOf(v).Value)
-	if err != nil {
-		return -1 // a finding exists; 0 would mean no limit
-	}
-	return length
 }
 
 // endsOf reads both forms of `ends`. In a list, a node is its own label.

@@ -47,7 +47,13 @@ func describeKey(k *Key) string {
 		}
 		return "a text or {file: path}"
 	}
-	return textWord(k)
+	switch k.Role {
+	case RoleExpr:
+		return "an expression"
+	case RoleState:
+		return "the name of a state key"
+	}
+	return "a text"
 }
 
 // describeForms describes the values of any form. It does not enumerate the words of a list
@@ -63,16 +69,6 @@ func describeForms(forms []Key) string {
 		words = append(words, describeKey(&forms[i]))
 	}
 	return strings.Join(words, " or ")
-}
-
-func textWord(k *Key) string {
-	switch k.Role {
-	case RoleExpr:
-		return "an expression"
-	case RoleState:
-		return "the name of a state key"
-	}
-	return "a text"
 }
 
 func pluralOf(k *Key) string {

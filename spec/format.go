@@ -78,9 +78,8 @@ func sortKeys(n *yaml.Node, k *Key) {
 	if k == nil {
 		return
 	}
-	if k.Type == TypeOneOf {
-		sortKeys(n, formFor(n, k))
-		return
+	for i := range k.Forms {
+		sortKeys(n, &k.Forms[i]) // only one of them has the kind of the node
 	}
 	if n.Kind == yaml.SequenceNode {
 		for _, item := range n.Content {
@@ -110,17 +109,6 @@ func sortKeys(n *yaml.Node, k *Key) {
 			sortKeys(pair[1], k.Elem)
 		}
 	}
-}
-
-// formFor returns the form of a key that takes a list or map like a node, or nil.
-func formFor(n *yaml.Node, k *Key) *Key {
-	outline := map[yaml.Kind]ValueKind{yaml.SequenceNode: List, yaml.MappingNode: Map}[n.Kind]
-	for i := range k.Forms {
-		if slices.Contains(outlines[k.Forms[i].Type], outline) {
-			return &k.Forms[i]
-		}
-	}
-	return nil
 }
 
 // nodeOrder returns the keys of a node in order: its kind, general keys, the keys of the kind, all others.

@@ -345,7 +345,7 @@ func (c *converter) scalarEnd(n *yaml.Node, at int) int {
 	case n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0:
 		return closeQuote(src, at)
 	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
-		return alignScalar(src, at, n.Value).endOffset()
+		return alignScalar(src, at, n.Value).offset(len(strings.TrimRight(n.Value, "\n")))
 	case bytes.HasPrefix(src[at:], []byte(n.Value)):
 		return at + len(n.Value)
 	}

@@ -78,14 +78,6 @@ func (s *spelling) offset(i int) int {
 	return s.first
 }
 
-// endOffset returns the offset after the last byte before trailing line breaks.
-func (s *spelling) endOffset() int {
-	if n := min(len(strings.TrimRight(s.value, "\n")), len(s.spans)); n > 0 {
-		return s.spans[n-1].To
-	}
-	return s.first
-}
-
 // unmapped returns the part of the value that is not mapped yet.
 func (s *spelling) unmapped() string { return s.value[len(s.spans):] }
 

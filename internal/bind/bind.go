@@ -80,7 +80,12 @@ func Bind(g *spec.Graph, kinds []spec.Kind) (*Graph, spec.Diagnostics) {
 // Check compiles g like Bind. child returns the type of the output of a node of kind graph, from
 // ChildResult.
 func Check(g *spec.Graph, kinds []spec.Kind, child func(n *spec.Node) (eval.Type, bool)) (*Graph, spec.Diagnostics) {
-	return newBinder(g, child).bindGraph(kinds)
+	b := &binder{
+		graph: g, scopes: newScopes(g, child), arrivals: newArrivals(g),
+		edges: make([]Edge, len(g.Edges)), done: make([]bool, len(g.Edges)),
+		inputs: map[int]map[string]eval.Type{}, items: map[int]eval.Type{}, programs: map[programKey]*eval.Program{},
+	}
+	return b.bindGraph(kinds)
 }
 
 func (b *binder) bindGraph(kinds []spec.Kind) (*Graph, spec.Diagnostics) {
@@ -136,14 +141,6 @@ type binder struct {
 	inputs   map[int]map[string]eval.Type // the results of inputNames by node
 	items    map[int]eval.Type            // the types of elements by node with each
 	programs map[programKey]*eval.Program
-}
-
-func newBinder(g *spec.Graph, child func(*spec.Node) (eval.Type, bool)) *binder {
-	return &binder{
-		graph: g, scopes: newScopes(g, child), arrivals: newArrivals(g),
-		edges: make([]Edge, len(g.Edges)), done: make([]bool, len(g.Edges)),
-		inputs: map[int]map[string]eval.Type{}, items: map[int]eval.Type{}, programs: map[programKey]*eval.Program{},
-	}
 }
 
 // bindStateKey compiles a state key's schema and reducer.
