@@ -9,30 +9,30 @@ import (
 	"github.com/graphrun/graphrun/internal/schema"
 )
 
-// checkStateKeys reports names of undeclared keys, unless the graph allows them.
+// checkStateKeys checks the names of state keys, unless the graph allows undeclared ones.
 func (c *graphChecker) checkStateKeys() {
 	g := c.graph
 	if !g.StrictState || g.gaps&gapState != 0 {
 		return
 	}
 	if g.Cache != nil {
-		c.checkNames(g.Cache.Keys)
+		c.checkNames(g.Cache.Keys...)
 	}
 	for _, n := range g.Nodes {
-		c.checkNames(n.Reads)
-		c.checkNames(n.Writes.Keys)
+		c.checkNames(n.Reads...)
+		c.checkNames(n.Writes.Keys...)
 		for i := range n.Writes.Exprs {
-			c.checkName(n.Writes.Exprs[i].Name)
+			c.checkNames(n.Writes.Exprs[i].Name)
 		}
 		if n.Cache != nil {
-			c.checkNames(n.Cache.Keys)
+			c.checkNames(n.Cache.Keys...)
 		}
 		if n.Decide != nil {
-			c.checkNames(n.Decide.See)
+			c.checkNames(n.Decide.See...)
 		}
 		set := setEntries(n)
 		for i := range set {
-			c.checkName(set[i].Key)
+			c.checkNames(set[i].Key)
 		}
 	}
 }
@@ -45,23 +45,20 @@ func setEntries(n *Node) []Field {
 	return nil
 }
 
-func (c *graphChecker) checkNames(names []Text) {
+// checkNames reports names of undeclared keys.
+func (c *graphChecker) checkNames(names ...Text) {
 	for _, name := range names {
-		c.checkName(name)
+		if c.graph.keys[name.Value] != nil {
+			continue
+		}
+		near := c.keyNames.findNearest(name.Value)
+		detail := "; declare it under \"state\""
+		if near == "" && len(c.keyNames.names) > 0 {
+			detail = "; declared are " + c.keyNames.listNames()
+		}
+		c.report("unknown-state-key", name.At(0, len(name.Value)), "%q is not a declared state key%s", name.Value, detail)
+		c.suggest(near)
 	}
-}
-
-func (c *graphChecker) checkName(name Text) {
-	if c.graph.keys[name.Value] != nil {
-		return
-	}
-	near := c.keyNames.findNearest(name.Value)
-	detail := "; declare it under \"state\""
-	if near == "" && len(c.keyNames.names) > 0 {
-		detail = "; declared are " + c.keyNames.listNames()
-	}
-	c.report("unknown-state-key", name.At(0, len(name.Value)), "%q is not a declared state key%s", name.Value, detail)
-	c.suggest(near)
 }
 
 // checkLiterals reports values of set nodes that do not fit their key. Strings are expressions, which

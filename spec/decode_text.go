@@ -35,35 +35,31 @@ func namesFile(v *Value) bool {
 
 // readText checks the value of a key that takes a text. It replaces {file: path} by the file's text.
 func (d *decoder) readText(k *Key, v *Value, at place) {
-	if v.IsScalar() && hasOutline(k, v) {
-		return
-	}
 	switch {
+	case v.IsScalar() && hasOutline(k, v):
 	case k.Elem != nil && v.Kind == List:
 		d.readList(k, v, at, nil)
-		return
 	case k.Elem != nil && v.Kind == Map && v.Get("file") == nil:
 		d.checkValue(k.Elem, v, at, nil)
-		return
-	}
-	if !namesFile(v) {
+	case namesFile(v):
+		d.readTextFile(v, at)
+	default:
 		d.reportMismatch(k, v, at)
-		return
-	}
-	before := len(d.diags)
-	d.readObject(textFileKeys, nil, v, at.owner(), nil)
-	named := Text{Span: v.Span}
-	if path := v.Get("file"); path != nil && path.Kind == String {
-		named = path.Text
-	}
-	*v = Value{Kind: String, Text: Text{Span: named.Span}}
-	if len(d.diags) == before {
-		d.readTextFile(v, named)
 	}
 }
 
-// readTextFile reads a file into a value.
-func (d *decoder) readTextFile(v *Value, path Text) {
+// readTextFile replaces {file: path} by the text of the file.
+func (d *decoder) readTextFile(v *Value, at place) {
+	before := len(d.diags)
+	d.readObject(textFileKeys, nil, v, at.owner(), nil)
+	path := Text{Span: v.Span}
+	if named := v.Get("file"); named != nil && named.Kind == String {
+		path = named.Text
+	}
+	*v = Value{Kind: String, Text: Text{Span: path.Span}}
+	if len(d.diags) > before {
+		return
+	}
 	file, problem := d.addText(path.Value, path.Span)
 	if problem != "" {
 		d.report("invalid-value", path.Span, "%s", problem)

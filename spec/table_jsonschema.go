@@ -44,7 +44,7 @@ type schemaWriter struct{ defs map[string]any }
 
 type object = map[string]any
 
-func ref(name string) object { return object{"$ref": "#/$defs/" + name} }
+func refTo(name string) object { return object{"$ref": "#/$defs/" + name} }
 
 // addNodes writes a definition for the nodes of each kind and one that chooses
 // among them by the key "kind".
@@ -60,7 +60,7 @@ func (g schemaWriter) addNodes(kinds []Kind) {
 		g.defs["node_"+kind.Name] = def
 		choose = append(choose, object{
 			"if":   object{"properties": object{"kind": object{"const": kind.Name}}, "required": []any{"kind"}},
-			"then": ref("node_" + kind.Name),
+			"then": refTo("node_" + kind.Name),
 		})
 	}
 	g.defs["node"] = object{
@@ -140,9 +140,9 @@ func (g schemaWriter) schemaOf(k *Key) object {
 		return object{"type": "string", "pattern": idPattern}
 	case TypeSchema:
 		if len(k.Keys) > 0 {
-			return ref("state_key")
+			return refTo("state_key")
 		}
-		return ref("json_schema")
+		return refTo("json_schema")
 	case TypeList:
 		out := object{"type": "array", "items": g.schemaOf(k.Elem)}
 		if k.NonEmpty {
@@ -154,9 +154,9 @@ func (g schemaWriter) schemaOf(k *Key) object {
 	case TypeObject:
 		return g.objectSchema(k.Keys, k.Choices)
 	case TypeNode:
-		return ref("node")
+		return refTo("node")
 	case TypeGraph:
-		return ref("graph")
+		return refTo("graph")
 	case TypeText:
 		named := g.objectSchema(textFileKeys, nil)
 		forms := []any{g.schemaOf(&Key{Type: TypeString, Role: k.Role}), named}
