@@ -16,54 +16,43 @@ const SchemaID = "https://raw.githubusercontent.com/graphrun/graphrun/main/docs/
 // Schema returns the JSON Schema (draft 2020-12) of graph files with the kinds of opts, as plain data. It
 // accepts every file that Parse accepts. It does not check references and expressions.
 func Schema(opts Options) map[string]any {
-	kinds := joinKinds(opts.Kinds)
-	g := schemaWriter{defs: map[string]any{}}
-	g.defs["json_schema"] = g.metaSchema(nil)
-	g.defs["state_key"] = g.metaSchema(stateKeywords)
-	g.addNodes(kinds)
-	g.defs["graph"] = g.objectSchema(innerKeys(), nil)
-	root := g.objectSchema(TopKeys(), nil)
-	root["$id"], root["$schema"] = SchemaID, "https://json-schema.org/draft/2020-12/schema"
-	root["title"] = "GraphSpec v1"
-	root["description"] = "A graph file that graphrun runs."
-	root["$defs"] = g.defs
+	root := SchemaOf("GraphSpec v1", "A graph file that graphrun runs.", TopKeys())
+	defs := object{"json_schema": metaSchema(nil), "state_key": metaSchema(stateKeywords), "graph": objectSchema(innerKeys(), nil)}
+	addNodeSchemas(defs, joinKinds(opts.Kinds))
+	root["$id"], root["$defs"] = SchemaID, defs
 	return root
 }
 
 // SchemaOf returns the JSON Schema of files that Read reads with these keys.
 func SchemaOf(title, description string, keys []Key) map[string]any {
-	g := schemaWriter{defs: map[string]any{}}
-	root := g.objectSchema(keys, nil)
+	root := objectSchema(keys, nil)
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["title"], root["description"] = title, description
 	return root
 }
 
-// schemaWriter collects the definitions that the schema refers to.
-type schemaWriter struct{ defs map[string]any }
-
 type object = map[string]any
 
 func refTo(name string) object { return object{"$ref": "#/$defs/" + name} }
 
-// addNodes writes a definition for the nodes of each kind and one that chooses
-// among them by the key "kind".
-func (g schemaWriter) addNodes(kinds []Kind) {
+// addNodeSchemas adds a definition for the nodes of each kind, and one that chooses between them by the
+// key "kind".
+func addNodeSchemas(defs object, kinds []Kind) {
 	var choose []any
 	for _, kind := range kinds {
 		keys := append([]Key{{Name: "kind", Type: TypeEnum, Enum: []string{kind.Name}, Required: true, Doc: "The kind of the node."}}, kind.Keys...)
-		def := g.objectSchema(append(keys, nodeKeys...), kind.Choices)
+		def := objectSchema(append(keys, nodeKeys...), kind.Choices)
 		if kind.Name == "agent" {
 			delete(def["properties"].(object), "retry")
 		}
 		def["description"] = kind.Doc
-		g.defs["node_"+kind.Name] = def
+		defs["node_"+kind.Name] = def
 		choose = append(choose, object{
 			"if":   object{"properties": object{"kind": object{"const": kind.Name}}, "required": []any{"kind"}},
 			"then": refTo("node_" + kind.Name),
 		})
 	}
-	g.defs["node"] = object{
+	defs["node"] = object{
 		"type": "object", "required": []any{"kind"}, "allOf": choose,
 		"properties": object{"kind": object{"enum": anyList(kindNames(kinds)), "description": "The kind of the node."}},
 	}
@@ -78,12 +67,12 @@ func anyList(in []string) []any {
 }
 
 // objectSchema returns the schema of a map with the given keys.
-func (g schemaWriter) objectSchema(keys []Key, choices []Choice) object {
+func objectSchema(keys []Key, choices []Choice) object {
 	properties := object{}
 	var required []any
 	for i := range keys {
 		k := &keys[i]
-		properties[k.Name] = g.describeSchema(k)
+		properties[k.Name] = keySchema(k)
 		if k.Required {
 			required = append(required, k.Name)
 		}
@@ -108,9 +97,9 @@ func (g schemaWriter) objectSchema(keys []Key, choices []Choice) object {
 	return out
 }
 
-// describeSchema returns the schema of a key with its sentence and default.
-func (g schemaWriter) describeSchema(k *Key) object {
-	out := maps.Clone(g.schemaOf(k))
+// keySchema returns the schema of a key with its sentence and default.
+func keySchema(k *Key) object {
+	out := maps.Clone(valueSchema(k))
 	if k.Doc != "" {
 		out["description"] = k.Doc
 	}
@@ -120,8 +109,8 @@ func (g schemaWriter) describeSchema(k *Key) object {
 	return out
 }
 
-// schemaOf returns the schema of a key's value.
-func (g schemaWriter) schemaOf(k *Key) object {
+// valueSchema returns the schema of a key's value.
+func valueSchema(k *Key) object {
 	switch k.Type {
 	case TypeBool:
 		return object{"type": "boolean"}
@@ -144,30 +133,30 @@ func (g schemaWriter) schemaOf(k *Key) object {
 		}
 		return refTo("json_schema")
 	case TypeList:
-		out := object{"type": "array", "items": g.schemaOf(k.Elem)}
+		out := object{"type": "array", "items": valueSchema(k.Elem)}
 		if k.NonEmpty {
 			out["minItems"] = 1
 		}
 		return out
 	case TypeMap:
-		return g.mapSchema(k)
+		return mapSchema(k)
 	case TypeObject:
-		return g.objectSchema(k.Keys, k.Choices)
+		return objectSchema(k.Keys, k.Choices)
 	case TypeNode:
 		return refTo("node")
 	case TypeGraph:
 		return refTo("graph")
 	case TypeText:
-		named := g.objectSchema(textFileKeys, nil)
-		forms := []any{g.schemaOf(&Key{Type: TypeString, Role: k.Role}), named}
+		named := objectSchema(textFileKeys, nil)
+		forms := []any{valueSchema(&Key{Type: TypeString, Role: k.Role}), named}
 		if k.Elem != nil {
-			forms = append(forms, g.schemaOf(k.Elem), g.schemaOf(&Key{Type: TypeList, Elem: k.Elem, NonEmpty: k.NonEmpty}))
+			forms = append(forms, valueSchema(k.Elem), valueSchema(&Key{Type: TypeList, Elem: k.Elem, NonEmpty: k.NonEmpty}))
 		}
 		return object{"anyOf": forms}
 	case TypeOneOf:
 		var forms []any
 		for i := range k.Forms {
-			forms = append(forms, g.schemaOf(&k.Forms[i]))
+			forms = append(forms, valueSchema(&k.Forms[i]))
 		}
 		return object{"anyOf": forms}
 	case TypeString:
@@ -192,8 +181,8 @@ func addBounds(k *Key, out object) object {
 	return out
 }
 
-func (g schemaWriter) mapSchema(k *Key) object {
-	out := object{"type": "object", "additionalProperties": g.schemaOf(k.Elem)}
+func mapSchema(k *Key) object {
+	out := object{"type": "object", "additionalProperties": valueSchema(k.Elem)}
 	if pattern := map[Names]string{NamesID: idPattern, NamesState: identifierPattern}[k.Names]; pattern != "" {
 		out["patternProperties"] = object{"^x-": true}
 		out["propertyNames"] = object{"anyOf": []any{object{"pattern": pattern}, object{"pattern": "^x-"}}}
@@ -202,8 +191,8 @@ func (g schemaWriter) mapSchema(k *Key) object {
 }
 
 // metaSchema returns the schema of a JSON Schema, with more keywords at its top.
-func (g schemaWriter) metaSchema(more []Key) object {
-	out := g.objectSchema(slices.Concat(schemaKeywords(), more), nil) // a later key replaces an earlier one
+func metaSchema(more []Key) object {
+	out := objectSchema(slices.Concat(schemaKeywords(), more), nil) // a later key replaces an earlier one
 	if more == nil {
 		out["type"] = []any{"object", "boolean"}
 	}
