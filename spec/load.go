@@ -249,6 +249,7 @@ var explanations = []explanation{
 	{`did not find expected ',' or '}'`, `(\{)[^{}]*$|$`, "a map in { } is not closed; expected \",\" or \"}\"; a text that holds brackets or a colon and a space needs quotes", true},
 	{`did not find expected node content`, `([\[{])[^\[\]{}]*$|$`, "a value is missing here; close every bracket, and quote a text that starts with one of , [ ] { }", false},
 	{`unexpected end of stream`, `(["'][^"']*)$|$`, "a quoted text is not closed before the end of the file", true},
+	{`block sequence entries are not allowed`, ``, "a list item \"- \" is not allowed here; put the list on the lines below its key", false},
 	{`could not find expected ':'`, ``, "a key without a value; expected \"key: value\"", true},
 }
 
