@@ -1,8 +1,19 @@
-// Rules that reading the file, spec.Check or the compiler of expressions check.
+// Rules that reading the file, spec.Check or the compiler of expressions check, and those about
+// leftovers: unused-key, unused-ignore.
 
 package lint
 
-import "github.com/graphrun/graphrun/spec"
+import (
+	"slices"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
+	"github.com/graphrun/graphrun/internal/analysis/domain"
+	"github.com/graphrun/graphrun/internal/analysis/suppress"
+	"github.com/graphrun/graphrun/internal/graphalg"
+	"github.com/graphrun/graphrun/internal/lazyregexp"
+	"github.com/graphrun/graphrun/spec"
+)
 
 func structureRules() []Rule {
 	return []Rule{{
@@ -124,3 +135,205 @@ func structureRules() []Rule {
 		Good:    guarded, change: []string{"n == 1", "n"},
 	}}
 }
+
+func unusedRules() []Rule {
+	return []Rule{{
+		Name: "unused-ignore", Group: "structure", Severity: spec.Warning,
+		Summary: "a comment silences a rule that has nothing to say there",
+		Doc:     "A comment `# graphrun: ignore rule-name` silences the rule on its own line, or, when it stands alone, on the next line that is not a comment; where a block text begins, in all of the text; `# graphrun: ignore-file rule-name` does in all of the file. One that silences nothing, because the problem is solved or the name is wrong, would hide the next problem. Remove it.",
+		Bad:     example + "nodes:\n  # graphrun: ignore missing-timeout it is fast\n  a: {kind: pass}\n" + edges("from: a, to: END"),
+		change:  []string{"kind: pass", "kind: exec, command: [date]"},
+	}, {
+		Name: "unused-key", Group: "data", Severity: spec.Warning, needs: needAll, check: checkUnusedKeys,
+		Summary: "a state key that nothing reads or writes, or an answer that nothing takes",
+		Doc: "No node, edge or output of the graph reads or writes the key. It is left over, or something misspells it. " +
+			"The same goes for the answer of a person and for a declared output that nobody writes to a key or reads, for a key that no node writes although one that writes others yields it by name, and for a list of new elements that replaces an earlier one before anything has read that. " +
+			"A node that is handed the whole state, as a program on its standard input, counts as a reader of every key.",
+		Bad:    singleNode("hello", "output: text\nstate:\n  text: {type: string, default: \"\"}\n  txet: {type: string}\n", `{kind: set, set: {text: "'hello'"}}`),
+		change: []string{"\n  txet: {type: string}", ""},
+	}}
+}
+
+// place is where a finding stands.
+type place struct {
+	file *spec.File
+	span spec.Span
+}
+
+// Filter drops the findings that comments of the file silence, adds one for each comment
+// that silences nothing, and sorts the rest.
+func Filter(file *spec.File, found spec.Diagnostics) spec.Diagnostics {
+	seen := map[place]bool{} // the parser and the compiler of expressions may both report a type
+	found.Locate()
+	found = slices.DeleteFunc(found, func(d spec.Diagnostic) bool {
+		at := place{d.File, d.Span}
+		again := seen[at]
+		seen[at] = again || d.Rule == "type-mismatch"
+		return again && d.Rule == "type-mismatch"
+	})
+	return suppress.Apply(file, found, RuleNames, OptionalRules).Sort()
+}
+
+func checkUnusedKeys(f *facts) {
+	f.checkUnusedAnswers()
+	f.checkReplacedLists()
+	used, all := f.findUsedKeys()
+	for _, key := range f.graph.State {
+		if !all && !used[key.Name.Value] {
+			f.report(key.Name.Span, "state key %q is neither read nor written", key.Name.Value)
+		} else if n := f.findUnwrittenYield(key); n != nil {
+			f.report(key.Name.Span, "nothing writes state key %q, although %q yields it; add it to the writes of the node", key.Name.Value, n.ID.Value)
+		}
+	}
+}
+
+// findUnwrittenYield returns a node that yields a member of the name of a key, but writes only
+// others, if no node writes the key. Otherwise it returns nil.
+func (f *facts) findUnwrittenYield(key *spec.StateKey) *spec.Node {
+	name := key.Name.Value
+	if key.Default == nil || len(f.writersOf()[name]) > 0 { // read-before-write reports keys without a default
+		return nil
+	}
+	i := slices.IndexFunc(f.graph.Nodes, func(n *spec.Node) bool {
+		return domain.Subschema(domain.Yields(n, nil), name) != nil && len(n.Writes.Keys)+len(n.Writes.Exprs) > 0
+	})
+	if i < 0 {
+		return nil
+	}
+	return f.graph.Nodes[i]
+}
+
+// checkUnusedAnswers reports answers and declared outputs that nothing takes.
+func (f *facts) checkUnusedAnswers() {
+	taken := map[string]bool{} // nodes whose output something reads; "" for all
+	for _, u := range f.uses().All {
+		for _, r := range u.Program.Reads() {
+			switch path := append(r.Path[:len(r.Path):len(r.Path)], ""); path[0] {
+			case "output":
+				if u.Node >= 0 && u.Moment != dataflow.Before {
+					taken[f.Name(u.Node)] = true
+				}
+			case "nodes", "history", "inputs", "branches":
+				taken[path[1]] = true
+			case "input":
+				taken[""] = true
+			}
+		}
+	}
+	isAnyModel := slices.ContainsFunc(f.graph.Nodes, isModel)
+	for v, n := range f.graph.Nodes {
+		choices := n.Field("choices")
+		isAsked := n.Kind.Value == "human" && (choices != nil && len(choices.Items) != 1 || n.Field("schema") != nil)
+		isDeclared := n.Output != nil && n.Kind.Value != "pass" && (!isAnyModel || isModel(n) && n.Conversation != nil)
+		if !isAsked && !isDeclared || len(n.Writes.Keys)+len(n.Writes.Exprs) > 0 || choosesNext(n) || n.Final || isAsked && isAnyModel {
+			continue
+		}
+		isTaken := taken[n.ID.Value] || taken[""]
+		for _, e := range f.edgesOut()[v] {
+			to := f.To[e]
+			isTaken = isTaken || f.graph.Edges[e].Condition == "llm_decide" || to == f.End && f.graph.Output == nil ||
+				to < f.End && (f.access()[to].SeesAll || f.graph.Nodes[to].Kind.Value == "pass")
+		}
+		if !isTaken {
+			f.report(n.ID.Span, "nothing uses the output of %q: no writes, condition or expression reads it", n.ID.Value)
+		}
+	}
+}
+
+// checkReplacedLists reports lists of new elements that replace those of an earlier step
+// before anything reads them.
+func (f *facts) checkReplacedLists() {
+	type reading struct {
+		key  string
+		node int
+	}
+	isRead := map[reading]bool{}
+	for _, u := range f.uses().All {
+		for _, r := range u.Program.Reads() {
+			isRead[reading{r.Path[0], u.Node}] = true
+		}
+	}
+	for k, key := range f.graph.State {
+		writers := f.writersOf()[key.Name.Value]
+		isOther := func(n *spec.Node) bool {
+			return !f.alwaysWrites(n, k) || !isFilled(f.findWrite(n.Index, key.Name.Value).Tree())
+		}
+		if len(writers) == 0 || !dataflow.Replaces(key) || f.flow().Anywhere || slices.ContainsFunc(writers, isOther) {
+			continue
+		}
+		reads := func(v int) bool { return isRead[reading{key.Name.Value, v}] || v < f.End && f.access()[v].SeesAll }
+		unread := f.filterArcs(func(a arc) bool { return !reads(a.from) && !reads(a.to) })
+		for _, n := range writers {
+			for _, later := range writers {
+				if n != later && graphalg.Path(unread.Next, n.Index, later.Index) != nil || n == later && cycleThrough(unread, n.Index) != nil {
+					f.report(key.Name.Span, "%q replaces the list in %q that %q wrote, and nothing has read it; give the key reducer: append", later.ID.Value, key.Name.Value, n.ID.Value)
+					return
+				}
+			}
+		}
+	}
+}
+
+// findUsedKeys returns the names of state keys that nodes, edges, policies, cache keys, tools and
+// providers use, and whether something reads the whole state.
+func (f *facts) findUsedKeys() (names map[string]bool, all bool) {
+	names = make(map[string]bool, len(f.graph.State))
+	add := func(texts ...spec.Text) {
+		for _, text := range texts {
+			names[text.Value] = true
+		}
+	}
+	read := func(r eval.Read) {
+		path := r.Path
+		if path[0] == "run" {
+			path = path[1:]
+		}
+		switch {
+		case len(path) > 0 && path[0] != "state" && path[0] != "input": // the first node gets the input of the run
+			names[r.Path[0]] = true
+		case len(path) < 2:
+			all = true
+		default:
+			names[path[1]] = true
+		}
+	}
+	cache := func(c *spec.Cache) {
+		if c != nil {
+			add(c.Keys...)
+			for _, word := range words().FindAllString(c.Key.Value, -1) { // which nothing compiles yet
+				names[word] = true
+			}
+		}
+	}
+	cache(f.graph.Cache)
+	for v, a := range f.access() {
+		n := f.graph.Nodes[v]
+		all = all || a.SeesAll
+		add(n.Reads...)
+		if n.Decide != nil {
+			add(n.Decide.See...)
+		}
+		cache(n.Cache)
+		add(collect(a.Writes, func(w dataflow.Write) spec.Text { return w.Name })...)
+	}
+	programs := slices.Concat(f.bound.Approvals, f.bound.Never, collect(f.uses().All, func(u dataflow.Use) *eval.Program { return u.Program }))
+	for _, p := range programs {
+		for i := 0; p != nil && i < len(p.Reads()); i++ {
+			read(p.Reads()[i])
+		}
+	}
+	for _, field := range slices.Concat(f.bound.Tools, f.bound.Providers) {
+		field.Value.Reads(read)
+	}
+	ref := f.graph.Ref() // a model may give the parameters of the tools that run the graph
+	for _, tool := range f.graph.Whole().Tools {
+		graph, properties := tool.Value.Get("graph"), tool.Value.Get("parameters").Get("properties")
+		if ref != "" && graph != nil && graph.Text.Value == ref && properties != nil {
+			add(collect(properties.Fields, func(p spec.Field) spec.Text { return p.Key })...)
+		}
+	}
+	return names, all
+}
+
+// words matches the identifiers in a text.
+var words = lazyregexp.New(`\w+`)

@@ -291,20 +291,9 @@ func NewVertices(g *spec.Graph) *Vertices {
 // conclusions from the shape of the graph hold.
 func (w *Vertices) WellFormed() bool {
 	g := w.Source
-	if !g.Complete() || g.Node(g.Start.Value) == nil {
-		return false
-	}
-	if slices.Contains(w.From, -1) || slices.Contains(w.To, -1) {
-		return false
-	}
-	for _, n := range g.Nodes {
-		for _, end := range n.Ends {
-			if w.Vertex(end.Target.Value) < 0 {
-				return false
-			}
-		}
-	}
-	return true
+	isUnknown := func(end spec.End) bool { return w.Vertex(end.Target.Value) < 0 }
+	return g.Complete() && g.Node(g.Start.Value) != nil && !slices.Contains(w.From, -1) && !slices.Contains(w.To, -1) &&
+		!slices.ContainsFunc(g.Nodes, func(n *spec.Node) bool { return slices.ContainsFunc(n.Ends, isUnknown) })
 }
 
 // Vertex returns the vertex of a node or of END, or -1 for another name.

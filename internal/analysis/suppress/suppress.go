@@ -13,16 +13,11 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Rules provides the names of rules. It is called only if a file has such a comment.
-type Rules struct {
-	Names    func() []string // of all
-	Optional func() []string // of those that are off by default
-}
-
 // Apply drops the findings that comments of the file silence, and adds one for each
-// comment that silences nothing.
-func Apply(file *spec.File, found spec.Diagnostics, rules Rules) spec.Diagnostics {
-	list := readIgnores(file.Src, rules.Names)
+// comment that silences nothing. names lists all rules, optional those that are off by default;
+// it calls them only if a file has such a comment.
+func Apply(file *spec.File, found spec.Diagnostics, names, optional func() []string) spec.Diagnostics {
+	list := readIgnores(file.Src, names)
 	if len(list) == 0 {
 		return found
 	}
@@ -46,13 +41,12 @@ func Apply(file *spec.File, found spec.Diagnostics, rules Rules) spec.Diagnostic
 			kept = append(kept, d)
 		}
 	}
-	return append(kept, reportUnused(file, list, rules)...)
+	return append(kept, reportUnused(file, list, names(), optional())...)
 }
 
 // reportUnused reports the comments that silence nothing, unless another comment silences that.
-func reportUnused(file *spec.File, list []ignore, rules Rules) spec.Diagnostics {
+func reportUnused(file *spec.File, list []ignore, names, optional []string) spec.Diagnostics {
 	var out spec.Diagnostics
-	names, optional := rules.Names(), rules.Optional()
 	for i := range list {
 		c := &list[i]
 		isExcused := func(o ignore) bool { return o.rule == "unused-ignore" && slices.Contains(o.lines, c.lines[0]) }

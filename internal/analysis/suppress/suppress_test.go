@@ -75,7 +75,7 @@ func TestApply(t *testing.T) {
 	found := Apply(file, spec.Diagnostics{
 		{File: file, Rule: "unused-key", Span: spec.Span{From: 0, To: 1}, Message: "a"},
 		{File: file, Rule: "unused-key", Span: spec.Span{From: 35, To: 36}, Message: "b"},
-	}, Rules{Names: names, Optional: func() []string { return nil }})
+	}, names, func() []string { return nil })
 	if len(found) != 2 || found[0].Message != "b" || found[1].Rule != "unused-ignore" || found[1].Suggestion != "unused-key" {
 		t.Errorf("got %v", found)
 	}
