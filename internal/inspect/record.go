@@ -250,23 +250,19 @@ func newDecisions(step int) *decisions {
 }
 
 func (d *decisions) Event(e *runner.Event) error {
-	switch e.Type {
-	case runner.NodeFailed:
+	isWanted := d.only == 0 || e.Step == d.only && !strings.Contains(e.Node, "/") // subgraphs number their own steps
+	switch {
+	case e.Type == runner.NodeFailed:
 		d.failed[WithPlaces(e).Node] = e.Error
-	case runner.NodeCompleted:
+	case e.Type == runner.NodeCompleted:
 		delete(d.failed, WithPlaces(e).Node)
-	case runner.NodeEvent:
-		if e.Said != nil && e.Said.Type == "dropped" {
-			d.addDropped(e)
-		}
-	case runner.EdgesResolved:
-		// The steps of a subgraph have numbers of their own.
-		if d.only == 0 || e.Step == d.only && !strings.Contains(e.Node, "/") {
-			made := d.newDecision(e)
-			d.list = append(d.list, made)
-			if d.only != 0 && made.Outcome != "failure" { // joins may drop it later
-				return runner.ErrEnough
-			}
+	case e.Type == runner.NodeEvent && e.Said != nil && e.Said.Type == "dropped":
+		d.addDropped(e)
+	case e.Type == runner.EdgesResolved && isWanted:
+		made := d.newDecision(e)
+		d.list = append(d.list, made)
+		if d.only != 0 && made.Outcome != "failure" { // joins may drop a failure later
+			return runner.ErrEnough
 		}
 	}
 	return nil

@@ -51,17 +51,6 @@ type params struct {
 	} `json:"contentChanges"`
 }
 
-func (p *params) listFolders() []string {
-	var out []string
-	for _, f := range p.Folders {
-		out = append(out, pathFromURI(f.URI))
-	}
-	if len(out) == 0 && p.RootURI != "" {
-		out = append(out, pathFromURI(p.RootURI))
-	}
-	return out
-}
-
 func newMarkup(text string) object { return object{"kind": "markdown", "value": text} }
 
 // newLocation returns the place of some offsets in a document.

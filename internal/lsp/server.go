@@ -107,7 +107,12 @@ func (s *Server) answerRequest(ctx context.Context, c *jsonrpc2.Conn, r *jsonrpc
 	}
 	switch r.Method {
 	case "initialize":
-		s.folders = p.listFolders()
+		if len(p.Folders) == 0 && p.RootURI != "" {
+			s.folders = []string{pathFromURI(p.RootURI)}
+		}
+		for _, f := range p.Folders {
+			s.folders = append(s.folders, pathFromURI(f.URI))
+		}
 		return describeServer(s.opts.Version, p.Init.Lenses), nil
 	case "textDocument/didOpen":
 		d = &document{uri: p.TextDocument.URI, path: pathFromURI(p.TextDocument.URI), text: newText(p.TextDocument.Text), names: &names{}, current: -1}

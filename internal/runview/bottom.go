@@ -252,7 +252,7 @@ func (v *View) Listener() func(line store.LogChunk) {
 		return nil
 	}
 	return func(line store.LogChunk) {
-		if line.Stream == "text" { // comes as events
+		if line.Stream == "text" { // events bring it
 			return
 		}
 		v.mu.Lock()

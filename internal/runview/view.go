@@ -46,30 +46,22 @@ func (v *View) Event(e *runner.Event) {
 	defer v.mu.Unlock()
 	e = inspect.WithPlaces(e)
 	v.addThoughts(e)
-	if v.bottom != nil {
-		v.pending = append(v.pending, v.tracer.Lines(e)...)
-		if v.bottom.recordEvent(e, v.tracer) {
-			v.printPending()
-		}
-		return
-	}
-	switch e.Type {
-	case runner.NodeStarted:
+	switch {
+	case v.bottom != nil:
+	case e.Type == runner.NodeStarted:
 		v.startAlarm(e)
-	case runner.NodeOutput:
+	case e.Type == runner.NodeOutput, e.Type == runner.NodeRetrying:
 		v.addText(e)
-	case runner.NodeEvent:
-		if e.Said != nil && e.Said.Type == "progress" {
-			v.addLine(e, formatProgress(e.Said))
-		}
-	case runner.NodeRetrying, runner.NodeCompleted, runner.NodeFailed:
+	case e.Type == runner.NodeCompleted, e.Type == runner.NodeFailed:
 		v.addText(e)
-		if e.Type != runner.NodeRetrying {
-			v.stopAlarm(e.Node)
-		}
+		v.stopAlarm(e.Node)
+	case e.Type == runner.NodeEvent && e.Said != nil && e.Said.Type == "progress":
+		v.addLine(e, formatProgress(e.Said))
 	}
 	v.pending = append(v.pending, v.tracer.Lines(e)...)
-	v.printPending()
+	if v.bottom == nil || v.bottom.recordEvent(e, v.tracer) {
+		v.printPending()
+	}
 }
 
 func (v *View) addLine(e *runner.Event, text string) {
