@@ -8,6 +8,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
+	"github.com/graphrun/graphrun/internal/analysis/subgraph"
 	"github.com/graphrun/graphrun/internal/graphalg"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -16,7 +17,7 @@ func limitRules() []Rule {
 	return []Rule{{
 		Name: "missing-timeout", Group: "limits", Severity: spec.Warning, needs: needNode, check: checkMissingTimeout,
 		Summary: "a node that runs a program, a request or a model has no time limit",
-		Doc:     "Programs, servers and models may never answer. Without a timeout on the node, a limits.node_timeout for every node, or a limits.timeout for the run, such a node can hang forever. A default for an absent person needs a timeout, too. Without one it is never used.",
+		Doc:     "Programs, servers and models may never answer. Without a timeout on the node, a limits.node_timeout for every node, or a limits.timeout for the run, such a node can hang forever. A graph under graphs is limited, too, if all nodes that run it are. A default for an absent person needs a timeout, too. Without one it is never used.",
 		Bad:     singleNode("get", "", `{kind: http, url: "https://example.org/"}`),
 		change:  []string{`org/"`, `org/", timeout: 10s`},
 	}, {
@@ -139,8 +140,7 @@ func (f *facts) waitTimes(n *spec.Node) []string {
 }
 
 func checkMissingTimeout(f *facts) {
-	limits := f.graph.Limits
-	isLimited := limits.NodeTimeout > 0 || limits.Timeout > 0 || limits.StepTimeout > 0 || f.graph.Faulty(limits.Span)
+	isLimited := isLimited(f.graph, map[*spec.Graph]bool{})
 	for _, n := range f.graph.Nodes {
 		if n.Timeout > 0 || f.graph.Faulty(n.Span) {
 			continue
@@ -152,4 +152,31 @@ func checkMissingTimeout(f *facts) {
 			f.report(n.ID.Span, "%q has no time limit; give it a timeout, or set limits.node_timeout or limits.timeout", n.ID.Value)
 		}
 	}
+}
+
+// isLimited reports whether all calls of a graph have a time limit, by its own limits or by those
+// of every node of the file that runs it. known holds the answers for other graphs.
+func isLimited(g *spec.Graph, known map[*spec.Graph]bool) bool {
+	limits := &g.Limits
+	if limits.NodeTimeout > 0 || limits.Timeout > 0 || limits.StepTimeout > 0 || g.Faulty(limits.Span) {
+		return true
+	} else if answer, ok := known[g]; ok || g.Ref() == "" {
+		return answer
+	}
+	known[g] = false // while it is asked about
+	called := false
+	for _, caller := range append([]*spec.Graph{g.Whole()}, g.Whole().Graphs...) {
+		for _, r := range subgraph.References(caller) {
+			if r.Value != g.Ref() {
+				continue
+			}
+			called = true
+			isBounded := func(n *spec.Node) bool { return text(n, "graph").Span == r.Span && n.Timeout > 0 }
+			if !slices.ContainsFunc(caller.Nodes, isBounded) && !isLimited(caller, known) {
+				return false
+			}
+		}
+	}
+	known[g] = called
+	return called
 }
