@@ -10,6 +10,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/assignment"
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/analysis/domain"
 	"github.com/graphrun/graphrun/internal/analysis/explore"
@@ -126,25 +127,58 @@ func (m *made) learnFromConditions() {
 	for a := range m.f.arcs() {
 		for _, o := range m.f.outcomesOf(a) {
 			for _, number := range m.thingsShownBy(o.program) {
-				null := m.pathsNullWithout(number)
-				if !m.f.solver.Possible([]solve.Claim{{Tree: o.program.Tree(), Holds: o.holds}}, func(path []string, _ eval.Type) solve.Domain {
-					for i := range path {
-						isOptional := i == len(path)-1 || strings.Contains(o.program.Source(), "?.") // then a member of null is null
-						if isOptional && null[strings.Join(path[:i+1], ".")] {
-							return solve.Domain{Values: []any{nil}}
-						}
+				if !m.shows(o, number, a.from) {
+					continue
+				}
+				m.Shows(a.from, a.to, a.group, number)
+				for _, e := range m.f.flow().Groups[a.from][a.group].Edges {
+					if !o.holds { // an edge that is tried before
+						m.ShowsOn(a.from, e, number)
 					}
-					return solve.Domain{Null: true}
-				}) {
-					m.Shows(a.from, a.to, a.group, number)
 				}
 			}
 		}
 	}
 }
 
+// shows reports whether the outcome of a condition behind a node shows a thing to be made.
+func (m *made) shows(o held, number, v int) bool {
+	null := m.pathsNullWithout(number)
+	return !m.f.solver.Possible([]solve.Claim{{Tree: o.program.Tree(), Holds: o.holds}}, func(path []string, _ eval.Type) solve.Domain {
+		for i := range path {
+			isOptional := i == len(path)-1 || strings.Contains(o.program.Source(), "?.") // then a member of null is null
+			if isOptional && null[strings.Join(path[:i+1], ".")] {
+				return solve.Domain{Values: []any{nil}}
+			}
+		}
+		if m.hasErrorWithout(number, path, v) {
+			return solve.Domain{Kind: solve.Other}
+		}
+		return solve.Domain{Null: true}
+	})
+}
+
+// hasErrorWithout reports whether a path is the error that a branch brings to a join, by
+// wait_all, if it did not make a thing.
+func (m *made) hasErrorWithout(number int, path []string, join int) bool {
+	flow := m.f.flow()
+	if len(path) != 3 || path[0] != "branches" || path[2] != "error" || !m.WaitsForAll(join) {
+		return false
+	}
+	n := m.f.graph.Node(path[1])
+	if n == nil || !m.MadeBy(n.Index, number) || flow.Has(n.Index, controlflow.OnFailure) {
+		return false
+	}
+	for fork, g := range flow.AllGroups() {
+		if len(flow.Groups[fork]) == 1 && !g.Subset && len(g.Targets) > 1 && slices.Contains(g.Targets, n.Index) {
+			return controlflow.ParallelOf(m.f.graph, fork).OnFailure == "wait_all" && flow.Dominators().Covers(fork, join)
+		}
+	}
+	return false
+}
+
 // thingsShownBy lists the things that a condition may show: those that it reads, and what the
-// nodes write whose outputs it reads.
+// nodes write whose outputs or errors it reads.
 func (m *made) thingsShownBy(p *eval.Program) []int {
 	var out []int
 	for _, read := range p.Reads() {
@@ -152,7 +186,11 @@ func (m *made) thingsShownBy(p *eval.Program) []int {
 		if i, asked := m.number[t]; asked {
 			out = append(out, i)
 		}
-		if n := m.f.outputOf(read); n != nil {
+		n := m.f.outputOf(read)
+		if read.Path[0] == "branches" && len(read.Path) > 1 {
+			n = m.f.graph.Node(read.Path[1])
+		}
+		if n != nil {
 			for _, w := range m.f.access()[n.Index].Always {
 				if i, asked := m.number[thing{w.Key, -1}]; asked {
 					out = append(out, i)
@@ -171,7 +209,7 @@ func (m *made) pathsNullWithout(number int) map[string]bool {
 	}
 	for v, n := range m.f.graph.Nodes {
 		if v == of.node || m.MadeBy(v, number) {
-			out["nodes."+n.ID.Value+".output"] = true
+			out["nodes."+n.ID.Value+".output"], out["branches."+n.ID.Value+".output"] = true, true
 		}
 	}
 	return out

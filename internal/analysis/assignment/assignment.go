@@ -86,6 +86,9 @@ func (a *Analysis) Shows(v, target, group, thing int) {
 	a.shown[at].SetBit(a.shown[at], thing, 1)
 }
 
+// ShowsOn notes that the conditions that are tried before an edge of v show a thing to be made.
+func (a *Analysis) ShowsOn(v, edge, thing int) { a.Shows(v, -1, edge, thing) }
+
 // MayLack reports whether a thing may not be made at v.
 func (a *Analysis) MayLack(v, thing int) bool { return a.open[v].Bit(thing) == 1 }
 
@@ -199,7 +202,11 @@ func (a *Analysis) At(u *dataflow.Use) func(thing int) bool {
 	if condition == "always" && !a.hardlyFails(u.Node) {
 		with |= onFail
 	}
-	return has(a.openAfter(arc{from: u.Node, with: with}, -1))
+	open := a.openAfter(arc{from: u.Node, with: with}, -1)
+	if shown := a.shown[[3]int{u.Node, -1, u.Edge}]; shown != nil {
+		open.AndNot(open, shown)
+	}
+	return has(open)
 }
 
 // Path returns a shortest way from the start to v on which a thing is not made, or nil.
@@ -226,11 +233,11 @@ type meeting struct {
 
 // joinsBranches reports whether v runs once for all branches that arrive there.
 func (a *Analysis) joinsBranches(v int) bool {
-	return v <= a.flow.End && (v != a.flow.End || !a.First) && (a.waitsForAll(v) || a.flow.Joins[v])
+	return v <= a.flow.End && (v != a.flow.End || !a.First) && (a.WaitsForAll(v) || a.flow.Joins[v])
 }
 
-// waitsForAll reports whether v is END, or a join that runs when the last branch has arrived.
-func (a *Analysis) waitsForAll(v int) bool {
+// WaitsForAll reports whether v is END, or a join that runs when the last branch has arrived.
+func (a *Analysis) WaitsForAll(v int) bool {
 	if v == a.flow.End {
 		return true
 	}
@@ -317,7 +324,7 @@ func (a *Analysis) divideFrom(fork int, arcs []arc, v int) *meeting {
 		}
 		switch {
 		case !slices.ContainsFunc(branches, func(b *branch) bool { return len(b.arcs) > 0 }): // leads elsewhere
-		case len(sure) == 0 || g.Subset || len(g.Targets) > 1 && g.Join != v && !a.waitsForAll(v) || a.work > maxWork:
+		case len(sure) == 0 || g.Subset || len(g.Targets) > 1 && g.Join != v && !a.WaitsForAll(v) || a.work > maxWork:
 			return &meeting{arcs: arcs}
 		default:
 			m.groups = append(m.groups, sure)

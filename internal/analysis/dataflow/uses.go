@@ -344,7 +344,7 @@ func FirmReads(p *eval.Program) []eval.Read {
 func asksProgress(p *eval.Program) bool {
 	return slices.ContainsFunc(p.Reads(), func(r eval.Read) bool {
 		switch r.Path[0] {
-		case "visits", "history", "step", "visit", "outcome", "error":
+		case "visits", "history", "step", "visit", "outcome", "error", "branches":
 			return true
 		case "nodes":
 			return len(r.Path) > 2 && r.Path[2] == "visits"
