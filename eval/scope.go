@@ -127,7 +127,7 @@ func RetryScope() *Scope {
 
 // FailureType returns the type of `error`.
 func FailureType() Type {
-	return Object(map[string]Type{"kind": String(), "message": String(), "node": String(), "attempt": Int(), "details": Any()}, false)
+	return Object(map[string]Type{"kind": String(), "message": String(), "node": String(), "attempt": Int(), "details": Object(map[string]Type{"exit_code": Int()}, true)}, false)
 }
 
 // ApprovalScope returns the scope of a tool's `approve`: args and state.
