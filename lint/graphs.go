@@ -239,24 +239,34 @@ type taker struct {
 
 // findTaker returns what a node calls, if its schema is known.
 func (f *facts) findTaker(n *spec.Node) (taker, bool) {
-	if g := f.childOf(n); g != nil {
-		return taker{"subgraph", "with", text(n, "graph"), inputSchema(g)}, true
-	}
 	name := text(n, "tool")
-	t := f.declaredTool(name.Value)
-	if n.Kind.Value != "tool" || t == nil {
-		return taker{}, false
-	}
-	if v := t.Get("parameters"); v != nil {
-		data, ok := v.Data().(map[string]any)
+	if t := f.declaredTool(name.Value); n.Kind.Value == "tool" && t.Get("parameters") != nil {
+		data, ok := t.Get("parameters").Data().(map[string]any)
 		return taker{"tool", "args", name, data}, ok
 	}
-	if v := t.Get("graph"); v != nil && v.Kind == spec.String {
-		if c := f.subgraphs().Load(f.graph, "", v.Text.Value); c != nil && c.Graph != nil {
-			return taker{"tool", "args", name, inputSchema(c.Graph)}, true
-		}
+	switch g, field := f.findCallee(n); field {
+	case "with":
+		return taker{"subgraph", field, text(n, "graph"), inputSchema(g)}, true
+	case "args":
+		return taker{"tool", field, name, inputSchema(g)}, true
 	}
 	return taker{}, false
+}
+
+// findCallee returns the graph that a node runs, by itself or as a tool, and the field with its
+// input. It returns nil if the graph is not known.
+func (f *facts) findCallee(n *spec.Node) (g *spec.Graph, field string) {
+	if g := f.childOf(n); g != nil {
+		return g, "with"
+	}
+	v := f.declaredTool(text(n, "tool").Value).Get("graph")
+	if n.Kind.Value != "tool" || v == nil || v.Kind != spec.String {
+		return nil, ""
+	}
+	if c := f.subgraphs().Load(f.graph, "", v.Text.Value); c != nil && c.Graph != nil {
+		return c.Graph, "args"
+	}
+	return nil, ""
 }
 
 // inputSchema returns the schema of what may be given to a graph.

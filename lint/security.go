@@ -27,7 +27,7 @@ func securityRules() []Rule {
 		Name: "secret-leak", Group: "security", Severity: spec.Error, needs: needNode, check: checkSecretLeak,
 		Summary: "a secret reaches a prompt, an argument list or an open state key",
 		Doc: "secrets.NAME may stand only in http nodes, in env of exec nodes and tools, in headers of tools, and in providers. Elsewhere it would be sent to a model, shown in the list of processes, or stored. " +
-			"The same holds for what a state key with secret: true holds: it must not go into a prompt or a question, a command or script, or a key that is not secret.",
+			"The same holds for what a state key with secret: true holds: it must not go into a prompt or a question, a command or script, or a key that is not secret, also one of a graph that a node calls.",
 		Bad:    singleNode("ask", "output: output\nsecrets: {KEY: {env: API_KEY}}\n", `{kind: exec, command: [curl, -H, "X-Key: {{ secrets.KEY }}", "https://example.org"], timeout: 5s}`),
 		change: []string{`exec, command: [curl, -H, "X-Key: {{ secrets.KEY }}", "https://example.org"]`, `http, url: "https://example.org", headers: {X-Key: "{{ secrets.KEY }}"}`},
 	}, {
@@ -139,6 +139,7 @@ func checkSecretLeak(f *facts) {
 		}
 	}
 	f.checkSecretWrites()
+	f.checkSecretsGiven()
 }
 
 // findSecret returns the first secret key among the paths that are read, or "".
@@ -202,6 +203,25 @@ func (f *facts) checkSecretWrites() {
 			}
 			if name := f.findSecret(source.Reads()); name != "" {
 				f.report(w.Name.Span, "state key %q takes the secret %q but is not secret itself", w.Name.Value, name)
+			}
+		}
+	}
+}
+
+// checkSecretsGiven reports open keys of called graphs that take the value of a secret one.
+func (f *facts) checkSecretsGiven() {
+	for v, n := range f.graph.Nodes {
+		g, field := f.findCallee(n)
+		if g == nil {
+			continue
+		}
+		for _, in := range f.listGiven(n, field) {
+			key := g.Key(in.name.Value)
+			for _, u := range f.uses().OfNode(v) {
+				name := f.findSecret(u.Program.Reads())
+				if key != nil && !key.Secret && name != "" && u.Text.Span == in.value.Text.Span && !taint.Sanitized(u.Program) {
+					f.report(in.name.Span, "%q of the called graph takes the secret %q but is not secret itself", in.name.Value, name)
+				}
 			}
 		}
 	}
