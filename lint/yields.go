@@ -741,7 +741,7 @@ func (f *facts) checkFailedElements() {
 			whole := w.Value == nil || isOutput(w.Value.Tree())
 			switch {
 			case !whole || items["type"] == nil:
-			case how == "wait_all" && items["type"] != "object":
+			case how == "wait_all" && !eval.FromSchema(items).IsObject() && !eval.FromSchema(items).IsAny():
 				f.warn(w.Name.Span, "state key %q holds no objects, and an element of %q that fails is {error: …} (on_failure: %s)", w.Name.Value, n.ID.Value, how)
 			case how == "continue_others" && !domain.AllowsNull(items):
 				f.warn(w.Name.Span, "state key %q holds no nulls, and an element of %q that fails is null (on_failure: %s); write filter(output, # != nil)", w.Name.Value, n.ID.Value, how)
