@@ -70,7 +70,7 @@ func layers() []layer {
 		{path: "internal/mcpserver", own: []string{"eval", "internal/catalog", "internal/fleet", "internal/inspect", "runner", "runner/machine", "runner/store", "runner/view", "spec"}, others: []string{mcp}},
 		{path: "internal/page"},
 		{path: "internal/process", others: []string{unix, windows}},
-		{path: "internal/redact"},
+		{path: "internal/redact", own: []string{"eval"}},
 		// a slow second reading of the language, tests only
 		{path: "internal/referencetest", own: []string{"spec", "eval", "internal/bind"}},
 		{path: "internal/report", own: []string{"eval", "spec", "internal/terminal"}},

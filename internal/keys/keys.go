@@ -165,10 +165,8 @@ func Preview(v any) string {
 	switch {
 	case !isScalar(v):
 		return TypeName(v)
-	case isText && len([]rune(text)) > 60:
-		return fmt.Sprintf("%q", string([]rune(text)[:60])+"…")
 	case isText:
-		return fmt.Sprintf("%q", text)
+		return strconv.Quote(eval.Shorten(text, 60))
 	}
 	return eval.Text(v)
 }

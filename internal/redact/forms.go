@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/graphrun/graphrun/eval"
 )
 
 // Mask replaces a secret.
@@ -26,16 +28,14 @@ const minEncoded = 8
 
 // Refusal says why a text can't be a secret, or returns "".
 func Refusal(secret string) string {
-	length := "1 character"
-	switch n := utf8.RuneCountInString(secret); {
+	n := utf8.RuneCountInString(secret)
+	switch {
 	case n == 0:
 		return "is empty"
 	case n >= Least:
 		return ""
-	case n > 1:
-		length = fmt.Sprintf("%d characters", n)
 	}
-	return fmt.Sprintf("has %s; at least %d are needed: what is shorter stands in other texts too, and can't be masked in them", length, Least)
+	return fmt.Sprintf("has %s; at least %d are needed: what is shorter stands in other texts too, and can't be masked in them", eval.Count(n, "character"), Least)
 }
 
 // IsWord reports whether a text looks like a name. Such secrets are not masked inside object keys.
