@@ -61,7 +61,8 @@ func Write(w io.Writer, format string, f Findings, opts Options) error {
 	return fmt.Errorf("unknown report format %q (allowed: %s)", format, strings.Join(FormatNames(), ", "))
 }
 
-func countSeverities(ds spec.Diagnostics) (errors, warnings int) {
+// CountSeverities returns the number of errors and of warnings.
+func CountSeverities(ds spec.Diagnostics) (errors, warnings int) {
 	for i := range ds {
 		switch ds[i].Severity {
 		case spec.Error:
@@ -96,7 +97,7 @@ type jsonDiagnostic struct {
 // NewJSON returns the JSON form of findings in a number of files, for json.Marshal.
 func NewJSON(files int, found spec.Diagnostics) any {
 	out := jsonReport{Files: files, Diagnostics: make([]jsonDiagnostic, len(found))}
-	out.Errors, out.Warnings = countSeverities(found)
+	out.Errors, out.Warnings = CountSeverities(found)
 	for i := range found {
 		d := &found[i]
 		from, to := d.File.Position(d.Span.From), d.File.Position(d.Span.To)

@@ -99,7 +99,7 @@ func formatMessage(d *spec.Diagnostic) string {
 // Summarize counts all findings in one line: "3 files: 1 error, 2 warnings". If there are many,
 // it also counts them by rule.
 func Summarize(f Findings) string {
-	errors, warnings := countSeverities(f.Diagnostics)
+	errors, warnings := CountSeverities(f.Diagnostics)
 	files := eval.Count(f.Files, "file")
 	if errors+warnings == 0 {
 		return files + ": no problems found"

@@ -14,10 +14,10 @@ import (
 
 	"github.com/graphrun/graphrun/internal/fleet"
 	"github.com/graphrun/graphrun/internal/inspect"
+	"github.com/graphrun/graphrun/internal/report"
 	"github.com/graphrun/graphrun/internal/trigger"
 	"github.com/graphrun/graphrun/render"
 	"github.com/graphrun/graphrun/runner/store"
-	"github.com/graphrun/graphrun/spec"
 )
 
 type serverStatus struct {
@@ -128,14 +128,7 @@ func (s *Server) listFlows(*call, *none) (flowList, error) {
 			next := t.Schedule.Next(s.cfg.Now())
 			line.Triggers = append(line.Triggers, Trigger{Cron: t.Schedule.String(), Timezone: t.Schedule.Zone(), Next: &next})
 		}
-		for i := range flow.Found {
-			switch flow.Found[i].Severity {
-			case spec.Error:
-				line.Errors++
-			case spec.Warning:
-				line.Warnings++
-			}
-		}
+		line.Errors, line.Warnings = report.CountSeverities(flow.Found)
 		if !flow.Valid() {
 			line.Errors = max(line.Errors, 1)
 		}
