@@ -41,33 +41,27 @@ func (s *server) startProgram() (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	argv := s.Command
 	env, err := s.environment(dir)
 	if err != nil {
 		return nil, err
 	}
-	path, err := process.Find(argv[0], dir, env)
+	path, err := process.Find(s.Command[0], dir, env)
 	if err != nil {
-		return nil, fmt.Errorf("program %q was not found in PATH", argv[0])
+		return nil, fmt.Errorf("program %q was not found in PATH", s.Command[0])
 	}
-	p := &program{stderr: &process.Tail{Keep: 4 << 10}, ended: make(chan struct{}), opts: s.opts}
-	p.cmd = &exec.Cmd{Path: path, Args: argv, Dir: dir, Env: env, Stderr: p.stderr, WaitDelay: time.Second}
+	stdout, child, err := os.Pipe() // not StdoutPipe, which closes the pipe with unread data in it
+	if err != nil {
+		return nil, err
+	}
+	p := &program{stdout: stdout, stderr: &process.Tail{Keep: 4 << 10}, ended: make(chan struct{}), opts: s.opts}
+	p.cmd = &exec.Cmd{Path: path, Args: s.Command, Dir: dir, Env: env, Stdout: child, Stderr: p.stderr, WaitDelay: time.Second}
 	if s.opts.Stderr != nil {
 		p.cmd.Stderr = io.MultiWriter(p.stderr, s.opts.Stderr(s.name))
 	}
 	p.mark, _ = s.opts.Keeper.Mark() // one without a folder will do
-	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
-		p.mark.Close()
-		return nil, err
+	if p.stdin, err = p.cmd.StdinPipe(); err == nil {
+		err = p.mark.Start(p.cmd)
 	}
-	// Not StdoutPipe, which closes the pipe with unread data in it.
-	stdout, child, err := os.Pipe()
-	if err != nil {
-		p.mark.Close()
-		return nil, errors.Join(err, p.stdin.Close())
-	}
-	p.stdout, p.cmd.Stdout = stdout, child
-	err = p.mark.Start(p.cmd)
 	_ = child.Close()
 	if err != nil {
 		p.mark.Close()

@@ -75,7 +75,6 @@ func Parse(name string, src []byte) (*Script, error) {
 
 // Keys returns the keys of a script.
 func Keys() []spec.Key {
-	text := func(name string) spec.Key { return spec.Key{Name: name, Type: spec.TypeString} }
 	count := func(name string) spec.Key { return spec.Key{Name: name, Type: spec.TypeInt, Positive: true} }
 	zero := 0.0
 	tokens := func(name string) spec.Key { return spec.Key{Name: name, Type: spec.TypeInt, Min: &zero} }
@@ -91,7 +90,7 @@ func Keys() []spec.Key {
 		Type:    spec.TypeObject,
 		Choices: []spec.Choice{{Keys: []string{"content", "error", "tool_calls"}, Required: true}},
 		Keys: []spec.Key{
-			text("node"),
+			{Name: "node", Type: spec.TypeString},
 			{Name: "role", Type: spec.TypeEnum, Enum: []string{"chat", "compact", "judge", "router"}},
 			count("visit"), count("turn"),
 			{Name: "content", Type: spec.TypeAny},
