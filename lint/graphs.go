@@ -330,6 +330,7 @@ func checkTypes(f *facts) {
 				f.report(n.Field("for").Span, "%q is not a duration; write one such as 90s, 15m or 24h", text)
 			}
 		}
+		f.checkTimeEnds(n)
 	}
 }
 

@@ -3,6 +3,7 @@
 package lint
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -24,7 +25,7 @@ func limitRules() []Rule {
 		Name: "step-limit-too-low", Group: "limits", Severity: spec.Warning, needs: needShape, check: checkStepLimit,
 		Summary: "a limit of the run is used up before END can be reached, or before a node can do its work",
 		Doc: "Every node execution is a step. When even the shortest path from the start to END takes more steps than limits.max_steps, every run ends at the limit. " +
-			"So does one that reaches a model call whose max_tokens are as many as limits.max_tokens, or a wait that is longer than limits.timeout, limits.step_timeout or its own timeout. The steps of subgraphs count, and so do all branches that a join waits for. A reminder behind the timeout of its question never comes, and a timeout beyond that of the run never ends anything. Raise the limit.",
+			"So does one that reaches a model call whose max_tokens are as many as limits.max_tokens, or a wait that is longer than limits.timeout, limits.step_timeout or its own timeout. The steps and the waits of subgraphs count, and so do all branches that a join waits for. A reminder behind the timeout of its question never comes, and a timeout beyond that of the run never ends anything. Raise the limit.",
 		Bad:    startAt("one") + "limits: {max_steps: 2}\n" + passNodes("one", "two", "three") + edges("from: one, to: two", "from: two, to: three", "from: three, to: END"),
 		change: []string{"max_steps: 2", "max_steps: 3"},
 	}}
@@ -33,6 +34,7 @@ func limitRules() []Rule {
 func checkStepLimit(f *facts) {
 	f.checkBudgets()
 	f.checkTimes()
+	f.checkInnerWaits()
 	limits := &f.graph.Limits
 	if f.flow().Anywhere || limits.MaxSteps == 0 {
 		return
@@ -137,6 +139,102 @@ func (f *facts) waitTimes(n *spec.Node) []string {
 		return stringsIn(value.Constants())
 	}
 	return nil
+}
+
+// checkTimeEnds reports a wait for a text that begins or ends as a duration never does.
+func (f *facts) checkTimeEnds(n *spec.Node) {
+	value := f.boundField(n, "for")
+	if n.Kind.Value != "wait" || value == nil || value.Program == nil || value.Program.Tree().Op == eval.TreeConst {
+		return
+	}
+	for i, where := range []string{"begins", "ends"} {
+		part := value.Program.Tree()
+		for part.Op == eval.TreeBinary && part.Name == "+" {
+			part = part.Args[i]
+		}
+		word, isText := part.Value.(string)
+		canBeTime := func(other string) bool {
+			return i == 0 && spec.IsDuration(word+other) || i == 1 && spec.IsDuration(other+word)
+		}
+		if part.Op == eval.TreeConst && isText && !slices.ContainsFunc([]string{"", "1", "1s", "s"}, canBeTime) {
+			f.report(n.Field("for").Span, "no duration %s with %q; write one such as 90s, 15m or 24h", where, word)
+			return
+		}
+	}
+}
+
+// checkInnerWaits reports nodes whose subgraph waits longer than they may take.
+func (f *facts) checkInnerWaits() {
+	limits := &f.graph.Limits
+	for _, n := range f.graph.Nodes {
+		g := f.childOf(n)
+		if g == nil || n.Each.IsSet() {
+			continue
+		}
+		least := leastWait(g, f.listGiven(n, "with"))
+		for _, limit := range []struct {
+			name string
+			most time.Duration
+		}{{"the timeout of the node", n.Timeout}, {"limits.timeout", limits.Timeout}, {"limits.step_timeout", limits.StepTimeout}, {"limits.node_timeout", limits.NodeTimeout}} {
+			if limit.most > 0 && least > limit.most && (limit.most != limits.NodeTimeout || n.Timeout == 0) {
+				f.report(text(n, "graph").Span, "the subgraph of %q waits at least %s, and %s ends it after %s", n.ID.Value, eval.DurationText(least), limit.name, eval.DurationText(limit.most))
+				break
+			}
+		}
+	}
+}
+
+// leastWait returns how long a run of a subgraph waits at least until it gets to END, with what is
+// given to it, or 0 if that is not known.
+func leastWait(g *spec.Graph, givens []given) time.Duration {
+	v := controlflow.NewVertices(g)
+	if !v.WellFormed() || slices.ContainsFunc(g.Nodes, choosesNext) {
+		return 0
+	}
+	const never = time.Duration(math.MaxInt64)
+	least := slices.Repeat([]time.Duration{never}, v.End+1)
+	least[v.Start()] = 0
+	for changed := true; changed; {
+		changed = false
+		for i, from := range v.From {
+			if least[from] == never {
+				continue
+			}
+			if after := least[from] + fixedWait(g, g.Nodes[from], givens); after >= 0 && after < least[v.To[i]] {
+				least[v.To[i]], changed = after, true
+			}
+		}
+	}
+	if least[v.End] == never {
+		return 0
+	}
+	return least[v.End]
+}
+
+// fixedWait returns the constant time of a wait node, also one that is given for a key, or 0.
+func fixedWait(g *spec.Graph, n *spec.Node, givens []given) time.Duration {
+	if n.Kind.Value != "wait" {
+		return 0
+	}
+	word := text(n, "for").Value
+	isWritten := func(n *spec.Node) bool {
+		return n.Field("set").Get(word) != nil || slices.ContainsFunc(n.Writes.Keys, func(key spec.Text) bool { return key.Value == word }) ||
+			slices.ContainsFunc(n.Writes.Exprs, func(e spec.NamedExpr) bool { return e.Name.Value == word })
+	}
+	for _, in := range givens {
+		if in.name.Value != word || in.bound == nil || slices.ContainsFunc(g.Nodes, isWritten) {
+			continue
+		}
+		if values := in.bound.Constants(); len(values) == 1 {
+			word, _ = values[0].(string)
+			break
+		}
+	}
+	wait, err := time.ParseDuration(word)
+	if err != nil || wait < 0 || n.Timeout > 0 && n.Timeout < wait {
+		return 0
+	}
+	return wait
 }
 
 func checkMissingTimeout(f *facts) {

@@ -103,7 +103,7 @@ func structureRules() []Rule {
 		Name: "type-mismatch", Group: "data", Severity: spec.Error, needs: needNode, check: checkTypes,
 		Summary: "a value of the wrong type for the key that takes it",
 		Doc: "A default, a literal, or the result of an expression does not fit the schema of the state key, the subgraph's key or the tool's argument that takes it. Of an enum each value must fit, also of one that a subgraph or another key hands over, and of a range its ends. The form that a person fills in may not admit or leave out what the key refuses. " +
-			"A key with a reducer takes only what is new: with sum, n + 5 adds n twice. A number that a set node counts with must stay in its range, a wait needs a duration.",
+			"A key with a reducer takes only what is new: with sum, n + 5 adds n twice. A number that a set node counts with must stay in its range, a wait needs a duration: a text that is put together may not begin or end as none does.",
 		Bad:    singleNode("a", "output: n\nstate:\n  n: {type: integer, default: many}\n", "{kind: set, set: {n: 1}}"),
 		change: []string{"many", "0"},
 	}, {
