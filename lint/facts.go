@@ -307,10 +307,16 @@ func (f *facts) pathThrough(v, to int) []int {
 }
 
 // cycleThrough returns a shortest cycle through v, which begins and ends it, or nil.
-func cycleThrough(g *graphalg.Digraph, v int) []int {
+func cycleThrough(g *graphalg.Digraph, v int) []int { return cycleWithout(g, v, -1) }
+
+// cycleWithout returns a shortest cycle through v that does not pass another vertex, or nil.
+func cycleWithout(g *graphalg.Digraph, v, without int) []int {
 	begin := g.Len() // v, as it is left
 	path := graphalg.Path(func(x int) []int {
-		if x == begin {
+		switch x {
+		case without:
+			return nil
+		case begin:
 			x = v
 		}
 		return g.Next(x)

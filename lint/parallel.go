@@ -37,6 +37,7 @@ func parallelRules() []Rule {
 		Name: "join-never-fires", Group: "parallel", Severity: spec.Error, needs: needShape, check: checkJoinNeverFires,
 		Summary: "a join waits for more branches than can ever reach it",
 		Doc: "A join with wait: N runs when N branches have arrived. If the graph can send it fewer, it never runs and the run ends without it. " +
+			"Edges that start fewer branches than it waits for, beside others that start enough, are a warning. " +
 			"Lower the number, or write wait: all, which waits for the branches that there are.",
 		Bad:    startAt("ask") + passNodes("ask", "one", "two") + "  count: {kind: pass, join: {wait: 3}}\n" + edges("from: ask, to: [one, two]", "from: [one, two], to: count", "from: count, to: END"),
 		change: []string{"  count: {kind: pass, join: {wait: 3}}", "  three: {kind: pass}\n  count: {kind: pass, join: {wait: 2}}", "one, two]", "one, two, three]"},
@@ -128,7 +129,8 @@ func (f *facts) reportReadConflict(u *dataflow.Use, writers []writer) bool {
 			return false // a change of its own: the writes are compared
 		}
 		fork, ok := f.findFork(w.node, u.Node)
-		if !ok || f.mayBeOpen(u, w.Key) {
+		leads := func(n *spec.Node) bool { return f.leadsTo(n.Index, u.Node) }
+		if !ok || f.mayBeOpen(u, w.Key) && (!u.Optional || slices.ContainsFunc(f.writersOf()[w.Name.Value], leads)) {
 			continue
 		}
 		d := f.report(u.SpanOf(w.Name.Value), "%q reads %q, but not what %q writes in another branch", f.Name(u.Node), w.Name.Value, f.Name(w.node))
@@ -282,8 +284,38 @@ func checkJoinNeverFires(f *facts) {
 	f.eachJoin(func(n *spec.Node, most int) {
 		if n.Join.Wait == "N" && n.Join.Count > most {
 			f.report(n.Join.Span, "%q waits for %d branches, but at most %d can reach it", n.ID.Value, n.Join.Count, most)
+		} else if n.Join.Wait == "N" {
+			f.reportPoorRoute(n)
 		}
 	})
+}
+
+// reportPoorRoute warns of edges of the only node before a join that fans out, if they lead to
+// the join and start fewer branches than it waits for.
+func (f *facts) reportPoorRoute(join *spec.Node) {
+	before, fork := f.verticesBefore(join.Index), -1
+	for v, g := range f.flow().AllGroups() {
+		if !before[v] || len(g.Targets) < 2 && !g.Subset && g.Kind != controlflow.ByGoto || f.isDead(g) || v == fork {
+			continue
+		}
+		if fork >= 0 || cycleWithout(f.alive(), v, join.Index) != nil {
+			return
+		}
+		fork = v
+	}
+	if fork < 0 {
+		return
+	}
+	surely := f.flow().PostDominatorsNoFailures()
+	for _, g := range f.flow().Groups[fork] {
+		if g.Subset || g.Kind == controlflow.ByGoto || g.Kind == controlflow.OnFailure || f.isDead(&g) || len(g.Targets) >= join.Join.Count || !surely.Covers(join.Index, g.Targets[0]) {
+			continue
+		}
+		e := f.graph.Edges[g.Edges[0]]
+		f.warn(join.Join.Span, "%q waits for %d branches, but the edge from %q to %q starts %d: it never runs then", join.ID.Value, join.Join.Count, e.From.Value, e.To.Value, len(g.Targets))
+		f.found[len(f.found)-1].Related = []spec.Related{f.related(e.To.Span, "the edge")}
+		return
+	}
 }
 
 func checkJoinWithoutFanout(f *facts) {
@@ -321,7 +353,7 @@ func (f *facts) countBranches(join int) int {
 		if len(g.Targets) < 2 || !before[v] {
 			continue
 		}
-		if most > 0 || g.Subset || f.flow().Cyclic[v] {
+		if most > 0 || g.Subset || f.flow().Cyclic[v] && cycleWithout(f.alive(), v, join) != nil {
 			return manyBranches
 		}
 		most = len(g.Targets)
