@@ -92,8 +92,8 @@ func (d *judgement) span(i int) spec.Span {
 }
 
 // findDead returns the edges that provably never fire, because of some condition of their node.
-func (f *facts) findDead() map[int]bool {
-	dead := map[int]bool{}
+func (f *facts) findDead() []bool {
+	dead := make([]bool, len(f.graph.Edges))
 	for _, d := range f.judgements() {
 		for i, v := range d.result.Verdicts {
 			for _, e := range d.edges[i] {

@@ -59,7 +59,7 @@ type facts struct {
 	assigned   func() *assignment.Analysis
 	made       func() *made
 	judgements func() []judgement
-	dead       func() map[int]bool  // edges that are proven never to fire
+	dead       func() []bool        // edges that are proven never to fire
 	arcsInto   func() map[int][]arc // by vertex, dead ones included
 	model      func() *explore.Model
 	trial      func() *trial
