@@ -218,6 +218,15 @@ func (r reader) checkComparison(t *eval.Tree) bool {
 		if t.Name == "in" && i == 0 {
 			op, others = "==", t.Args[1].Args
 		}
+		if at := len(side.Path); at > 2 && side.Path[at-2] == "details" && side.Path[at-1] == "status" && (op == "==" || op == "!=") {
+			for _, c := range others {
+				word, _ := c.Value.(string)
+				if _, err := strconv.Atoi(word); err == nil {
+					r.f.report(r.use.Span(), "%s is never %q: the status of an answer is a number", solve.PathName(side.Path), word)
+					return true
+				}
+			}
+		}
 		doc := r.schemaOf(side)
 		if opposite[op] == "" || doc == nil || !slices.ContainsFunc(others, func(c *eval.Tree) bool { return c.Op == eval.TreeConst && c.Value != nil }) {
 			continue
