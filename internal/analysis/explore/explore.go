@@ -354,6 +354,7 @@ const (
 	nodesAStep   = 3
 	costOfEvent  = 2 // plus one for each notesAStep notes
 	notesAStep   = 4
+	manyNotes    = 200 // visits that max_visits refuses are one event, but joins look through all of them
 	costOfChoice = 1
 	bytesAStep   = 50 // of digests
 )

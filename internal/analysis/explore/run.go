@@ -106,7 +106,8 @@ func (r *Run) applyEvent(e machine.Event) {
 	e.At = r.now
 	r.State.StopAt = r.State.Count() + 1 // one step at a time
 	cmds, err := r.s.Plan.Apply(r.State, e)
-	r.s.spendSteps(costOfEvent + len(r.State.Notes())/notesAStep)
+	notes := len(r.State.Notes())
+	r.s.spendSteps(costOfEvent + notes/notesAStep + notes*notes/manyNotes)
 	for _, sc := range r.State.Scopes { // the machine compares tasks at joins
 		r.s.spendSteps(len(sc.Tasks))
 	}
