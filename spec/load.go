@@ -45,6 +45,9 @@ func loadDocument(file *File, what string) (*Value, Diagnostics) {
 	if d, bad := checkText(file); bad {
 		return nil, Diagnostics{d}
 	}
+	if root, diags := loadPieces(file, pieceSize); root != nil {
+		return root, diags
+	}
 	docs, read, err := readYAML(file.Src)
 	if err != nil {
 		return nil, Diagnostics{locateError(file, read, err)}

@@ -19,9 +19,12 @@ import (
 // converter turns the nodes of one document into values.
 type converter struct {
 	reporter
-	source  *scalar
-	columns []int // the offsets of the characters of a line
-	line    int   // the number of that line
+	source    *scalar
+	rest      map[*yaml.Node][]Span // the pieces that continue a list or map
+	pieceSize int
+	above     int   // the lines before the piece that is read
+	columns   []int // the offsets of the characters of a line
+	line      int   // the number of that line
 
 	depth    int
 	anchored int          // the anchors around the node
@@ -37,6 +40,7 @@ func newConverter(file *File) *converter {
 // offset converts a line and column of the library, in characters, to an offset.
 func (c *converter) offset(line, column int) int {
 	src := c.file.Src
+	line += c.above
 	switch {
 	case line < 1 || line > len(c.file.lines):
 		return len(src)
@@ -142,10 +146,14 @@ func (c *converter) skipProperties(n *yaml.Node, at int) int {
 
 func (c *converter) readList(n *yaml.Node, at int, v *Value) {
 	end := at
-	v.Kind, v.Items = List, make([]Value, len(n.Content))
-	for i, child := range n.Content {
-		c.convert(child, &v.Items[i])
-		end = max(end, c.endOf(child, &v.Items[i]))
+	v.Kind, v.Items = List, make([]Value, 0, len(n.Content)*(1+len(c.rest[n])))
+	for part := n; part != nil; part = c.nextPart(n) {
+		for _, child := range part.Content {
+			v.Items = append(v.Items, Value{})
+			item := &v.Items[len(v.Items)-1]
+			c.convert(child, item)
+			end = max(end, c.endOf(child, item))
+		}
 	}
 	v.Span = Span{at, c.findClose(n, at, end)}
 	c.checkTag(n, v, "!!seq")
@@ -193,6 +201,7 @@ type mapReader struct {
 	fields []Field
 	places map[string]int // the indices of many fields by name
 	merge  int            // the index of <<, or -1
+	end    int            // where the last entry ends
 }
 
 // find returns the entry of that name, or nil.
@@ -214,7 +223,20 @@ func (m *mapReader) find(name string) *Field {
 }
 
 func (c *converter) readMap(n *yaml.Node, at int, v *Value) {
-	m, end := mapReader{merge: -1, fields: make([]Field, 0, len(n.Content)/2)}, at
+	m := mapReader{end: at, merge: -1, fields: make([]Field, 0, len(n.Content)/2*(1+len(c.rest[n])))}
+	for part := n; part != nil; part = c.nextPart(n) {
+		c.readEntries(part, &m)
+	}
+	v.Kind, v.Fields = Map, m.fields
+	if m.merge >= 0 {
+		v.Fields = c.mergeMaps(n, &m)
+	}
+	v.Span = Span{at, c.findClose(n, at, m.end)}
+	c.checkTag(n, v, "!!map")
+}
+
+// readEntries adds the entries of a part of a map.
+func (c *converter) readEntries(n *yaml.Node, m *mapReader) {
 	var k Value
 	var f Field
 	for i := 0; i+1 < len(n.Content) && !c.refused; i += 2 {
@@ -222,7 +244,7 @@ func (c *converter) readMap(n *yaml.Node, at int, v *Value) {
 		key, child := n.Content[i], n.Content[i+1]
 		c.convert(key, &k)
 		c.convert(child, &f.Value)
-		end = max(end, c.endOf(child, &f.Value))
+		m.end = max(m.end, c.endOf(child, &f.Value))
 		f.Key = k.Text
 		isMerge := key.Kind == yaml.ScalarNode && key.Tag == "!!merge"
 		seen := m.find(k.Text.Value)
@@ -249,12 +271,6 @@ func (c *converter) readMap(n *yaml.Node, at int, v *Value) {
 		}
 		m.fields = append(m.fields, f)
 	}
-	v.Kind, v.Fields = Map, m.fields
-	if m.merge >= 0 {
-		v.Fields = c.mergeMaps(n, &m)
-	}
-	v.Span = Span{at, c.findClose(n, at, end)}
-	c.checkTag(n, v, "!!map")
 }
 
 // mergeMaps returns the entries of a map. The entries of the merged maps replace the merge key, and the

@@ -350,3 +350,32 @@ func harmless(size int) string {
 	}
 	return b.String()
 }
+
+// TestPieces compares files that are read entry by entry with the same files read as a whole.
+func TestPieces(t *testing.T) {
+	divided := 0
+	for _, pattern := range []string{"testdata/valid/*.yaml", "../testdata/*/*.yaml", "../testdata/defects/*/*.yaml", "../examples/*/*.yaml"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			src, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, found := loadPieces(NewFile(name, src), 1)
+			if got == nil {
+				continue
+			}
+			divided++
+			want, wanted := loadDocument(NewFile(name, src), "")
+			if !reflect.DeepEqual(got, want) || !reflect.DeepEqual(found, wanted) {
+				t.Errorf("%s: the pieces have other values, places or findings: %v, want %v", name, found, wanted)
+			}
+		}
+	}
+	if divided < 100 {
+		t.Errorf("only %d files were divided", divided)
+	}
+}
