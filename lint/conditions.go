@@ -18,30 +18,6 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-func conditionRules() []Rule {
-	return []Rule{{
-		Name: "constant-condition", Group: "expressions", Severity: spec.Warning, needs: needAll, check: checkConstantConditions,
-		Summary: "a condition is always true or always false",
-		Doc:     "A condition that is always true makes the edges after it dead and is better written as an edge without a condition. One that is always false makes its own edge dead. What a schema allows counts (enum, minimum, maximum), and what the graph implies: how many steps are at least needed to get to the edge, which nodes have run by then, what limits allow, and what edges on every path there exclude while no node between writes the key. A part of a condition that asks for a value which a schema does not have makes no difference, either. The same holds in all other expressions: in predicates such as any(list, # == 'x'), in the conditions of ?:, in policies, and for a comparison of type(x) with a word that is not a result of it, such as map.",
-		Bad:     example + passNodes("a", "b", "c") + edges("from: a, to: b", "from: b, to: c", "from: c, to: a, when: step < 3", "from: c, to: END"),
-		change:  []string{"step < 3", "step < 9"},
-	}, {
-		Name: "shadowed-edge", Group: "expressions", Severity: spec.Warning, needs: needAll, check: checkShadowedEdges,
-		Summary: "an edge never fires because an earlier one always wins",
-		Doc: "Conditional edges are tried by priority, then in the order of the file, and the first whose condition holds fires alone. Whenever the condition of this edge holds, an earlier one holds too, so this edge is dead. Put the narrower condition first, or give it a priority.\n\n" +
-			"An edge without a condition is only taken when no condition held: it is dead behind a condition that is always true, and beside a decision of a model, unless it is its fallback.",
-		Bad:    scored + edges("from: score, to: low, when: n > 3", "from: score, to: high, when: n > 10", "from: score, to: END", "from: [high, low], to: END"),
-		change: []string{"low, when: n > 3", "high, when: n > 10", "high, when: n > 10", "low, when: n > 3"},
-	}, {
-		Name: "missing-fallback", Group: "expressions", Severity: spec.Warning, needs: needAll, check: checkMissingFallbacks,
-		Summary: "the conditions of a node can all be false, and no edge is left to take",
-		Doc: "When no edge fires after a node, the run ends stuck. The conditions of this node do not cover all values, and the message has one that falls through. Add an edge without a condition, which is taken when nothing matched, or make the conditions complete.\n\n" +
-			"Values are those that schemas allow: enum, minimum and maximum narrow them, and so do the choices of a person and the constants that nodes write. The rule speaks only if it has found a run that gets stuck: the message has its values and its path. A node whose edges are all for its failure has none for its success, and of one that a visit limit skips only edges without a condition are tried.",
-		Bad:    scored + edges("from: score, to: high, when: n > 3", "from: score, to: low, when: n < 3", "from: [high, low], to: END"),
-		change: []string{"n < 3", "n <= 3"},
-	}}
-}
-
 // judgement holds the conditions that are tried at one place and their verdicts.
 type judgement struct {
 	site       site

@@ -21,26 +21,6 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-func cycleRules() []Rule {
-	return []Rule{{
-		Name: "unbounded-cycle", Group: "limits", Severity: spec.Warning, needs: needAll, check: checkUnboundedCycle,
-		Summary: "nothing but max_steps ends a cycle",
-		Doc: "A loop that a model's verdict, a program's result or nothing at all decides may go round until max_steps stops the run. " +
-			"Bound it on every way around: a guard on the visits of a node on it, on step, or on a counter or a list that all of it only moves towards the guard's limit; a person who is asked on the way, unless a default answers that goes round again; a wait node together with limits.timeout. " +
-			"max_visits bounds a node, too, but what it refuses leaves by the failure edges, and what it skips by the edges without a condition: these must not lead round. What programs count is trusted. A cycle is reported only if a run was found that goes round it eight times.",
-		Bad: startAt("write") + `models: {default: openai/gpt-6-luna}
-limits: {timeout: 10m}
-state:
-  draft: {type: string, default: ""}
-  verdict: {type: string, default: ""}
-nodes:
-  write: {kind: llm, prompt: "Write about tea.", writes: [draft]}
-  judge: {kind: llm, prompt: "OK or BAD? {{ draft }}", writes: [verdict]}
-` + edges("from: write, to: judge", "from: judge, to: write, when: verdict startsWith 'BAD'", "from: judge, to: END"),
-		change: []string{"'BAD'", "'BAD' and visits.write < 3"},
-	}}
-}
-
 func checkUnboundedCycle(f *facts) {
 	for _, c := range f.findFreeCycles() {
 		if c.isEndless {

@@ -19,27 +19,6 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-func graphRules() []Rule {
-	return []Rule{{
-		Name: "subgraph-missing", Group: "structure", Severity: spec.Error, needs: needNode, check: checkSubgraphMissing,
-		Summary: "the file of a subgraph does not exist or is not a valid graph",
-		Doc:     "A node of kind graph, or a tool with graph, names a file by its path relative to this one. It must be there and be a graph file without errors.",
-		Bad:     singleNode("call", "", "{kind: graph, graph: ./no-such-file.yaml}"),
-		change:  []string{"no-such-file", "child"},
-		Files:   map[string]string{"child.yaml": oneNode},
-	}, {
-		Name: "subgraph-cycle", Group: "structure", Severity: spec.Error, needs: needNode, check: checkSubgraphCycle,
-		Summary: "a subgraph runs itself, directly or through others",
-		Doc:     "A graph that runs itself as a subgraph never ends: each run starts another before it goes on. Repeat within one graph, by an edge that leads back.",
-		Bad:     singleNode("call", "", "{kind: graph, graph: ./back.yaml}"),
-		change:  []string{"back.yaml", "child.yaml"},
-		Files: map[string]string{
-			"back.yaml":  singleNode("again", "", "{kind: graph, graph: ./back.yaml}"),
-			"child.yaml": oneNode,
-		},
-	}}
-}
-
 func checkSubgraphMissing(f *facts) {
 	told := map[*subgraph.Graph]bool{}
 	for _, r := range subgraph.References(f.graph) {

@@ -14,23 +14,6 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-func limitRules() []Rule {
-	return []Rule{{
-		Name: "missing-timeout", Group: "limits", Severity: spec.Warning, needs: needNode, check: checkMissingTimeout,
-		Summary: "a node that runs a program, a request or a model has no time limit",
-		Doc:     "Programs, servers and models may never answer. Without a timeout on the node, a limits.node_timeout for every node, or a limits.timeout for the run, such a node can hang forever. A graph under graphs is limited, too, if all nodes that run it are. A default for an absent person needs a timeout, too. Without one it is never used.",
-		Bad:     singleNode("get", "", `{kind: http, url: "https://example.org/"}`),
-		change:  []string{`org/"`, `org/", timeout: 10s`},
-	}, {
-		Name: "step-limit-too-low", Group: "limits", Severity: spec.Warning, needs: needShape, check: checkStepLimit,
-		Summary: "a limit of the run is used up before END can be reached, or before a node can do its work",
-		Doc: "Every node execution is a step. When even the shortest path from the start to END takes more steps than limits.max_steps, every run ends at the limit. " +
-			"So does one that reaches a model call whose max_tokens are as many as limits.max_tokens, or a wait that is longer than limits.timeout, limits.step_timeout or its own timeout. The steps and the waits of subgraphs count, and so do all branches that a join waits for. A reminder behind the timeout of its question never comes, and a timeout beyond that of the run never ends anything. Raise the limit.",
-		Bad:    startAt("one") + "limits: {max_steps: 2}\n" + passNodes("one", "two", "three") + edges("from: one, to: two", "from: two, to: three", "from: three, to: END"),
-		change: []string{"max_steps: 2", "max_steps: 3"},
-	}}
-}
-
 func checkStepLimit(f *facts) {
 	f.checkBudgets()
 	f.checkTimes()

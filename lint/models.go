@@ -13,50 +13,6 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-func modelRules() []Rule {
-	return []Rule{{
-		Name: "llm-decide-no-fallback", Group: "models", Severity: spec.Warning, needs: needNode, check: checkDecisionFallback,
-		Summary: "no edge fires when the router model's decision fails",
-		Doc: "A model may fail, time out or name no candidate. The edge with fallback: true fires then; without one the run is stuck. " +
-			"It may stand on one of the llm_decide edges or on an on_success edge of the node.",
-		Bad: startAt("read") + "models: {default: openai/gpt-6-luna}\n" + passNodes("read", "search", "answer") +
-			edges("from: read, to: search, condition: llm_decide", "from: read, to: answer, condition: llm_decide", "from: [search, answer], to: END"),
-		change: []string{"answer, condition: llm_decide", "answer, condition: llm_decide, fallback: true"},
-	}, {
-		Name: "llm-decide-single", Group: "models", Severity: spec.Warning, needs: needNode, check: checkDecisionSingle,
-		Summary: "a decision of the router model has a single candidate",
-		Doc:     "One llm_decide edge is not a choice: it fires without a call. Add the other candidates, or drop the condition.",
-		Bad:     startAt("read") + "models: {default: openai/gpt-6-luna}\n" + passNodes("read", "answer") + edges("from: read, to: answer, condition: llm_decide", "from: answer, to: END"),
-		change:  []string{"models: {default: openai/gpt-6-luna}\n", "", ", condition: llm_decide", ""},
-	}, {
-		Name: "missing-model", Group: "models", Severity: spec.Error, needs: needNode, check: checkMissingModel,
-		Summary: "a model node or a decision has no model",
-		Doc: "A node that calls a model takes the one it names, by a role of models or as provider/name, else the role default; decisions take the role router, judges the role judge, and both fall back to default; a decision with a fallback edge does without. " +
-			"Declare the role, or at least models: {default: provider/name}. A decision with an edge marked fallback can do without.",
-		Bad:    singleNode("ask", "output: output\n", `{kind: llm, prompt: "Why is the sky blue?", timeout: 1m}`),
-		change: []string{"output: output\n", "output: output\nmodels: {default: openai/gpt-6-luna}\n"},
-	}, {
-		Name: "unknown-model-provider", Group: "models", Severity: spec.Error, needs: needNode, check: checkModelProvider,
-		Summary: "a model names a provider that is neither built in nor declared",
-		Doc:     "A model is written provider/name. Providers are anthropic, openai, scripted and those that the file declares under providers.",
-		Bad:     singleNode("ask", "output: output\nmodels: {default: opanai/gpt-6-luna}\n", `{kind: llm, prompt: "Why is the sky blue?", timeout: 1m}`),
-		change:  []string{"opanai/gpt-6-luna}", "local/llama}\nproviders:\n  local: {type: openai, base_url: \"http://localhost:8080/v1/\"}"},
-	}, {
-		Name: "unknown-price", Group: "models", Severity: spec.Error, needs: needNode, check: checkUnknownPrice,
-		Summary: "limits.max_cost_usd stands over a model whose price is not known",
-		Doc: "A limit in money holds only where the price of each call is known. The price of a model that is not in the table, or that a server of the graph's own answers for, is not: its first call would fail with kind budget, after others were paid for. " +
-			"Give the price in providers.NAME.prices, use limits.max_tokens, or take a model whose price is known (`graphrun models`).",
-		Bad:    singleNode("ask", "output: output\nlimits: {max_cost_usd: 1}\nmodels: {default: openai/gpt-of-tomorrow}\n", `{kind: llm, prompt: "Why is the sky blue?", timeout: 1m}`),
-		change: []string{"max_cost_usd: 1", "max_tokens: 10000"},
-	}, {
-		Name: "unknown-tool", Group: "models", Severity: spec.Error, needs: needNode, check: checkUnknownTool,
-		Summary: "a node names a tool that is not declared",
-		Doc:     "Tools are declared under tools. A node names one as it is, or a tool of an MCP server as server.tool or server.*; only servers have tools of their own. The resources and prompts that a prompt names are those of a server too. A tools node can call what the model before it is offered.",
-		Bad:     singleNode("add", "output: output\ntools:\n  add: {exec: {command: [./add.sh]}, description: Adds two numbers., parameters: {type: object}}\n", "{kind: tool, tool: ad, args: {x: 1}}"),
-		change:  []string{"tool: ad,", "tool: add,"},
-	}}
-}
-
 func checkDecisionFallback(f *facts) {
 	for _, d := range f.listDecisions() {
 		if from := d.edges[0].From; len(d.edges) > 1 && !d.fallback {

@@ -14,52 +14,6 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-func parallelRules() []Rule {
-	return []Rule{{
-		Name: "accidental-fanout", Group: "parallel", Severity: spec.Warning, needs: needShape, check: checkAccidentalFanout,
-		Summary: "edges without a condition fire together where only one seems meant",
-		Doc: "All edges without a condition fire when no condition holds; they start parallel branches. " +
-			"The rule reports edges that are declared apart if one is the else of a condition, leads back to the node itself, or goes to END or to a fail node. " +
-			"Write both targets into one edge, to: [a, b], if both are meant; else give one a condition.",
-		Bad:    startAt("write") + passNodes("write", "publish") + "  review: {kind: pass, max_visits: 3}\n" + edges("from: write, to: review", "from: review, to: write", "from: review, to: publish", "from: publish, to: END"),
-		change: []string{"review, to: write}", "review, to: write, when: visits.review < 2}"},
-	}, {
-		Name: "parallel-conflict", Group: "parallel", Severity: spec.Warning, needs: needShape, check: checkParallelConflict,
-		Summary: "parallel branches write one key, or one reads what another writes",
-		Doc: "Of two branches that write one key, only the later write in path order is kept where they meet; one that reads a key does not see what another writes. " +
-			"Give each branch a key of its own, give the key a reducer such as append, or join the branches first. " +
-			"To let one branch win, set parallel.conflict, which silences the rule for writes; with conflict: error the run fails where the branches meet.",
-		Bad: startAt("split") + "output: found\nstate:\n  found: {type: string}\n" + passNodes("split") + `  web: {kind: set, set: {found: "'from the web'"}}
-  files: {kind: set, set: {found: "'from files'"}}
-` + edges("from: split, to: [web, files]", "from: [web, files], to: END"),
-		change: []string{"found: {type: string}", "found: {type: array, items: {type: string}, reducer: append}"},
-	}, {
-		Name: "join-never-fires", Group: "parallel", Severity: spec.Error, needs: needShape, check: checkJoinNeverFires,
-		Summary: "a join waits for more branches than can ever reach it",
-		Doc: "A join with wait: N runs when N branches have arrived. If the graph can send it fewer, it never runs and the run ends without it. " +
-			"Edges that start fewer branches than it waits for, beside others that start enough, are a warning. " +
-			"Lower the number, or write wait: all, which waits for the branches that there are.",
-		Bad:    startAt("ask") + passNodes("ask", "one", "two") + "  count: {kind: pass, join: {wait: 3}}\n" + edges("from: ask, to: [one, two]", "from: [one, two], to: count", "from: count, to: END"),
-		change: []string{"  count: {kind: pass, join: {wait: 3}}", "  three: {kind: pass}\n  count: {kind: pass, join: {wait: 2}}", "one, two]", "one, two, three]"},
-	}, {
-		Name: "join-without-fanout", Group: "parallel", Severity: spec.Warning, needs: needShape, check: checkJoinWithoutFanout,
-		Summary: "a join that only one branch can ever reach",
-		Doc: "A join gathers branches that run at the same time. Ways that exclude each other, such as the two sides of a condition, are no branches: one of them arrives, and there is nothing to wait for. " +
-			"Remove the join, or start the branches with a list of targets.",
-		Bad: scored + "  done: {kind: pass, join: {wait: all}}\n" +
-			edges("from: score, to: low, when: n < 10", "from: score, to: high", "from: [high, low], to: done", "from: done, to: END"),
-		change: []string{"state:\n  n: {type: integer, required: true}\n", "", "low, when: n < 10}\n  - {from: score, to: high}", "[high, low]}"},
-	}, {
-		Name: "missing-join", Group: "parallel", Severity: spec.Warning, needs: needShape, check: checkMissingJoin,
-		Summary: "some branches of a fan-out reach one node without a join",
-		Doc: "Branches join by themselves at the first node that all of them can reach. A node that only some of them " +
-			"can reach runs once for each that comes, and so does every node with `parallel: {join: explicit}`. " +
-			"A join makes it wait for all. A node that is meant to run once for each branch can say so by a comment that ignores this rule.",
-		Bad:    startAt("split") + passNodes("split", "fetch", "clean", "count", "write", "done") + edges("from: split, to: [fetch, clean, count]", "from: [fetch, clean], to: write", "from: [write, count], to: done", "from: done, to: END"),
-		change: []string{"write: {kind: pass}", "write: {kind: pass, join: {wait: all}}"},
-	}}
-}
-
 // maxRivals bounds how many earlier writers one is compared with, and how many targets of a
 // fan-out with each other.
 const maxRivals = 64

@@ -21,40 +21,6 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-func policyRules() []Rule {
-	return []Rule{{
-		Name: "policy-invalid", Group: "policies", Severity: spec.Error, needs: needNode, check: checkPolicyInvalid,
-		Summary: "a policy lacks a half, names a node that does not exist, or asks one node to come before itself",
-		Doc: "A policy has two halves: require and before, forbid and after, reach and from, max_visits and node, never and at. Policies speak of nodes of their own graph; END may stand where a path ends. A policy that nothing can keep or break guards nothing. " +
-			"extends names a file of policies, which must be there and must not lead back to itself; a policy of such a file is about the graphs that have its place, and what it requires there must be a node.",
-		Good: approved, change: []string{"require: approve", "require: aprove"},
-	}, {
-		Name: "policy-violated", Group: "policies", Severity: spec.Error, needs: needAll, check: checkPolicies,
-		Summary: "a path through the graph breaks one of its policies",
-		Doc: "A policy is a property that every path keeps: require A before B (A has succeeded by then); forbid A after B; reach END from A (whatever happens after A, END stays reachable: no fail node, no dead end) or reach B from A (there is a way); at most N visits of a node; an expression that is never true at a node. " +
-			"The message prints the path of a run with actual values that breaks it. Conditions that depend on the node in question are trusted to do their work, as are numbers that programs count, and inputs and results, but not defaults, to keep a never policy where no condition on the way speaks of them; the run watches them.",
-		Good: approved, change: []string{"policies:", "state:\n  urgent: {type: boolean, required: true}\npolicies:", "  - {from: build", "  - {from: build, to: deploy, when: urgent}\n  - {from: build"},
-	}, {
-		Name: "policy-undecided", Group: "policies", Severity: spec.Info, needs: needAll, check: func(f *facts) { f.reportVerdicts(false) },
-		Summary: "no run was found that breaks a policy, and no proof that there is none",
-		Doc: "The message says what stood in the way of a proof. The run watches the policy all the same. " +
-			"A policy that neither policy-violated nor policy-undecided reports is kept by every run, whatever programs yield and however long they take. " +
-			"A policy of a shared file (extends) is ignored if the graph lacks its node; if a similar name exists, this rule says so. " +
-			"Policies are not checked in a file that has errors, even if their rules are switched off; this rule says so for each policy, unless the error itself is printed. " +
-			"It never fails a check, not even with --strict; --rule +policy-undecided makes it a warning.",
-		Bad: startAt("measure") + "state:\n  sum: {type: integer, default: 0}\npolicies:\n  - {never: sum > 10, at: deploy}\n" + passNodes("deploy") +
-			"  measure: {kind: exec, command: [measure], timeout: 1m, writes: [sum]}\n" + edges("from: measure, to: deploy", "from: deploy, to: END"),
-		change: []string{"deploy}\n  - {from: deploy", "deploy, when: sum <= 10}\n  - {from: measure, to: END}\n  - {from: deploy"},
-	}, {
-		Name: "policy-kept", Group: "policies", Severity: spec.Info, Off: true, needs: needAll, check: func(f *facts) { f.reportVerdicts(true) },
-		Summary: "it is proven that every run keeps a policy",
-		Doc: "Every policy is one of three: proven, refuted (policy-violated) or undecided (policy-undecided). Proven policies are listed by validate --explain-policies, or if this rule is turned on. " +
-			"The proof is the shape of the graph, whatever its conditions and results are; or the conditions that have to hold on every path; or that each run was tried that inputs, results and the order of branches allow.",
-		Bad:    approved,
-		change: []string{"policies:\n  - {require: approve, before: deploy}\n", ""},
-	}}
-}
-
 // policy is one entry of policies with its nodes as vertices.
 type policy struct {
 	index   int       // in Graph.Policies

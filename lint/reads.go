@@ -22,38 +22,6 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-func readRules() []Rule {
-	return []Rule{{
-		Name: "read-before-write", Group: "data", Severity: spec.Warning, needs: needAll, check: checkReadBeforeWrite,
-		Summary: "a state key or a node's output is read on a path on which nothing has written it",
-		Doc: "A key without default and without required: true has no value until a node writes it, and a node has no output until it has run. The message prints a path on which that has not happened: \"is not written yet\" when a run was found that takes it, \"may not be\" when none was; where every run was tried and none reads it too early, it says nothing. " +
-			"A template that reads the default of a key which nodes write only later is reported, too, and a join with wait: any before reads of what several of its branches write. " +
-			"Give the key a default, make it a required input, write it on that path, or read it as optional: key ?? other, {{ key? }}, key != None.",
-		Bad: startAt("look") + `output: reply
-state:
-  known: {type: boolean, required: true}
-  facts: {type: string}
-  reply: {type: string}
-` + passNodes("look") + `  find: {kind: set, set: {facts: "'some facts'"}}
-  write: {kind: set, set: {reply: "Because {{ facts }}"}}
-` + edges("from: look, to: write, when: known", "from: look, to: find", "from: find, to: write", "from: write, to: END"),
-		change: []string{"{{ facts }}", "{{ facts? }}"},
-	}, {
-		Name: "template-missing", Group: "expressions", Severity: spec.Warning, needs: needAll, check: checkTemplateMissing,
-		Summary: "a template or an expression reads a member that an edge or the run does not supply",
-		Doc: "{{ path }} is an error when the path is missing. The rule looks at what the edges into a node hand over: the map of transform, or the output of the source where its shape is known; at members that a schema does not list, any of a model's answer, otherwise names that nearly match a listed one; at state keys in single braces; at run.input, which holds only what was given; at item, which is there only in a node with each; and at error, which is null behind a success. " +
-			"Write {{ path? }} if it may be missing, or supply it on that edge.",
-		Bad: startAt("plan") + `output: text
-state:
-  text: {type: string, default: ""}
-nodes:
-  plan: {kind: set, set: {text: "'a plan'"}}
-  write: {kind: set, set: {text: "Heed: {{ input.feedback }}"}}
-` + edges("from: plan, to: write", "from: write, to: write, when: visits.write < 3, transform: {feedback: \"'shorter'\"}", "from: write, to: END"),
-		change: []string{"feedback }}", "feedback? }}"},
-	}}
-}
-
 // thing is a state key or the output of a node; the other is -1.
 type thing struct{ key, node int }
 

@@ -16,38 +16,6 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-func securityRules() []Rule {
-	return []Rule{{
-		Name: "plain-secret", Group: "security", Severity: spec.Warning, needs: needNode, check: checkPlainSecret,
-		Summary: "a literal that looks like a credential",
-		Doc:     "A key, token or password in the file ends up in version control, in stored runs and in logs. Declare it under secrets, from a variable or a file, and write {{ secrets.NAME }}.",
-		Bad:     singleNode("ask", "output: output\n", `{kind: http, url: "https://example.org", headers: {Authorization: "Bearer 9f86d081884c7d659a2feaa0c55ad015"}, timeout: 5s}`),
-		change:  []string{"output: output\n", "output: output\nsecrets: {KEY: {env: API_KEY}}\n", "9f86d081884c7d659a2feaa0c55ad015", "{{ secrets.KEY }}"},
-	}, {
-		Name: "secret-leak", Group: "security", Severity: spec.Error, needs: needNode, check: checkSecretLeak,
-		Summary: "a secret reaches a prompt, an argument list or an open state key",
-		Doc: "secrets.NAME may stand only in http nodes, in env of exec nodes and tools, in headers of tools, and in providers. Elsewhere it would be sent to a model, shown in the list of processes, or stored. " +
-			"The same holds for what a state key with secret: true holds: it must not go into a prompt or a question, a command or script, or a key that is not secret, also one of a graph that a node calls.",
-		Bad:    singleNode("ask", "output: output\nsecrets: {KEY: {env: API_KEY}}\n", `{kind: exec, command: [curl, -H, "X-Key: {{ secrets.KEY }}", "https://example.org"], timeout: 5s}`),
-		change: []string{`exec, command: [curl, -H, "X-Key: {{ secrets.KEY }}", "https://example.org"]`, `http, url: "https://example.org", headers: {X-Key: "{{ secrets.KEY }}"}`},
-	}, {
-		Name: "script-injection", Group: "security", Severity: spec.Warning, needs: needNode, check: checkScriptInjection,
-		Summary: "text from outside becomes shell code or a program's name",
-		Doc: "What {{ }} puts into a shell script is read as code: a quote or a $(…) in the value runs. The same holds for the script behind sh -c or python -c and for what ssh runs elsewhere, for the name of the program and the folder it runs in when a model or a server wrote them. " +
-			"Pass the value by env and write \"$NAME\", or as an argument of its own in command. Numbers, booleans and values of an enum or of a pattern for the whole text (^…$) that admits only plain characters are no danger.",
-		Bad:    singleNode("say", "output: output\nstate:\n  who: {type: string, required: true}\n", `{kind: exec, shell: bash, script: "echo hello {{ who }}", timeout: 5s}`),
-		change: []string{`script: "echo hello {{ who }}"`, `env: {WHO: "{{ who }}"}, script: 'echo hello "$WHO"'`},
-	}, {
-		Name: "url-injection", Group: "security", Severity: spec.Warning, needs: needNode, check: checkURLInjection,
-		Summary: "text from outside stands in a URL without urlencode",
-		Doc: "A value with a /, a ? or an & in it changes the path or the parameters of a request, one with an @ or a # its host. " +
-			"Write {{ urlencode(value) }}, which escapes them, or put parameters into query, which does so too. A URL that begins with {{ }} is an address from outside as a whole; it is reported when a model or a server wrote it. " +
-			"Numbers, booleans, secrets and values of an enum or of a pattern for the whole text (^…$) that admits only plain characters are no danger.",
-		Bad:    singleNode("ask", "output: output.body\nstate:\n  city: {type: string, required: true}\n", `{kind: http, url: "https://example.org/weather/{{ city }}", timeout: 10s}`),
-		change: []string{"{{ city }}", "{{ urlencode(city) }}"},
-	}}
-}
-
 func checkPlainSecret(f *facts) {
 	f.reportTokens()
 	for _, n := range f.graph.Nodes {
