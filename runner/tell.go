@@ -240,7 +240,11 @@ func droppedSaid(n *machine.Note) *Said {
 	for i, name := range failed {
 		names[i] = strconv.Quote(name.(string))
 	}
-	return &Said{Type: "dropped", Message: strings.Join(names, " and ") + " failed and can't reach it any more", Data: n.Failure.Details}
+	message := "too few branches can still arrive"
+	if len(names) > 0 {
+		message = strings.Join(names, " and ") + " failed and can't reach it any more"
+	}
+	return &Said{Type: "dropped", Message: message, Data: n.Failure.Details}
 }
 
 // elementSaid returns the content of the event of an element that has ended.

@@ -213,7 +213,7 @@ type Decision struct {
 	Error      *machine.Failure `json:"error,omitempty"`
 	Next       []string         `json:"next"`
 	Candidates []CandidateEdge  `json:"candidates"`
-	// Dropped are the joins that the failure bypassed.
+	// Dropped are the joins that the failure bypassed, or that never ran behind the step.
 	Dropped []DroppedJoin `json:"dropped,omitempty"`
 }
 
@@ -268,15 +268,21 @@ func (d *decisions) Event(e *runner.Event) error {
 	return nil
 }
 
-// addDropped adds a dropped join to the decisions of the failures that bypassed it.
+// addDropped adds a dropped join to the decisions of the failures that bypassed it, or else of
+// the steps that waited there.
 func (d *decisions) addDropped(e *runner.Event) {
 	data, _ := e.Said.Data.(map[string]any)
-	failed, _ := data["failed"].([]any)
+	nodes, _ := data["failed"].([]any)
+	outcome := "failure"
+	if len(nodes) == 0 {
+		nodes, _ = data["arrived"].([]any)
+		outcome = "success"
+	}
 	join := WithPlaces(e).Node
 	inside := join[:strings.LastIndex(join, "/")+1] // in a subgraph
-	for _, name := range failed {
+	for _, name := range nodes {
 		for i, made := range slices.Backward(d.list) {
-			if made.At() == inside+name.(string) && made.Outcome == "failure" {
+			if made.At() == inside+name.(string) && made.Outcome == outcome {
 				d.list[i].Dropped = append(d.list[i].Dropped, DroppedJoin{join, e.Said.Message})
 				break
 			}

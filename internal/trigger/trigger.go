@@ -77,7 +77,7 @@ func (l *List) Read(file *spec.File, list *spec.Value) {
 		}
 		t := l.readTrigger(item)
 		if hooks[t.Webhook] && t.Webhook != "" {
-			l.report(item, "", "webhook %q is that of a trigger before", t.Webhook)
+			l.report(item, "", "an earlier trigger has the webhook %q", t.Webhook)
 		}
 		hooks[t.Webhook] = true
 		l.Triggers = append(l.Triggers, t)

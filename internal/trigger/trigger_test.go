@@ -54,7 +54,7 @@ func TestProblems(t *testing.T) {
 		"- {flow: f, webhook: /x}":                                                               `"secret" is needed`,
 		"- {flow: f, webhook: /x, secret: {env: A}, input: 'bdy.x'}":                             "bdy",
 		"- {flow: f, webhook: /x, secret: {env: A}, cron: '@daily'}":                             `"webhook" and "cron" exclude each other`,
-		"- {flow: f, webhook: /x, secret: {env: A}}\n- {flow: g, webhook: /x, secret: {env: A}}": "3:5: webhook \"/x\" is that of a trigger before",
+		"- {flow: f, webhook: /x, secret: {env: A}}\n- {flow: g, webhook: /x, secret: {env: A}}": "3:5: an earlier trigger has the webhook \"/x\"",
 	} {
 		got := (&spec.InvalidError{Findings: parse(text).Problems}).Error()
 		if !strings.Contains(got, want) {
