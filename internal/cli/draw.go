@@ -161,22 +161,8 @@ func newCoverageTrail(c *flowtest.Coverage, g *spec.Graph) *render.Trail {
 func newDotCommand(a *app) *cobra.Command {
 	var f drawFlags
 	cmd := &cobra.Command{
-		Use:   "dot [FLOW]",
-		Short: "Draw a graph in Graphviz DOT",
-		Long: `dot prints a graph in the DOT language of Graphviz on stdout; - reads it from stdin.
-
-Boxes are coloured by kind. Dashed arrows are taken when no condition beside them
-matched, red ones after a failure, violet ones when a model chooses them, and dotted
-ones when a goto names them. The same file always gives the same bytes.
-
---run paints a run, and FLOW may be left out then: nodes that ran are thick, with a count
-(×3), others pale. A red edge means that visits failed (×3, 2 failed), all red that the
-run failed there, orange that it waits for a person, blue that it is there now. A graph of
-the file (graphs) is painted with the sum of all nodes that ran it. --coverage paints red
-what no test reaches.`,
-		Example: `  graphrun dot flow.yaml | dot -Tsvg -o flow.svg
-  graphrun dot --run nightly | dot -Tsvg -o nightly.svg
-  graphrun dot flow.yaml --rankdir LR --no-start-end --label "Triage"`,
+		Use:               "dot [FLOW]",
+		Short:             "Draw a graph in Graphviz DOT",
 		Args:              f.requireFlow,
 		ValidArgsFunction: completeFlow,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -237,28 +223,8 @@ func writeDOT(_ context.Context, w io.Writer, d *drawn, rankdir string) error {
 func newRenderCommand(a *app) *cobra.Command {
 	f := renderFlags{format: newEnum("", "dot", "html", "json", "mermaid", "png", "svg")}
 	cmd := &cobra.Command{
-		Use:   "render [FLOW]",
-		Short: "Draw a graph as a picture, a page, Mermaid or JSON",
-		Long: `render draws a graph; - reads it from stdin. --format picks the format, else the
-extension of the -O file (.mmd is mermaid, .gv is dot), else it is dot:
-
-  dot      the language of Graphviz, as graphrun dot prints it
-  mermaid  a Mermaid flowchart, which GitHub and many editors show in Markdown
-  json     nodes, edges and subgraphs; "graphrun schema drawing" describes it
-  html     a page to click through, in one file that needs nothing else: the graph, its
-           source and findings; with --run every step of the run with its state, why it
-           continued where it did, and what was said
-  svg png  a picture; needs Graphviz's program dot
-
---run paints a run, and FLOW may be left out then; --coverage paints what tests reach.
-Both look as in graphrun dot; in JSON they are numbers.
-
-Exit codes: 0, 2 wrong usage or no Graphviz, 3 invalid file.`,
-		Example: `  graphrun render flow.yaml -O flow.svg
-  graphrun render --run nightly -O nightly.html
-  graphrun render flow.yaml --format mermaid
-  graphrun render flow.yaml --run nightly --format json | jq '.nodes[] | {id, status, visits}'
-  graphrun test --format json > tests.json; graphrun render flow.yaml --coverage tests.json -O covered.svg`,
+		Use:               "render [FLOW]",
+		Short:             "Draw a graph as a picture, a page, Mermaid or JSON",
 		Args:              f.requireFlow,
 		ValidArgsFunction: completeFlow,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -177,21 +177,6 @@ func newWorkerCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "worker",
 		Short: "Run graphs for a Temporal cluster",
-		Long: `worker executes runs and tasks of a Temporal cluster until it is interrupted; other
-workers then continue its work. Any number of workers on any number of machines share the
-work; graphrun run --engine temporal starts runs. With --queue a worker only takes the
-tasks of nodes with queue: NAME.
-
-These flags say where the cluster is: --temporal-address HOST:PORT (127.0.0.1:7233),
---temporal-namespace NAME (default), --temporal-task-queue NAME (graphrun), --temporal-tls,
---temporal-cert, --temporal-key and --temporal-ca FILE, --temporal-server-name NAME. The
-API key comes from GRAPHRUN_TEMPORAL_API_KEY. In graphrun.yaml they are keys of temporal.
---temporal-payloads names the folder or bucket for large values and logs, which all
-workers and clients share.
-
-graphrun runs this command with the program graphrun-temporal, which it finds beside
-itself or in PATH.`,
-		Example: "  graphrun worker --temporal-address temporal.example.org:7233\n  graphrun worker --queue gpu --max-tasks 1",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if a.Engine == nil {
 				return a.execEngineProgram()

@@ -43,26 +43,8 @@ type boundFlags struct {
 func newBoundCommand(a *app) *cobra.Command {
 	var f boundFlags
 	cmd := &cobra.Command{
-		Use:   "bound FLOW",
-		Short: "Bound the steps, model calls, tokens and cost of a run before it runs",
-		Long: `bound prints the fewest steps, model calls, tokens and dollars with which a run can
-complete, and the most that any run can take. It follows every path through the graph
-and runs nothing.
-
-It decides guards over visits, steps and numbers in the state as far as the writes of
-the nodes allow. An input may be any value of its schema, so a loop that counts up is
-bounded only if the schema has a minimum or a node sets the number first. Any other
-guard may go either way. Retries count as model calls. If only a limit bounds a value,
-bound names the limit; if nothing does, it says what would. It also says what bounds
-each loop.
-
-The bounds always hold. For steps and model calls, bound searches for runs that reach
-them, with made-up results, and prints those that it finds: with one for each, the
-bounds are exact.
-
-Exit codes: 0, 1 when a bound is above one of the --max flags, 2 wrong usage, 3 invalid file.`,
-		Example: `  graphrun bound flow.yaml
-  graphrun bound flow.yaml --max-llm-calls 20 --max-usd 0.50`,
+		Use:               "bound FLOW",
+		Short:             "Bound the steps, model calls, tokens and cost of a run before it runs",
 		Args:              requireFlowArg,
 		ValidArgsFunction: completeFlow,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.bound(cmd, &f, args[0]) },
@@ -109,18 +91,8 @@ func (a *app) bound(cmd *cobra.Command, f *boundFlags, path string) error {
 
 func newDiffCommand(a *app) *cobra.Command {
 	return addOutput(&cobra.Command{
-		Use:   "diff OLD NEW",
-		Short: "Compare two versions of a graph and find changes that break callers",
-		Long: `diff compares two versions of a graph: inputs, outputs, secrets, questions, nodes, edges,
-guards, limits. It ignores how the files are written. One of the files may be - for stdin.
-
-A change breaks callers if a call that worked may now fail: an input is removed, newly
-required or accepts less; a part of the output is gone or may hold new values; a secret
-is needed; a run may pause for a person where it did not before.
-
-Exit codes: 0 nothing that breaks callers, 1 something does, 2 wrong usage, 3 a file is invalid.`,
-		Example: `  graphrun diff old.yaml new.yaml
-  git show HEAD:flow.yaml | graphrun diff - flow.yaml`,
+		Use:               "diff OLD NEW",
+		Short:             "Compare two versions of a graph and find changes that break callers",
 		Args:              requireArgs(2, 2, "two graph files"),
 		ValidArgsFunction: completeFiles,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.diff(cmd, args[0], args[1]) },
@@ -179,14 +151,8 @@ func (a *app) diff(cmd *cobra.Command, before, after string) error {
 
 func newToolsCommand(a *app) *cobra.Command {
 	return addOutput(&cobra.Command{
-		Use:   "tools FLOW",
-		Short: "List the tools of a flow and of its MCP servers",
-		Long: `tools lists what the nodes of a flow can call: the tools that it declares and those of
-its MCP servers, which it starts, asks and stops. It also lists the servers' resources
-and prompts, by the names that parts of a prompt use. -o json adds the schemas of the
-arguments.`,
-		Example: `  graphrun tools flow.yaml
-  graphrun tools flow.yaml -o json`,
+		Use:               "tools FLOW",
+		Short:             "List the tools of a flow and of its MCP servers",
 		Args:              requireFlowArg,
 		ValidArgsFunction: completeFlow,
 		PreRunE:           skipSettings,
@@ -287,26 +253,8 @@ type ruleText struct {
 
 func newExplainCommand(a *app) *cobra.Command {
 	return addOutput(&cobra.Command{
-		Use:   "explain [RULE|KEY|KIND|ERROR|exit-codes]",
-		Short: "Explain a rule, a key, a kind of node, a kind of error or an exit code",
-		Long: `explain explains what graphrun reports and what you write:
-
-  a rule of validate      what it means, why it matters, what to do, and two complete
-                          graph files: one that raises it and one that doesn't
-  a key of graph files    what it takes, its default and what it does, in each place
-  a kind of node          its keys
-  a kind of error,        what it means and what to do; error-kinds and exit-codes
-  an exit code            list all
-
-Without an argument it lists the rules.`,
-		Example: `  graphrun explain
-  graphrun explain missing-join
-  graphrun explain exec
-  graphrun explain join
-  graphrun explain limits.max_steps
-  graphrun explain rate_limited
-  graphrun explain exit-codes
-  graphrun explain unknown-node -o json`,
+		Use:               "explain [RULE|KEY|KIND|ERROR|exit-codes]",
+		Short:             "Explain a rule, a key, a kind of node, a kind of error or an exit code",
 		Args:              cobra.MaximumNArgs(1),
 		PreRunE:           skipSettings,
 		ValidArgsFunction: completeByPosition(func(*cobra.Command, []string) []string { return explainableNames() }),
@@ -534,16 +482,8 @@ func newSchemaCommand(a *app) *cobra.Command {
 		names, described = append(names, s.name), append(described, s.name+"\t"+s.of)
 	}
 	return addOutput(&cobra.Command{
-		Use:   "schema [" + strings.Join(names, "|") + "]",
-		Short: "Print the JSON Schema of graph files",
-		Long: `schema prints the JSON Schema (draft 2020-12) of graph files on stdout, so that editors
-can complete and check files while you write; "graphrun validate" checks more. Other
-schemas: "test" for test files, "answers" for scripted answers, "drawing" for what
-"graphrun render --format json" prints.`,
-		Example: `  graphrun schema > graphrun.schema.json
-  # first line of a graph file, for editors with the YAML language server (init writes one):
-  # yaml-language-server: $schema=graphrun.schema.json
-  graphrun schema test > graphrun-test.schema.json`,
+		Use:               "schema [" + strings.Join(names, "|") + "]",
+		Short:             "Print the JSON Schema of graph files",
 		Args:              requireArgs(0, 1, "one name"),
 		PreRunE:           skipSettings,
 		ValidArgsFunction: completeByPosition(fixedCandidates(described...)),
@@ -562,15 +502,8 @@ schemas: "test" for test files, "answers" for scripted answers, "drawing" for wh
 
 func newModelsCommand(a *app) *cobra.Command {
 	return addOutput(&cobra.Command{
-		Use:   "models",
-		Short: "List the models with known prices",
-		Long: `models lists the models whose prices are known: how many tokens their context and their
-answers hold (? means unknown), and the price in US dollars of a million tokens, sent,
-read from the provider's cache and answered, with the day and the page of the price. You
-can use other models too, but not under limits.max_cost_usd unless their provider
-declares prices.`,
-		Example: `  graphrun models
-  graphrun models -o json`,
+		Use:     "models",
+		Short:   "List the models with known prices",
 		PreRunE: skipSettings,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.printModels(cmd, inspect.ListModels()) },
 	})
@@ -653,11 +586,8 @@ func (v buildVersion) String() string {
 
 func newVersionCommand(a *app) *cobra.Command {
 	return addOutput(&cobra.Command{
-		Use:   "version",
-		Short: "Print the version of graphrun",
-		Long: `version prints the version, the commit that it was built from, and the Go version and
-platform.`,
-		Example: "  graphrun version\n  graphrun version -o json",
+		Use:     "version",
+		Short:   "Print the version of graphrun",
 		PreRunE: skipSettings,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			v := readBuildVersion()

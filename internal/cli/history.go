@@ -25,20 +25,8 @@ func newLogsCommand(a *app) *cobra.Command {
 	var follow, times bool
 	var streams enumList
 	cmd := a.addRunReader(&cobra.Command{
-		Use:   "logs RUN [NODE[#VISIT]]",
-		Short: "Print what programs and models said",
-		Long: `logs prints what the programs of a run wrote to stdout and stderr and what its models
-said, in order: of every attempt, failed or not, or only of one node or one visit.
-Programs that are tools, and the stderr of tool servers, appear with the tool's name.
-
-Each line begins with the node and its source: | is stdout, ! stderr, > text of a model
-or of a program's events. The first and the last 64 KiB of each stream of an attempt are
-kept; a line says how much is missing in between.
-
---follow prints until the run has ended, also in another process, and does not slow the
-run. The text of a node that writes a secret key comes when the node has ended. -o json
-prints one object per line, -o raw only the bytes, unchanged except for masked secrets.`,
-		Example:           "  graphrun logs last\n  graphrun logs nightly test#2 --stream stderr -t\n  graphrun logs last -f",
+		Use:               "logs RUN [NODE[#VISIT]]",
+		Short:             "Print what programs and models said",
 		Args:              requireArgs(1, 2, "the id of a run (last: the latest one) and perhaps a node"),
 		ValidArgsFunction: completeByPosition(a.listRunIDs, nodeCandidates(a.parseNamedRun, "", "")),
 	}, func(cmd *cobra.Command, r *recorded, args []string) error {
@@ -106,17 +94,8 @@ func (f *logFilter) isNode(c *store.LogChunk) bool { return c.Node == f.node || 
 
 func newWhyCommand(a *app) *cobra.Command {
 	return addOutput(a.addRunReader(&cobra.Command{
-		Use:   "why RUN [STEP]",
-		Short: "Explain why a run went where it went",
-		Long: `why explains, for one step of a run or for all, which edges the step could have taken, in
-the order of the file: which fired, and why the others did not. Conditions appear with
-the values that they read, each part of and, or and not on its own:
-  confidence >= 0.8 → 0.62 >= 0.8 → false
-A part is not evaluated if an earlier one decided. In a stuck run no edge of the last step
-fired. why also works while the run is active. Without a step it includes the steps of
-subgraphs, which have numbers of their own: outer/inner, and outer[2]/inner for the third
-element of an each.`,
-		Example:           "  graphrun why nightly\n  graphrun why nightly 4 -o json",
+		Use:               "why RUN [STEP]",
+		Short:             "Explain why a run went where it went",
 		Args:              requireArgs(1, 2, "the id of a run (last: the latest one) and perhaps a step"),
 		ValidArgsFunction: completeByPosition(a.listRunIDs, a.listSteps),
 	}, a.explainSteps))
@@ -161,21 +140,8 @@ type replayFlags struct {
 func newReplayCommand(a *app) *cobra.Command {
 	var f replayFlags
 	cmd := &cobra.Command{
-		Use:   "replay RUN | --all [--graph NAME]",
-		Short: "Walk recorded runs again without executing anything, and compare",
-		Long: `replay walks a recorded run again with the recorded outputs and answers. It executes
-nothing, and checks that every decision is the same.
-
---with FILE walks another version of the graph. It shows the first step that leads
-elsewhere and the change that causes it: another start, a node that is defined
-differently (and where), a limit that is hit, a missing input. If a node has another
-kind, replay executes it if it needs nothing from outside, else it takes the recorded
-output. The walk ends at a node that never ran.
-
-Exit codes: 0 the same, 1 diverged, 2 no such run, 3 the file is not valid.`,
-		Example: `  graphrun replay nightly
-  graphrun replay nightly --with flow.yaml
-  graphrun replay --all --graph deploy --with deploy.yaml`,
+		Use:               "replay RUN | --all [--graph NAME]",
+		Short:             "Walk recorded runs again without executing anything, and compare",
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: completeByPosition(a.listRunIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {

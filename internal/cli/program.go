@@ -21,6 +21,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -258,24 +259,8 @@ func Command() *cobra.Command {
 func newRoot(a *app) *cobra.Command {
 	var showVersion bool
 	root := &cobra.Command{
-		Use:   "graphrun",
-		Short: "Run, check and draw graphs of nodes, conditions and loops",
-		Long: `graphrun runs graph files: YAML or JSON that declares nodes, the state they share and
-the edges between them. It checks a file before it runs it, explains which edges were
-taken, and stops at a limit instead of looping for ever.
-
-Settings come from flags, then from environment variables (GRAPHRUN_MAX_STEPS for
---max-steps), then from the nearest graphrun.yaml, searched from the working directory
-upwards and then in your configuration folder. Its keys are flag names:
-
-  max-steps: 50
-  color: never
-
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 invalid file, 4 stuck, 5 limit hit,
-10 paused, 130 cancelled.`,
-		Example: `  graphrun validate                       check every graph file below this folder
-  graphrun run flow.yaml -i ticket="..."  run a graph
-  graphrun dot flow.yaml | dot -Tsvg -o flow.svg`,
+		Use:           "graphrun",
+		Short:         "Run, check and draw graphs of nodes, conditions and loops",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          rejectArgs,
@@ -311,6 +296,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 invalid file, 4 stuck, 5 limit hi
 		a.addDefaults(c)
 	}
 	completeNoFiles(root)
+	readHelp(root)
 	if root.CompletionOptions.DisableDefaultCmd = len(wantedCommands) == 1; root.CompletionOptions.DisableDefaultCmd {
 		return root
 	}
@@ -378,8 +364,24 @@ func (a *app) wantedCommands() []command {
 	return all[i : i+1]
 }
 
-// addDefaults makes commands without Args take none, and commands without PreRunE read settings.
+// helpTexts has a section for each command: its help and examples.
+//
+//go:embed help.md
+var helpTexts string
+
+// readHelp sets the help and the examples of a command.
+func readHelp(c *cobra.Command) {
+	_, section, _ := strings.Cut(helpTexts, "\n## "+c.CommandPath()+"\n\n")
+	section, _, _ = strings.Cut(section, "\n```\n")
+	var examples string
+	c.Long, examples, _ = strings.Cut(section, "\n\n```sh\n")
+	c.Example = "  " + strings.ReplaceAll(examples, "\n", "\n  ")
+}
+
+// addDefaults gives a command its help. It makes commands without Args take none, and commands
+// without PreRunE read settings.
 func (a *app) addDefaults(c *cobra.Command) {
+	readHelp(c)
 	if c.Args == nil && c.ValidArgsFunction == nil {
 		c.Args, c.ValidArgsFunction = rejectArgs, cobra.NoFileCompletions
 	}

@@ -37,23 +37,6 @@ func newResumeCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume RUN|--due",
 		Short: "Continue a run that paused, was interrupted, crashed or failed",
-		Long: `resume continues a run that is paused, or that a crash, an interrupt, a failure or a
-limit ended. It uses the graph that the run was started with, and says if the file has
-changed since. --with-file continues with another version, which then belongs to the
-run: given what was recorded, it must take every step that the run has taken, and the
-state must fit its schemas. If not, resume says where it would have gone another way and
-leaves the run unchanged.
-
-Finished nodes don't run again. A node that had begun and not finished does, as the same
-visit and with the same idempotency key in its environment. For a completed run, resume
-executes nothing and prints the result.
-
-Steps that were taken count towards the limit; --max-steps sets a new one. Exit codes
-are those of run; 2 also means that another process drives the run.`,
-		Example: `  graphrun resume 20260102-150405-abcdef --answer approve=yes
-  graphrun resume nightly --max-steps 500 -o json
-  graphrun resume nightly --with-file flow.yaml
-  graphrun resume --due --park 1m`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if !due {
 				return requireRunArg(cmd, args)
@@ -310,17 +293,8 @@ type forkFlags struct {
 func newForkCommand(a *app) *cobra.Command {
 	var f forkFlags
 	cmd := &cobra.Command{
-		Use:   "fork RUN --at STEP",
-		Short: "Start a new run from a step of another, with or without changed state",
-		Long: `fork starts a new run from the state that a run had after one of its steps, and runs it
-at once. --set changes state keys, read by their schema like the inputs of run. The old
-run stays unchanged; the new one has its path up to the step and names it as its parent.
---at 0 begins before the first node.
-
-STEP is the number that the trace shows; parallel branches continue from what they had
-done by then. Exit codes are those of run.`,
-		Example: `  graphrun fork nightly --at 3
-  graphrun fork nightly --at 3 --set confidence=0.9 -o json`,
+		Use:               "fork RUN --at STEP",
+		Short:             "Start a new run from a step of another, with or without changed state",
 		Args:              requireRunArg,
 		ValidArgsFunction: completeByPosition(a.listRunIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -381,29 +355,8 @@ func newAnswerCommand(a *app) *cobra.Command {
 	var f answerFlags
 	f.drive.output = newEnum("text", "json", "text")
 	cmd := &cobra.Command{
-		Use:   "answer RUN NODE=VALUE...",
-		Short: "Answer a question of a run",
-		Long: `answer answers open questions of a run, as graphrun runs pending lists them. If a
-process drives the run, the run continues within a second. If not, the answers wait
-for a resume; --resume continues the run here.
-
-VALUE is read as on the terminal: as text if the schema takes text, else as YAML or
-JSON (c='{name: x}'). Give a choice by its first letters in any case or by its number,
-a boolean by yes or no. Without NODE= the answer is for the only open question.
-
-  NODE=VALUE          the node's question
-  NODE:KEY=VALUE      the question that a program asks under KEY
-  NODE[0]=VALUE       the question of the first element of an each
-  OUTER/INNER=VALUE   the question of a node in a subgraph
-
-One call takes all of its answers or none. An answer that is not legal, or that nothing
-asks for, is refused with the reason, and nothing changes. If somebody else answered
-first, the reason is who that was, what they said, and when.
-
-Exit codes: 0 the answers were taken, 2 they were refused; with --resume those of run.`,
-		Example: `  graphrun answer nightly approve=yes
-  graphrun answer last approve=yes 'region[1]/approve=no' --resume
-  graphrun answer nightly deploy:where=eu -o json`,
+		Use:               "answer RUN NODE=VALUE...",
+		Short:             "Answer a question of a run",
 		Args:              requireArgs(2, -1, "a run and answers, RUN NODE=VALUE (graphrun runs pending lists what is asked)"),
 		ValidArgsFunction: completeByPosition(a.listRunIDs, a.listQuestions),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -41,31 +41,8 @@ type runFlags struct {
 func newRunCommand(a *app) *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
-		Use:   "run FLOW",
-		Short: "Run a graph to its end, a pause or a limit",
-		Long: `run checks a graph file, runs it, and prints its output on stdout. Its steps appear on
-stderr: live on a terminal, else one line each. A file that is not valid never runs.
-
-Inputs are state keys, read by their schema: for {type: integer}, -i n=3 is the
-number 3. A key without a type takes JSON if the value is JSON, else text.
-  -i key=value   -i key=@file (the text of a file)   -i key:=json   -i key:=@file
-
-The first interrupt (Ctrl-C) cancels running nodes and gives them 5 seconds to end; the
-second ends the program at once. Every step is stored as it happens: graphrun resume
-continues a run that was interrupted, crashed, failed, hit a limit or is paused.
-
-A human node asks on the terminal. Without one, or with --no-input, the run pauses
-and prints how to continue. --answer answers in advance.
-
-Exit codes: 0 completed, 1 failed (with --strict also completed but degraded),
-2 bad input or flag, 3 invalid file, 4 stuck, 5 limit hit, 10 paused, 130 cancelled.`,
-		Example: `  graphrun run flow.yaml -i ticket="My invoice is wrong" -i urgent=true
-  graphrun run flow.yaml --input-file input.json -o json | jq .state
-  graphrun run flow.yaml -o jsonl --stream updates,messages
-  graphrun run flow.yaml --pause-before deploy --label ticket=4711
-  graphrun run flow.yaml --model default=anthropic/claude-sonnet-5-5 --set-model-param reasoning=low
-  graphrun run chat.yaml --session alice -i question="And then?"
-  graphrun run flow.yaml --dry-run`,
+		Use:               "run FLOW",
+		Short:             "Run a graph to its end, a pause or a limit",
 		Args:              requireFlowArg,
 		ValidArgsFunction: completeFlow,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -33,9 +33,6 @@ func newRunsCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "runs",
 		Short: "List, show, stop and delete runs",
-		Long: `runs lists and shows stored runs, also while another process drives them, stops them,
-and deletes them.`,
-		Example: "  graphrun runs list --status paused\n  graphrun runs show nightly",
 	}
 	cmd.AddCommand(
 		newRunsListCommand(a), newRunsShowCommand(a), newRunsPendingCommand(a), newRunsEventsCommand(a), newRunsStateCommand(a),
@@ -74,9 +71,6 @@ func newRunsListCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List runs, newest first",
-		Long: `list shows the stored runs, the last started first. A run is crashed if its process
-vanished while it ran: graphrun resume continues it.`,
-		Example: "  graphrun runs list --graph deploy --status paused,crashed\n  graphrun runs list --label ticket=4711 -o json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.filter.Limit < 0 {
 				return usagef("--limit %d: must be at least 0", f.filter.Limit)
@@ -140,9 +134,6 @@ func newRunsPendingCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pending",
 		Short: "List the open questions of all runs",
-		Long: `pending lists every open question of every run: of paused runs, and of running and
-crashed ones, whose other branches may not have ended yet. graphrun answer answers them.`,
-		Example: "  graphrun runs pending\n  graphrun runs pending --label team=ops -o json | jq -r '.[] | .run + \" \" + .target'",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			kept, r, err := a.openReader()
 			if err != nil {
@@ -185,11 +176,8 @@ func (a *app) printPending(cmd *cobra.Command, found []inspect.Question) error {
 
 func newRunsDeleteCommand(a *app) *cobra.Command {
 	return addOutput(&cobra.Command{
-		Use:   "delete RUN...",
-		Short: "Delete runs and their journals",
-		Long: `delete deletes runs and their journals for good. A run that a process drives can't be
-deleted: exit 2.`,
-		Example:           "  graphrun runs delete nightly",
+		Use:               "delete RUN...",
+		Short:             "Delete runs and their journals",
 		Args:              requireArgs(1, -1, "the id of a run (graphrun runs list shows them)"),
 		ValidArgsFunction: completeByPosition(a.listRunIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -229,10 +217,6 @@ func newRunsPruneCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prune --older-than DURATION",
 		Short: "Delete runs that ended some time ago",
-		Long: `prune deletes the runs that have ended and last changed longer ago than --older-than.
-Paused and crashed runs can be resumed: they stay unless --status names them. Runs that
-a process drives always stay.`,
-		Example: "  graphrun runs prune --older-than 30d\n  graphrun runs prune --older-than 0s --status crashed,paused --graph deploy",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("older-than") {
 				return usagef("--older-than is needed: 90m, 36h or 30d, 0s for all")
@@ -372,9 +356,6 @@ func newRunsShowCommand(a *app) *cobra.Command {
 	cmd := a.addRunReader(&cobra.Command{
 		Use:   "show RUN",
 		Short: "Show a run as it is now, or as it was after a step",
-		Long: `show prints the status of a run and its latest steps, also while another process drives
-it. -o json prints the object that run prints at its end.`,
-		Example: "  graphrun runs show nightly\n  graphrun runs show nightly --at 3 -o json | jq .state",
 	}, func(cmd *cobra.Command, r *recorded, _ []string) error {
 		lines := &traceLines{tracer: runview.NewTracer(parseRecordedGraph(&r.record), a.stdoutColors())}
 		var sink runner.Sink = lines
@@ -431,10 +412,8 @@ func (a *app) formatRun(record *store.RunRecord, result *runner.Result, trace *t
 
 func newRunsStateCommand(a *app) *cobra.Command {
 	cmd := a.addRunReader(&cobra.Command{
-		Use:     "state RUN",
-		Short:   "Print a run's state as JSON",
-		Long:    "state prints the state of a run as one JSON object; secret keys are masked.",
-		Example: "  graphrun runs state nightly --at 3 | jq .draft",
+		Use:   "state RUN",
+		Short: "Print a run's state as JSON",
 	}, func(cmd *cobra.Command, r *recorded, _ []string) error {
 		result, err := r.showAt(cmd, false, nil)
 		if err != nil {
@@ -452,14 +431,6 @@ func newRunsEventsCommand(a *app) *cobra.Command {
 	cmd := a.addRunReader(&cobra.Command{
 		Use:   "events RUN",
 		Short: "Print the events of a run as JSON lines",
-		Long: `events prints the events of a run so far, one JSON object per line, as run -o jsonl
-printed them. They come from the journal, which keeps what decides the run, but not
-streamed text and progress.
-
---follow keeps printing until the run has ended. It also waits for a run that is paused
-or crashed, since somebody may resume it.`,
-		Example: `  graphrun runs events nightly | jq 'select(.event == "edges_resolved")'
-  graphrun runs events nightly --follow -o text`,
 	}, func(cmd *cobra.Command, r *recorded, _ []string) error {
 		buffer := bufio.NewWriter(a.Stdout)
 		var out io.Writer = buffer
@@ -509,14 +480,6 @@ func newRunsCancelCommand(a *app) *cobra.Command {
 	return newStopCommand(a, store.RequestCancel, &cobra.Command{
 		Use:   "cancel RUN",
 		Short: "Cancel a run, also one that another process drives",
-		Long: `cancel ends a run as an interrupt would: running nodes are cancelled and have 5 seconds
-to end, and finished work is kept. It waits until the run has ended. A run that is
-paused, or whose process is gone, is recorded as cancelled at once. graphrun resume
-continues a cancelled run.
-
-Exit codes: 0 the run is cancelled, 1 it ended otherwise first, 2 no such run, or it had
-already ended.`,
-		Example: "  graphrun runs cancel nightly\n  graphrun runs cancel nightly --no-wait",
 	})
 }
 
@@ -524,11 +487,6 @@ func newRunsPauseCommand(a *app) *cobra.Command {
 	return newStopCommand(a, store.RequestPause, &cobra.Command{
 		Use:   "pause RUN",
 		Short: "Pause a run that another process drives",
-		Long: `pause lets running nodes end, then pauses the run before the next ones. It waits until
-the run is paused. graphrun resume continues it.
-
-Exit codes: 0 the run is paused, 1 it ended first, 2 no such run, or it is not running.`,
-		Example: "  graphrun runs pause nightly && graphrun runs state nightly",
 	})
 }
 

@@ -43,24 +43,8 @@ type serveFlags struct {
 func newServeCommand(a *app) *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
-		Use:   "serve [DIR]",
-		Short: "Serve a page and an API to start, watch and answer runs",
-		Long: `serve shows the flows below DIR (default: the working directory) and the runs of the
-store, in a browser and over an API that GET /api/v1/openapi.json describes. It drives
-runs that are started or resumed there, follows those of other processes, and after a
-restart continues its own interrupted runs.
-
-The printed link contains a token, which every request needs: as the cookie that the
-link sets, or as Authorization: Bearer TOKEN. The token is new each time, unless
---token-file names a file that holds one. Only with such a file can you listen for other
-machines; put a proxy that speaks TLS in front, and give its host name as --host.
-
-SIGTERM or Ctrl-C stops the server: runs pause once their running nodes have ended, and
-are cancelled if that takes more than 5 seconds. The next serve of the folder continues
-them. A second signal ends programs that still run at once.`,
-		Example: `  graphrun serve --open
-  graphrun serve flows --listen 127.0.0.1:0 --store runs.db
-  graphrun serve flows --listen 0.0.0.0:7300 --token-file /run/secrets/graphrun --host runs.example.org`,
+		Use:               "serve [DIR]",
+		Short:             "Serve a page and an API to start, watch and answer runs",
 		Args:              requireArgs(0, 1, "one folder"),
 		ValidArgsFunction: completeFiles,
 		PreRunE:           a.loadFolderSettings,
@@ -285,19 +269,8 @@ func openBrowser(link string) {
 func newMCPCommand(a *app) *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
-		Use:   "mcp [DIR]",
-		Short: "Serve flows as MCP tools on stdin and stdout",
-		Long: `mcp serves flows over the Model Context Protocol on stdin and stdout. Each valid flow
-below DIR (default: the working directory) is a tool that takes the flow's inputs. A call
-runs the flow, reports its steps as progress, and returns its result. If the run asks a
-person, the client asks (elicitation). A client that can't gets the question with the
-run's id and answers it with the tool graphrun_answer.
-
-Runs are kept in the store like all others. When the client disconnects, running nodes
-have 5 seconds to end; the next mcp or serve of the folder continues the rest. graphrun
-serve offers the same over HTTP, at /mcp.`,
-		Example: `  graphrun mcp flows
-  claude mcp add flows -- graphrun mcp /path/to/flows`,
+		Use:               "mcp [DIR]",
+		Short:             "Serve flows as MCP tools on stdin and stdout",
 		Args:              requireArgs(0, 1, "one folder"),
 		ValidArgsFunction: completeFiles,
 		PreRunE:           a.loadFolderSettings,
@@ -336,12 +309,6 @@ func newLSPCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lsp",
 		Short: "Run the language server for editors, over stdio",
-		Long: `lsp serves the Language Server Protocol on stdin and stdout: the findings and fixes of
-validate as you type, hover, completion, definition, references, rename, an outline, and
-the formatting of fmt. Editors start it. It reads the settings of the nearest graphrun.yaml.`,
-		Example: `  # Neovim
-  vim.lsp.config("graphrun", { cmd = { "graphrun", "lsp" }, filetypes = { "yaml", "json" } })
-  vim.lsp.enable("graphrun")`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			server := lsp.New(lsp.Options{Version: readBuildVersion().Version, Optional: a.rules.EnablesOptional(nil), Shown: a.rules.SelectShown})
 			return server.Serve(cmd.Context(), a.Stdin, a.Stdout)

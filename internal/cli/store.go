@@ -230,10 +230,6 @@ func newSessionsCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sessions",
 		Short: "List, show and delete what run --session keeps",
-		Long: `sessions manages what graphrun run --session ID passes from run to run: the state keys
-with scope: session, and the conversation. A run leaves them when it ends, however it
-ends. If two runs overlap, the one that ends last wins.`,
-		Example: "  graphrun sessions list\n  graphrun sessions show alice",
 	}
 	cmd.AddCommand(newSessionsListCommand(a), newSessionsShowCommand(a), newSessionsDeleteCommand(a))
 	return cmd
@@ -251,10 +247,8 @@ type listedSession struct {
 
 func newSessionsListCommand(a *app) *cobra.Command {
 	return addOutput(&cobra.Command{
-		Use:     "list",
-		Short:   "List sessions, the last used first",
-		Long:    "list shows the stored sessions, the last used first.",
-		Example: "  graphrun sessions list -o json | jq '.[].session'",
+		Use:   "list",
+		Short: "List sessions, the last used first",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			kept, err := a.readStore()
 			if err != nil {
@@ -292,8 +286,6 @@ func newSessionsShowCommand(a *app) *cobra.Command {
 	return addOutput(&cobra.Command{
 		Use:               "show SESSION",
 		Short:             "Show what the next run of a session starts with",
-		Long:              "show prints the state keys and the conversation of a session; secret keys are masked.",
-		Example:           "  graphrun sessions show alice -o json | jq .keys",
 		Args:              requireArgs(1, 1, "the id of a session (graphrun sessions list shows them)"),
 		ValidArgsFunction: completeByPosition(a.listSessionIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -330,8 +322,6 @@ func newSessionsDeleteCommand(a *app) *cobra.Command {
 	return addOutput(&cobra.Command{
 		Use:               "delete SESSION...",
 		Short:             "Delete sessions; their runs stay",
-		Long:              "delete deletes what sessions keep: their next runs start afresh. Earlier runs stay.",
-		Example:           "  graphrun sessions delete alice",
 		Args:              requireArgs(1, -1, "the id of a session (graphrun sessions list shows them)"),
 		ValidArgsFunction: completeByPosition(a.listSessionIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -365,10 +355,8 @@ func (a *app) findSession(kept store.Store, id string) (store.Session, error) {
 
 func newCacheCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "cache",
-		Short:   "Delete stored results of nodes",
-		Long:    "cache manages the stored results of nodes that have a cache block.",
-		Example: "  graphrun cache clear",
+		Use:   "cache",
+		Short: "Delete stored results of nodes",
 	}
 	cmd.AddCommand(newCacheClearCommand(a))
 	return cmd
@@ -376,12 +364,8 @@ func newCacheCommand(a *app) *cobra.Command {
 
 func newCacheClearCommand(a *app) *cobra.Command {
 	return addOutput(&cobra.Command{
-		Use:   "clear [FLOW [NODE...]]",
-		Short: "Delete stored results of all graphs, one graph or some of its nodes",
-		Long: `clear deletes the stored results of nodes with a cache block: of every graph, of one
-graph, or of some of its nodes. It prints how many there were.`,
-		Example: `  graphrun cache clear
-  graphrun cache clear flow.yaml fetch -o json`,
+		Use:               "clear [FLOW [NODE...]]",
+		Short:             "Delete stored results of all graphs, one graph or some of its nodes",
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: completeFlowNodes,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -48,34 +48,8 @@ type testFlags struct {
 func newTestCommand(a *app) *cobra.Command {
 	f := testFlags{format: newEnum("text", "json", "junit", "text")}
 	cmd := &cobra.Command{
-		Use:   "test [PATH...]",
-		Short: "Run the tests of flows",
-		Long: `test runs the cases of *.test.yaml files. Each case runs its flow on the real machine
-under a virtual clock, with stubs in place of what nodes do; nothing with an effect runs
-unless a stub says real: true. test searches folders, by default the working directory,
-and skips what .gitignore and exclude in graphrun.yaml name.
-
-A failing case shows each expectation that does not hold with its place, what was wanted,
-what came, and what happened. A summary of each flow's coverage follows: nodes, edges,
-conditions seen true and false, failure edges, and loops taken 0, 1 and many times.
-
---generate writes a small set of cases that fires every edge for which it finds a run,
-and names the others with the reason. It explores runs to find inputs and stub values.
-
---mutate changes each flow in one place at a time (negates a condition, moves a number by
-one, drops or swaps edges and targets, changes a limit), runs the tests on each change,
-and reports the changes that no case notices.
-
---update writes the actual path and state into cases that expect update or another exact
-path; comments stay.
-
-Exit codes: 0 all hold, 1 a case failed or fewer edges than --min were reached, 2 no
-test found, 3 a test file or a flow is not valid.`,
-		Example: `  graphrun test
-  graphrun test flows/ --run 'repair|give up' -v
-  graphrun test release.test.yaml --update
-  graphrun test --generate release.yaml > release.test.yaml
-  graphrun test --min 90 --format junit > tests.xml`,
+		Use:               "test [PATH...]",
+		Short:             "Run the tests of flows",
 		ValidArgsFunction: completeFiles,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.test(cmd.Context(), cmd, &f, args) },
 	}

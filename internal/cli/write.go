@@ -34,13 +34,8 @@ func newInitCommand(a *app) *cobra.Command {
 	var dir string
 	var list bool
 	cmd := &cobra.Command{
-		Use:   "init [TEMPLATE]",
-		Short: "Write a new flow from a template",
-		Long: `init writes a flow that runs without changes, to start from: the template basic, or the
-one that you name; --list shows all. It never overwrites a file: exit 2.`,
-		Example: `  graphrun init
-  graphrun init approval --dir deploy
-  graphrun init --list`,
+		Use:               "init [TEMPLATE]",
+		Short:             "Write a new flow from a template",
 		Args:              requireArgs(0, 1, "one template"),
 		ValidArgsFunction: completeByPosition(listTemplateNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -136,20 +131,8 @@ func listTemplateNames(*cobra.Command, []string) []string {
 func newFmtCommand(a *app) *cobra.Command {
 	var check, diff bool
 	cmd := &cobra.Command{
-		Use:   "fmt [PATH...]",
-		Short: "Format graph files and test files",
-		Long: `fmt rewrites graph files and test files in one form: keys in the order of docs/reference/keys.md,
-two spaces, a blank line between top-level blocks, quotes only where needed. Short maps
-and lists stay on one line, comments stay where they are, and the meaning never changes.
-fmt searches folders, by default the working directory; - reads a file from stdin and
-writes the result to stdout. It leaves JSON and invalid files alone.
-
-Exit codes: 0 done, 1 --check found files to format, 2 a file can't be formatted without loss
-and is unchanged, 3 a file is not valid.`,
-		Example: `  graphrun fmt
-  graphrun fmt --check
-  graphrun fmt --diff flow.yaml
-  graphrun fmt - < flow.yaml`,
+		Use:               "fmt [PATH...]",
+		Short:             "Format graph files and test files",
 		ValidArgsFunction: completeFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.format(args, check, diff, outputFormat(cmd) == "json")
@@ -288,48 +271,9 @@ func newValidateCommand(a *app) *cobra.Command {
 	f := validateFlags{off: map[string]bool{}}
 	f.format = newEnum("text", report.FormatNames()...)
 	cmd := &cobra.Command{
-		Use:     "validate [PATH...]",
-		Aliases: []string{"lint"},
-		Short:   "Check graph files without running anything",
-		Long: `validate checks graph files: syntax, keys and values, the shape of the graph, and
-expressions. It executes nothing and uses no network.
-
-It searches folders, by default the working directory, for .yaml, .yml and .json files
-with a top-level graphrun key. It skips hidden folders, node_modules and what .gitignore
-names, and does not follow symbolic links to folders; - reads a graph from stdin.
-
-A comment silences rules on its own line, on the next line if it stands alone, and in a
-whole block text if it stands where the text begins:
-
-  # graphrun: ignore duplicate-edge, unreachable-node
-
-ignore-file silences rules in the whole file. A comment that names no rule is reported.
-graphrun.yaml can set severities, for all files or for some (also for JSON, which has no
-comments), and exclude files from searches; its paths are relative to it:
-
-  rules:
-    unused-key: off
-  paths:
-    legacy/**: {missing-timeout: warning}
-  exclude: [generated/**]
-
-Turn on a rule that is off by default (see graphrun explain) there or with --rule, which
-also takes groups: structure, expressions, data, parallel, limits, models, security,
-policies.
-
-In GitHub Actions, findings are printed as workflow commands unless --format says
-otherwise. --fix repairs what it can without changing what a valid graph does: repeated
-edges, comments that silence nothing, misspelt keys, and misspelt names of nodes and
-state keys if only one can be meant; --fix --diff shows the changes.
-
-Exit codes: 0 no error, 3 errors (with --strict also warnings), 2 no such file.`,
-		Example: `  graphrun validate
-  graphrun validate flow.yaml flows/ --strict
-  graphrun validate --format json - < flow.yaml
-  graphrun validate flow.yaml --explain-policies
-  graphrun validate --rule -duplicate-edge --rule +policy-kept
-  graphrun validate --write-baseline known.json && graphrun validate --baseline known.json
-  graphrun validate --format sarif > findings.sarif`,
+		Use:               "validate [PATH...]",
+		Aliases:           []string{"lint"},
+		Short:             "Check graph files without running anything",
 		ValidArgsFunction: completeFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if os.Getenv("GITHUB_ACTIONS") == "true" && !cmd.Flags().Changed("format") && !cmd.Flags().Changed("output") {
