@@ -330,8 +330,8 @@ func cycleWithout(g *graphalg.Digraph, v, without int) []int {
 // Limits for trying runs, in machine events.
 const (
 	maxEvents   = 36_000 // for the policies of a graph
-	maxShown    = 16_000 // for all other rules
-	maxShownOne = 1_600  // for one question of these
+	maxShown    = 44_000 // for all other rules
+	maxShownOne = 1_600  // at least for one question of these, which may take a third of what is left
 	leastTried  = 2_500  // for one question about a policy
 )
 
@@ -364,7 +364,7 @@ func (f *facts) findRun(path []int, q explore.Question) explore.Answer {
 		return explore.Answer{Gap: "the graph can't run"}
 	}
 	q.Model, q.Plan, q.Guide, q.Watch = t.model, t.plan, path, -1
-	q.Budget, q.Most = &f.showing, maxShownOne
+	q.Budget, q.Most = &f.showing, max(maxShownOne, f.showing/3)
 	a := explore.Explore(q)
 	if a.Gap == "" && !a.Found && f.flow().FansOut {
 		q.Late, q.Proof = true, true

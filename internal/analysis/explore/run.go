@@ -368,6 +368,9 @@ func (r *Run) listMoves() []machine.Event {
 	}
 	for _, q := range r.State.Questions() {
 		out = append(out, machine.Event{Kind: machine.Answered, Task: q.Task, Question: q.ID})
+		if !r.s.Model.ranks {
+			break // their order does not matter
+		}
 	}
 	for _, t := range r.listDueTimers() {
 		out = append(out, machine.Event{Kind: machine.TimerFired, Task: t.Task, Timer: t.Timer, Fan: t.Fan, Lane: t.Lane})
