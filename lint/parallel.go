@@ -293,7 +293,9 @@ func (f *facts) eachJoin(visit func(n *spec.Node, most int)) {
 			if arrive == nil {
 				arrive = f.countArrivals()
 			}
-			most = min(arrive[v], f.countBranches(v))
+			if most = arrive[v]; n.Join.Wait == "N" {
+				most = min(most, f.countBranches(v))
+			}
 		}
 		visit(n, most)
 	}
