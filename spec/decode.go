@@ -46,7 +46,7 @@ func newDecoder(file *File, opts Options) *decoder {
 	return &decoder{reporter: reporter{file: file}, kinds: joinKinds(opts.Kinds), load: opts.Load, texts: map[string][]byte{}}
 }
 
-// place is the key of a value, which names the value in messages.
+// place says how messages name a value: by its key.
 type place struct {
 	key  Text
 	item bool // the value is an item or entry of the key's value

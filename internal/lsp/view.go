@@ -128,8 +128,8 @@ func listLenses(d *document, _ *params) (any, error) {
 	return out, nil
 }
 
-// listFolds returns a range for each line with deeper indented lines below it. Blank lines and
-// comments do not count.
+// listFolds returns a fold for each line that is followed by deeper indented lines. It skips
+// blank lines and comments.
 func listFolds(d *document, _ *params) (any, error) {
 	folds := []object{}
 	var lines []int

@@ -203,8 +203,8 @@ func Listen(handler http.Handler) *http.Server {
 	}
 }
 
-// connLimiter bounds the number of connections: if there are too many, it closes the one that has been
-// idle longest.
+// connLimiter limits the number of open connections. Above the limit it closes the connection
+// that has been idle longest.
 type connLimiter struct {
 	mu      sync.Mutex
 	waiting map[net.Conn]time.Time // idle since
