@@ -15,6 +15,16 @@ import (
 // pieceSize is the least size of a piece in bytes. Smaller files are not divided.
 const pieceSize = 64 << 10
 
+// readAhead is how many pieces are decoded while an earlier one is converted.
+const readAhead = 2
+
+// piece is a part of a file that is decoded by itself.
+type piece struct {
+	Span
+	inner bool            // it continues the list or map of the top-level key before it
+	node  chan *yaml.Node // receives the root of the piece unless that is faulty; nil until decoding starts
+}
+
 // loadPieces reads a file whose map is in block style by pieces of at least a size. It returns
 // nil for other files and for a file with a piece that is not valid by itself.
 func loadPieces(file *File, size int) (*Value, Diagnostics) {
@@ -23,15 +33,25 @@ func loadPieces(file *File, size int) (*Value, Diagnostics) {
 		return nil, nil
 	}
 	c := newConverter(file)
-	c.rest, c.pieceSize = map[*yaml.Node][]Span{}, size
-	pieces := splitPieces(src, Span{0, len(src)}, "", 1)
-	n := c.readPiece(pieces[0], yaml.MappingNode, 1)
-	if n == nil {
+	for _, entry := range splitPieces(src, Span{0, len(src)}, "", 1) {
+		c.pieces = append(c.pieces, piece{Span: entry})
+		if head := blockHead().FindSubmatchIndex(src[entry.From:entry.To]); head != nil {
+			from, to := entry.From+head[2], entry.From+head[3]
+			for i, inner := range splitPieces(src, Span{from, entry.To}, string(src[from:to]), size) {
+				if i > 0 {
+					c.pieces = append(c.pieces, piece{Span: inner, inner: true})
+				} else {
+					c.pieces[len(c.pieces)-1].To = inner.To
+				}
+			}
+		}
+	}
+	c.root = &yaml.Node{Kind: yaml.MappingNode, Column: 1}
+	if c.root = c.nextPart(c.root); c.root == nil {
 		return nil, nil
 	}
-	c.rest[n] = pieces[1:]
 	var root Value
-	if c.convert(n, &root); c.refused {
+	if c.convert(c.root, &root); c.refused {
 		return nil, nil
 	}
 	return &root, c.diags
@@ -58,30 +78,6 @@ func isLetter(c byte) bool { return 'a' <= c|' ' && c|' ' <= 'z' }
 // blockHead matches a key and the beginning of its list or map on the next line.
 var blockHead = lazyregexp.New(`^[\w-]+:[ \t]*(?:#.*)?\r?\n( *-| +)`)
 
-// readPiece returns the list or map that a piece of the file holds, or nil. Of a large entry, it
-// reads the first piece.
-func (c *converter) readPiece(piece Span, kind yaml.Kind, column int) *yaml.Node {
-	src := c.file.Src
-	c.above = c.file.Position(piece.From).Line - 1
-	var rest []Span
-	if head := blockHead().FindSubmatchIndex(src[piece.From:piece.To]); head != nil && column == 1 {
-		inner := splitPieces(src, Span{piece.From + head[2], piece.To}, string(src[piece.From+head[2]:piece.From+head[3]]), c.pieceSize)
-		piece.To, rest = inner[0].To, inner[1:]
-	}
-	docs, err := decodeYAML(bytes.NewReader(src[piece.From:piece.To]))
-	if err != nil || len(docs) != 1 || len(docs[0].Content) == 0 || !isPart(docs[0].Content[0], kind, column) {
-		return nil
-	}
-	n := docs[0].Content[0]
-	if len(rest) > 0 {
-		if !isBlockCollection(n.Content[1]) || !isPart(n.Content[1], n.Content[1].Kind, n.Content[1].Column) {
-			return nil
-		}
-		c.rest[n.Content[1]] = rest
-	}
-	return n
-}
-
 // isPart reports whether a node can be a part of a list or map in block style.
 func isPart(n *yaml.Node, kind yaml.Kind, column int) bool {
 	return n.Kind == kind && n.Column == column && n.Style == 0 && n.Anchor == ""
@@ -89,12 +85,50 @@ func isPart(n *yaml.Node, kind yaml.Kind, column int) bool {
 
 // nextPart returns the next piece that continues a list or map, or nil.
 func (c *converter) nextPart(n *yaml.Node) *yaml.Node {
-	pieces := c.rest[n]
-	if len(pieces) == 0 || c.refused {
+	if c.refused || c.countParts(n) == 0 {
 		return nil
 	}
-	c.rest[n] = pieces[1:]
-	part := c.readPiece(pieces[0], n.Kind, n.Column)
-	c.refused = part == nil
+	part := c.decodePiece()
+	c.refused = part == nil || !isPart(part, n.Kind, n.Column)
+	if n == c.root && !c.refused && len(c.pieces) > 0 && c.pieces[0].inner {
+		c.open = part.Content[1]
+		c.refused = !isBlockCollection(c.open) || !isPart(c.open, c.open.Kind, c.open.Column)
+	}
+	if c.refused {
+		return nil
+	}
 	return part
+}
+
+// countParts returns how many of the next pieces continue a list or map.
+func (c *converter) countParts(n *yaml.Node) int {
+	if n != c.root && n != c.open {
+		return 0
+	}
+	for i, p := range c.pieces {
+		if p.inner != (n == c.open) {
+			return i
+		}
+	}
+	return len(c.pieces)
+}
+
+// decodePiece returns the root of the next piece, or nil, and starts to decode those behind it.
+func (c *converter) decodePiece() *yaml.Node {
+	for i := range c.pieces[:min(1+readAhead, len(c.pieces))] {
+		if p := &c.pieces[i]; p.node == nil {
+			p.node = make(chan *yaml.Node, 1)
+			go func(text []byte, node chan<- *yaml.Node) {
+				docs, err := decodeYAML(bytes.NewReader(text))
+				if err == nil && len(docs) == 1 && len(docs[0].Content) > 0 {
+					node <- docs[0].Content[0]
+				}
+				close(node)
+			}(c.file.Src[p.From:p.To], p.node)
+		}
+	}
+	p := c.pieces[0]
+	c.pieces = c.pieces[1:]
+	c.above = c.file.Position(p.From).Line - 1
+	return <-p.node
 }

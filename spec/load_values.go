@@ -19,12 +19,12 @@ import (
 // converter turns the nodes of one document into values.
 type converter struct {
 	reporter
-	source    *scalar
-	rest      map[*yaml.Node][]Span // the pieces that continue a list or map
-	pieceSize int
-	above     int   // the lines before the piece that is read
-	columns   []int // the offsets of the characters of a line
-	line      int   // the number of that line
+	source     *scalar
+	pieces     []piece    // the pieces that are not converted yet
+	root, open *yaml.Node // what they continue: the file's map, and the list or map of its last key
+	above      int        // the lines before the piece that is read
+	columns    []int      // the offsets of the characters of a line
+	line       int        // the number of that line
 
 	depth    int
 	anchored int          // the anchors around the node
@@ -146,7 +146,7 @@ func (c *converter) skipProperties(n *yaml.Node, at int) int {
 
 func (c *converter) readList(n *yaml.Node, at int, v *Value) {
 	end := at
-	v.Kind, v.Items = List, make([]Value, 0, len(n.Content)*(1+len(c.rest[n])))
+	v.Kind, v.Items = List, make([]Value, 0, len(n.Content)*(1+c.countParts(n)))
 	for part := n; part != nil; part = c.nextPart(n) {
 		for _, child := range part.Content {
 			v.Items = append(v.Items, Value{})
@@ -223,7 +223,7 @@ func (m *mapReader) find(name string) *Field {
 }
 
 func (c *converter) readMap(n *yaml.Node, at int, v *Value) {
-	m := mapReader{end: at, merge: -1, fields: make([]Field, 0, len(n.Content)/2*(1+len(c.rest[n])))}
+	m := mapReader{end: at, merge: -1, fields: make([]Field, 0, len(n.Content)/2*(1+c.countParts(n)))}
 	for part := n; part != nil; part = c.nextPart(n) {
 		c.readEntries(part, &m)
 	}

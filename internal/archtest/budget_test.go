@@ -22,7 +22,7 @@ type budget struct {
 func budgets() []budget {
 	return []budget{
 		{"cmd", 25, 25},
-		{"spec", 5620, 5000},
+		{"spec", 5650, 5000},
 		{"eval", 4445, 4300},
 		{"internal/bind internal/schema", 2815, 3000},
 		{"runner/machine", 8740, 9000},
