@@ -50,18 +50,10 @@ func setFields(c *wire.Call, body map[string]any) error {
 	if isLikelyPrefix(req) {
 		wire.SetDefault(body, "cache_control", map[string]any{"type": "ephemeral"})
 	}
-	if req.MaxTokens > 0 {
-		body["max_tokens"] = req.MaxTokens
-	}
-	if req.System != "" {
-		body["system"] = req.System
-	}
-	if len(req.Stop) > 0 {
-		body["stop_sequences"] = req.Stop
-	}
-	if len(req.Tools) > 0 {
-		body["tools"] = c.Tools("input_schema")
-	}
+	wire.SetGiven(body, "max_tokens", req.MaxTokens)
+	wire.SetGiven(body, "system", req.System)
+	wire.SetGiven(body, "stop_sequences", req.Stop)
+	wire.SetGiven(body, "tools", c.Tools("input_schema"))
 	return setOutput(c, body)
 }
 
@@ -221,7 +213,8 @@ func messageBlocks(c *wire.Call, m *model.Message) []any {
 	if m.Role == model.ToolResult {
 		return []any{resultBlock(m)}
 	}
-	if blocks := keptBlocks(c.Provider, m); blocks != nil {
+	notBlank := func(b *block) bool { return b.Type != "text" || strings.TrimSpace(b.Text) != "" } // else it is refused
+	if blocks := wire.KeptItems(c.Provider, m, notBlank); blocks != nil {
 		return blocks
 	}
 	out := partBlocks(m.Parts)
@@ -233,23 +226,6 @@ func messageBlocks(c *wire.Call, m *model.Message) []any {
 	}
 	for _, call := range m.ToolCalls {
 		out = append(out, toolBlock(call, c.Names.Wire(call.Name)))
-	}
-	return out
-}
-
-// keptBlocks returns the blocks that this provider gave for a message, or nil if there are none
-// or the message was changed since. It skips blank texts, which the protocol refuses.
-func keptBlocks(provider string, m *model.Message) []any {
-	var blocks []json.RawMessage
-	if _, unchanged := wire.DecodeKept(provider, m, &blocks); !unchanged {
-		return nil
-	}
-	var out []any
-	for _, raw := range blocks {
-		var b block
-		if _ = json.Unmarshal(raw, &b); b.Type != "text" || strings.TrimSpace(b.Text) != "" {
-			out = append(out, raw)
-		}
 	}
 	return out
 }
@@ -349,7 +325,6 @@ type event struct {
 
 type reader struct {
 	*wire.Call
-	text   strings.Builder
 	calls  []model.ToolCall
 	blocks []any // as they go back
 	opaque bool  // some of them are thinking
@@ -399,7 +374,7 @@ func (r *reader) Event(_ string, data []byte) (wire.Progress, error) {
 		if r.open == nil {
 			return 0, r.BadAnswerError("streams a piece of a block that has not begun")
 		}
-		r.passText(e.Delta.Text)
+		r.AddText(e.Delta.Text)
 		r.args.WriteString(e.Delta.JSON)
 		r.open.Text += e.Delta.Text
 		r.open.Thinking += e.Delta.Thinking
@@ -427,14 +402,9 @@ func (r *reader) beginBlock(raw json.RawMessage) error {
 		return r.BadAnswerError("holds a block that can't be read: %v", err)
 	}
 	if r.open.Type == "text" {
-		r.passText(r.open.Text)
+		r.AddText(r.open.Text)
 	}
 	return nil
-}
-
-func (r *reader) passText(text string) {
-	r.text.WriteString(text)
-	r.PassText(text)
 }
 
 // addBlock adds the open block once it is complete.
@@ -465,7 +435,7 @@ func (r *reader) keepThinking(streamed map[string]any) {
 // Response returns the whole answer.
 func (r *reader) Response() (*model.Response, error) {
 	u := r.usage
-	out := &model.Response{Content: r.text.String(), ToolCalls: r.calls, Stop: model.StopEnd, Usage: model.Usage{
+	out := &model.Response{Content: r.Text.String(), ToolCalls: r.calls, Stop: model.StopEnd, Usage: model.Usage{
 		InputTokens: u.Input + u.CacheRead + u.CacheWrite, OutputTokens: u.Output,
 		CachedTokens: u.CacheRead, CacheWriteTokens: u.CacheWrite, Unreported: u == usage{}, // compatible servers may count nothing
 	}}

@@ -49,25 +49,16 @@ func setFields(c *wire.Call, body map[string]any) error {
 		}
 		body[key] = req.MaxTokens
 	}
-	if len(req.Stop) > 0 {
-		body["stop"] = req.Stop
-	}
-	level, given, err := c.ReasoningLevel()
-	switch {
-	case err != nil:
+	wire.SetGiven(body, "stop", req.Stop)
+	// Options in a map are OpenRouter's.
+	if err := c.SetReasoning(body, "reasoning_effort", func(level string) any { return level }); err != nil {
 		return err
-	case level != "":
-		body["reasoning_effort"] = level
-	case given != nil:
-		body["reasoning"] = given // of OpenRouter
 	}
-	if len(req.Tools) > 0 {
-		tools := make([]any, len(req.Tools))
-		for i, t := range c.Tools("parameters") {
-			tools[i] = map[string]any{"type": "function", "function": t}
-		}
-		body["tools"] = tools
+	tools := make([]any, len(req.Tools))
+	for i, t := range c.Tools("parameters") {
+		tools[i] = map[string]any{"type": "function", "function": t}
 	}
+	wire.SetGiven(body, "tools", tools)
 	if format := Format(req.Schema); format != nil {
 		body["response_format"] = map[string]any{"type": "json_schema", "json_schema": format}
 	}
@@ -321,13 +312,13 @@ type toolCall struct {
 
 type reader struct {
 	*wire.Call
-	text, refusal strings.Builder
-	calls         []*toolCall
-	kept          kept
-	finish        string
-	usage         model.Usage
-	chosen        bool // there was a choice
-	whole         bool
+	refusal strings.Builder
+	calls   []*toolCall
+	kept    kept
+	finish  string
+	usage   model.Usage
+	chosen  bool // there was a choice
+	whole   bool
 }
 
 // Whole reads an answer that came at once.
@@ -393,8 +384,7 @@ func (r *reader) addPiece(p *piece) error {
 		return r.BadAnswerError("holds a content that is neither text nor a list of parts: %v", err)
 	}
 	r.PassThought(cmp.Or(p.Reasoning, p.Thought, thought))
-	r.text.WriteString(text)
-	r.PassText(text)
+	r.AddText(text)
 	r.refusal.WriteString(p.Refusal)
 	r.kept.Reasoning += p.Reasoning
 	r.kept.Details = append(r.kept.Details, p.ReasoningDetails...)
@@ -485,7 +475,7 @@ func (r *reader) Response() (*model.Response, error) {
 	if !r.chosen {
 		return nil, r.BadAnswerError("holds no choices")
 	}
-	out := &model.Response{Content: r.text.String(), Usage: r.usage}
+	out := &model.Response{Content: r.Text.String(), Usage: r.usage}
 	out.Usage.Unreported = r.usage.InputTokens == 0 && r.usage.OutputTokens == 0
 	slices.SortStableFunc(r.calls, func(a, b *toolCall) int { return a.index - b.index })
 	for i, c := range r.calls {

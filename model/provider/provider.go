@@ -39,9 +39,6 @@ type Options struct {
 	Declared map[string]any
 	// Dir is the folder of the graph file, which scripts are relative to.
 	Dir string
-	// Getenv reads OPENAI_API_KEY and ANTHROPIC_API_KEY, for providers of these types
-	// without a key and address of their own. By default it is os.Getenv.
-	Getenv func(string) string
 	// Sleep waits for the delays of scripts, which need it.
 	Sleep func(context.Context, time.Duration) error
 	// Hide receives the key, which messages and logs must not hold, or "".
@@ -82,7 +79,7 @@ func Open(ref string, o Options) (model.Client, error) {
 	}
 	p, err := o.findProvider(name)
 	if err == nil {
-		p.Key, err = o.findKey(p)
+		p.Key, err = p.findKey()
 	}
 	if err != nil {
 		return nil, err
@@ -154,18 +151,14 @@ func (o Options) findProvider(name string) (declared, error) {
 	return p, wire.InvalidRequest("there is no provider %q; there are %s", name, strings.Join(known, ", "))
 }
 
-// findKey returns the key of a provider. A key of the environment goes to its own
-// provider only, so an address of the graph's gets none.
-func (o Options) findKey(p declared) (string, error) {
+// findKey returns the key of a provider, by default that of the environment. This one goes to
+// its own provider only, so an address of the graph's gets none.
+func (p declared) findKey() (string, error) {
 	variable := types[p.Kind]
 	if p.Key != "" || p.BaseURL != "" || variable == "" {
 		return p.Key, nil
 	}
-	getenv := o.Getenv
-	if getenv == nil {
-		getenv = os.Getenv
-	}
-	key := getenv(variable)
+	key := os.Getenv(variable)
 	if key == "" {
 		return "", &model.Error{Kind: "auth", Message: fmt.Sprintf("provider %q has no key; set the environment variable %s, or declare providers.%s.api_key", p.name, variable, p.name)}
 	}

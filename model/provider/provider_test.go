@@ -28,32 +28,36 @@ func ask(t *testing.T, ref string, o Options) {
 func TestDeclaredProvider(t *testing.T) {
 	var seen modeltest.Request
 	url := modeltest.Serve(t, "../openai/testdata/text.http", 0, func(r modeltest.Request) { seen = r })
-	leak := func(name string) string { t.Errorf("%s was read", name); return "env" }
-	ask(t, "local/org/m-1", Options{Getenv: leak, Declared: map[string]any{"local": map[string]any{
+	t.Setenv("OPENAI_API_KEY", "of-the-environment")
+	t.Setenv("ANTHROPIC_API_KEY", "of-the-environment")
+	ask(t, "local/org/m-1", Options{Declared: map[string]any{"local": map[string]any{
 		"type": "openai", "base_url": url + "/v1/", "headers": map[string]any{"X-Team": 7}, "timeout": "1m", "params": map[string]any{"seed": 3},
 	}}})
 	if seen.Path != "/v1/chat/completions" || seen.Body["model"] != "org/m-1" || seen.Body["seed"] != 3.0 || seen.Header.Get("X-Team") != "7" || seen.Header.Get("Authorization") != "" {
 		t.Errorf("got %+v", seen)
 	}
 	url = modeltest.Serve(t, "../anthropic/testdata/text.http", 0, func(r modeltest.Request) { seen = r })
-	ask(t, "claude/m-2", Options{Getenv: leak, Declared: map[string]any{"claude": map[string]any{"type": "anthropic", "base_url": url + "/v1", "api_key": "key-1"}}})
+	ask(t, "claude/m-2", Options{Declared: map[string]any{"claude": map[string]any{"type": "anthropic", "base_url": url + "/v1", "api_key": "key-1"}}})
 	if seen.Path != "/v1/messages" || seen.Header.Get("X-Api-Key") != "key-1" || seen.Header.Get("Anthropic-Version") == "" {
 		t.Errorf("got %+v", seen)
 	}
 }
 
 func TestKeyOfEnvironment(t *testing.T) {
-	for _, ref := range []string{"openai/m", "anthropic/m"} {
-		var asked string
-		if _, err := Open(ref, Options{Getenv: func(name string) string { asked = name; return "key-1" }}); err != nil {
-			t.Error(err)
+	for ref, variable := range map[string]string{"openai/m": "OPENAI_API_KEY", "anthropic/m": "ANTHROPIC_API_KEY"} {
+		t.Setenv(variable, "key-1")
+		var key string
+		if _, err := Open(ref, Options{Hide: func(given string) { key = given }}); err != nil || key != "key-1" {
+			t.Errorf("got the key %q, %v", key, err)
 		}
-		if _, err := Open(ref, Options{Getenv: func(string) string { return "k" }}); err == nil || !strings.Contains(err.Error(), asked+" has 1 character; at least 4 are needed") {
+		t.Setenv(variable, "k")
+		if _, err := Open(ref, Options{}); err == nil || !strings.Contains(err.Error(), variable+" has 1 character; at least 4 are needed") {
 			t.Errorf("got %v", err)
 		}
-		_, err := Open(ref, Options{Getenv: func(string) string { return "" }})
+		t.Setenv(variable, "")
+		_, err := Open(ref, Options{})
 		var failure *model.Error
-		if !errors.As(err, &failure) || failure.Kind != "auth" || asked == "" || !strings.Contains(err.Error(), asked) {
+		if !errors.As(err, &failure) || failure.Kind != "auth" || !strings.Contains(err.Error(), variable) {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -105,6 +109,7 @@ func TestRefused(t *testing.T) {
 
 // OpenAI itself is asked by its newer protocol, others by the one that they have.
 func TestProtocolOfOpenAI(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "a-key")
 	answers := map[string]string{"/responses": "../responses/testdata/text.http", "/chat/completions": "../openai/testdata/text.http"}
 	for want, cases := range map[string][]map[string]any{
 		"/responses":        {nil, {"type": "openai"}, {"type": "openai", "base_url": "https://eu.api.openai.com/v1"}, {"type": "openai", "base_url": "https://gateway.example/v1", "api": "responses"}},
@@ -113,7 +118,7 @@ func TestProtocolOfOpenAI(t *testing.T) {
 		for _, declared := range cases {
 			var path string
 			url := modeltest.Serve(t, answers[want], 0, func(r modeltest.Request) { path = r.Path })
-			o := Options{Getenv: func(string) string { return "a-key" }, HTTP: &http.Client{Transport: redirected(url)}}
+			o := Options{HTTP: &http.Client{Transport: redirected(url)}}
 			if declared != nil {
 				o.Declared = map[string]any{"openai": declared}
 			}

@@ -39,28 +39,16 @@ func setFields(c *wire.Call, body map[string]any) error {
 	if !thoughtless().MatchString(c.Model) {
 		wire.SetDefault(body, "include", []string{"reasoning.encrypted_content"})
 	}
-	if req.System != "" {
-		body["instructions"] = req.System
-	}
-	if req.MaxTokens > 0 {
-		body["max_output_tokens"] = req.MaxTokens
-	}
-	level, given, err := c.ReasoningLevel()
-	switch {
-	case err != nil:
+	wire.SetGiven(body, "instructions", req.System)
+	wire.SetGiven(body, "max_output_tokens", req.MaxTokens)
+	if err := c.SetReasoning(body, "reasoning", func(level string) any { return map[string]any{"effort": level} }); err != nil {
 		return err
-	case level != "":
-		body["reasoning"] = map[string]any{"effort": level}
-	case given != nil:
-		body["reasoning"] = given
 	}
-	if len(req.Tools) > 0 {
-		tools := c.Tools("parameters")
-		for _, t := range tools {
-			t["type"], t["strict"] = "function", false // strict tools have no optional arguments
-		}
-		body["tools"] = tools
+	tools := c.Tools("parameters")
+	for _, t := range tools {
+		t["type"], t["strict"] = "function", false // strict tools have no optional arguments
 	}
+	wire.SetGiven(body, "tools", tools)
 	if format := openai.Format(req.Schema); format != nil {
 		format["type"] = "json_schema"
 		wire.SetInner(body, "text", "format", format)
@@ -81,7 +69,9 @@ func appendItems(out []any, c *wire.Call, m *model.Message) []any {
 	if m.Role == model.ToolResult {
 		return append(out, map[string]any{"type": "function_call_output", "call_id": m.ToolCallID, "output": newContent(m)})
 	}
-	if items := keptItems(c.Provider, m); items != nil {
+	// The server stores nothing, so it does not know reasoning without its encrypted text.
+	isKnown := func(it *item) bool { return it.Type != "reasoning" || it.Encrypted != "" }
+	if items := wire.KeptItems(c.Provider, m, isKnown); items != nil {
 		return append(out, items...)
 	}
 	if m.Content != "" || len(m.ToolCalls) == 0 {
@@ -89,24 +79,6 @@ func appendItems(out []any, c *wire.Call, m *model.Message) []any {
 	}
 	for _, call := range m.ToolCalls {
 		out = append(out, map[string]any{"type": "function_call", "call_id": call.ID, "name": c.Names.Wire(call.Name), "arguments": wire.EncodeArgs(call)})
-	}
-	return out
-}
-
-// keptItems returns the items that this provider gave for a message, or nil if there are none
-// or the message was changed since. It skips reasoning without its encrypted text: the server
-// stores nothing and does not know it by its id.
-func keptItems(provider string, m *model.Message) []any {
-	var raw []json.RawMessage
-	if _, unchanged := wire.DecodeKept(provider, m, &raw); !unchanged {
-		return nil
-	}
-	var out []any
-	for _, text := range raw {
-		var it item
-		if _ = json.Unmarshal(text, &it); it.Type != "reasoning" || it.Encrypted != "" {
-			out = append(out, text)
-		}
 	}
 	return out
 }
@@ -186,10 +158,9 @@ type finished struct {
 
 type reader struct {
 	*wire.Call
-	result   result
-	done     []finished      // of a stream
-	streamed strings.Builder // text of a stream
-	thought  bool            // a part of a thought has begun
+	result  result
+	done    []finished // of a stream
+	thought bool       // a part of a thought has begun
 
 	opaque  bool            // items say more than text and calls do
 	text    strings.Builder // of all messages
@@ -219,8 +190,7 @@ func (r *reader) Event(_ string, data []byte) (wire.Progress, error) {
 	case "error":
 		return 0, r.ReportedError(data)
 	case "response.output_text.delta":
-		r.streamed.WriteString(delta)
-		r.PassText(delta)
+		r.AddText(delta)
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
 		r.PassThought(delta)
 	case "response.reasoning_summary_part.added":
@@ -249,7 +219,7 @@ func (r *reader) endStream(last *result) {
 		}
 	}
 	if len(r.result.Output) == 0 {
-		r.text.WriteString(r.streamed.String())
+		r.text.WriteString(r.Text.String())
 	}
 }
 
@@ -287,8 +257,8 @@ func (r *reader) Response() (*model.Response, error) {
 	if out.Stop == model.StopEnd && len(res.Output) == 0 && out.Content == "" {
 		return nil, r.BadAnswerError("holds no output")
 	}
-	if r.streamed.Len() == 0 && out.Stop != model.StopRefusal {
-		r.PassText(out.Content)
+	if r.Text.Len() == 0 && out.Stop != model.StopRefusal {
+		r.AddText(out.Content)
 	}
 	return out, nil
 }

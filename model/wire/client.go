@@ -15,6 +15,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -86,18 +87,27 @@ const (
 // Call is one request and, once it was sent, its answer.
 type Call struct {
 	*Config
-	*Answer
 	Req *model.Request
 	// Messages are the request's, each tool call followed by its result.
 	Messages []model.Message
 	Names    *Names
 	// Streams reports whether the caller wants the text as it comes.
 	Streams bool
-	onText  func(chunk string)
+	// Text is the text of the answer so far.
+	Text   strings.Builder
+	onText func(chunk string)
+
+	client   *Client
+	ctx      context.Context // the caller's
+	cancel   context.CancelFunc
+	body     io.ReadCloser // of the answer
+	header   http.Header   // of the answer
+	isStream bool          // the answer is a stream of events
 }
 
-// PassText passes a piece of the answer on.
-func (c *Call) PassText(chunk string) {
+// AddText adds a piece of the answer to Text and passes it to the caller.
+func (c *Call) AddText(chunk string) {
+	c.Text.WriteString(chunk)
 	if c.onText != nil && chunk != "" {
 		c.onText(chunk)
 	}
@@ -143,21 +153,24 @@ func New(p *Protocol, c Config) (*Client, error) {
 // a server that does not stream.
 func (c *Client) Chat(ctx context.Context, req *model.Request, onText func(chunk string)) (*model.Response, error) {
 	messages := model.PairResults(req.Messages)
-	call := &Call{Config: &c.config, Req: req, Messages: messages, Names: NewNames(req.Tools, messages), Streams: onText != nil, onText: onText}
-	body, err := c.buildBody(call)
-	if err != nil {
-		return nil, err
+	call := &Call{
+		Config: &c.config, Req: req, Messages: messages, Names: NewNames(req.Tools, messages),
+		Streams: onText != nil, onText: onText, client: c, ctx: ctx,
 	}
-	if call.Answer, err = c.post(ctx, body); err != nil {
+	body, err := c.buildBody(call)
+	if err == nil {
+		err = call.post(body)
+	}
+	if err != nil {
 		return nil, err
 	}
 	defer call.close()
 	r := c.protocol.Reader(call)
-	if call.streams {
+	if call.isStream {
 		err = call.readEvents(r)
 	} else {
 		var text []byte
-		if text, err = io.ReadAll(call.Answer); err == nil {
+		if text, err = io.ReadAll(call); err == nil {
 			err = r.Whole(text)
 		}
 	}
@@ -191,7 +204,7 @@ func (c *Client) buildBody(call *Call) (map[string]any, error) {
 }
 
 func (c *Call) readEvents(r Reader) error {
-	events := NewEvents(c.Answer)
+	events := NewEvents(c)
 	for progress := Progress(0); progress != Ended; {
 		name, data, err := events.Next()
 		switch {
@@ -230,6 +243,13 @@ func (c *Call) Tools(schemaKey string) []map[string]any {
 	return out
 }
 
+// SetGiven sets a key to a value, unless that is empty.
+func SetGiven(body map[string]any, key string, value any) {
+	if v := reflect.ValueOf(value); !v.IsZero() && (v.Kind() != reflect.Slice || v.Len() > 0) {
+		body[key] = value
+	}
+}
+
 // SetDefault sets a key that no parameter set.
 func SetDefault(body map[string]any, key string, value any) {
 	if _, set := body[key]; !set {
@@ -258,152 +278,144 @@ func JoinURL(base, path string) (string, error) {
 	return u.String(), nil
 }
 
-// Answer is a response with status 2xx.
-type Answer struct {
-	client  *Client
-	ctx     context.Context // the caller's
-	cancel  context.CancelFunc
-	body    io.ReadCloser
-	header  http.Header
-	streams bool // the body is a stream of events
-}
-
 // post sends a body. Whatever is not an answer with status 2xx is an *model.Error or
 // the context's error. It retries nothing and follows no redirect, which could carry
 // the key elsewhere.
-func (c *Client) post(ctx context.Context, body map[string]any) (*Answer, error) {
+func (c *Call) post(body map[string]any) error {
 	text, err := eval.AppendJSON(nil, body)
 	if err != nil {
-		return nil, InvalidRequest("%s: the request can't be written as JSON: %v", c.name, err)
+		return InvalidRequest("%s: the request can't be written as JSON: %v", c.client.name, err)
 	}
-	inner, cancel := ctx, context.CancelFunc(func() {})
-	if c.config.Timeout > 0 {
-		inner, cancel = context.WithTimeout(ctx, c.config.Timeout)
+	inner := c.ctx
+	c.cancel = func() {}
+	if c.Timeout > 0 {
+		inner, c.cancel = context.WithTimeout(c.ctx, c.Timeout)
 	}
-	req, err := http.NewRequestWithContext(inner, http.MethodPost, c.url, bytes.NewReader(append(text, '\n')))
+	req, err := http.NewRequestWithContext(inner, http.MethodPost, c.client.url, bytes.NewReader(append(text, '\n')))
 	if err != nil {
-		cancel()
-		return nil, InvalidRequest("%s: %s", c.name, c.secrets.Replace(err.Error()))
+		c.cancel()
+		return InvalidRequest("%s: %s", c.client.name, c.client.secrets.Replace(err.Error()))
 	}
-	req.Header = c.header.Clone()
+	req.Header = c.client.header.Clone()
 	var client http.Client
-	if c.config.HTTP != nil {
-		client = *c.config.HTTP
+	if c.HTTP != nil {
+		client = *c.HTTP
 	}
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	resp, err := client.Do(req)
 	if err != nil {
-		cancel()
-		return nil, c.newConnectionError(ctx, err)
+		c.cancel()
+		return c.newConnectionError(err)
 	}
-	a := &Answer{client: c, ctx: ctx, cancel: cancel, body: http.MaxBytesReader(nil, resp.Body, MaxAnswer), header: resp.Header}
+	c.body, c.header = http.MaxBytesReader(nil, resp.Body, MaxAnswer), resp.Header
 	if resp.StatusCode/100 != 2 {
-		defer a.close()
-		return nil, c.newRefusal(resp)
+		defer c.close()
+		return c.client.newRefusal(resp)
 	}
-	a.detectStream()
-	return a, nil
+	c.detectStream()
+	return nil
 }
 
 // detectStream detects a stream of events, which several servers send as text/plain. JSON
 // never begins like a line of a stream.
-func (a *Answer) detectStream() {
-	kind, _, _ := mime.ParseMediaType(a.header.Get("Content-Type"))
-	if a.streams = kind == "text/event-stream"; a.streams || kind == "application/json" {
+func (c *Call) detectStream() {
+	kind, _, _ := mime.ParseMediaType(c.header.Get("Content-Type"))
+	if c.isStream = kind == "text/event-stream"; c.isStream || kind == "application/json" {
 		return
 	}
-	in := bufio.NewReader(a.body)
+	in := bufio.NewReader(c.body)
 	begin, _ := in.Peek(len("event:")) // reading the body meets the failure again
 	for _, field := range []string{":", "data:", "event:", "id:", "retry:"} {
-		a.streams = a.streams || bytes.HasPrefix(begin, []byte(field))
+		c.isStream = c.isStream || bytes.HasPrefix(begin, []byte(field))
 	}
-	a.body = struct {
+	c.body = struct {
 		io.Reader
 		io.Closer
-	}{in, a.body}
+	}{in, c.body}
 }
 
-func (c *Client) newConnectionError(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
+func (c *Call) newConnectionError(err error) error {
+	if c.ctx.Err() != nil {
+		return c.ctx.Err()
 	}
 	var located *url.Error
 	if errors.As(err, &located) {
 		err = located.Err // the address may hold a key
 	}
+	kind, format := "network", "%s: the connection failed: %v"
 	var slow interface{ Timeout() bool }
 	if errors.As(err, &slow) && slow.Timeout() || errors.Is(err, context.DeadlineExceeded) {
-		return &model.Error{Kind: "timeout", Message: c.secrets.Replace(fmt.Sprintf("%s gave no whole answer in time: %v", c.name, err))}
+		kind, format = "timeout", "%s gave no whole answer in time: %v"
 	}
-	return &model.Error{Kind: "network", Message: c.secrets.Replace(fmt.Sprintf("%s: the connection failed: %v", c.name, err))}
+	return &model.Error{Kind: kind, Message: c.client.secrets.Replace(fmt.Sprintf(format, c.client.name, err))}
 }
 
-func (a *Answer) close() {
-	a.cancel()
-	_ = a.body.Close()
+func (c *Call) close() {
+	c.cancel()
+	_ = c.body.Close()
 }
 
 // Read reads at most MaxAnswer bytes of the body. More are an error.
-func (a *Answer) Read(p []byte) (int, error) {
-	n, err := a.body.Read(p)
+func (c *Call) Read(p []byte) (int, error) {
+	n, err := c.body.Read(p)
 	var tooLong *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLong):
-		err = a.BadAnswerError("is longer than %d bytes", MaxAnswer)
+		err = c.BadAnswerError("is longer than %d bytes", MaxAnswer)
 	case err != nil && !errors.Is(err, io.EOF):
-		err = a.client.newConnectionError(a.ctx, err)
+		err = c.newConnectionError(err)
 	}
 	return n, err
 }
 
 // Decode reads an answer that came at once.
-func (a *Answer) Decode(text []byte, into any) error {
+func (c *Call) Decode(text []byte, into any) error {
 	if err := json.Unmarshal(text, into); err != nil {
-		return a.BadAnswerError("is not the JSON that it should be: %v; it begins with %q", err, eval.Shorten(string(text), 80))
+		return c.BadAnswerError("is not the JSON that it should be: %v; it begins with %q", err, eval.Shorten(string(text), 80))
 	}
 	return nil
 }
 
 // DecodeEvent reads the data of an event.
-func (a *Answer) DecodeEvent(data []byte, into any) error {
+func (c *Call) DecodeEvent(data []byte, into any) error {
 	if err := json.Unmarshal(data, into); err != nil {
-		return a.BadAnswerError("streams an event that is not JSON: %v", err)
+		return c.BadAnswerError("streams an event that is not JSON: %v", err)
 	}
 	return nil
 }
 
 // BadAnswerError returns the failure of an unusable answer. The format continues "the answer".
-func (a *Answer) BadAnswerError(format string, args ...any) error {
-	return &model.Error{Kind: "llm", Class: "bad_answer", Message: a.client.secrets.Replace(a.client.name + ": the answer " + fmt.Sprintf(format, args...))}
+func (c *Call) BadAnswerError(format string, args ...any) error {
+	return &model.Error{Kind: "llm", Class: "bad_answer", Message: c.client.secrets.Replace(c.client.name + ": the answer " + fmt.Sprintf(format, args...))}
 }
 
 // CutError returns the failure of a stream that ended before its answer did.
-func (a *Answer) CutError() error {
-	if a.ctx.Err() != nil {
-		return a.ctx.Err()
+func (c *Call) CutError() error {
+	if c.ctx.Err() != nil {
+		return c.ctx.Err()
 	}
-	return &model.Error{Kind: "network", Message: a.client.name + ": the connection was closed in the middle of the answer"}
+	return &model.Error{Kind: "network", Message: c.client.name + ": the connection was closed in the middle of the answer"}
 }
 
 // FilterError returns the failure of an answer that the provider withheld.
-func (a *Answer) FilterError() error {
-	return &model.Error{Kind: "llm", Class: "content_filter", Message: a.client.name + ": the provider withheld the answer by its content filter"}
+func (c *Call) FilterError() error {
+	return &model.Error{Kind: "llm", Class: "content_filter", Message: c.client.name + ": the provider withheld the answer by its content filter"}
 }
 
 // ReportedError returns the failure that a server reports in place of an answer.
-func (a *Answer) ReportedError(report []byte) error {
+func (c *Call) ReportedError(report []byte) error {
 	status, code, text := readReport(report)
-	return a.client.newFailure(status, code, text, a.header)
+	return c.client.newFailure(status, code, text, c.header)
 }
 
 // WithStop returns an answer with the reason why it ended: a refusal, a filter, a limit of
 // tokens, or tool calls, which several servers don't name. It fails if a filter left nothing.
-func (a *Answer) WithStop(out *model.Response, refusal string, isFiltered, isCut bool) (*model.Response, error) {
+func (c *Call) WithStop(out *model.Response, refusal string, isFiltered, isCut bool) (*model.Response, error) {
 	switch {
 	case refusal != "":
 		out.Stop, out.Content = model.StopRefusal, cmp.Or(out.Content, refusal)
 	case isFiltered && out.Content == "":
-		return nil, a.FilterError()
+		return nil, c.FilterError()
 	case isFiltered:
 		out.Stop = model.StopFilter
 	case isCut:

@@ -103,19 +103,23 @@ var efforts = []struct {
 	{lazyregexp.New(`^(gpt-6-astra|gpt-6\.[12]-sol)` + dated), "low", "max"},
 }
 
-// ReasoningLevel returns how much the model should reason: a level, the provider's own options, or
-// neither.
-func (c *Call) ReasoningLevel() (level string, options map[string]any, err error) {
+// SetReasoning sets how much the model should reason: a level, which encode returns in the form
+// of the protocol, under a key, or the provider's own options.
+func (c *Call) SetReasoning(body map[string]any, key string, encode func(level string) any) error {
 	switch value := c.Req.Reasoning.(type) {
 	case nil:
 	case string:
-		level, err = nearestLevel(c.Model, value)
+		level, err := nearestLevel(c.Model, value)
+		if level != "" {
+			body[key] = encode(level)
+		}
+		return err
 	case map[string]any:
-		options = value
+		body["reasoning"] = value
 	default:
-		err = InvalidRequest("reasoning is %v; this provider takes a word such as low, medium or high", value)
+		return InvalidRequest("reasoning is %v; this provider takes a word such as low, medium or high", value)
 	}
-	return level, options, err
+	return nil
 }
 
 // nearestLevel returns the nearest level that a model of OpenAI takes. Other models and

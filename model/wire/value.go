@@ -94,6 +94,23 @@ func DecodeKept(provider string, m *model.Message, into any) (found, unchanged b
 	return true, k.Of == identifyMessage(m.Content, m.ToolCalls)
 }
 
+// KeptItems returns the items that this provider gave for a message, as far as it takes them
+// back, or nil if there are none or the message was changed since.
+func KeptItems[T any](provider string, m *model.Message, isTaken func(*T) bool) []any {
+	var raw []json.RawMessage
+	if _, unchanged := DecodeKept(provider, m, &raw); !unchanged {
+		return nil
+	}
+	var out []any
+	for _, text := range raw {
+		var item T
+		if _ = json.Unmarshal(text, &item); isTaken(&item) {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
 func identifyMessage(content string, calls []model.ToolCall) string {
 	sum := fnv.New64a()
 	fmt.Fprintf(sum, "%q", content)

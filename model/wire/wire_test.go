@@ -130,13 +130,13 @@ func TestAnswerIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := client.post(t.Context(), map[string]any{})
-	if err != nil {
+	answered := &Call{Config: &client.config, client: client, ctx: t.Context()}
+	if err := answered.post(map[string]any{}); err != nil {
 		t.Fatal(err)
 	}
-	defer answer.close()
+	defer answered.close()
 	var failure *model.Error
-	if _, err := io.ReadAll(answer); !errors.As(err, &failure) || failure.Class != "bad_answer" || !strings.Contains(err.Error(), "longer than") {
+	if _, err := io.ReadAll(answered); !errors.As(err, &failure) || failure.Class != "bad_answer" || !strings.Contains(err.Error(), "longer than") {
 		t.Errorf("got %v", err)
 	}
 }
