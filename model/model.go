@@ -106,15 +106,15 @@ type Request struct {
 	// can, and the caller checks the answer.
 	Schema map[string]any `json:"schema,omitempty"`
 	// Temperature nil and MaxTokens 0 mean the provider's defaults.
-	Temperature *float64 `json:"temperature,omitempty"`
-	MaxTokens   int      `json:"max_tokens,omitempty"`
-	Stop        []string `json:"stop,omitempty"`
+	Temperature *float64 `json:"temperature,omitempty" key:"temperature"`
+	MaxTokens   int      `json:"max_tokens,omitempty" key:"max_tokens" min:"1"`
+	Stop        []string `json:"stop,omitempty" key:"stop"`
 	// Reasoning is a word (low, medium, high) or a budget of tokens.
-	Reasoning any `json:"reasoning,omitempty"`
+	Reasoning any `json:"reasoning,omitempty" key:"reasoning"`
 	// OnThinking receives what the model thinks as it streams, like Chat's onText.
 	OnThinking func(chunk string) `json:"-"`
 	// Params are more keys of the provider's request body.
-	Params map[string]any `json:"params,omitempty"`
+	Params map[string]any `json:"params,omitempty" key:"params"`
 }
 
 // StopReason says why an answer ended. The zero value is unset.

@@ -390,9 +390,7 @@ func (a *agent) useTools(ctx context.Context, asked []model.ToolCall) (value any
 			}
 			continue
 		}
-		calls, places = append(calls, toolCall{
-			ToolCall: c, number: a.toolCalls + i,
-		}), append(places, i)
+		calls, places = append(calls, toolCall{ToolCall: c, number: a.toolCalls + i}), append(places, i)
 	}
 	a.toolCalls += len(asked)
 	results, err := a.kit.callAll(ctx, a.task, a.allowed, calls, false)
@@ -408,7 +406,8 @@ func (a *agent) useTools(ctx context.Context, asked []model.ToolCall) (value any
 	a.recordTurn(&model.Response{Content: a.messages[len(a.messages)-1].Content, ToolCalls: asked}, answers)
 	for i, c := range asked {
 		decl, _ := a.registry.Find(c.Name)
-		m, err := resultMessage(a.task, c.ID, c.Name, maskSecrets(a.task, decl.Fit(answers[i].Output)), answers[i].IsError)
+		answers[i].Output = decl.Fit(answers[i].Output)
+		m, err := resultMessage(a.task, c, answers[i])
 		if err != nil {
 			return nil, false, err
 		}

@@ -258,7 +258,12 @@ func (a *agent) walkStates(ctx context.Context) (any, error) {
 		}
 		state := a.loop.states[name]
 		if state.Terminal && state.Prompt == "" && i > 0 {
-			return a.readFinal()
+			value, err := a.node.readAnswer(&model.Response{Content: a.text})
+			if err != nil {
+				return nil, newFailure("invalid_output", "the last answer of the agent does not fit: %v", err)
+			}
+			a.reason = "terminal_state"
+			return value, nil
 		}
 		if err := a.enterState(ctx, state); err != nil {
 			return nil, err
@@ -275,15 +280,6 @@ func (a *agent) walkStates(ctx context.Context) (any, error) {
 			return nil, err
 		}
 	}
-}
-
-func (a *agent) readFinal() (any, error) {
-	value, err := a.node.readAnswer(&model.Response{Content: a.text})
-	if err != nil {
-		return nil, newFailure("invalid_output", "the last answer of the agent does not fit: %v", err)
-	}
-	a.reason = "terminal_state"
-	return value, nil
 }
 
 func (a *agent) enterState(ctx context.Context, s *loopState) error {

@@ -92,8 +92,7 @@ func parseStructured(s *schema.Schema, text string) (any, error) {
 	if plain := strings.TrimSpace(text); plain != "" && s.Check(plain) == nil {
 		return plain, nil // a string without quotes
 	}
-	var mismatch *schema.Mismatch
-	if errors.As(err, &mismatch) {
+	if _, ok := errors.AsType[*schema.Mismatch](err); ok {
 		return nil, fmt.Errorf("the output does not fit its schema: %w", err)
 	}
 	return nil, err

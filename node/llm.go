@@ -102,8 +102,7 @@ func (n *modelNode) composeRequest(ctx context.Context, calls *caller) (model.Re
 }
 
 func (n *modelNode) readAnswer(response *model.Response) (any, error) {
-	switch {
-	case len(response.ToolCalls) > 0 && len(n.Tools) > 0, n.schema == nil:
+	if n.schema == nil || len(response.ToolCalls) > 0 && len(n.Tools) > 0 {
 		return response.Content, nil
 	}
 	return parseStructured(n.schema, response.Content)
@@ -115,15 +114,10 @@ type modelNode struct {
 	Instructions string `key:"instructions"`
 	Prompt       any    `key:"prompt"`
 	// Messages is the whole list for this call, by default the conversation's.
-	Messages    []any          `key:"messages"`
-	Retries     int            `key:"output_retries" default:"2" min:"0"` // of invalid output
-	Tools       []string       `key:"tools"`
-	Accept      []string       `key:"accept"` // bad endings that count as answers
-	Temperature *float64       `key:"temperature"`
-	MaxTokens   int            `key:"max_tokens" min:"1"`
-	Stop        []string       `key:"stop"`
-	Reasoning   any            `key:"reasoning"`
-	Params      map[string]any `key:"params"`
+	Messages []any    `key:"messages"`
+	Retries  int      `key:"output_retries" default:"2" min:"0"` // of invalid output
+	Tools    []string `key:"tools"`
+	Accept   []string `key:"accept"` // bad endings that count as answers
 
 	task    *runner.Task
 	decl    *spec.Node
@@ -142,14 +136,17 @@ func readModelNode(ctx context.Context, kit *toolkit, task *runner.Task) (*model
 		return nil, newFailure("internal", "a task without a run has no models")
 	}
 	n := &modelNode{task: task, decl: cmp.Or(task.Graph.Node(nodeID(task.Node)), &spec.Node{})}
-	err := decodeConfig(withParams(task), n)
+	config := withParams(task)
+	err := decodeConfig(config, n)
+	if err == nil {
+		err = decodeConfig(config, &n.request)
+	}
 	if err == nil && n.Prompt != nil {
 		n.prompt, err = kit.promptContent(ctx, task, n.decl.Field("prompt"), n.Prompt)
 	}
 	if err != nil {
 		return nil, err
 	}
-	n.request = model.Request{Temperature: n.Temperature, MaxTokens: n.MaxTokens, Stop: n.Stop, Reasoning: n.Reasoning, Params: n.Params}
 	if n.decl.Output != nil {
 		if n.schema, err = schema.Compile(n.decl.Output); err != nil {
 			return nil, invalidInput("output: %v", err)
@@ -183,8 +180,7 @@ func nodeID(path string) string { return path[strings.LastIndexByte(path, '/')+1
 func givenMessages(task *runner.Task, list []any) (messages []model.Message, system []string, err error) {
 	for i, item := range list {
 		m, err := givenMessage(task, item)
-		var failure *runner.Failure
-		if errors.As(err, &failure) {
+		if failure, ok := errors.AsType[*runner.Failure](err); ok {
 			err = invalidInput("messages[%d]: %s", i, failure.Message)
 		}
 		if err != nil {

@@ -90,8 +90,7 @@ func (c *caller) callModel(ctx context.Context, role, named string, req model.Re
 	response, err := client.Chat(ctx, &req, s.beginCall(&req))
 	took := currentTime(c.task).Sub(began)
 	heard := s.endCall()
-	var failed *model.Error
-	if errors.As(err, &failed) && failed.Unsent {
+	if failed, ok := errors.AsType[*model.Error](err); ok && failed.Unsent {
 		c.turns[role]--
 		room.Settle(handler.Usage{})
 		afterModel(ctx, c.task, ref.name, &req, nil, modelFailure(err))

@@ -5,6 +5,7 @@ package node
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 
 	"github.com/graphrun/graphrun/internal/keys"
@@ -188,15 +189,10 @@ func modelFailure(err error) error {
 		return err
 	}
 	out := &runner.Failure{Kind: failed.Kind, Message: failed.Message, RetryAfter: failed.RetryAfter.Milliseconds()}
-	details := map[string]any{}
+	details := map[string]any{"class": failed.Class, "status": failed.Status}
+	maps.DeleteFunc(details, func(_ string, value any) bool { return value == "" || value == 0 })
 	if failed.Final {
 		details["should_retry"] = false
-	}
-	if failed.Class != "" {
-		details["class"] = failed.Class
-	}
-	if failed.Status != 0 {
-		details["status"] = failed.Status
 	}
 	if len(details) > 0 {
 		out.Details = details

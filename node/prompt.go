@@ -6,7 +6,6 @@ package node
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,7 +16,6 @@ import (
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/spec"
-	"github.com/graphrun/graphrun/tool"
 )
 
 // identityText returns the system prompt of the shared conversation, the same for all nodes, so
@@ -234,11 +232,7 @@ func (k *toolkit) fetchFromServer(ctx context.Context, task *runner.Task, number
 			parts, err := registry.Fetch(ctx, &toolActor{kit: k, task: task}, kind, server, what, given)
 			return answer{Output: parts}, err
 		})
-		var failed *tool.Error
-		switch {
-		case errors.As(err, &failed):
-			return answer{}, toolFailure(err)
-		case err != nil:
+		if err != nil {
 			return answer{}, callError(ctx, named, err)
 		}
 		parts, _ := maskSecrets(task, taped.Output).([]any)

@@ -110,11 +110,12 @@ func decodeJSON(src []byte) (any, error) {
 		return nil, errors.New("it is empty")
 	}
 	v, err := eval.ParseJSON(src)
-	var raw json.RawMessage
-	var syntax *json.SyntaxError
-	if errors.As(json.Unmarshal(src, &raw), &syntax) {
+	if err == nil {
+		return v, nil
+	}
+	if syntax, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(src, new(json.RawMessage))); ok {
 		before := src[:syntax.Offset]
 		return nil, fmt.Errorf("line %d, column %d: %w", bytes.Count(before, []byte("\n"))+1, len(before)-bytes.LastIndexByte(before, '\n')-1, syntax)
 	}
-	return v, err
+	return nil, err
 }

@@ -176,7 +176,7 @@ func callError(ctx context.Context, name string, err error) error {
 	if ctx.Err() != nil {
 		return stoppedFailure(ctx, fmt.Sprintf("the call of tool %q was stopped", name))
 	}
-	return err
+	return toolFailure(err)
 }
 
 // currentTime returns the time of the run, which may be virtual.
@@ -303,7 +303,7 @@ func (a *toolActor) Exec(ctx context.Context, name string, config, args map[stri
 	}
 	task.Config = maps.Clone(config)
 	task.Config["stdin"] = eval.Text(args)
-	task.Key = callKey(a.task.Key, a.call.number)
+	task.Key = hashText([]byte(a.task.Key + "\x00tool\x00" + strconv.Itoa(a.call.number)))
 	program := *a.kit.exec
 	program.source = name
 	output, err := program.Run(ctx, task)
@@ -318,15 +318,10 @@ func (a *toolActor) Graph(ctx context.Context, file string, args map[string]any)
 
 // toolError returns the failure of a program or graph as the error of its tool.
 func toolError(ctx context.Context, err error) error {
-	var failure *runner.Failure
-	if err == nil || ctx.Err() != nil || !errors.As(err, &failure) {
-		return err
+	if failure, ok := errors.AsType[*runner.Failure](err); ok && ctx.Err() == nil {
+		return &tool.Error{Message: failure.Message, Kind: failure.Kind, Details: failure.Details}
 	}
-	return &tool.Error{Message: failure.Message, Kind: failure.Kind, Details: failure.Details}
-}
-
-func callKey(taskKey string, number int) string {
-	return hashText([]byte(taskKey + "\x00tool\x00" + strconv.Itoa(number)))
+	return err
 }
 
 func (k *toolkit) listOffered(ctx context.Context, task *runner.Task, names []string) ([]model.Tool, error) {
@@ -355,11 +350,10 @@ func (k *toolkit) listOffered(ctx context.Context, task *runner.Task, names []st
 }
 
 func toolFailure(err error) error {
-	var failed *tool.Error
-	if !errors.As(err, &failed) {
-		return err
+	if failed, ok := errors.AsType[*tool.Error](err); ok {
+		return &runner.Failure{Kind: "tool", Message: failed.Message, Details: failed.Details}
 	}
-	return &runner.Failure{Kind: "tool", Message: failed.Message, Details: failed.Details}
+	return err
 }
 
 func maskSecrets(task *runner.Task, v any) any {

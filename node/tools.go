@@ -41,12 +41,12 @@ func (k *toolkit) runTools(ctx context.Context, task *runner.Task) (any, error) 
 	out := make([]any, len(calls))
 	for i := range calls {
 		decl, _ := registry.Find(calls[i].Name)
-		fit := decl.Fit(results[i].Output)
-		out[i] = map[string]any{"id": calls[i].ID, "name": calls[i].Name, "output": fit, "is_error": results[i].IsError}
+		results[i].Output = decl.Fit(results[i].Output)
+		out[i] = map[string]any{"id": calls[i].ID, "name": calls[i].Name, "output": results[i].Output, "is_error": results[i].IsError}
 		if !asked {
 			continue
 		}
-		m, err := resultMessage(task, calls[i].ID, calls[i].Name, maskSecrets(task, fit), results[i].IsError)
+		m, err := resultMessage(task, calls[i].ToolCall, results[i])
 		if err != nil {
 			return nil, err
 		}
@@ -55,20 +55,16 @@ func (k *toolkit) runTools(ctx context.Context, task *runner.Task) (any, error) 
 	return out, nil
 }
 
-// resultMessage returns the result of a call for the model. Unreadable parts become an error.
-func resultMessage(task *runner.Task, id, name string, output any, isError bool) (model.Message, error) {
-	m := model.Message{Role: model.ToolResult, ToolCallID: id, Name: name, IsError: isError}
-	said, err := resultContent(task, output)
-	var failure *runner.Failure
-	switch {
-	case err == nil:
-		m.Content, m.Parts = said.text, said.parts
-	case errors.As(err, &failure):
+// resultMessage returns the answer of a call for the model. Unreadable parts become an error.
+func resultMessage(task *runner.Task, call model.ToolCall, out answer) (model.Message, error) {
+	m := model.Message{Role: model.ToolResult, ToolCallID: call.ID, Name: call.Name, IsError: out.IsError}
+	said, err := resultContent(task, maskSecrets(task, out.Output))
+	if failure, ok := errors.AsType[*runner.Failure](err); ok {
 		m.Content, m.IsError = failure.Message, true
-	default:
-		return m, err
+		return m, nil
 	}
-	return m, nil
+	m.Content, m.Parts = said.text, said.parts
+	return m, err
 }
 
 // callAll makes calls and returns their answers in order, or the first error. Calls that need

@@ -299,12 +299,14 @@ func readDeclared(name string, entry any, opts *Options) (*Declared, error) {
 		env, _ := d.Exec["env"].(map[string]any)
 		d.Exec = mergeMaps(d.Exec, map[string]any{"env": mergeMaps(d.Env, env)})
 	case d.MCP != nil:
-		d.server, err = declareServer(name, d.MCP, opts)
-		if err == nil {
-			d.server.Env, d.server.Headers = mergeMaps(d.Env, d.server.Env), mergeMaps(d.Headers, d.server.Headers)
+		s := &server{name: name, opts: opts, turn: make(chan struct{}, 1), stray: make(chan string, 10)}
+		if err := keys.Decode(d.MCP, s); err != nil {
+			return nil, fmt.Errorf("mcp: %w", err)
 		}
+		s.Env, s.Headers = mergeMaps(d.Env, s.Env), mergeMaps(d.Headers, s.Headers)
+		d.server = s
 	}
-	return d, err
+	return d, nil
 }
 
 func readRetries(given any) ([]retry, error) {

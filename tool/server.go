@@ -20,7 +20,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/graphrun/graphrun/eval"
-	"github.com/graphrun/graphrun/internal/keys"
 	"github.com/graphrun/graphrun/internal/schema"
 )
 
@@ -74,14 +73,6 @@ type member struct {
 	repeatable bool
 }
 
-func declareServer(name string, values map[string]any, opts *Options) (*server, error) {
-	s := &server{name: name, opts: opts, turn: make(chan struct{}, 1), stray: make(chan string, 10)}
-	if err := keys.Decode(values, s); err != nil {
-		return nil, fmt.Errorf("mcp: %w", err)
-	}
-	return s, nil
-}
-
 // callTool calls a tool. It repeats a call during which the server died only if that is harmless.
 func (s *server) callTool(ctx context.Context, actor Actor, name string, call Call) (result any, err error) {
 	full := s.name + "." + name
@@ -133,13 +124,13 @@ func (s *server) useLink(ctx context.Context, actor Actor, when string, ask func
 		}
 		repeatable, err := ask(l)
 		s.warnOfStray(actor)
-		var failed *Error
+		_, isFailed := errors.AsType[*Error](err)
 		switch {
 		case err == nil:
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.As(err, &failed):
+		case isFailed:
 			return err
 		}
 		died := s.dropLink(ctx, actor, l, err)

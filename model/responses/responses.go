@@ -238,10 +238,13 @@ func (r *reader) Response() (*model.Response, error) {
 		r.addItem(&it)
 	}
 	u := &res.Usage
-	out := &model.Response{Content: r.chooseText(), Usage: model.Usage{
+	out := &model.Response{Content: r.text.String(), Usage: model.Usage{
 		InputTokens: int(u.Input), CachedTokens: int(u.InputDetails.Cached), CacheWriteTokens: int(u.InputDetails.CacheWrite),
 		OutputTokens: int(u.Output), ReasoningTokens: int(u.OutputDetails.Reasoning), Unreported: u.Input == 0 && u.Output == 0,
 	}}
+	if r.isFinal { // without the comments of the model on its way there
+		out.Content = r.final.String()
+	}
 	for i := range r.calls {
 		c := &r.calls[i]
 		out.ToolCalls = append(out.ToolCalls, wire.NewToolCall(c.CallID, r.Names.Graph(c.Name), string(c.Arguments)))
@@ -284,12 +287,4 @@ func (r *reader) addItem(it *item) {
 	default:
 		r.opaque = true
 	}
-}
-
-// chooseText returns the final answer, without the model's comments on its way there.
-func (r *reader) chooseText() string {
-	if r.isFinal {
-		return r.final.String()
-	}
-	return r.text.String()
 }
