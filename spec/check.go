@@ -22,17 +22,14 @@ func Check(g *Graph) Diagnostics {
 		c.keyNames.names = append(c.keyNames.names, k.Name.Value)
 	}
 	for _, r := range g.namedNodes() {
-		if !c.checkNode(r.name, r.key == "ends") && r.key == "ends" {
-			c.lost = true
-		}
+		c.checkReference(r)
 	}
 	for _, n := range g.Nodes {
 		c.checkKeysOfNode(n)
 	}
 	c.checkEdges()
-	c.checkFinish()
-	c.checkFinally()
 	c.checkRepeatedEdges()
+	c.reportRepeated(g.Finally, "a node of finally runs once")
 	c.checkStateKeys()
 	c.checkLiterals()
 	c.checkStructure()
@@ -102,8 +99,27 @@ func (g *Graph) namedNodes() (out []reference) {
 	return out
 }
 
+// checkReference reports a name that is not a node, or a node that can't stand there.
+func (c *graphChecker) checkReference(r reference) {
+	isKnown, n := c.checkNode(r.name, r.key == "ends"), c.graph.nodes[r.name.Value]
+	c.lost = c.lost || !isKnown && r.key == "ends"
+	switch {
+	case n == nil || r.key != "finish":
+	case n.Goto.IsSet() || n.HasEnds:
+		c.report("invalid-value", r.name.Span, "%q can't be in \"finish\": it chooses its target itself, by goto or ends", n.ID.Value)
+	case n.Kind.Value == "fail":
+		c.report("invalid-value", r.name.Span, "%q can't be in \"finish\": a fail node is terminal", n.ID.Value)
+	}
+	if n != nil && n.Final && r.key != "finally" {
+		c.report("invalid-value", r.name.At(0, len(r.name.Value)), "%q can't stand in %q: it runs in finally, when the end of the run is decided", n.ID.Value, r.key)
+	}
+}
+
 // checkKeysOfNode reports keys of a node that do not fit together.
 func (c *graphChecker) checkKeysOfNode(n *Node) {
+	if n.Final {
+		c.checkFinalNode(n)
+	}
 	if n.Kind.Value == "fail" && (n.Goto.IsSet() || n.HasEnds) {
 		c.report("invalid-value", n.ID.Span, "%q can't have goto or ends: a fail node is terminal", n.ID.Value)
 	}
@@ -161,16 +177,21 @@ func (c *graphChecker) reportReserved(t Text, end bool) {
 	c.suggest(suggestion)
 }
 
-// indexOf returns the index of a node, or -1.
-func (c *graphChecker) indexOf(t Text) int {
+// indexOf returns the index of a node, or another number for END and for an unknown name.
+func (c *graphChecker) indexOf(t Text, otherwise int) int {
 	if n := c.graph.nodes[t.Value]; n != nil {
 		return n.Index
 	}
-	return -1
+	return otherwise
 }
 
-// checkEdges reports edges from or to unknown nodes, and edges that leave an end.
+// checkEdges reports edges from or to unknown nodes, edges that leave an end, edges of nodes of `finally`,
+// and edges that fire together with those of `finish`.
 func (c *graphChecker) checkEdges() {
+	finish := map[string]bool{}
+	for _, f := range c.graph.Finish {
+		finish[f.Value] = true
+	}
 	for _, e := range c.graph.Edges {
 		if e.Decl < 0 {
 			continue
@@ -186,24 +207,12 @@ func (c *graphChecker) checkEdges() {
 			c.report("invalid-value", e.From.Span, "no edge can leave %q: a fail node is terminal", e.From.Value)
 		}
 		c.lost = c.lost || !to
-	}
-}
-
-// checkFinish reports nodes of `finish` with other targets than END.
-func (c *graphChecker) checkFinish() {
-	finish := map[string]bool{}
-	for _, f := range c.graph.Finish {
-		finish[f.Value] = true
-		switch n := c.graph.nodes[f.Value]; {
-		case n == nil:
-		case n.Goto.IsSet() || n.HasEnds:
-			c.report("invalid-value", f.Span, "%q can't be in \"finish\": it chooses its target itself, by goto or ends", f.Value)
-		case n.Kind.Value == "fail":
-			c.report("invalid-value", f.Span, "%q can't be in \"finish\": a fail node is terminal", f.Value)
+		for _, end := range [...]Text{e.From, e.To} {
+			if n := c.graph.nodes[end.Value]; n != nil && n.Final {
+				c.report("invalid-value", end.At(0, len(end.Value)), "%q stands in finally and so on no edge: it runs when the end of the run is decided", end.Value)
+			}
 		}
-	}
-	for _, e := range c.graph.Edges {
-		if e.Decl >= 0 && finish[e.From.Value] && (e.Condition == "on_success" || e.Condition == "always") {
+		if finish[e.From.Value] && (e.Condition == "on_success" || e.Condition == "always") {
 			c.report("invalid-value", e.From.Span, "%q is in \"finish\" and can have no other unconditional edge; remove the edge or give it a condition", e.From.Value)
 		}
 	}
@@ -224,37 +233,10 @@ func (c *graphChecker) checkRepeatedEdges() {
 		id := identity{e.From.Value, e.To.Value, e.Condition, strings.TrimSpace(e.When.Value)}
 		if first := edges[id]; first == nil {
 			edges[id] = e
-		} else if e.Decl >= 0 { // checkFinish reports the others
+		} else if e.Decl >= 0 { // checkEdges reports the others
 			c.report("duplicate-edge", e.To.Span, "a second edge from %q to %q with the same condition", e.From.Value, e.To.Value)
 			c.diags[len(c.diags)-1].Severity = Warning
 			c.relate(first.To.Span, "the first is here")
-		}
-	}
-}
-
-// checkFinally reports nodes of `finally` that have edges, that other keys name, or that can't run at
-// the end of a run.
-func (c *graphChecker) checkFinally() {
-	g := c.graph
-	isFinal := func(t Text) bool { return g.nodes[t.Value] != nil && g.nodes[t.Value].Final }
-	for i, name := range g.Finally {
-		if slices.ContainsFunc(g.Finally[:i], func(t Text) bool { return t.Value == name.Value }) {
-			c.report("invalid-value", name.At(0, len(name.Value)), "%q is listed twice; a node of finally runs once", name.Value)
-		}
-		if isFinal(name) {
-			c.checkFinalNode(g.nodes[name.Value])
-		}
-	}
-	for _, e := range g.Edges {
-		for _, end := range [...]Text{e.From, e.To} {
-			if e.Decl >= 0 && isFinal(end) {
-				c.report("invalid-value", end.At(0, len(end.Value)), "%q stands in finally and so on no edge: it runs when the end of the run is decided", end.Value)
-			}
-		}
-	}
-	for _, r := range g.namedNodes() {
-		if r.key != "finally" && isFinal(r.name) {
-			c.report("invalid-value", r.name.At(0, len(r.name.Value)), "%q can't stand in %q: it runs in finally, when the end of the run is decided", r.name.Value, r.key)
 		}
 	}
 }

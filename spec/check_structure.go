@@ -11,19 +11,9 @@ func (c *graphChecker) checkStructure() {
 		return
 	}
 	shape := c.shapeOf()
-	lostSource := false // an edge from an unknown name, perhaps of a node without a way out
-	var fromEnd []int   // targets of edges that leave END, which have their own finding
-	for _, e := range g.Edges {
-		switch from, to := c.indexOf(e.From), c.indexOf(e.To); {
-		case from < 0 && !isReserved(e.From.Value):
-			lostSource = true
-		case from < 0 && e.From.Value == END && to >= 0:
-			fromEnd = append(fromEnd, to)
-		}
-	}
-	if !lostSource {
+	if !shape.lostSource {
 		for i, n := range g.Nodes {
-			if shape.stuck[i] && !n.Final && !isReserved(n.ID.Value) {
+			if !shape.hasExit[i] && !n.Final && !isReserved(n.ID.Value) {
 				c.report("no-outgoing-edge", n.ID.Span, "%q has no way out; give it an edge, to END if the run is over there", n.ID.Value)
 			}
 		}
@@ -32,7 +22,7 @@ func (c *graphChecker) checkStructure() {
 	if start == nil || c.lost || g.gaps&gapNodes != 0 {
 		return
 	}
-	reached := shape.graph.Reach(append(fromEnd, start.Index)...)
+	reached := shape.graph.Reach(append(shape.fromEnd, start.Index)...)
 	for i, n := range g.Nodes {
 		if !reached[i] && !n.Final {
 			c.report("unreachable-node", n.ID.Span, "%q can't be reached from %q, the start", n.ID.Value, g.Start.Value)
@@ -49,41 +39,39 @@ func (c *graphChecker) checkStructure() {
 // shape is the graph as numbers: the nodes by index, then END, then a vertex that leads everywhere, for
 // nodes with targets that only a run knows.
 type shape struct {
-	graph *graphalg.Digraph
-	end   int
-	stuck []bool // nodes without a way out
+	graph      *graphalg.Digraph
+	end        int
+	fromEnd    []int  // targets of edges that leave END, which have their own finding
+	hasExit    []bool // nodes with a way out
+	lostSource bool   // an edge has an unknown source, perhaps a node without a way out
 }
 
 func (c *graphChecker) shapeOf() shape {
 	g := c.graph
 	n := len(g.Nodes)
 	end, anywhere := n, n+1
-	s := shape{end: end, stuck: make([]bool, n)}
-	for i := range s.stuck {
-		s.stuck[i] = true
-	}
+	s := shape{end: end, hasExit: make([]bool, n)}
 	from, to := make([]int, 0, len(g.Edges)+n), make([]int, 0, len(g.Edges)+n)
 	add := func(v, w int) {
 		from, to = append(from, v), append(to, w)
 		if v < n {
-			s.stuck[v] = false
+			s.hasExit[v] = true
 		}
-	}
-	target := func(node int) int {
-		if node >= 0 {
-			return node
-		}
-		return end // END, or an unknown name, which counts as a way out
 	}
 	for _, e := range g.Edges {
-		if from := c.indexOf(e.From); from >= 0 {
-			add(from, target(c.indexOf(e.To)))
+		switch from, to := c.indexOf(e.From, -1), c.indexOf(e.To, end); {
+		case from >= 0:
+			add(from, to) // an unknown target counts as a way out, like END
+		case !isReserved(e.From.Value):
+			s.lostSource = true
+		case e.From.Value == END && to != end:
+			s.fromEnd = append(s.fromEnd, to)
 		}
 	}
 	wild := false
 	for i, node := range g.Nodes {
 		for _, t := range node.Ends {
-			add(i, target(c.indexOf(t.Target)))
+			add(i, c.indexOf(t.Target, end))
 		}
 		switch {
 		case node.Kind.Value == "fail":
@@ -91,7 +79,7 @@ func (c *graphChecker) shapeOf() shape {
 		case node.Goto.IsSet() && len(node.Ends) == 0, node.unsure:
 			add(i, anywhere)
 			wild = true
-		case s.stuck[i]:
+		case !s.hasExit[i]:
 			from, to = append(from, i), append(to, end) // avoids more findings about the node
 		}
 	}

@@ -30,6 +30,15 @@ func (r *reporter) relate(at Span, message string) {
 	d.Related = append(d.Related, Related{File: r.file, Span: at, Message: message})
 }
 
+// reportRepeated reports names that a list repeats. rule says why a name stands there once.
+func (r *reporter) reportRepeated(list []Text, rule string) {
+	for i, name := range list {
+		if slices.ContainsFunc(list[:i], func(t Text) bool { return t.Value == name.Value }) {
+			r.report("invalid-value", name.At(0, len(name.Value)), "%q is listed twice; %s", name.Value, rule)
+		}
+	}
+}
+
 // decoder reads one file. It reports a value of a wrong shape and treats it as absent.
 type decoder struct {
 	reporter

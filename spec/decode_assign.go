@@ -39,30 +39,23 @@ func fieldPointers(into any, name string) (out []any) {
 // allocateField prepares a field for a value. It returns a pointer to what holds the keys or entries of
 // the value.
 func allocateField(field any, v *Value) any {
+	if p := reflect.ValueOf(field).Elem(); p.Kind() == reflect.Pointer && fieldsOf()[p.Type().Elem()] != nil {
+		p.Set(reflect.New(p.Type().Elem()))
+		field = p.Interface()
+	}
 	switch p := field.(type) {
 	case *Limits:
 		p.Span, p.MaxStepsSpan, p.written = v.Span, v.Span, v.Fields
 	case *Parallel:
 		p.Span = v.Span
-	case **Parallel:
-		*p = &Parallel{Span: v.Span}
-		return *p
-	case **Join:
-		*p = &Join{Span: v.Span}
-		return *p
-	case **Concurrency:
-		*p = &Concurrency{Limit: 1, OnBusy: "wait"}
-		return *p
+	case *Join:
+		p.Span = v.Span
+	case *Concurrency:
+		p.Limit, p.OnBusy = 1, "wait"
 	case *[]Retry:
 		if v.Kind != List {
 			return addRetry(p, v)
 		}
-	case **Cache:
-		*p = &Cache{}
-		return *p
-	case **Decide:
-		*p = &Decide{}
-		return *p
 	}
 	return field
 }

@@ -68,7 +68,7 @@ func (d *decoder) readNode(n *Node, v *Value, id Text) {
 	if n.Join != nil && n.Join.Count > 0 {
 		n.Join.Wait = "N"
 	}
-	d.reportRepeated(n.Writes.Keys)
+	d.reportRepeated(n.Writes.Keys, "a node writes a key once")
 	d.checkRetries(n.Retry)
 	if kind == nil {
 		return
@@ -129,15 +129,6 @@ func (d *decoder) repairKeyOfNode(n *Node, v *Value, f *Field, kind *Kind) *Key 
 	}
 	d.report("unknown-key", key.At(0, len(key.Value)), "unknown key %q in a node of the kind %s; it belongs to the kind %s", key.Value, kind.Name, listNames(owners))
 	return nil
-}
-
-// reportRepeated reports repeated names in the writes of a node.
-func (d *decoder) reportRepeated(keys []Text) {
-	for i, key := range keys {
-		if slices.ContainsFunc(keys[:i], func(k Text) bool { return k.Value == key.Value }) {
-			d.report("invalid-value", key.At(0, len(key.Value)), "%q is listed twice; a node writes a key once", key.Value)
-		}
-	}
 }
 
 // checkRetries reports retry blocks that never apply, because an earlier block applies first.
