@@ -170,7 +170,7 @@ const exprBase = 1 << 40
 
 // newRunner returns a runner for cases and dry runs.
 func newRunner(cfg *Config, kept store.Store, rewrite func(string, *spec.Graph) *spec.Graph) (*runner.Runner, error) {
-	builtin := spec.BuiltinKinds()
+	builtin := spec.BuiltinKinds
 	human := slices.IndexFunc(builtin, func(k spec.Kind) bool { return k.Name == "human" })
 	kinds := slices.Concat(node.Kinds(node.Options{Stand: newStandIns()}), cfg.Kinds, []runner.Kind{{
 		Spec:    spec.Kind{Name: stubKind, Keys: builtin[human].Keys}, // answerPeople replaces human nodes

@@ -4,7 +4,6 @@ package spec
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/graphrun/graphrun/internal/suggest"
@@ -15,12 +14,8 @@ import (
 // not report consequences of other findings. The graph may be incomplete. Check does not change it.
 func Check(g *Graph) Diagnostics {
 	c := &graphChecker{reporter: reporter{file: g.File}, graph: g}
-	for _, n := range g.Nodes {
-		c.nodeNames.names = append(c.nodeNames.names, n.ID.Value)
-	}
-	for _, k := range g.State {
-		c.keyNames.names = append(c.keyNames.names, k.Name.Value)
-	}
+	c.nodeNames.list = func() []string { return collectNames(g.Nodes, func(n *Node) string { return n.ID.Value }) }
+	c.keyNames.list = func() []string { return collectNames(g.State, func(k *StateKey) string { return k.Name.Value }) }
 	for _, r := range g.namedNodes() {
 		c.checkReference(r)
 	}
@@ -51,19 +46,20 @@ type graphChecker struct {
 
 // nameSet holds the names that a reference may use.
 type nameSet struct {
-	names  []string
-	finder *suggest.Finder // nil until a name is wrong
+	list   func() []string
+	names  []string        // sorted
+	finder *suggest.Finder // nil like names until a name is wrong
 }
 
 func (s *nameSet) findNearest(name string) string {
 	if s.finder == nil {
-		slices.Sort(s.names)
+		s.names = s.list()
 		s.finder = suggest.New(s.names)
 	}
 	return s.finder.Closest(name)
 }
 
-// listNames returns the first dozen names, which findNearest has sorted.
+// listNames returns the first dozen names, which findNearest has collected.
 func (s *nameSet) listNames() string {
 	const most = 12
 	text := strings.Join(s.names[:min(most, len(s.names))], ", ")
@@ -264,10 +260,7 @@ func (c *graphChecker) checkInnerGraphs() {
 	for i := range c.graph.Tools {
 		refs = append(refs, c.graph.Tools[i].Value.Get("graph"))
 	}
-	names := &nameSet{}
-	for _, inner := range c.graph.Whole().Graphs {
-		names.names = append(names.names, inner.Ref())
-	}
+	names := &nameSet{list: func() []string { return collectNames(c.graph.Whole().Graphs, (*Graph).Ref) }}
 	for _, v := range refs {
 		if v == nil || v.Kind != String || !strings.HasPrefix(v.Text.Value, "#") || c.graph.Inner(v.Text.Value) != nil {
 			continue

@@ -198,7 +198,7 @@ func (d *decoder) reportMismatch(k *Key, v *Value, at place) {
 	if key, _, glued := strings.Cut(v.Text.Value, ":"); glued && v.Kind == String && hasOutline(k, &Value{Kind: Map}) && isIdentifier(key) {
 		note = "; a colon needs a space behind it"
 	}
-	if k.Type == TypeNode && v.Get("kind") == nil && FindKey(topKeys, at.key.Value) != nil {
+	if k.Type == TypeNode && v.Get("kind") == nil && FindKey(TopKeys, at.key.Value) != nil {
 		note = fmt.Sprintf("; %q is a key of the graph and is indented too deep: it begins in the column of \"nodes\"", at.key.Value)
 	}
 	suggestion := d.suggestShape(k, v)
@@ -345,15 +345,17 @@ func FindKey(keys []Key, name string) *Key {
 	return nil
 }
 
-// keyNames returns the names of keys, sorted.
-func keyNames(keys []Key) []string {
-	names := make([]string, len(keys))
-	for i := range keys {
-		names[i] = keys[i].Name
+// collectNames returns a name for each element of a list, sorted.
+func collectNames[T any](list []T, nameOf func(T) string) []string {
+	names := make([]string, len(list))
+	for i := range list {
+		names[i] = nameOf(list[i])
 	}
 	slices.Sort(names)
 	return names
 }
+
+func keyNames(keys []Key) []string { return collectNames(keys, func(k Key) string { return k.Name }) }
 
 // repairKey reports an unknown key of a map. It renames a misspelt key, so that no other finding calls
 // it missing, and returns the intended key, or nil.
@@ -369,9 +371,9 @@ func (d *decoder) repairKey(v *Value, f *Field, keys []Key, into any) *Key {
 		allowed = fmt.Sprintf("; it stands under %q", keys[i].Name)
 	} else if len(names) == 0 {
 		allowed = "; none is allowed here"
-	} else if _, isGraph := into.(*Graph); isGraph && FindKey(topKeys, key.Value) != nil {
+	} else if _, isGraph := into.(*Graph); isGraph && FindKey(TopKeys, key.Value) != nil {
 		allowed = "; it stands at the top of the file"
-	} else if FindKey(nodeKeys, key.Value) != nil {
+	} else if FindKey(NodeKeys, key.Value) != nil {
 		allowed = "; it stands on a node; allowed here are " + strings.Join(names, ", ")
 	}
 	d.report("unknown-key", key.At(0, len(key.Value)), "unknown key %s%s", quoteShort(key.Value), allowed)

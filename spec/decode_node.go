@@ -11,7 +11,7 @@ import (
 
 // joinKinds returns the built-in kinds and more kinds with other names.
 func joinKinds(more []Kind) []Kind {
-	kinds := slices.Clip(BuiltinKinds())
+	kinds := slices.Clip(BuiltinKinds)
 	for _, k := range more {
 		if findKind(kinds, k.Name) == nil {
 			kinds = append(kinds, k)
@@ -30,12 +30,7 @@ func findKind(kinds []Kind, name string) *Kind {
 }
 
 func kindNames(kinds []Kind) []string {
-	names := make([]string, len(kinds))
-	for i := range kinds {
-		names[i] = kinds[i].Name
-	}
-	slices.Sort(names)
-	return names
+	return collectNames(kinds, func(k Kind) string { return k.Name })
 }
 
 // readNode reads a node. Of a node without a known kind, it reads the keys of every node.
@@ -43,7 +38,7 @@ func (d *decoder) readNode(n *Node, v *Value, id Text) {
 	kind := d.findKindOf(v, id)
 	for i := range v.Fields {
 		f := &v.Fields[i]
-		k := FindKey(nodeKeys, f.Key.Value)
+		k := FindKey(NodeKeys, f.Key.Value)
 		if f.Key.Value == "kind" || isExtension(f.Key.Value) {
 			continue
 		}
@@ -55,7 +50,7 @@ func (d *decoder) readNode(n *Node, v *Value, id Text) {
 		if k != nil {
 			d.readField(k, f, n)
 		}
-		if FindKey(nodeKeys, f.Key.Value) == nil {
+		if FindKey(NodeKeys, f.Key.Value) == nil {
 			n.Fields = append(n.Fields, *f)
 		}
 	}
@@ -84,7 +79,7 @@ func (d *decoder) findKindOf(v *Value, id Text) (kind *Kind) {
 	named := v.Get("kind")
 	for i := range v.Fields {
 		f := &v.Fields[i]
-		if named == nil && FindKey(nodeKeys, f.Key.Value) == nil && findNearest(f.Key.Value, []string{"kind"}) != "" {
+		if named == nil && FindKey(NodeKeys, f.Key.Value) == nil && findNearest(f.Key.Value, []string{"kind"}) != "" {
 			d.repairKey(v, f, []Key{{Name: "kind"}}, nil)
 			named = &f.Value
 		}
@@ -123,7 +118,7 @@ func (d *decoder) repairKeyOfNode(n *Node, v *Value, f *Field, kind *Kind) *Key 
 			owners = append(owners, other.Name)
 		}
 	}
-	keys := slices.Concat([]Key{{Name: "kind"}}, kind.Keys, nodeKeys)
+	keys := slices.Concat([]Key{{Name: "kind"}}, kind.Keys, NodeKeys)
 	if len(owners) == 0 || suggest.Closest(key.Value, keyNames(keys)) != "" {
 		return d.repairKey(v, f, keys, n)
 	}

@@ -29,7 +29,7 @@ func Format(name string, src []byte, keys []Key) ([]byte, error) {
 		return nil, &InvalidError{Findings: found.Sort()}
 	}
 	if keys == nil {
-		keys = TopKeys()
+		keys = TopKeys
 	}
 	out, err := formatOnce(src, keys)
 	if err != nil {
@@ -120,10 +120,10 @@ func nodeOrder(n *yaml.Node) []Key {
 		}
 	}
 	out := []Key{{Name: "kind"}, {Name: "description"}, {Name: "each"}, {Name: "max_concurrency"}, {Name: "reads"}}
-	if k := findKind(BuiltinKinds(), kind); k != nil {
+	if k := findKind(BuiltinKinds, kind); k != nil {
 		out = append(out, k.Keys...)
 	}
-	return append(out, NodeKeys()...) // some twice: the first one counts
+	return append(out, NodeKeys...) // some twice: the first one counts
 }
 
 // formatter first collects the comments around the nodes of a text, then writes both.

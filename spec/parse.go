@@ -43,7 +43,7 @@ func Parse(name string, src []byte, opts Options) (*Graph, Diagnostics) {
 	}
 	g := newGraph(file)
 	d.graph = g
-	d.readGraph(topKeys, root, Text{})
+	d.readGraph(TopKeys, root, Text{})
 	diags = append(diags, d.diags...)
 	if slices.ContainsFunc(diags, func(d Diagnostic) bool { return d.Rule == "duplicate-key" }) {
 		g.gaps |= gapEdges

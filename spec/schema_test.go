@@ -127,9 +127,9 @@ func TestEveryKeyIsDocumented(t *testing.T) {
 			inside(path+"."+k.Name, k)
 		}
 	}
-	walk("", TopKeys())
-	walk("nodes", nodeKeys)
-	for _, kind := range BuiltinKinds() {
+	walk("", TopKeys)
+	walk("nodes", NodeKeys)
+	for _, kind := range BuiltinKinds {
 		walk(kind.Name, kind.Keys)
 	}
 	topics := Topics(Options{Kinds: []Kind{{Name: "mail", Doc: "Sends mail."}}})

@@ -107,18 +107,9 @@ func oneOrSome(elem Key) []Key {
 	return []Key{elem, {Type: TypeList, Elem: &elem, NonEmpty: true}}
 }
 
-// TopKeys returns the keys of a file. The shared list must not change.
-func TopKeys() []Key { return topKeys }
-
-// NodeKeys returns the keys that every node may have, without `kind`. The shared list must not change.
-func NodeKeys() []Key { return nodeKeys }
-
-// BuiltinKinds returns the built-in kinds of nodes, sorted by name. The shared list must not change.
-func BuiltinKinds() []Kind { return builtinKinds }
-
 // innerKeys returns the keys of a graph in `graphs`, which needs no name.
 var innerKeys = sync.OnceValue(func() (out []Key) {
-	for _, k := range topKeys {
+	for _, k := range TopKeys {
 		switch k.Name {
 		case "graphrun", "graphs":
 			continue

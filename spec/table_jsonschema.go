@@ -16,7 +16,7 @@ const SchemaID = "https://raw.githubusercontent.com/graphrun/graphrun/main/docs/
 // Schema returns the JSON Schema (draft 2020-12) of graph files with the kinds of opts, as plain data. It
 // accepts every file that Parse accepts. It does not check references and expressions.
 func Schema(opts Options) map[string]any {
-	root := SchemaOf("GraphSpec v1", "A graph file that graphrun runs.", TopKeys())
+	root := SchemaOf("GraphSpec v1", "A graph file that graphrun runs.", TopKeys)
 	defs := object{"json_schema": metaSchema(nil), "state_key": metaSchema(stateKeywords), "graph": objectSchema(innerKeys(), nil)}
 	addNodeSchemas(defs, joinKinds(opts.Kinds))
 	root["$id"], root["$defs"] = SchemaID, defs
@@ -41,7 +41,7 @@ func addNodeSchemas(defs object, kinds []Kind) {
 	var choose []any
 	for _, kind := range kinds {
 		keys := append([]Key{{Name: "kind", Type: TypeEnum, Enum: []string{kind.Name}, Required: true, Doc: "The kind of the node."}}, kind.Keys...)
-		def := objectSchema(append(keys, nodeKeys...), kind.Choices)
+		def := objectSchema(append(keys, NodeKeys...), kind.Choices)
 		if kind.Name == "agent" {
 			delete(def["properties"].(object), "retry")
 		}

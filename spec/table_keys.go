@@ -8,7 +8,8 @@ import (
 	"sync"
 )
 
-var topKeys = []Key{
+// TopKeys are the keys of a file. The list must not change.
+var TopKeys = []Key{
 	{Name: "graphrun", Type: TypeEnum, Enum: []string{"v1"}, Required: true, Doc: "The language version; its presence makes a file a graph file."},
 	{Name: "name", Type: TypeName, Required: true, Doc: "The graph's name."},
 	{Name: "description", Type: TypeString, Doc: "What the graph is for, for people."},
@@ -61,13 +62,11 @@ var topKeys = []Key{
 	{Name: "policies", Type: TypeOneOf, Forms: policyForms, Doc: "Properties that every path must keep, one or a list: `validate` decides them on the graph, and a run that would violate one ends with reason `policy`. `{extends: path}` includes those of a file."},
 }
 
-// Notices returns the occasions of notifications.
-func Notices() []string {
-	return []string{"question", "reminder", "completed", "failed", "limit", "stuck", "cancelled"}
-}
+// Notices are the occasions of notifications. The list must not change.
+var Notices = []string{"question", "reminder", "completed", "failed", "limit", "stuck", "cancelled"}
 
 var noticeKeys = []Key{
-	{Name: "on", Type: TypeOneOf, Required: true, Forms: oneOrMany(Key{Type: TypeEnum, Enum: Notices()}), Doc: "When: a question opens, is still open (`remind`), or the run ends so."},
+	{Name: "on", Type: TypeOneOf, Required: true, Forms: oneOrMany(Key{Type: TypeEnum, Enum: Notices}), Doc: "When: a question opens, is still open (`remind`), or the run ends so."},
 	{Name: "url", Type: TypeString, Role: RoleTemplate, Doc: "Where to POST to. Templates see `run`, `question`, `error`, `output` and `goal`."},
 	{Name: "headers", Type: TypeMap, Elem: &Key{Type: TypeString, Role: RoleTemplate}, Doc: "Headers of the request."},
 	{Name: "body", Type: TypeAny, Role: RoleTemplate, Default: "all that templates see, and a sentence as `text`", Doc: "The body: text, or a value to send as JSON."},
@@ -202,8 +201,8 @@ func exprMapKey(name, doc string) Key {
 	return Key{Name: name, Type: TypeMap, Role: RoleExpr, Elem: &Key{Type: TypeString, Role: RoleExpr}, Doc: doc}
 }
 
-// nodeKeys are the keys that every node may have, without `kind`.
-var nodeKeys = []Key{
+// NodeKeys are the keys that every node may have, without `kind`. The list must not change.
+var NodeKeys = []Key{
 	{Name: "description", Type: TypeString, Doc: "What the node does, for people and decisions."},
 	{Name: "reads", Type: TypeOneOf, Role: RoleState, Forms: oneOrMany(Key{Type: TypeString, Role: RoleState}), Default: "all", Doc: "The state keys that the node may see."},
 	{

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// builtinKinds are sorted by name.
-var builtinKinds = []Kind{
+// BuiltinKinds are the built-in kinds of nodes, sorted by name. The list must not change.
+var BuiltinKinds = []Kind{
 	agentKind, execKind,
 	{
 		Name: "fail", Doc: "Ends in a failure of kind `failed`; no edge leaves it.",
@@ -226,11 +226,7 @@ var failures = []FailureKind{
 
 // FailureKinds returns the names of the kinds of a node's error, sorted.
 func FailureKinds() []string {
-	var names []string
-	for _, f := range failures {
-		names = append(names, f.Name)
-	}
-	return names
+	return collectNames(failures, func(f FailureKind) string { return f.Name })
 }
 
 // failingKinds maps kinds of failures to the only kinds of nodes that have them.

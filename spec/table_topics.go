@@ -34,9 +34,9 @@ func Topics(opts Options) []Topic {
 		t.addKeys("nodes.*", k.Keys, k.Choices)
 		out = append(out, t)
 	}
-	collectTopics(&out, "", "", TopKeys())
+	collectTopics(&out, "", "", TopKeys)
 	kind := Key{Name: "kind", Type: TypeEnum, Enum: kindNames(kinds), Required: true, Doc: "The kind of the node."}
-	every := append([]Key{kind}, nodeKeys...)
+	every := append([]Key{kind}, NodeKeys...)
 	for i := range out {
 		if out[i].Path == "nodes" {
 			out[i].addKeys("nodes.*", every, nil)

@@ -123,7 +123,7 @@ func groupKeysByKind(kinds []spec.Kind) map[string][]spec.Key {
 	for _, kind := range kinds {
 		out[kind.Name] = kind.Keys
 	}
-	for _, kind := range spec.BuiltinKinds() {
+	for _, kind := range spec.BuiltinKinds {
 		// A program may add keys to a built-in kind. Only rewritten graphs use them.
 		out[kind.Name] = slices.Concat(kind.Keys, out[kind.Name])
 	}

@@ -13,7 +13,7 @@ func (b *binder) bindSetup(name string, entries []spec.Field) []Field {
 	out := make([]Field, len(entries))
 	for i := range entries {
 		at := view{fixed: b.scopes.runScope()}
-		out[i] = Field{entries[i].Key.Value, b.bindKey(at, &entries[i].Value, spec.FindKey(spec.TopKeys(), name).Elem)}
+		out[i] = Field{entries[i].Key.Value, b.bindKey(at, &entries[i].Value, spec.FindKey(spec.TopKeys, name).Elem)}
 	}
 	return out
 }
@@ -29,7 +29,7 @@ func (b *binder) bindNotices(entries []spec.Value) []Field {
 	}, eval.ScopeOptions{Refuse: b.scopes.scopeOptions().Refuse})
 	out := make([]Field, len(entries))
 	for i := range entries {
-		out[i] = Field{"notice", b.bindKey(view{fixed: scope}, &entries[i], spec.FindKey(spec.TopKeys(), "notify").Elem)}
+		out[i] = Field{"notice", b.bindKey(view{fixed: scope}, &entries[i], spec.FindKey(spec.TopKeys, "notify").Elem)}
 	}
 	return out
 }

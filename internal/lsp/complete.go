@@ -120,7 +120,7 @@ func (d *document) findKind(number int) string {
 
 // listKeys returns the keys that are allowed in a context and not yet on the line.
 func (p lineContext) listKeys(line string) []spec.Key {
-	keys := spec.TopKeys()
+	keys := spec.TopKeys
 	for i, name := range p.path {
 		if i == 1 && p.path[0] == "nodes" {
 			keys = append([]spec.Key{{Name: "kind", Type: spec.TypeEnum, Doc: "The kind of the node."}}, listKeysOfKind(p.kind)...)
@@ -158,7 +158,7 @@ func listNestedKeys(k *spec.Key) []spec.Key {
 
 // findKey returns the key with a name in a context, or nil.
 func (p lineContext) findKey(name string) *spec.Key {
-	return spec.FindKey(slices.Concat(p.listKeys(""), spec.NodeKeys(), spec.TopKeys()), name)
+	return spec.FindKey(slices.Concat(p.listKeys(""), spec.NodeKeys, spec.TopKeys), name)
 }
 
 func (p lineContext) inExpression(line string) bool {
@@ -216,7 +216,7 @@ func (d *document) listExpression(graph string) []completion {
 func (d *document) listValues(p lineContext, name string) []completion {
 	out := []completion{}
 	if name == "kind" {
-		for _, k := range spec.BuiltinKinds() {
+		for _, k := range spec.BuiltinKinds {
 			out = append(out, completion{k.Name, itemEnum, "", newMarkup(k.Doc)})
 		}
 		return out

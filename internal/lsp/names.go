@@ -101,7 +101,7 @@ func (w *walker) walkGraph(g *spec.Value) {
 			}
 		}
 	}
-	w.walkKeys(g, spec.TopKeys())
+	w.walkKeys(g, spec.TopKeys)
 }
 
 // findChild returns the graph that a node runs, or nil.
@@ -215,8 +215,8 @@ func (w *walker) walkDeclaration(kind string, f *spec.Field, key *spec.Key) {
 
 // listKeysOfKind returns the keys of nodes of a kind.
 func listKeysOfKind(kind string) []spec.Key {
-	keys := slices.Clone(spec.NodeKeys())
-	for _, k := range spec.BuiltinKinds() {
+	keys := slices.Clone(spec.NodeKeys)
+	for _, k := range spec.BuiltinKinds {
 		if k.Name == kind {
 			keys = append(keys, k.Keys...)
 		}
