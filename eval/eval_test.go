@@ -293,7 +293,7 @@ func TestReads(t *testing.T) {
 			t.Errorf("%s: %v", src, err)
 			continue
 		}
-		if got := fmt.Sprint(p.Reads()); got != want {
+		if got := fmt.Sprint(p.Reads); got != want {
 			t.Errorf("%s: got %s, want %s", src, got, want)
 		}
 	}

@@ -25,7 +25,7 @@ type Reason struct {
 // Explain evaluates a program part by part. show writes the value at a path of names and
 // indexes.
 func (v *VM) Explain(p *Program, env map[string]any, show func(path []any, v any) string) Reason {
-	return v.explainPart(p, p.tree, env, show)
+	return v.explainPart(p, p.Tree, env, show)
 }
 
 func (v *VM) explainPart(p *Program, t *Tree, env map[string]any, show func(path []any, v any) string) Reason {
@@ -73,7 +73,7 @@ func (t *Tree) splitJoint() (op string, parts []*Tree) {
 }
 
 // SourceText returns the text of a part of the program.
-func (p *Program) SourceText(t *Tree) string { return strings.TrimSpace(p.src[t.from:t.to]) }
+func (p *Program) SourceText(t *Tree) string { return strings.TrimSpace(p.Source[t.from:t.to]) }
 
 // place is the span of a path of constant names and indexes.
 type place struct {
@@ -89,11 +89,11 @@ func (p *Program) substituteValues(t *Tree, env map[string]any, show func(path [
 		if r.from < at || r.to > t.to {
 			continue
 		}
-		b.WriteString(p.src[at:r.from])
+		b.WriteString(p.Source[at:r.from])
 		b.WriteString(show(r.keys, readPath(env, r.keys)))
 		at = r.to
 	}
-	b.WriteString(p.src[at:t.to])
+	b.WriteString(p.Source[at:t.to])
 	return strings.TrimSpace(b.String())
 }
 

@@ -133,12 +133,12 @@ func FuzzTemplate(f *testing.F) {
 			return
 		}
 		isText := !strings.Contains(src, "{{")
-		if isText != !slices.ContainsFunc(tpl.Parts(), func(p Part) bool { return p.Program != nil }) {
+		if isText != !slices.ContainsFunc(tpl.Parts, func(p Part) bool { return p.Program != nil }) {
 			t.Fatal("braces and expressions differ")
 		}
-		for _, p := range tpl.Parts() {
-			if p.Program != nil && src[p.From:p.To] != p.Program.Source() {
-				t.Fatalf("part %q is not at %d to %d", p.Program.Source(), p.From, p.To)
+		for _, p := range tpl.Parts {
+			if p.Program != nil && src[p.From:p.To] != p.Program.Source {
+				t.Fatalf("part %q is not at %d to %d", p.Program.Source, p.From, p.To)
 			}
 		}
 		evaluateInTime(t, func() {

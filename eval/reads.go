@@ -36,21 +36,19 @@ func sortReads(reads []Read) []Read {
 
 // ReadSet holds the paths that an evaluation may read.
 type ReadSet struct {
-	reads []Read
+	// Reads are the paths, sorted. They must not be changed.
+	Reads []Read
 	roots []string // of the scope
 }
 
-// Reads returns the paths that may be read, sorted. It must not be changed.
-func (s *ReadSet) Reads() []Read { return s.reads }
-
 // Uses reports whether the top-level name may be read, alone or by a whole root.
 func (s *ReadSet) Uses(name string) bool {
-	return slices.ContainsFunc(s.reads, func(r Read) bool { return r.Path[0] == name }) || s.Whole(name)
+	return slices.ContainsFunc(s.Reads, func(r Read) bool { return r.Path[0] == name }) || s.Whole(name)
 }
 
 // Whole reports whether all of the top-level name may be read.
 func (s *ReadSet) Whole(name string) bool {
-	return slices.ContainsFunc(s.reads, func(r Read) bool {
+	return slices.ContainsFunc(s.Reads, func(r Read) bool {
 		return len(r.Path) == 1 && (r.Path[0] == name || slices.Contains(s.roots, r.Path[0]))
 	})
 }

@@ -10,8 +10,9 @@ import (
 // Template is a compiled template, safe for concurrent use.
 type Template struct {
 	ReadSet
-	src   string
-	parts []Part
+	// Source is the source text, and Parts are its pieces in order. Neither must be changed.
+	Source string
+	Parts  []Part
 }
 
 // Part is a piece of a template: text, or an expression.
@@ -29,17 +30,17 @@ type Part struct {
 // Template compiles text with {{ expr }} parts against a scope. Single braces are plain text. It
 // returns an error for each faulty part, at most twenty.
 func (s *Scope) Template(src string) (*Template, []*Error) {
-	t := &Template{src: src, ReadSet: ReadSet{roots: s.opts.Roots}}
+	t := &Template{Source: src, ReadSet: ReadSet{roots: s.opts.Roots}}
 	var reads []Read
 	var errs []*Error
 	for at := 0; at < len(src) && len(errs) < 20; {
 		open := strings.Index(src[at:], "{{")
 		if open < 0 {
-			t.parts = append(t.parts, Part{Text: src[at:]})
+			t.Parts = append(t.Parts, Part{Text: src[at:]})
 			break
 		}
 		if open += at; open > at {
-			t.parts = append(t.parts, Part{Text: src[at:open]})
+			t.Parts = append(t.Parts, Part{Text: src[at:open]})
 		}
 		end, err := closeBraces(src, open)
 		if err != nil {
@@ -49,15 +50,15 @@ func (s *Scope) Template(src string) (*Template, []*Error) {
 		if part, err := s.compilePart(src, open+2, end); err != nil {
 			errs = append(errs, err)
 		} else {
-			reads = append(reads, part.Program.reads...)
-			t.parts = append(t.parts, part)
+			reads = append(reads, part.Program.Reads...)
+			t.Parts = append(t.Parts, part)
 		}
 		at = end + 2
 	}
 	if errs != nil {
 		return nil, errs
 	}
-	t.reads = sortReads(reads)
+	t.Reads = sortReads(reads)
 	return t, nil
 }
 
@@ -123,12 +124,6 @@ func (s *Scope) compileLoosely(path string, fault *Error) (*Program, *Error) {
 	return p, nil
 }
 
-// Source returns the source text.
-func (t *Template) Source() string { return t.src }
-
-// Parts returns the pieces in order. They must not be changed.
-func (t *Template) Parts() []Part { return t.parts }
-
 // Type returns the static type of the rendered value: a string, unless the template is
 // exactly one expression.
 func (t *Template) Type() Type {
@@ -144,8 +139,8 @@ func (t *Template) Type() Type {
 
 // soleExpression returns the part of a template that is exactly one expression, or nil.
 func (t *Template) soleExpression() *Part {
-	if len(t.parts) == 1 && t.parts[0].Program != nil {
-		return &t.parts[0]
+	if len(t.Parts) == 1 && t.Parts[0].Program != nil {
+		return &t.Parts[0]
 	}
 	return nil
 }
@@ -163,8 +158,8 @@ func (v *VM) renderTemplate(t *Template, env map[string]any, parts bool) (any, e
 	}
 	var b strings.Builder
 	var said []any // before b
-	for i := range t.parts {
-		p := &t.parts[i]
+	for i := range t.Parts {
+		p := &t.Parts[i]
 		pieces, media := []any{p.Text}, false
 		if p.Program != nil {
 			out, err := v.evalPart(p, env, false)
@@ -207,7 +202,7 @@ func (v *VM) evalPart(p *Part, env map[string]any, alone bool) (any, error) {
 		if p.Optional {
 			return "", nil
 		}
-		return nil, errorAt("", p.From, p.To, "%q is missing or null; write {{ %s? }} if it may be", p.Program.src, p.Program.src)
+		return nil, errorAt("", p.From, p.To, "%q is missing or null; write {{ %s? }} if it may be", p.Program.Source, p.Program.Source)
 	}
 	out, err := v.Eval(p.Program, env)
 	var failed *Error
@@ -218,7 +213,7 @@ func (v *VM) evalPart(p *Part, env map[string]any, alone bool) (any, error) {
 		return nil, err
 	}
 	if out == nil && !alone {
-		return nil, errorAt("", p.From, p.To, "%q is null; use ?? for a default", p.Program.src)
+		return nil, errorAt("", p.From, p.To, "%q is null; use ?? for a default", p.Program.Source)
 	}
 	return out, nil
 }

@@ -118,7 +118,7 @@ func TestTemplateFacts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !tpl.Uses("input") || tpl.Whole("visits") || !tpl.Whole("ticket") || tpl.Uses("n") {
-		t.Errorf("reads %v", tpl.Reads())
+		t.Errorf("reads %v", tpl.Reads)
 	}
 	if tpl.Type().String() != "string" {
 		t.Errorf("type %v", tpl.Type())
@@ -126,12 +126,12 @@ func TestTemplateFacts(t *testing.T) {
 	if one, _ := testScope().Template("{{ n }}"); one.Type().String() != "integer" {
 		t.Errorf("type %v", one.Type())
 	}
-	parts := tpl.Parts()
-	if len(parts) != 5 || parts[1].Text != " and " || !parts[2].Optional || tpl.Source()[parts[2].From:parts[2].To] != "input.feedback" {
+	parts := tpl.Parts
+	if len(parts) != 5 || parts[1].Text != " and " || !parts[2].Optional || tpl.Source[parts[2].From:parts[2].To] != "input.feedback" {
 		t.Errorf("parts %+v", parts)
 	}
 	plain, err := testScope().Template("no { braces }")
-	if err != nil || len(plain.Parts()) != 1 || len(plain.Reads()) != 0 {
+	if err != nil || len(plain.Parts) != 1 || len(plain.Reads) != 0 {
 		t.Errorf("got %v, %v", plain, err)
 	}
 }

@@ -37,7 +37,7 @@ func TestTreeKeys(t *testing.T) {
 			t.Errorf("%s: %v", c.src, err)
 			continue
 		}
-		if got := p.Tree().Key(); got != c.want {
+		if got := p.Tree.Key(); got != c.want {
 			t.Errorf("%s\n got %s\nwant %s", c.src, got, c.want)
 		}
 	}
@@ -55,7 +55,7 @@ func TestTreeIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tree := p.Tree(); tree.Op != TreeOther {
+	if tree := p.Tree; tree.Op != TreeOther {
 		t.Errorf("got a tree of %q, want the whole as one part", tree.Key()[:40])
 	}
 }

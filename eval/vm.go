@@ -45,33 +45,28 @@ func (s *Scope) Compile(src string, want Want) (p *Program, err *Error) {
 		return nil, errorAt(RuleNotBoolean, t.from, t.to, "condition must be boolean, this is %s", t.Type.WithArticle())
 	}
 	slices.SortFunc(c.places, func(a, b place) int { return cmp.Or(a.from-b.from, b.to-a.to) })
-	return &Program{src: src, tree: t, ReadSet: ReadSet{sortReads(c.reads), s.opts.Roots}, places: c.places}, nil
+	return &Program{Source: src, Tree: t, ReadSet: ReadSet{sortReads(c.reads), s.opts.Roots}, places: c.places}, nil
 }
 
 // Program is a checked expression, safe for concurrent use.
 type Program struct {
 	ReadSet
-	src    string
-	tree   *Tree
+	// Source is the source text, and Tree the expression. Neither must be changed.
+	Source string
+	Tree   *Tree
 	places []place // where paths are read, outermost first
 }
 
-// Tree returns the tree of the expression. It must not be changed.
-func (p *Program) Tree() *Tree { return p.tree }
-
-// Source returns the source text.
-func (p *Program) Source() string { return p.src }
-
 // Type returns the static type of the result.
-func (p *Program) Type() Type { return p.tree.Type }
+func (p *Program) Type() Type { return p.Tree.Type }
 
 // Path returns the names and indexes of a program that is a path, such as input.items[0],
 // or nil.
-func (p *Program) Path() []any { return p.tree.ref.path() }
+func (p *Program) Path() []any { return p.Tree.ref.path() }
 
 // Const returns the value of a program that reads nothing and does not fail.
 func (p *Program) Const() (value any, ok bool) {
-	if len(p.reads) > 0 {
+	if len(p.Reads) > 0 {
 		return nil, false
 	}
 	value, err := new(VM).Eval(p, nil)
@@ -91,22 +86,22 @@ type VM struct {
 // null. The result is canonical and may share parts with the environment. The error is a
 // *Error.
 func (v *VM) Eval(p *Program, env map[string]any) (any, error) {
-	out, err := v.evalTree(p, p.tree, env)
+	out, err := v.evalTree(p, p.Tree, env)
 	if err != nil {
 		return nil, err
 	}
-	return p.canonicalResult(p.tree, out)
+	return p.canonicalResult(p.Tree, out)
 }
 
 // Test evaluates a condition. A result that is not a boolean is an error.
 func (v *VM) Test(p *Program, env map[string]any) (bool, error) {
-	out, err := v.evalTree(p, p.tree, env)
+	out, err := v.evalTree(p, p.Tree, env)
 	if err != nil {
 		return false, err
 	}
 	b, ok := out.(bool)
 	if !ok {
-		return false, errorAt("", 0, len(p.src), "condition must be boolean, this is %s", kindOf(out))
+		return false, errorAt("", 0, len(p.Source), "condition must be boolean, this is %s", kindOf(out))
 	}
 	return b, nil
 }
@@ -125,7 +120,7 @@ func (p *Program) canonicalResult(t *Tree, out any) (any, error) {
 	c := canonizer{limit: maxResultSize}
 	out, _ = c.convertValue(out, 0)
 	if c.err != nil {
-		return nil, errorAt("", 0, len(p.src), "%v", c.err)
+		return nil, errorAt("", 0, len(p.Source), "%v", c.err)
 	}
 	return out, nil
 }
@@ -148,7 +143,7 @@ func (v *VM) evalTree(p *Program, t *Tree, env map[string]any) (out any, err err
 
 // runError describes a failed operation and names operands that are null.
 func (p *Program) runError(cause any, part *Tree, env map[string]any) *Error {
-	out := &Error{To: len(p.src), Message: "expression failed on these values"}
+	out := &Error{To: len(p.Source), Message: "expression failed on these values"}
 	if part == nil {
 		return out
 	}
@@ -166,7 +161,7 @@ func (p *Program) runError(cause any, part *Tree, env map[string]any) *Error {
 	var nulls []string
 	for _, o := range operands {
 		if keys := o.ref.path(); keys != nil && readPath(env, keys) == nil {
-			nulls = append(nulls, fmt.Sprintf("%q is null", p.src[o.from:o.to]))
+			nulls = append(nulls, fmt.Sprintf("%q is null", p.Source[o.from:o.to]))
 		}
 	}
 	if names := strings.Join(nulls, ", "); names != "" && !strings.Contains(out.Message, names) {

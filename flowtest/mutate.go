@@ -177,7 +177,7 @@ func newGuards(cfg *Config, g *spec.Graph) guards {
 func (w guards) newClaim(edge int, holds bool) solve.Claim {
 	tree := &eval.Tree{Op: eval.TreeOther, Name: w.graph.Edges[edge].When.Value} // it may not compile
 	if when := w.bound.Edges[edge].When; when != nil {
-		tree = when.Tree()
+		tree = when.Tree
 	}
 	return solve.Claim{Tree: tree, Holds: holds}
 }

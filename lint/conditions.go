@@ -38,7 +38,7 @@ func (f *facts) solveDecisions() []judgement {
 				}
 			}
 			if len(d.edges) > 0 {
-				trees := collect(d.conditions, (*eval.Program).Tree)
+				trees := collect(d.conditions, func(p *eval.Program) *eval.Tree { return p.Tree })
 				d.result = f.solver.Solve(solve.Problem{Conditions: trees, Domain: d.site.domain, All: d.site.node.Routing == "all"})
 				all = append(all, d)
 			}
@@ -102,8 +102,8 @@ func (d *judgement) unconditionalEdges() (edges []int) {
 // claimsOf returns the outcomes of conditions that read only known names.
 func (f *facts) claimsOf(a arc, known func(name string) bool) (out []solve.Claim) {
 	for _, o := range f.outcomesOf(a) {
-		if !slices.ContainsFunc(o.program.Reads(), func(r eval.Read) bool { return !known(r.Path[0]) }) {
-			out = append(out, solve.Claim{Tree: o.program.Tree(), Holds: o.holds})
+		if !slices.ContainsFunc(o.program.Reads, func(r eval.Read) bool { return !known(r.Path[0]) }) {
+			out = append(out, solve.Claim{Tree: o.program.Tree, Holds: o.holds})
 		}
 	}
 	return out
@@ -120,7 +120,7 @@ func checkConstantConditions(f *facts) {
 	constant := map[int]bool{} // edges
 	for _, d := range f.judgements() {
 		for k, v := range d.result.Verdicts {
-			isAlways := d.site.node.Routing == "all" && d.conditions[k].Path() == nil && len(d.conditions[k].Reads()) == 0 // beside conditions
+			isAlways := d.site.node.Routing == "all" && d.conditions[k].Path() == nil && len(d.conditions[k].Reads) == 0 // beside conditions
 			if !v.Always && !v.Never || v.Always && isAlways {
 				continue
 			}
@@ -161,9 +161,9 @@ func (f *facts) checkExcluded(constant map[int]bool) {
 			if constant[d.edges[k][0]] || !f.flow().Reached[v] {
 				continue
 			}
-			if t := findExcluded(when.Tree()); t != nil {
+			if t := findExcluded(when.Tree); t != nil {
 				what := "condition"
-				if t != when.Tree() {
+				if t != when.Tree {
 					what = strconv.Quote(when.SourceText(t)) + " in this condition"
 				}
 				f.report(d.span(k), "%s is always false: earlier edges on every path here exclude it", what)
@@ -307,8 +307,8 @@ func (f *facts) findUncovered(d *judgement) []string {
 	var read []string
 	var trees []*eval.Tree
 	for _, p := range d.conditions {
-		trees = append(trees, p.Tree())
-		for _, r := range p.Reads() {
+		trees = append(trees, p.Tree)
+		for _, r := range p.Reads {
 			if read != nil && !slices.Equal(read, r.Path) {
 				return nil
 			}
@@ -351,7 +351,7 @@ func (f *facts) findStuck(d *judgement) (path []int, values []string, open bool)
 		a = f.findRun(guide, q)
 	}
 	for _, p := range d.conditions {
-		for _, read := range p.Reads() {
+		for _, read := range p.Reads {
 			if read.Path[0] == "output" && domain.Yields(d.site.node, read.Path[1:]) == nil {
 				continue // of unknown type
 			}
@@ -370,7 +370,7 @@ func (f *facts) pathOfRounds(d *judgement) (path []int) {
 	const most = 20
 	v := d.site.node.Index
 	for _, p := range d.conditions {
-		p.Tree().Each(func(t *eval.Tree) {
+		p.Tree.Each(func(t *eval.Tree) {
 			for i := 0; t.Op == eval.TreeBinary && i < len(t.Args); i++ {
 				limit, isNumber := constantNumber(t.Args[1-i])
 				counted := t.Args[i].Path

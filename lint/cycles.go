@@ -143,8 +143,8 @@ func (r *cycles) explainBound(a arc) (why string, bounded bool) {
 		return "goto of " + n.ID.Value + ": " + strings.TrimSpace(n.Goto.Value), true
 	}
 	for _, o := range f.outcomesOf(a) {
-		if r.endsFinally(o.program.Tree(), o.holds, a, r.readsCounter(o.program, a)) {
-			return strings.TrimSpace(o.program.Source()), true
+		if r.endsFinally(o.program.Tree, o.holds, a, r.readsCounter(o.program, a)) {
+			return strings.TrimSpace(o.program.Source), true
 		}
 	}
 	return "", false
@@ -332,7 +332,7 @@ func (r *cycles) besideOf(a arc) int {
 
 // readsCounter reports whether a program reads a state key that programs may count with.
 func (r *cycles) readsCounter(p *eval.Program, a arc) bool {
-	return p != nil && slices.ContainsFunc(p.Reads(), func(read eval.Read) bool { return r.mayCount(read.Path[0], a) })
+	return p != nil && slices.ContainsFunc(p.Reads, func(read eval.Read) bool { return r.mayCount(read.Path[0], a) })
 }
 
 // mayCount reports whether a state key is trusted to count on the cycles of an arc: a program
@@ -365,7 +365,7 @@ func (f *facts) defaultLeaves(n *spec.Node) bool {
 		switch {
 		case !f.sharesCycle(n.Index, f.To[i]) || f.graph.Edges[i].Condition == "on_failure":
 			return false
-		case when == nil || slices.ContainsFunc(when.Reads(), isUnknown):
+		case when == nil || slices.ContainsFunc(when.Reads, isUnknown):
 			return true
 		}
 		stays, err := new(eval.VM).Test(when, env)
@@ -583,7 +583,7 @@ func parseResize(name string, p *eval.Program, t *eval.Tree) (c change, known bo
 	isOwn := func(part *eval.Tree) bool { return isKey(name, part) }
 	if p == nil || isOwn(t) {
 		return change{}, p != nil
-	} else if m := shorter().FindStringSubmatch(p.Source()); m != nil && m[1] == name && (m[2] == "" || m[2] == name) {
+	} else if m := shorter().FindStringSubmatch(p.Source); m != nil && m[1] == name && (m[2] == "" || m[2] == name) {
 		return change{direction: -1, stop: 0}, true
 	}
 	c = endlessChange(1)
@@ -608,7 +608,7 @@ func (f *facts) mayCountWith(n *spec.Node, key int) bool {
 	switch {
 	case !number && !typ.IsList(), isModel(n), n.Kind.Value == "human", value != nil && value.IsConst():
 		return false
-	case (number || n.Kind.Value == "set") && value != nil && value.Program != nil && !slices.ContainsFunc(value.Program.Reads(), changes):
+	case (number || n.Kind.Value == "set") && value != nil && value.Program != nil && !slices.ContainsFunc(value.Program.Reads, changes):
 		return false
 	}
 	_, known := f.findChange(n.Index, key, !number)

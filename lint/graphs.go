@@ -200,7 +200,7 @@ func checkChildKeys(f *facts) {
 			if u.Node != n.Index || u.Moment == dataflow.Before {
 				continue
 			}
-			for _, r := range u.Program.Reads() {
+			for _, r := range u.Program.Reads {
 				if len(r.Path) > 2 && r.Path[0] == "output" && r.Path[1] == "state" {
 					report(r.Path[2], u.SpanOfMember("output.state.", r.Path[2]), u.Span())
 				}

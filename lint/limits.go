@@ -127,11 +127,11 @@ func (f *facts) waitTimes(n *spec.Node) []string {
 // checkTimeEnds reports a wait for a text that begins or ends as a duration never does.
 func (f *facts) checkTimeEnds(n *spec.Node) {
 	value := f.boundField(n, "for")
-	if n.Kind.Value != "wait" || value == nil || value.Program == nil || value.Program.Tree().Op == eval.TreeConst {
+	if n.Kind.Value != "wait" || value == nil || value.Program == nil || value.Program.Tree.Op == eval.TreeConst {
 		return
 	}
 	for i, where := range []string{"begins", "ends"} {
-		part := value.Program.Tree()
+		part := value.Program.Tree
 		for part.Op == eval.TreeBinary && part.Name == "+" {
 			part = part.Args[i]
 		}

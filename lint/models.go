@@ -275,7 +275,7 @@ func checkLabels(f *facts) {
 		var labels []spec.Text
 		switch p := f.bound.Nodes[v].Goto; {
 		case p != nil:
-			for _, label := range stringsIn(listChoices(p.Tree())) {
+			for _, label := range stringsIn(listChoices(p.Tree)) {
 				f.checkLabel(n, label, labelSpan(n.Goto, label))
 			}
 			if strings.TrimSpace(n.Goto.Value) == "output" && n.Kind.Value == "human" {

@@ -47,7 +47,7 @@ func checkParallelConflict(f *facts) {
 		if u.Node < 0 {
 			continue
 		}
-		for _, r := range u.Program.Reads() {
+		for _, r := range u.Program.Reads {
 			if n := f.outputOf(r); n != nil {
 				f.reportOutputConflict(u, n)
 			}
@@ -119,7 +119,7 @@ func (f *facts) startsBoth(fork int, g *controlflow.Group, x, y int) bool {
 	var claims []solve.Claim
 	for _, e := range g.Edges {
 		if when := f.bound.Edges[e].When; g.Subset && when != nil && (f.To[e] == x || f.To[e] == y) {
-			claims = append(claims, solve.Claim{Tree: when.Tree(), Holds: true})
+			claims = append(claims, solve.Claim{Tree: when.Tree, Holds: true})
 		}
 	}
 	return len(claims) != 2 || f.arePossible(f.graph.Nodes[fork], claims)

@@ -176,7 +176,7 @@ func (f *facts) arcsAllowing(claim solve.Claim, after bool, known func(name stri
 // isExcluded reports whether the conditions of edges on every path to the place of a never
 // policy exclude its condition.
 func (f *facts) isExcluded(p *policy) bool {
-	return f.neverHolds(p.never.Tree(), collect(p.never.Reads(), func(r eval.Read) string { return r.Path[0] }), p.place, true)
+	return f.neverHolds(p.never.Tree, collect(p.never.Reads, func(r eval.Read) string { return r.Path[0] }), p.place, true)
 }
 
 // neverHolds reports whether an edge on every path to a place excludes a condition that reads
@@ -433,7 +433,7 @@ func (f *facts) keysDecidedBy(node int) map[string]bool {
 
 // dependsOn reports whether a node may decide a condition.
 func (f *facts) dependsOn(p *eval.Program, node int, keys map[string]bool) bool {
-	return p != nil && slices.ContainsFunc(p.Reads(), func(r eval.Read) bool {
+	return p != nil && slices.ContainsFunc(p.Reads, func(r eval.Read) bool {
 		switch r.Path[0] {
 		case "visits", "nodes", "history", "branches", "inputs":
 			return len(r.Path) < 2 || r.Path[1] == f.Name(node)
@@ -458,7 +458,7 @@ func (f *facts) isTrustedWay(r *explore.Run, v int, taken []explore.Taken, node 
 	return !slices.ContainsFunc(f.edgesOut()[v], func(e int) bool {
 		when := f.bound.Edges[e].When
 		return f.graph.Edges[e].Condition != "on_failure" && f.dependsOn(when, node, keys) &&
-			slices.ContainsFunc(when.Reads(), func(read eval.Read) bool { return len(read.Path) > 1 || !r.Written[read.Path[0]] })
+			slices.ContainsFunc(when.Reads, func(read eval.Read) bool { return len(read.Path) > 1 || !r.Written[read.Path[0]] })
 	})
 }
 
@@ -492,7 +492,7 @@ func (f *facts) isWrittenOnlyBy(key string, kinds ...string) bool {
 // may do so only if conditions on the path should stop them.
 func (f *facts) attemptTrue(p *policy) (out []explore.Question) {
 	keys := map[string]bool{} // that only people and set nodes write: the graph decides them
-	for _, r := range p.never.Reads() {
+	for _, r := range p.never.Reads {
 		if len(f.writersOf()[r.Path[0]]) > 0 && f.isWrittenOnlyBy(r.Path[0], "human", "set") {
 			keys[r.Path[0]] = true
 		}
@@ -502,7 +502,7 @@ func (f *facts) attemptTrue(p *policy) (out []explore.Question) {
 		out = append(out, explore.Question{Guide: guide, Fixed: keys})
 	}
 	at := site{f: f, node: f.graph.Nodes[p.place]}
-	verdicts := f.solver.Solve(solve.Problem{Conditions: []*eval.Tree{p.never.Tree()}, Domain: at.domain}).Verdicts
+	verdicts := f.solver.Solve(solve.Problem{Conditions: []*eval.Tree{p.never.Tree}, Domain: at.domain}).Verdicts
 	if verdicts[0].Always || f.isGuarded(p, keys) {
 		out = append(out, explore.Question{Guide: guide})
 	}
@@ -513,11 +513,11 @@ func (f *facts) attemptTrue(p *policy) (out []explore.Question) {
 // and the graph does not decide. Such conditions should keep the policy.
 func (f *facts) isGuarded(p *policy, decided map[string]bool) bool {
 	before := f.verticesBefore(p.place)
-	return !slices.ContainsFunc(p.never.Reads(), func(r eval.Read) bool {
+	return !slices.ContainsFunc(p.never.Reads, func(r eval.Read) bool {
 		key := r.Path[0]
 		return f.graph.Key(key) == nil || !decided[key] && !slices.ContainsFunc(f.graph.Edges, func(e *spec.Edge) bool {
 			when := f.bound.Edges[e.Index].When
-			return when != nil && f.From[e.Index] >= 0 && before[f.From[e.Index]] && slices.ContainsFunc(when.Reads(), func(r eval.Read) bool { return r.Path[0] == key })
+			return when != nil && f.From[e.Index] >= 0 && before[f.From[e.Index]] && slices.ContainsFunc(when.Reads, func(r eval.Read) bool { return r.Path[0] == key })
 		})
 	})
 }

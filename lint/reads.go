@@ -60,7 +60,7 @@ func (f *facts) findMade() *made {
 	}
 	m := &made{f: f, number: map[thing]int{}}
 	for _, u := range f.uses().All {
-		for _, r := range u.Program.Reads() {
+		for _, r := range u.Program.Reads {
 			if t, ok := f.thingOf(r); ok {
 				if _, known := m.number[t]; !known {
 					m.number[t], m.things = len(m.things), append(m.things, t)
@@ -112,9 +112,9 @@ func (m *made) learnFromConditions() {
 // shows reports whether the outcome of a condition behind a node shows a thing to be made.
 func (m *made) shows(o held, number, v int) bool {
 	null := m.pathsNullWithout(number)
-	return !m.f.solver.Possible([]solve.Claim{{Tree: o.program.Tree(), Holds: o.holds}}, func(path []string, _ eval.Type) solve.Domain {
+	return !m.f.solver.Possible([]solve.Claim{{Tree: o.program.Tree, Holds: o.holds}}, func(path []string, _ eval.Type) solve.Domain {
 		for i := range path {
-			isOptional := i == len(path)-1 || strings.Contains(o.program.Source(), "?.") // then a member of null is null
+			isOptional := i == len(path)-1 || strings.Contains(o.program.Source, "?.") // then a member of null is null
 			if isOptional && null[strings.Join(path[:i+1], ".")] {
 				return solve.Domain{Values: []any{nil}}
 			}
@@ -149,7 +149,7 @@ func (m *made) hasErrorWithout(number int, path []string, join int) bool {
 // nodes write whose outputs or errors it reads.
 func (m *made) thingsShownBy(p *eval.Program) []int {
 	var out []int
-	for _, read := range p.Reads() {
+	for _, read := range p.Reads {
 		t, _ := m.f.thingOf(read)
 		if i, asked := m.number[t]; asked {
 			out = append(out, i)
@@ -226,7 +226,7 @@ func (f *facts) checkDefaultsOnly() {
 		if u.Node < 0 || u.Optional || !u.InText && u.Field != "each" || f.graph.Nodes[u.Node].Final || !f.flow().Reached[u.Node] || f.flow().Anywhere {
 			continue
 		}
-		for _, r := range u.Program.Reads() {
+		for _, r := range u.Program.Reads {
 			name := r.Path[0]
 			key, writers := f.graph.Key(name), f.writersOf()[name]
 			if key == nil || key.Required || key.Default == nil || len(writers) == 0 || len(writers) > most || key.Scope.Value == "session" {
@@ -467,7 +467,7 @@ func checkTemplateMissing(f *facts) {
 			f.checkOptionalInput(u, into)
 			continue
 		}
-		reader{f: f, use: u}.each(u.Program.Tree(), func(r reader, t *eval.Tree) {
+		reader{f: f, use: u}.each(u.Program.Tree, func(r reader, t *eval.Tree) {
 			if t.Op == eval.TreePath {
 				r.checkMember(t.Path)
 			}
@@ -485,7 +485,7 @@ func checkTemplateMissing(f *facts) {
 				f.checkInputMember(u, n, r.Path[1], into[u.Node])
 			}
 		}
-		if u.Moment == dataflow.Before && needsError(u.Program.Tree()) {
+		if u.Moment == dataflow.Before && needsError(u.Program.Tree) {
 			f.checkError(u, f.graph.Nodes[u.Node], into[u.Node])
 		}
 	}
@@ -600,7 +600,7 @@ func (f *facts) checkInputMember(u *dataflow.Use, n *spec.Node, name string, int
 // checkOptionalInput reports an optional read of a member of the input that no edge supplies
 // although one supplies others by transform.
 func (f *facts) checkOptionalInput(u *dataflow.Use, into [][]int) {
-	t := u.Program.Tree()
+	t := u.Program.Tree
 	if u.Node < 0 || u.Moment != dataflow.Before || len(t.Path) != 2 || t.Path[0] != "input" {
 		return
 	}

@@ -127,8 +127,8 @@ func (f *facts) isSecret(name string) bool {
 
 // listReads lists what a use reads, and what it reads in the input that an edge hands over.
 func (f *facts) listReads(u *dataflow.Use) []eval.Read {
-	reads := slices.Clone(u.Program.Reads())
-	for _, r := range u.Program.Reads() {
+	reads := slices.Clone(u.Program.Reads)
+	for _, r := range u.Program.Reads {
 		if r.Path[0] != "input" || !f.shaped {
 			continue
 		}
@@ -169,7 +169,7 @@ func (f *facts) checkSecretWrites() {
 			if source == nil || f.isSecret(w.Name.Value) || taint.Sanitized(source) {
 				continue
 			}
-			if name := f.findSecret(source.Reads()); name != "" {
+			if name := f.findSecret(source.Reads); name != "" {
 				f.report(w.Name.Span, "state key %q takes the secret %q but is not secret itself", w.Name.Value, name)
 			}
 		}
@@ -186,7 +186,7 @@ func (f *facts) checkSecretsGiven() {
 		for _, in := range f.listGiven(n, field) {
 			key := g.Key(in.name.Value)
 			for _, u := range f.uses().OfNode(v) {
-				name := f.findSecret(u.Program.Reads())
+				name := f.findSecret(u.Program.Reads)
 				if key != nil && !key.Secret && name != "" && u.Text.Span == in.value.Text.Span && !taint.Sanitized(u.Program) {
 					f.report(in.name.Span, "%q of the called graph takes the secret %q but is not secret itself", in.name.Value, name)
 				}
@@ -220,9 +220,9 @@ func (f *facts) checkExec(v int, command *spec.Value) {
 			f.checkCode(u)
 		case taint.Harmless(u.Program.Type()) || f.taints().Fixed(u):
 		case u.Field == "command" && len(command.Items) > 0 && u.Text.Span == command.Items[0].Span && from > taint.FromFlow:
-			f.report(u.Span(), "%q chooses the program to run, and comes from %s", u.Program.Source(), from)
+			f.report(u.Span(), "%q chooses the program to run, and comes from %s", u.Program.Source, from)
 		case u.Field == "dir" && from == taint.FromWorld:
-			f.report(u.Span(), "%q chooses the folder to run in, and comes from %s", u.Program.Source(), from)
+			f.report(u.Span(), "%q chooses the folder to run in, and comes from %s", u.Program.Source, from)
 		}
 	}
 }
@@ -230,7 +230,7 @@ func (f *facts) checkExec(v int, command *spec.Value) {
 // checkCode reports a value that becomes code unless it is harmless.
 func (f *facts) checkCode(u *dataflow.Use) {
 	if !taint.Harmless(u.Program.Type()) && !f.taints().Fixed(u) {
-		f.report(u.Span(), "%q becomes code of the script; pass it by env and write it as a variable", u.Program.Source())
+		f.report(u.Span(), "%q becomes code of the script; pass it by env and write it as a variable", u.Program.Source)
 	}
 }
 
@@ -269,7 +269,7 @@ func checkURLInjection(f *facts) {
 		}
 		uses := f.uses().OfNode(v)
 		for i := range uses {
-			if u := &uses[i]; u.Field == "url" && u.InText && !f.taints().Fixed(u) && !isEscaped(u.Program.Tree()) {
+			if u := &uses[i]; u.Field == "url" && u.InText && !f.taints().Fixed(u) && !isEscaped(u.Program.Tree) {
 				f.checkURLPart(u)
 			}
 		}
@@ -279,7 +279,7 @@ func checkURLInjection(f *facts) {
 // checkURLPart reports a value in a URL that is not escaped. A value that is the whole address
 // is reported only if it comes from a model or a server.
 func (f *facts) checkURLPart(u *dataflow.Use) {
-	from, source := f.taints().Of(u), u.Program.Source()
+	from, source := f.taints().Of(u), u.Program.Source
 	before := templatePart().ReplaceAllString(u.Text.Value[:u.From], "")
 	scheme, rest, absolute := strings.Cut(before, "://")
 	switch part := "path"; {

@@ -68,7 +68,7 @@ func (f *facts) findUnwrittenYield(key *spec.StateKey) *spec.Node {
 func (f *facts) checkUnusedAnswers() {
 	taken := map[string]bool{} // nodes whose output something reads; "" for all
 	for _, u := range f.uses().All {
-		for _, r := range u.Program.Reads() {
+		for _, r := range u.Program.Reads {
 			switch path := append(r.Path[:len(r.Path):len(r.Path)], ""); path[0] {
 			case "output":
 				if u.Node >= 0 && u.Moment != dataflow.Before {
@@ -110,7 +110,7 @@ func (f *facts) checkReplacedLists() {
 	}
 	isRead := map[reading]bool{}
 	for _, u := range f.uses().All {
-		for _, r := range u.Program.Reads() {
+		for _, r := range u.Program.Reads {
 			isRead[reading{r.Path[0], u.Node}] = true
 		}
 	}
@@ -179,8 +179,8 @@ func (f *facts) findUsedKeys() (names map[string]bool, all bool) {
 	}
 	programs := slices.Concat(f.bound.Approvals, f.bound.Never, collect(f.uses().All, func(u dataflow.Use) *eval.Program { return u.Program }))
 	for _, p := range programs {
-		for i := 0; p != nil && i < len(p.Reads()); i++ {
-			read(p.Reads()[i])
+		for i := 0; p != nil && i < len(p.Reads); i++ {
+			read(p.Reads[i])
 		}
 	}
 	for _, field := range slices.Concat(f.bound.Tools, f.bound.Providers) {

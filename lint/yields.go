@@ -98,7 +98,7 @@ func (r reader) schemaAt(path []string) map[string]any {
 		}
 	case "item":
 		if n := r.node(); n != nil && f.bound.Nodes[n.Index].Each != nil {
-			return domain.Part(domain.Subschema(r.schemaOf(f.bound.Nodes[n.Index].Each.Tree()), "[0]"), rest)
+			return domain.Part(domain.Subschema(r.schemaOf(f.bound.Nodes[n.Index].Each.Tree), "[0]"), rest)
 		}
 	case "visits":
 		if len(path) == 2 && f.graph.Node(path[1]) != nil {
@@ -200,7 +200,7 @@ func (f *facts) checkComparisons(skip map[int]bool) {
 			continue
 		}
 		told := false
-		reader{f: f, use: u}.each(u.Program.Tree(), func(r reader, t *eval.Tree) {
+		reader{f: f, use: u}.each(u.Program.Tree, func(r reader, t *eval.Tree) {
 			if !told {
 				told = r.checkComparison(t) || t.Op == eval.TreeChoice && r.checkChoice(t.Args[0])
 			}
@@ -231,7 +231,7 @@ func (r reader) checkComparison(t *eval.Tree) bool {
 		if opposite[op] == "" || doc == nil || !slices.ContainsFunc(others, func(c *eval.Tree) bool { return c.Op == eval.TreeConst && c.Value != nil }) {
 			continue
 		}
-		name := r.use.Program.Source()
+		name := r.use.Program.Source
 		if side.Op == eval.TreePath {
 			name = solve.PathName(side.Path)
 		} else if side.Op == eval.TreeCall {
@@ -339,7 +339,7 @@ func (r reader) checkYield(t *eval.Tree, doc map[string]any, what string) bool {
 		}
 		isForm = t.Path[0] == "output" && r.node().Kind.Value == "human"
 	} else {
-		name = r.use.Program.Source()
+		name = r.use.Program.Source
 	}
 	if from == nil {
 		return false
@@ -385,8 +385,8 @@ func (r reader) checkMembers(t *eval.Tree, doc map[string]any, what string) bool
 func (f *facts) findTested() map[string]bool {
 	out := map[string]bool{}
 	for _, u := range f.uses().All {
-		if u.Field == "when" || u.Program.Tree().Op == eval.TreeChoice {
-			for _, r := range u.Program.Reads() {
+		if u.Field == "when" || u.Program.Tree.Op == eval.TreeChoice {
+			for _, r := range u.Program.Reads {
 				out[r.Path[0]] = true
 			}
 		}
@@ -439,7 +439,7 @@ func findMisfit(from, to map[string]any, isForm bool) (value any, why string) {
 // checkWritten reports what a node writes and a state key refuses.
 func (f *facts) checkWritten(n *spec.Node) {
 	for _, u := range f.uses().OfNode(n.Index) {
-		u.Program.Tree().Each(func(t *eval.Tree) {
+		u.Program.Tree.Each(func(t *eval.Tree) {
 			if t.Op != eval.TreeCall || t.Name != "join" {
 				return
 			}
@@ -449,7 +449,7 @@ func (f *facts) checkWritten(n *spec.Node) {
 		})
 		for _, w := range f.access()[n.Index].Writes {
 			if w.Value == u.Program {
-				reader{f: f, use: &u}.checkWrite(f.graph.State[w.Key], u.Program.Tree())
+				reader{f: f, use: &u}.checkWrite(f.graph.State[w.Key], u.Program.Tree)
 			}
 		}
 	}
@@ -518,7 +518,7 @@ func (f *facts) checkRange(n *spec.Node) {
 		return
 	}
 	for _, w := range f.access()[n.Index].Writes {
-		if w.Value == nil || !f.leavesRange(f.graph.State[w.Key], w.Value.Tree()) {
+		if w.Value == nil || !f.leavesRange(f.graph.State[w.Key], w.Value.Tree) {
 			continue
 		}
 		why := ""
@@ -747,7 +747,7 @@ func (f *facts) checkFailedElements() {
 		}
 		for _, w := range f.access()[v].Writes {
 			items := domain.Subschema(f.graph.State[w.Key].Schema, "[0]")
-			whole := w.Value == nil || isOutput(w.Value.Tree())
+			whole := w.Value == nil || isOutput(w.Value.Tree)
 			switch {
 			case !whole || items["type"] == nil:
 			case how == "wait_all" && !eval.FromSchema(items).IsObject() && !eval.FromSchema(items).IsAny():
@@ -757,7 +757,7 @@ func (f *facts) checkFailedElements() {
 			}
 		}
 		for _, u := range f.uses().OfNode(v) {
-			if how == "continue_others" && u.Moment != dataflow.Before && readsElements(u.Program.Tree()) {
+			if how == "continue_others" && u.Moment != dataflow.Before && readsElements(u.Program.Tree) {
 				f.warn(u.Span(), "an element of %q that fails is null (on_failure: %s), and null has no members; filter the list first", n.ID.Value, how)
 			}
 		}

@@ -23,7 +23,7 @@ func BenchmarkBind(b *testing.B) {
 				b.Fatal(found)
 			}
 			for i := range bound.Edges {
-				if when := bound.Edges[i].When; when != nil && when.Tree() == nil {
+				if when := bound.Edges[i].When; when != nil && when.Tree == nil {
 					b.Fatal("no tree")
 				}
 			}

@@ -32,7 +32,7 @@ func (b *binder) checkFit(name string, value *Value, span spec.Span) {
 	if value.Program == nil {
 		return
 	}
-	doc, tree := key.Schema, value.Program.Tree()
+	doc, tree := key.Schema, value.Program.Tree
 	switch key.Reducer.Value {
 	case "", "replace":
 	case "append", "prepend", "union":
@@ -240,7 +240,7 @@ func (b *binder) checkWrites(node *spec.Node, writes []Field) {
 		w, span := &writes[i], node.Writes.Exprs[i].Expr.Span
 		b.checkFit(w.Name, &w.Value, span)
 		if key := b.graph.Key(w.Name); key != nil && w.Value.Program != nil {
-			if tree := w.Value.Program.Tree(); tree.Op == eval.TreePath && tree.Path[0] == "output" {
+			if tree := w.Value.Program.Tree; tree.Op == eval.TreePath && tree.Path[0] == "output" {
 				b.checkValues(node, key, tree.Path[1:], span)
 			}
 		}

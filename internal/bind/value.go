@@ -64,7 +64,7 @@ func (v *Value) Constants() []any {
 	if constant, ok := v.Program.Const(); ok {
 		return []any{constant}
 	}
-	return listConstants(v.Program.Tree())
+	return listConstants(v.Program.Tree)
 }
 
 func listConstants(t *eval.Tree) []any {
@@ -83,7 +83,7 @@ func (v *Value) Tree() *eval.Tree {
 	switch {
 	case v == nil:
 	case v.Program != nil:
-		return v.Program.Tree()
+		return v.Program.Tree
 	case v.IsConst():
 		return &eval.Tree{Op: eval.TreeConst, Value: v.Constant}
 	}
@@ -166,9 +166,9 @@ func wrapFieldError(name string, err error) error {
 func (v *Value) Reads(f func(eval.Read)) {
 	var reads []eval.Read
 	if v.Program != nil {
-		reads = v.Program.Reads()
+		reads = v.Program.Reads
 	} else if v.Template != nil {
-		reads = v.Template.Reads()
+		reads = v.Template.Reads
 	}
 	for _, r := range reads {
 		f(r)

@@ -82,7 +82,7 @@ func (w *walk) countElements(n *spec.Node) (least, most float64) {
 			return float64(len(list)), float64(len(list))
 		}
 	}
-	if tree := p.Tree(); tree.Op == eval.TreePath && len(tree.Path) == 1 && w.Source.Key(tree.Path[0]) != nil {
+	if tree := p.Tree; tree.Op == eval.TreePath && len(tree.Path) == 1 && w.Source.Key(tree.Path[0]) != nil {
 		schema := w.Source.Key(tree.Path[0]).Schema
 		if low, ok := schema["minItems"].(int); ok {
 			least = float64(low)

@@ -71,8 +71,8 @@ func (w *walk) findVariables() {
 	var todo []eval.Read
 	read := func(p *eval.Program) {
 		if p != nil {
-			todo = append(todo, p.Reads()...)
-			p.Tree().Each(func(t *eval.Tree) {
+			todo = append(todo, p.Reads...)
+			p.Tree.Each(func(t *eval.Tree) {
 				if n, ok := eval.Number(t.Value); ok {
 					w.distinguishUpTo(n)
 				}
@@ -247,7 +247,7 @@ func (w *walk) newDomains(values []interval) func(path []string, typ eval.Type) 
 // condition that did not compile may be either.
 func (w *walk) decideCondition(when *eval.Program, domain func([]string, eval.Type) solve.Domain) (yes, no bool) {
 	may := func(holds bool) bool {
-		return when == nil || w.solver.Possible([]solve.Claim{{Tree: when.Tree(), Holds: holds}}, domain)
+		return when == nil || w.solver.Possible([]solve.Claim{{Tree: when.Tree, Holds: holds}}, domain)
 	}
 	return may(true), may(false)
 }

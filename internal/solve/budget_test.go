@@ -22,11 +22,11 @@ func TestNoValues(t *testing.T) {
 	nowhere := func([]string, eval.Type) Domain { return Domain{Kind: Int, Min: 3, HasMin: true, Max: 2, HasMax: true} }
 	p := numbers(t, "step > 900")
 	var s Solver
-	got := s.Solve(Problem{Conditions: []*eval.Tree{p.Tree()}, Domain: nowhere})
+	got := s.Solve(Problem{Conditions: []*eval.Tree{p.Tree}, Domain: nowhere})
 	if v := got.Verdicts[0]; v.Always || v.Never || v.Shadowed || got.Exhaustive {
 		t.Errorf("got %+v", got)
 	}
-	if !s.Possible([]Claim{{p.Tree(), true}}, nowhere) {
+	if !s.Possible([]Claim{{p.Tree, true}}, nowhere) {
 		t.Error("impossible is claimed")
 	}
 }
@@ -34,7 +34,7 @@ func TestNoValues(t *testing.T) {
 // With the budget spent, the solver no longer decides what it decided before.
 func TestMost(t *testing.T) {
 	ints := func([]string, eval.Type) Domain { return Domain{Kind: Int} }
-	problem := Problem{Conditions: []*eval.Tree{numbers(t, "a > 1 and a < b").Tree(), numbers(t, "a < 1 and a > 1").Tree()}, Domain: ints}
+	problem := Problem{Conditions: []*eval.Tree{numbers(t, "a > 1 and a < b").Tree, numbers(t, "a < 1 and a > 1").Tree}, Domain: ints}
 	free := Solver{}
 	if got := free.Solve(problem); !got.Verdicts[1].Never || free.Spent == 0 {
 		t.Fatalf("got %+v after %d evaluations", got, free.Spent)

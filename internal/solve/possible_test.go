@@ -37,7 +37,7 @@ func TestPossible(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", rest, err)
 			}
-			claims = append(claims, Claim{Tree: p.Tree(), Holds: !negated})
+			claims = append(claims, Claim{Tree: p.Tree, Holds: !negated})
 		}
 		if got := new(Solver).Possible(claims, w.domain); got != test.want {
 			t.Errorf("%s: possible is %v, want %v", test.claims, got, test.want)

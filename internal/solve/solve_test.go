@@ -64,7 +64,7 @@ func solveTexts(t testing.TB, texts ...string) Result {
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		p.Conditions = append(p.Conditions, c.Tree())
+		p.Conditions = append(p.Conditions, c.Tree)
 	}
 	return new(Solver).Solve(p)
 }

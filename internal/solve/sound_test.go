@@ -114,7 +114,7 @@ func brute(r *rand.Rand, conds []*eval.Program) seen {
 	have := map[string]bool{}
 	var names []string
 	for _, c := range conds {
-		for _, read := range c.Reads() {
+		for _, read := range c.Reads {
 			if !have[read.Path[0]] {
 				have[read.Path[0]] = true
 				names = append(names, read.Path[0])
@@ -162,7 +162,7 @@ func TestSound(t *testing.T) {
 			if err != nil {
 				break // such as a comparison of types that are never equal
 			}
-			p.Conditions, programs = append(p.Conditions, c.Tree()), append(programs, c)
+			p.Conditions, programs = append(p.Conditions, c.Tree), append(programs, c)
 		}
 		if len(p.Conditions) < len(texts) {
 			continue
@@ -219,7 +219,7 @@ func TestComplete(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p.Conditions, texts = append(p.Conditions, c.Tree()), append(texts, text)
+			p.Conditions, texts = append(p.Conditions, c.Tree), append(texts, text)
 			programs = append(programs, c)
 		}
 		got, want := solver.Solve(p), brute(r, programs)
@@ -257,7 +257,7 @@ func BenchmarkSolve(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		p.Conditions = append(p.Conditions, c.Tree())
+		p.Conditions = append(p.Conditions, c.Tree)
 	}
 	var solver Solver
 	b.ReportAllocs()

@@ -164,7 +164,7 @@ func readValues(e *edge, env map[string]any) map[string]any {
 		return nil
 	}
 	out := map[string]any{}
-	for _, read := range e.when.Reads() {
+	for _, read := range e.when.Reads {
 		if read.Dynamic || len(read.Path) == 0 {
 			continue
 		}

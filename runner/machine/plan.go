@@ -152,7 +152,7 @@ func visitReads(do func(eval.Read), fields [][]bind.Field, programs ...*eval.Pro
 	}
 	for _, p := range programs {
 		if p != nil {
-			for _, r := range p.Reads() {
+			for _, r := range p.Reads {
 				do(r)
 			}
 		}

@@ -106,11 +106,11 @@ func (t *Task) checkForbidden(n *node) *End {
 		if err != nil {
 			return failureEnd(&Failure{
 				Kind: "expression", Node: n.id, Attempt: t.attemptNumber(),
-				Message: "policy never: " + strconv.Quote(w.never.Source()) + ": " + err.Error(),
+				Message: "policy never: " + strconv.Quote(w.never.Source) + ": " + err.Error(),
 			})
 		}
 		if holds {
-			return failureEnd(policyFailure(n, strconv.Quote(w.never.Source())+" holds at node "+strconv.Quote(n.id)+", where it never may"))
+			return failureEnd(policyFailure(n, strconv.Quote(w.never.Source)+" holds at node "+strconv.Quote(n.id)+", where it never may"))
 		}
 	}
 	return nil

@@ -85,7 +85,7 @@ func TestUses(t *testing.T) {
 	_, uses, writes := usesOf(t, "x > 1")
 	var got []string
 	for _, u := range uses.All {
-		got = append(got, u.Field+": "+u.Program.Source())
+		got = append(got, u.Field+": "+u.Program.Source)
 	}
 	if all := strings.Join(got, "; "); all != "set: 'x'; each: [1, 2]; command: y; writes: output.y; when: x > 1" {
 		t.Error(all)

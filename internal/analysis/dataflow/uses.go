@@ -45,13 +45,13 @@ func (u *Use) Span() spec.Span { return u.Text.At(u.From, u.To) }
 // SpanOf returns where the expression names a path by its first part, or else the whole
 // expression.
 func (u *Use) SpanOf(name string) spec.Span {
-	return u.spanAt(wordAt(u.Program.Source(), name), len(name))
+	return u.spanAt(wordAt(u.Program.Source, name), len(name))
 }
 
 // SpanOfMember returns where a member stands behind the path to it, or else the whole
 // expression.
 func (u *Use) SpanOfMember(path, name string) spec.Span {
-	at := strings.Index(u.Program.Source(), path+name)
+	at := strings.Index(u.Program.Source, path+name)
 	if at >= 0 {
 		at += len(path)
 	}
@@ -60,7 +60,7 @@ func (u *Use) SpanOfMember(path, name string) spec.Span {
 
 // spanAt returns the span of a part of the expression, or the whole for a negative offset.
 func (u *Use) spanAt(at, length int) spec.Span {
-	if at < 0 || u.To-u.From != len(u.Program.Source()) {
+	if at < 0 || u.To-u.From != len(u.Program.Source) {
 		return u.Span()
 	}
 	return u.Text.At(u.From+at, u.From+at+length)
@@ -120,7 +120,7 @@ func Constants(uses []*Use) (out []any) {
 	}
 	for _, u := range uses {
 		if u.Field != "never" {
-			u.Program.Tree().Each(look)
+			u.Program.Tree.Each(look)
 		}
 	}
 	return out
@@ -223,7 +223,7 @@ func (w *useWalk) addValue(v *spec.Value, b *bind.Value) {
 		return
 	}
 	if t := b.Template; t != nil {
-		for _, part := range t.Parts() {
+		for _, part := range t.Parts {
 			if part.Program != nil {
 				w.add(Use{Text: &v.Text, From: part.From, To: part.To, Program: part.Program, Optional: part.Optional, InText: true})
 			}
@@ -325,13 +325,13 @@ func Replaces(key *spec.StateKey) bool {
 // None are left out, and all of a program that reads how far the run is: it may know that
 // the value is there.
 func FirmReads(p *eval.Program) []eval.Read {
-	if strings.Contains(p.Source(), "?.") || asksProgress(p) {
+	if strings.Contains(p.Source, "?.") || asksProgress(p) {
 		return nil
 	}
 	w := firmWalk{firm: map[string]bool{}, soft: map[string]bool{}}
-	w.walk(p.Tree(), nil)
+	w.walk(p.Tree, nil)
 	var out []eval.Read
-	for _, r := range p.Reads() {
+	for _, r := range p.Reads {
 		name := strings.Join(r.Path, ".")
 		if w.firm[name] || !w.soft[name] {
 			out = append(out, r)
@@ -342,7 +342,7 @@ func FirmReads(p *eval.Program) []eval.Read {
 
 // asksProgress reports whether a program reads how far the run is.
 func asksProgress(p *eval.Program) bool {
-	return slices.ContainsFunc(p.Reads(), func(r eval.Read) bool {
+	return slices.ContainsFunc(p.Reads, func(r eval.Read) bool {
 		switch r.Path[0] {
 		case "visits", "history", "step", "visit", "outcome", "error", "branches":
 			return true

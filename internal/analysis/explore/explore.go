@@ -337,7 +337,7 @@ func (s *search) findSteeringKeys(v int) map[string]bool {
 		}
 	}
 	for ; len(programs) > 0; programs = programs[1:] {
-		for _, read := range programs[0].Reads() {
+		for _, read := range programs[0].Reads {
 			if key := read.Path[0]; s.Model.graph.Key(key) != nil && !out[key] {
 				out[key] = true
 				programs = append(programs, s.Model.computed[key]...)
@@ -444,7 +444,7 @@ func (r *Run) chooseReads(p *eval.Program, env map[string]any) map[string]any {
 	if r.s.Model.copies[p] {
 		return env
 	}
-	for _, read := range p.Reads() {
+	for _, read := range p.Reads {
 		value, path := any(env), read.Path
 		for i, name := range path {
 			object, isObject := value.(map[string]any)

@@ -109,7 +109,7 @@ func (m *Model) decides(e *dataflow.Use) bool {
 	case "transform", "set", "writes", "before":
 		return m.mayFail[e.Node]
 	}
-	return readsElement(e.Program.Tree())
+	return readsElement(e.Program.Tree)
 }
 
 // readsElement reports whether an expression reads an element by its index. It fails if the list
@@ -150,7 +150,7 @@ func (m *Model) findDecisive() {
 			continue
 		}
 		m.decisive[p] = true
-		for _, read := range p.Reads() {
+		for _, read := range p.Reads {
 			name := read.Path[0]
 			if m.graph.Key(name) == nil {
 				m.noteContext(read.Path, p)
@@ -195,7 +195,7 @@ func (m *Model) noteContext(path []string, p *eval.Program) {
 		unknown = len(path) < 2 || !slices.Contains([]string{"kind", "node", "attempt"}, path[1])
 	case "output", "outcome", "node", "visit", "item", "index", "accumulator", "current", "update":
 	case "visits":
-		most := findGreatest(p.Tree()) + 2
+		most := findGreatest(p.Tree) + 2
 		for _, n := range m.graph.Nodes {
 			if len(path) < 2 || n.ID.Value == path[1] {
 				m.visits[n.Index] = max(m.visits[n.Index], most)
@@ -210,7 +210,7 @@ func (m *Model) noteContext(path []string, p *eval.Program) {
 		m.past, unknown = true, true
 	}
 	if unknown {
-		m.gaps = append(m.gaps, describeRunTimeGap(p.Source()))
+		m.gaps = append(m.gaps, describeRunTimeGap(p.Source))
 	}
 }
 
@@ -219,7 +219,7 @@ var errorOnly = lazyregexp.New(`branches\s*(\[[^\]]*\]|\.\w+)\s*\.\s*error\s*(!=
 
 // asksOnlyForErrors reports whether a program reads only whether branches failed.
 func asksOnlyForErrors(p *eval.Program) bool {
-	return !strings.Contains(errorOnly().ReplaceAllString(p.Source(), ""), "branches")
+	return !strings.Contains(errorOnly().ReplaceAllString(p.Source, ""), "branches")
 }
 
 // findGreatest returns the greatest whole number in a condition. It can't distinguish larger

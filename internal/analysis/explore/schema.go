@@ -325,11 +325,11 @@ func (m *Model) expectResult(v int) doc {
 		}
 		var want doc
 		if key := m.graph.Key(m.findTarget(e)); e.Field == "writes" && key != nil {
-			if tree := e.Program.Tree(); !collects(key) || tree.Op == eval.TreeList || tree.Over != nil {
+			if tree := e.Program.Tree; !collects(key) || tree.Op == eval.TreeList || tree.Over != nil {
 				want = key.Schema
 			}
 		}
-		expectValue(e.Program.Tree(), want, map[string]doc{"output": root})
+		expectValue(e.Program.Tree, want, map[string]doc{"output": root})
 	}
 	if m.graph.Nodes[v].Each.IsSet() {
 		return extendSchema(root, "[0]")

@@ -134,7 +134,7 @@ func (m *Model) findUses(v int, p *part) (constants []any, read [][]string) {
 		return r.Path[0] == "output" && len(r.Path) > len(p.path) && slices.Equal(r.Path[1:1+len(p.path)], p.path)
 	}
 	for _, e := range m.own[v] {
-		if slices.ContainsFunc(e.Program.Reads(), isIn) {
+		if slices.ContainsFunc(e.Program.Reads, isIn) {
 			constants = mergeValues(constants, dataflow.Constants([]*dataflow.Use{e}))
 		}
 	}
@@ -142,7 +142,7 @@ func (m *Model) findUses(v int, p *part) (constants []any, read [][]string) {
 		constants = mergeValues(constants, m.findConstants(key, map[string]bool{}))
 	}
 	for _, e := range m.own[v] {
-		for _, r := range e.Program.Reads() {
+		for _, r := range e.Program.Reads {
 			if isIn(r) && !m.copies[e.Program] {
 				read = append(read, r.Path[1+len(p.path):])
 			}
@@ -187,7 +187,7 @@ func (m *Model) listLabels(v int, path []string) ([]any, bool) {
 	if p == nil {
 		return append(out, unset{}), slices.Equal(path, []string{"goto"})
 	}
-	tree := p.Tree()
+	tree := p.Tree
 	names := tree.Op == eval.TreePath && tree.Path[0] == "output" && slices.Equal(tree.Path[1:], path)
 	return out, names && domain.Part(n.Output, path)["enum"] == nil
 }
@@ -253,7 +253,7 @@ func (m *Model) findFailures(v int) {
 				kinds = append(kinds, text)
 				continue
 			}
-			for _, r := range e.Program.Reads() {
+			for _, r := range e.Program.Reads {
 				compared = append(compared, listFailures(kinds[0], r.Path, c)...)
 			}
 		}
@@ -343,7 +343,7 @@ func (m *Model) findSource(v int) source {
 			delete(m.copies, e.Program)
 		}
 		if e.Field == "when" || e.Field == "goto" || e.Field == "never" {
-			for _, read := range e.Program.Reads() {
+			for _, read := range e.Program.Reads {
 				if read.Path[0] == "output" {
 					src.addPart(read.Path[1:]).counts = true
 				}
@@ -371,7 +371,7 @@ func (m *Model) findSource(v int) source {
 // readsMembers reports whether an expression reads a member of a node's result.
 func (m *Model) readsMembers(v int) bool {
 	return slices.ContainsFunc(m.own[v], func(e *dataflow.Use) bool {
-		return slices.ContainsFunc(e.Program.Reads(), func(r eval.Read) bool { return r.Path[0] == "output" && len(r.Path) > 1 })
+		return slices.ContainsFunc(e.Program.Reads, func(r eval.Read) bool { return r.Path[0] == "output" && len(r.Path) > 1 })
 	})
 }
 
@@ -381,13 +381,13 @@ func (m *Model) copiesPart(key string, p *eval.Program, src *source) bool {
 	if p == nil {
 		return false
 	}
-	if tree := p.Tree(); tree.Op == eval.TreePath && tree.Path[0] == "output" && !slices.ContainsFunc(tree.Path, isElement) {
+	if tree := p.Tree; tree.Op == eval.TreePath && tree.Path[0] == "output" && !slices.ContainsFunc(tree.Path, isElement) {
 		part := src.addPart(tree.Path[1:])
 		part.keys = append(part.keys, key)
 		m.copies[p] = true
 		return true
 	}
-	for _, read := range p.Reads() {
+	for _, read := range p.Reads {
 		if read.Path[0] == "output" {
 			part := src.addPart(read.Path[1:])
 			part.counts, part.into = part.counts || m.counts[key], append(part.into, key)

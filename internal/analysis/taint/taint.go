@@ -71,11 +71,11 @@ func New(g *spec.Graph, bound *bind.Graph, access []dataflow.Access, flow *contr
 // Of returns the least trusted origin of what a use reads. Numbers, booleans and values of an
 // enum of plain words count as the graph's own.
 func (a *Analysis) Of(u *dataflow.Use) Origin {
-	if Harmless(u.Program.Type()) || a.joinsPlain(u.Program.Tree()) {
+	if Harmless(u.Program.Type()) || a.joinsPlain(u.Program.Tree) {
 		return FromFlow
 	}
 	worst := FromFlow
-	for _, r := range u.Program.Reads() {
+	for _, r := range u.Program.Reads {
 		worst = max(worst, a.originOfRead(u.Node, r))
 	}
 	return worst
@@ -94,9 +94,9 @@ func (a *Analysis) joinsPlain(t *eval.Tree) bool {
 
 // Fixed reports whether a use reads only plain words of a closed set, and no other text.
 func (a *Analysis) Fixed(u *dataflow.Use) bool {
-	for _, r := range u.Program.Reads() {
+	for _, r := range u.Program.Reads {
 		switch {
-		case a.joinsPlain(u.Program.Tree()):
+		case a.joinsPlain(u.Program.Tree):
 		case a.isSafe(r):
 		case r.Path[0] == "node", r.Path[0] == "step", r.Path[0] == "visit", r.Path[0] == "visits", r.Path[0] == "index":
 		case r.Path[0] == "run" && len(r.Path) > 1 && r.Path[1] != "input":
@@ -123,7 +123,7 @@ func (a *Analysis) isSafe(r eval.Read) bool {
 // Sanitized reports whether the value of a program reveals nothing that it reads: it is a
 // computed number, or one of the program's own constants.
 func Sanitized(p *eval.Program) bool {
-	_, chosen := domain.OfChoice(p.Tree())
+	_, chosen := domain.OfChoice(p.Tree)
 	return chosen || Harmless(p.Type()) && p.Path() == nil
 }
 
