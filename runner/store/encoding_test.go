@@ -3,6 +3,7 @@ package store_test
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/graphrun/graphrun/runner/machine"
@@ -19,7 +20,8 @@ func TestEncodeAdvanced(t *testing.T) {
 		{Kind: machine.Advanced, At: -1},
 		{Kind: machine.Advanced, At: 5, Edit: map[string]any{"a": 1}},
 	} {
-		got, err := store.EncodeEvent(&e)
+		texts, err := store.EncodeEvents([]machine.Event{e})
+		got := slices.Concat(texts...)
 		want, bad := json.Marshal(e)
 		if err != nil || bad != nil || string(got) != string(want) {
 			t.Errorf("%s, want %s (%v, %v)", got, want, err, bad)

@@ -66,28 +66,25 @@ func (e *BusyError) Error() string {
 // ErrStopped reports that a run was cancelled or paused before it got a slot in its group.
 var ErrStopped = errors.New("the run was stopped before there was a place in its group")
 
-// groupSlot is a run in a group, in order of arrival. Since is zero while it waits.
-type groupSlot = GroupMember
-
 const groupKeys = "group/"
 
 // enterGroup asks for a slot in a group for a run that is driven. See Journal.Enter.
 func (s *KVStore) enterGroup(tx Tx, runID, group string, limit int) (out GroupState, err error) {
-	var slots []groupSlot
+	var slots []GroupMember // in order of arrival; Since is zero for a run that waits
 	if _, err := getJSON(tx, groupKeys+keyOf(group), &slots); err != nil {
 		return out, err
 	}
 	before := len(slots)
-	slots = slices.DeleteFunc(slots, func(s0 groupSlot) bool { return !s.storage().IsLocked(s0.RunID) })
+	slots = slices.DeleteFunc(slots, func(m GroupMember) bool { return !s.storage().IsLocked(m.RunID) })
 	changed := len(slots) < before
-	at := slices.IndexFunc(slots, func(s groupSlot) bool { return s.RunID == runID })
+	at := slices.IndexFunc(slots, func(m GroupMember) bool { return m.RunID == runID })
 	if at < 0 {
 		run, err := getRun(tx, runID)
 		if err := errors.Join(err, leaveGroup(tx, runID)); err != nil {
 			return out, err
 		}
 		at, changed = len(slots), true
-		slots = append(slots, groupSlot{RunID: runID, Graph: run.Graph, Owner: run.Owner})
+		slots = append(slots, GroupMember{RunID: runID, Graph: run.Graph, Owner: run.Owner})
 	}
 	ahead := 0 // runs that are inside or come first
 	for i := range slots {
@@ -102,7 +99,7 @@ func (s *KVStore) enterGroup(tx Tx, runID, group string, limit int) (out GroupSt
 		err = putJSON(tx, groupKeys+keyOf(group), slots)
 	}
 	out.Inside = !slots[at].Since.IsZero()
-	out.Members = slices.DeleteFunc(slots, func(s groupSlot) bool { return s.Since.IsZero() })
+	out.Members = slices.DeleteFunc(slots, func(m GroupMember) bool { return m.Since.IsZero() })
 	slices.SortStableFunc(out.Members, func(a, b GroupMember) int { return a.Since.Compare(b.Since) })
 	return out, err
 }
@@ -111,9 +108,9 @@ func (s *KVStore) enterGroup(tx Tx, runID, group string, limit int) (out GroupSt
 func leaveGroup(tx Tx, runID string) error {
 	groups, err := collectPairs(tx, groupKeys, "", -1)
 	for _, p := range groups {
-		var slots []groupSlot
+		var slots []GroupMember
 		err = cmp.Or(err, decodeJSON(p, &slots))
-		left := slices.DeleteFunc(slices.Clone(slots), func(s groupSlot) bool { return s.RunID == runID })
+		left := slices.DeleteFunc(slices.Clone(slots), func(m GroupMember) bool { return m.RunID == runID })
 		switch {
 		case err != nil || len(left) == len(slots):
 		case len(left) == 0:

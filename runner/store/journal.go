@@ -29,8 +29,8 @@ type journal struct {
 	closed    bool
 }
 
-// lockAndOpen locks a run and opens its journal. find returns or creates the run, taken the error
-// for a run that has a driver.
+// lockAndOpen locks a run and opens its journal. find returns or creates the run. taken returns the
+// error for a run that has a driver.
 func (s *KVStore) lockAndOpen(runID, owner string, taken func() error, find func(tx Tx) (*savedRun, error)) (Journal, error) {
 	release, err := s.storage().Lock(runID)
 	if err != nil {
@@ -56,12 +56,7 @@ func (s *KVStore) lockAndOpen(runID, owner string, taken func() error, find func
 	if err != nil {
 		return nil, errors.Join(err, release())
 	}
-	s.mu.Lock()
-	if s.open == nil {
-		s.open = map[string]*journal{}
-	}
-	s.open[runID] = j
-	s.mu.Unlock()
+	s.open.Store(runID, j)
 	j.Deliver()
 	if s.Poll > 0 {
 		j.polling.Go(func() { j.pollInbox(s.Poll) })
@@ -78,14 +73,14 @@ func (j *journal) Append(events ...machine.Event) error {
 // Settle settles an offer: its events are added and it is deleted in one transaction.
 func (j *journal) Settle(id string, events []machine.Event, refused string) (taken bool, err error) {
 	taken, err = j.appendIf(func(tx Tx) (bool, error) { return settleOffer(tx, id, refused) }, events)
-	j.Deliver() // there is room now for offers that had to wait
+	j.Deliver() // the channel can take offers that had to wait
 	return taken, err
 }
 
 // appendIf adds events, all or none, if the condition holds in their transaction.
 func (j *journal) appendIf(condition func(tx Tx) (bool, error), events []machine.Event) (added bool, err error) {
 	err = j.writeOnce(func() error {
-		texts, err := encodeEvents(events)
+		texts, err := EncodeEvents(events)
 		if err != nil {
 			return err
 		}
@@ -210,9 +205,7 @@ func (j *journal) Close() error {
 	}
 	close(j.stop)
 	j.polling.Wait()
-	j.store.mu.Lock()
-	delete(j.store.open, j.runID)
-	j.store.mu.Unlock()
+	j.store.open.Delete(j.runID)
 	err := j.changeRun(func(tx Tx, run *savedRun) error {
 		run.Owner = ""
 		return clearDriver(tx, j.runID)
@@ -223,26 +216,18 @@ func (j *journal) Close() error {
 	return errors.Join(err, j.release())
 }
 
-// EncodeEvent writes an event as one line of JSON without the newline.
-func EncodeEvent(e *machine.Event) ([]byte, error) {
-	text, err := encodeJSON(e)
-	if err != nil {
-		return nil, fmt.Errorf("event %s can't be written: %w", e.Kind, err)
-	}
-	return text, nil
-}
-
-func encodeEvents(events []machine.Event) (texts [][]byte, err error) {
+// EncodeEvents returns each event as one line of JSON without the newline.
+func EncodeEvents(events []machine.Event) (texts [][]byte, err error) {
 	texts = make([][]byte, len(events))
 	for i := range events {
-		if texts[i], err = EncodeEvent(&events[i]); err != nil {
-			return nil, err
+		if texts[i], err = encodeJSON(&events[i]); err != nil {
+			return nil, fmt.Errorf("event %s can't be written: %w", events[i].Kind, err)
 		}
 	}
 	return texts, nil
 }
 
-// DecodeEvent reads what EncodeEvent wrote.
+// DecodeEvent reads a text of EncodeEvents.
 func DecodeEvent(text []byte) (machine.Event, error) {
 	var e machine.Event
 	// Not by way of json.Unmarshal, which would read the text twice.

@@ -68,8 +68,7 @@ type KVStore struct {
 
 	memory memoryKV
 	purged atomic.Bool // expired cache entries were deleted
-	mu     sync.Mutex  // of open
-	open   map[string]*journal
+	open   sync.Map    // the *journal of each open run
 }
 
 func (s *KVStore) storage() KV {
@@ -81,26 +80,18 @@ func (s *KVStore) storage() KV {
 
 // Close closes the journals that are still open.
 func (s *KVStore) Close() error {
-	s.mu.Lock()
-	var open []*journal
-	for _, j := range s.open { //lint:ignore mapiter in any order
-		open = append(open, j)
-	}
-	s.mu.Unlock()
 	var failed error
-	for _, j := range open {
-		failed = errors.Join(failed, j.Close())
-	}
+	s.open.Range(func(_, j any) bool {
+		failed = errors.Join(failed, j.(*journal).Close())
+		return true
+	})
 	return failed
 }
 
 // notify delivers the inbox of a run's driver in this process.
 func (s *KVStore) notify(runID string) {
-	s.mu.Lock()
-	j := s.open[runID]
-	s.mu.Unlock()
-	if j != nil {
-		j.Deliver()
+	if j, isOpen := s.open.Load(runID); isOpen {
+		j.(*journal).Deliver()
 	}
 }
 

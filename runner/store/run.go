@@ -5,7 +5,6 @@ package store
 import (
 	"cmp"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -118,7 +117,7 @@ type Snapshot struct {
 func NewRunID(now time.Time) string {
 	var random [4]byte
 	_, _ = rand.Read(random[:]) // never fails
-	return now.UTC().Format("20060102-150405-") + hex.EncodeToString(random[:])
+	return fmt.Sprintf("%s%x", now.UTC().Format("20060102-150405-"), random)
 }
 
 // MaxName bounds the characters of ids of runs and sessions, and of labels.

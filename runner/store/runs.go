@@ -12,7 +12,6 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
@@ -123,8 +122,7 @@ func runExists(runID string) error { return fmt.Errorf("run %q: %w", runID, ErrR
 // putTexts stores the texts of a run, once for all runs that have the same.
 func (r *savedRun) putTexts(tx Tx, from *RunRecord) error {
 	text, err := encodeJSON(texts{from.Source, from.Files})
-	hash := sha256.Sum256(text)
-	r.Texts = hex.EncodeToString(hash[:])
+	r.Texts = fmt.Sprintf("%x", sha256.Sum256(text))
 	return errors.Join(err, tx.Put(textKey(r.Texts), text), tx.Put(usePrefix(r.Texts)+keyOf(r.ID), nil))
 }
 
@@ -180,7 +178,7 @@ func copyUpTo(tx Tx, from, to string, n int) (last int, err error) {
 
 // createRun starts the journal of a new run. inherit stores its events before first.
 func (s *KVStore) createRun(record RunRecord, first []machine.Event, inherit func(tx Tx, run *savedRun) (events int, err error)) (Journal, error) {
-	texts, err := encodeEvents(first)
+	texts, err := EncodeEvents(first)
 	if err != nil {
 		return nil, err
 	}

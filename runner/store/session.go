@@ -44,22 +44,21 @@ func (s Session) Masked() Session {
 
 // After returns the session that results if a run saves s over the session before.
 func (s Session) After(before Session) Session {
-	left := s
 	keys := maps.Clone(before.Keys)
 	if keys == nil {
 		keys = map[string]any{}
 	}
-	maps.Copy(keys, left.Keys)
+	maps.Copy(keys, s.Keys)
 	secret := slices.DeleteFunc(slices.Clone(before.Secret), func(name string) bool {
-		_, again := left.Keys[name]
+		_, again := s.Keys[name]
 		return again
 	})
-	left.Keys, left.Secret = keys, append(secret, left.Secret...)
-	slices.Sort(left.Secret)
-	if left.Talk == nil {
-		left.Talk = before.Talk
+	s.Keys, s.Secret = keys, append(secret, s.Secret...)
+	slices.Sort(s.Secret)
+	if s.Talk == nil {
+		s.Talk = before.Talk
 	}
-	return left
+	return s
 }
 
 // Compare orders sessions as Store.Sessions does.

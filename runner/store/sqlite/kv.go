@@ -135,35 +135,37 @@ func (s kv) View(do func(tx store.Tx) error) error {
 
 // Update runs a transaction.
 func (s kv) Update(do func(tx store.Tx) error) error {
-	return s.retryWrite(func() error {
-		tx, err := s.writer.Begin()
-		if err != nil {
-			return err
-		}
-		defer tx.Rollback()
-		if err := do(transaction{tx, tx.Stmt(s.putEvent)}); err != nil {
-			return err
-		}
-		return tx.Commit()
-	})
+	return s.retryWrite(func(tx *sql.Tx) error { return do(transaction{tx, tx.Stmt(s.putEvent)}) })
 }
 
-// retryBusy is how soon write tries again.
+// retryBusy is how soon retryWrite tries again.
 const retryBusy = 200 * time.Microsecond
 
-// retryWrite changes the file. It retries a locked file often, since SQLite's own waits miss the
-// gaps between drivers' commits.
-func (s *Store) retryWrite(do func() error) error {
+// retryWrite runs a transaction that writes. It retries a locked file often, since SQLite's own
+// waits miss the gaps between drivers' commits.
+func (s *Store) retryWrite(do func(tx *sql.Tx) error) error {
 	if s.writer == nil {
 		return s.wrapError(errReadOnly)
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	for end := time.Now().Add(s.opts.Busy); ; time.Sleep(retryBusy) {
-		if err := do(); !isBusy(err) || time.Now().After(end) {
+		if err := s.commit(do); !isBusy(err) || time.Now().After(end) {
 			return s.wrapError(cmp.Or(s.checkFile(), err))
 		}
 	}
+}
+
+func (s *Store) commit(do func(tx *sql.Tx) error) error {
+	tx, err := s.writer.Begin()
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if err := do(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
 }
 
 var errReadOnly = errors.New("it was opened for reading only")
@@ -215,7 +217,7 @@ func (s *Store) lockRun(runID string) (*flock.Flock, error) {
 	}
 }
 
-// isLockedAt reports whether the locked file still exists at its path. unlock removes it.
+// isLockedAt reports whether the locked file still exists at its path. Its release removes it.
 func (s *Store) isLockedAt(path string, lock *flock.Flock) bool {
 	locked, err := lock.Stat()
 	if err != nil {

@@ -5,6 +5,7 @@ package sqlite
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -52,18 +53,13 @@ func (s *Store) readVersion() (version int, err error) {
 
 // makeTables makes the tables of an empty file in one transaction.
 func (s *Store) makeTables() error {
-	return s.retryWrite(func() error {
-		tx, err := s.writer.Begin()
-		if err != nil {
-			return err
-		}
-		defer tx.Rollback()
+	return s.retryWrite(func(tx *sql.Tx) error {
 		var version int // another process may have made them meanwhile
 		if err := tx.QueryRow(`PRAGMA user_version`).Scan(&version); err != nil || version > 0 {
 			return err
 		}
-		_, err = tx.Exec(schema + fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, schemaVersion))
-		return cmp.Or(err, tx.Commit())
+		_, err := tx.Exec(schema + fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, schemaVersion))
+		return err
 	})
 }
 

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"database/sql"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -50,11 +49,6 @@ type Options struct {
 	ReadOnly bool
 }
 
-const (
-	defaultBusy = 10 * time.Second
-	defaultLook = 300 * time.Millisecond
-)
-
 // Store is a store.Store in a file. It is safe for concurrent use.
 type Store struct {
 	store.KVStore
@@ -94,7 +88,7 @@ func (o *Options) setDefaults() error {
 	default:
 		return fmt.Errorf("durability %q is none of: full, normal, off", o.Durability)
 	}
-	o.Busy, o.Look = cmp.Or(o.Busy, defaultBusy), cmp.Or(o.Look, defaultLook)
+	o.Busy, o.Look = cmp.Or(o.Busy, 10*time.Second), cmp.Or(o.Look, 300*time.Millisecond)
 	o.Owner = cmp.Or(o.Owner, ThisProcess())
 	if o.Now == nil {
 		o.Now = time.Now
@@ -232,7 +226,7 @@ func (s *Store) RunDir(runID string) string {
 		return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	}) || len(name) > 100 {
 		sum := sha256.Sum256([]byte(runID))
-		name = "run." + hex.EncodeToString(sum[:16]) // no id kept as it is has a dot
+		name = fmt.Sprintf("run.%x", sum[:16]) // no id kept as it is has a dot
 	}
 	return filepath.Join(s.path+".d", name)
 }

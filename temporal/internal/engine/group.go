@@ -5,8 +5,6 @@ package engine
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -80,8 +78,7 @@ func groupID(name string) string {
 	if utf8.ValidString(name) && len(name) <= 200 && !strings.ContainsFunc(name, isOdd) {
 		return groupPrefix + name
 	}
-	sum := sha256.Sum256([]byte(name))
-	return "group#/" + hex.EncodeToString(sum[:])
+	return fmt.Sprintf("group#/%x", sha256.Sum256([]byte(name)))
 }
 
 // Group is the workflow of a group. It ends when the group is empty.
@@ -121,11 +118,12 @@ func (w *Worker) Group(ctx workflow.Context, g *group) error {
 
 // enterGroup adds a claim unless it is there, and returns its turn.
 func (g *group) enterGroup(ctx workflow.Context, c claim) (*turn, error) {
-	m := g.findMember(c.Ticket)
-	if m == nil {
-		m = &member{claim: c}
-		g.Members, g.arrived = append(g.Members, m), true
+	at := slices.IndexFunc(g.Members, func(m *member) bool { return m.Ticket == c.Ticket })
+	if at < 0 {
+		at = len(g.Members)
+		g.Members, g.arrived = append(g.Members, &member{claim: c}), true
 	}
+	m := g.Members[at]
 	err := workflow.Await(ctx, func() bool { return m.Informed != "" })
 	if !m.isInside() && c.Once {
 		g.dropMember(c.Ticket)
@@ -139,13 +137,6 @@ func (g *group) takeLeaves(ctx workflow.Context) (some bool) {
 		g.dropMember(ticket)
 	}
 	return some
-}
-
-func (g *group) findMember(ticket string) *member {
-	if i := slices.IndexFunc(g.Members, func(m *member) bool { return m.Ticket == ticket }); i >= 0 {
-		return g.Members[i]
-	}
-	return nil
 }
 
 func (g *group) dropMember(ticket string) {
@@ -198,13 +189,9 @@ func (g *group) informMembers(ctx workflow.Context, which func(m *member, known 
 	for _, m := range g.membersInside() {
 		tickets = append(tickets, m.Ticket)
 	}
-	type message struct {
-		to   *member
-		sent workflow.Future
-	}
-	var messages []message
-	waiting := 0
-	for _, m := range g.Members {
+	members, waiting := slices.Clone(g.Members), 0
+	sent := make([]workflow.Future, len(members)) // the messages to members, or nil
+	for i, m := range members {
 		known := "inside"
 		if !m.isInside() {
 			known = strings.Join(tickets, " ")
@@ -215,13 +202,12 @@ func (g *group) informMembers(ctx workflow.Context, which func(m *member, known 
 			continue
 		}
 		if m.Informed = known; !isNew {
-			messages = append(messages, message{m, workflow.SignalExternalWorkflow(ctx, m.RunID, "", signalTurn, g.turnOf(m))})
+			sent[i] = workflow.SignalExternalWorkflow(ctx, m.RunID, "", signalTurn, g.turnOf(m))
 		}
 	}
-	for _, one := range messages {
-		var gone *temporal.UnknownExternalWorkflowExecutionError
-		if errors.As(one.sent.Get(ctx, nil), &gone) {
-			g.dropMember(one.to.Ticket)
+	for i, m := range members {
+		if sent[i] != nil && hasType[*temporal.UnknownExternalWorkflowExecutionError](sent[i].Get(ctx, nil)) {
+			g.dropMember(m.Ticket)
 			dropped = true
 		}
 	}

@@ -32,21 +32,16 @@ func (f *workflowRun) Now() time.Time { return workflow.Now(f.ctx) }
 // AfterFunc makes Wait call ring after d.
 func (f *workflowRun) AfterFunc(d time.Duration, ring func()) (stop func() bool) {
 	a := &alarm{f.Now().Add(d), ring}
-	next := slices.IndexFunc(f.alarms, func(o *alarm) bool { return o.at.After(a.at) })
-	if next < 0 {
-		next = len(f.alarms)
-	}
-	f.alarms = slices.Insert(f.alarms, next, a)
+	later, _ := slices.BinarySearchFunc(f.alarms, a.at.Add(1), func(o *alarm, at time.Time) int { return o.at.Compare(at) })
+	f.alarms = slices.Insert(f.alarms, later, a)
 	return func() bool {
-		at := slices.Index(f.alarms, a)
-		if at >= 0 {
-			f.alarms = slices.Delete(f.alarms, at, at+1)
-		}
-		return at >= 0
+		n := len(f.alarms)
+		f.alarms = slices.DeleteFunc(f.alarms, func(o *alarm) bool { return o == a })
+		return len(f.alarms) < n
 	}
 }
 
-// ringAlarms rings the alarms whose time has come.
+// ringAlarms rings the alarms that are due.
 func (f *workflowRun) ringAlarms() {
 	for now := f.Now(); len(f.alarms) > 0 && !f.alarms[0].at.After(now); {
 		a := f.alarms[0]
@@ -118,7 +113,7 @@ type call struct {
 
 	unwanted bool // the driver has cancelled it
 	over     bool
-	rooms    []*handler.Reserved // in the budget, for its calls of models
+	reserved []*handler.Reserved // tokens of the budget, for its calls of models
 	noted    []any               // by the task, in this workflow
 	// beside is how many calls the task makes side by side, by the activity of that attempt.
 	beside  int
@@ -226,8 +221,8 @@ func (f *workflowRun) endCall(c *call, r *taskResult) {
 	isSame := func(o *call) bool { return o == c }
 	f.queue, f.calls, c.over = slices.DeleteFunc(f.queue, isSame), slices.DeleteFunc(f.calls, isSame), true
 	f.tape.addUsed(c.input, r.Used)
-	for _, room := range c.rooms {
-		room.Settle(handler.Usage{})
+	for _, tokens := range c.reserved {
+		tokens.Settle(handler.Usage{})
 	}
 	if c.job.Choice != nil {
 		_, err := r.Return()
@@ -301,9 +296,9 @@ func (c *call) passNote(n *note) {
 		return
 	}
 	_ = task.Models.Note(n.Data, *n.Usage)
-	if last := len(c.rooms) - 1; last >= 0 { // it was reserved for the call
-		c.rooms[last].Settle(*n.Usage)
-		c.rooms = c.rooms[:last]
+	if last := len(c.reserved) - 1; last >= 0 { // for this call
+		c.reserved[last].Settle(*n.Usage)
+		c.reserved = c.reserved[:last]
 	}
 }
 

@@ -101,25 +101,25 @@ const (
 // runHandler runs the handler, or decides.
 func (j *job) runHandler(ctx context.Context, task *runner.Task) *taskResult {
 	defer j.scope.Close()
-	out := &taskResult{}
 	do := j.handlers[j.in.Task.Kind]
 	switch {
 	case j.in.Choice != nil:
-		do = runner.HandlerFunc(func(ctx context.Context, task *runner.Task) (_ any, err error) {
-			out.Target, out.Reasoning, err = j.decider.Decide(ctx, task, *j.in.Choice)
+		do = runner.HandlerFunc(func(ctx context.Context, task *runner.Task) (any, error) {
+			target, reasoning, err := j.decider.Decide(ctx, task, *j.in.Choice)
+			j.changeResult(func(r *taskResult) { r.Target, r.Reasoning = target, reasoning })
 			return nil, err
 		})
 	case do == nil:
 		return failedTask("internal", fmt.Sprintf("this worker has no handler for nodes of kind %q", j.in.Task.Kind))
 	}
-	out.Attempt = *task.Try(ctx, do)
-	j.changeResult(func(r *taskResult) {
-		out.Because, out.Hide, out.Said = r.Because, r.Hide, r.Said
-		if out.Failure != nil {
-			out.Partial = r.Partial
-		}
-	})
-	return out
+	attempt := task.Try(ctx, do)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	out := j.result
+	if out.Attempt = *attempt; out.Failure == nil {
+		out.Partial = nil
+	}
+	return &out
 }
 
 func (j *job) newTask() *runner.Task {
@@ -138,7 +138,9 @@ func (j *job) newTask() *runner.Task {
 		t.Log = j.in.Choice.Log
 	}
 	if j.in.Graphs {
-		t.CallGraph = j.callGraph
+		t.CallGraph = func(ctx context.Context, call handler.GraphCall) (any, error) {
+			return j.askRun(ctx, updateGraph, &graphCall{Task: j.in.ID, GraphCall: call})
+		}
 		t.Beside = func(change int) { // fails when the task is over
 			_ = j.sendNote(&note{Beside: change, Attempt: activity.GetInfo(j.ctx).Attempt})
 		}
@@ -200,10 +202,6 @@ func (j *job) recallNotes(task *runner.Task) error {
 	return nil
 }
 
-func (j *job) callGraph(ctx context.Context, call handler.GraphCall) (any, error) {
-	return j.askRun(ctx, updateGraph, &graphCall{Task: j.in.ID, GraphCall: call})
-}
-
 func workflowOf(ctx context.Context) workflow.Execution {
 	return activity.GetInfo(ctx).WorkflowExecution
 }
@@ -229,7 +227,7 @@ func (j *job) Note(data any, call handler.Usage) error {
 	return j.sendNote(&note{Data: data, Usage: &call})
 }
 
-// Reserve keeps room in the run's budget, if it has one. The next Note settles it.
+// Reserve reserves tokens of the run's budget, if it has one. The next Note settles them.
 func (j *job) Reserve(r handler.Reservation) (*handler.Reserved, error) {
 	most := r.Output
 	if j.in.Budget {

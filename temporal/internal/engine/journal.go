@@ -210,14 +210,11 @@ func (k keeper) Append(events ...machine.Event) error {
 	if k.failed != nil {
 		return k.failed
 	}
-	for i := range events {
-		text, err := store.EncodeEvent(&events[i])
-		if err != nil {
-			return err
-		}
+	texts, err := store.EncodeEvents(events)
+	for _, text := range texts {
 		k.addEvent(text)
 	}
-	return nil
+	return err
 }
 
 // Snapshot adds a snapshot.

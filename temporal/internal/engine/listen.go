@@ -158,18 +158,18 @@ func (f *workflowRun) handleGraph(ctx workflow.Context, call graphCall) (result 
 	return result, err
 }
 
-// handleReserve keeps room in the budget for a call of a task.
+// handleReserve reserves tokens of the budget for a call of a task.
 func (f *workflowRun) handleReserve(_ workflow.Context, r reservation) (*taskResult, error) {
 	c := f.findCall(r.Task)
 	if c == nil {
 		return failedTask("cancelled", "the task is over"), nil
 	}
-	room, err := c.job.Task.Models.Reserve(r.Reservation)
+	tokens, err := c.job.Task.Models.Reserve(r.Reservation)
 	if err != nil {
 		return resultOf(nil, err), nil
 	}
-	c.rooms = append(c.rooms, room)
-	return resultOf(room.Output, nil), nil
+	c.reserved = append(c.reserved, tokens)
+	return resultOf(tokens.Output, nil), nil
 }
 
 // resultOf makes the result of a task from its output or its error.

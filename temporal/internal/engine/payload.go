@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -88,15 +87,12 @@ func blobName(digest string) (string, error) {
 // errOutOfReach is the error of a store that can't be reached now.
 var errOutOfReach = errors.New("is out of reach")
 
-// storeError is an error of the payload store.
-type storeError struct{ err error }
-
-func (e *storeError) Error() string { return "payload store: " + e.err.Error() }
-func (e *storeError) Unwrap() error { return e.err }
+// errPayloadStore begins each error of the payload store.
+var errPayloadStore = errors.New("payload store")
 
 func asStoreError(err error) error {
 	if err != nil {
-		err = &storeError{err}
+		err = fmt.Errorf("%w: %w", errPayloadStore, err)
 	}
 	return err
 }
@@ -104,8 +100,7 @@ func asStoreError(err error) error {
 // storeBlob stores a text and returns its digest. It renews an old text: a bucket may keep each
 // version, and a rule may delete old objects.
 func storeBlob(b blobs, text []byte) (digest string, err error) {
-	sum := sha256.Sum256(text)
-	digest = hex.EncodeToString(sum[:])
+	digest = fmt.Sprintf("%x", sha256.Sum256(text))
 	name, _ := blobName(digest)
 	since, err := b.since(name)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && time.Since(since) > renewedAfter {
@@ -121,7 +116,7 @@ func readBlob(b blobs, digest string) ([]byte, error) {
 		return nil, asStoreError(err)
 	}
 	text, err := b.get(name)
-	if sum := sha256.Sum256(text); err == nil && hex.EncodeToString(sum[:]) != digest {
+	if err == nil && fmt.Sprintf("%x", sha256.Sum256(text)) != digest {
 		err = fmt.Errorf("the content of %s has another digest", digest)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
@@ -142,7 +137,7 @@ func (c *codec) convertAll(payloads []*common.Payload, convert func(*common.Payl
 	for i, p := range payloads {
 		var err error
 		if out[i], err = convert(p); err != nil {
-			if c.inWorkflow && hasType[*storeError](err) {
+			if c.inWorkflow && errors.Is(err, errPayloadStore) {
 				panic(err)
 			}
 			return nil, err
@@ -214,7 +209,7 @@ func (w *Worker) keepResult(ctx context.Context, result *taskResult) (out conver
 func retryStore(ctx context.Context, do func() error) error {
 	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
 		err := do()
-		if !hasType[*storeError](err) {
+		if !errors.Is(err, errPayloadStore) {
 			return err
 		}
 		activity.GetLogger(ctx).Error("a task waits for the payload store", "error", err)

@@ -31,8 +31,7 @@ func TestInsistent(t *testing.T) {
 		t.Errorf("a small value: %v", err)
 	}
 	defer func() {
-		var store *storeError
-		if err, _ := recover().(error); !errors.As(err, &store) {
+		if err, _ := recover().(error); !errors.Is(err, errPayloadStore) {
 			t.Errorf("within a workflow: %v, want a panic with what the store said", err)
 		}
 	}()

@@ -146,11 +146,9 @@ func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, g *s
 }
 
 // describeRun returns the latest workflow of a run and the run's summary.
-func (s *Store) describeRun(runID string) (info *workflowapi.WorkflowExecutionInfo, one store.RunSummary, err error) {
-	if info, err = s.latestWorkflow(runID); err == nil {
-		one, _ = s.summarize(info)
-	}
-	return info, one, err
+func (s *Store) describeRun(runID string) (*workflowapi.WorkflowExecutionInfo, store.RunSummary, error) {
+	info, err := s.latestWorkflow(runID)
+	return info, s.summarize(info), err
 }
 
 // describeSettled waits a moment for a workflow that is about to end, then calls describe.
@@ -344,14 +342,11 @@ func (c *claimStore) Create(run store.RunRecord, first ...machine.Event) (store.
 // Fork keeps the record and the events of a fork. It fails with errGoesOn for a run without a group.
 func (c *claimStore) Fork(run store.RunRecord, _ string, n int, first ...machine.Event) (store.Journal, error) {
 	if c.start.Seed != nil {
-		seed := &Seed{Events: c.start.Seed.Events[:n:n]}
-		for i := range first {
-			text, err := store.EncodeEvent(&first[i])
-			if err != nil {
-				return nil, err
-			}
-			seed.Events = append(seed.Events, text)
+		kept := keeper{&journal{texts: c.start.Seed.Events[:n:n]}}
+		if err := kept.Append(first...); err != nil {
+			return nil, err
 		}
+		seed := &Seed{Events: kept.texts}
 		if n == 0 && first[0].Run.Held {
 			seed.Summary = &store.RunSummary{Status: machine.Paused, Reason: "concurrency", Updated: run.Started}
 		}
@@ -360,7 +355,7 @@ func (c *claimStore) Fork(run store.RunRecord, _ string, n int, first ...machine
 	if n == 0 && !first[0].Run.Held {
 		return nil, errGoesOn
 	}
-	return claimJournal{keeper{&journal{failed: errGoesOn}}, c}, nil
+	return c.Open("", "")
 }
 
 // Open returns a journal that keeps nothing.

@@ -4,8 +4,8 @@ package engine
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/graphrun/graphrun/internal/input"
@@ -17,7 +17,7 @@ import (
 // secretMark returns the mark of a secret. The run's nonce keeps texts in its state from naming one.
 func secretMark(nonce string, s *spec.Secret) string {
 	sum := sha256.Sum256([]byte(nonce + "\x00" + s.Name.Value + "\x00" + s.Env.Value + "\x00" + s.File.Value + "\x00" + spec.Words(s.Command)))
-	return "[[graphrun-secret:" + hex.EncodeToString(sum[:12]) + "]]"
+	return fmt.Sprintf("[[graphrun-secret:%x]]", sum[:12])
 }
 
 // sealedSecrets returns the marks of a graph's secrets.

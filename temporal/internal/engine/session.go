@@ -77,6 +77,7 @@ func (f *workflowRun) leaveSession() error {
 	return leaving.Get(f.ctx, nil)
 }
 
+// keptSession returns a session with its nonce.
 func (s *Store) keptSession(id string) (*keptSession, error) {
 	info, err := s.latestWorkflow(sessionPrefix + id)
 	var kept *keptSession
@@ -90,12 +91,12 @@ func (s *Store) keptSession(id string) (*keptSession, error) {
 }
 
 // Session returns a session.
-func (s *Store) Session(id string) (store.Session, error) {
+func (s *Store) Session(id string) (out store.Session, err error) {
 	kept, err := s.keptSession(id)
-	if err != nil {
-		return store.Session{}, err
+	if err == nil {
+		out = kept.Session
 	}
-	return kept.Session, nil
+	return out, err
 }
 
 // Sessions lists all sessions.

@@ -86,12 +86,12 @@ func (s *Store) latestStart(runID string) (*workflowapi.WorkflowExecutionInfo, *
 }
 
 // Run returns the record of a run.
-func (s *Store) Run(runID string) (store.RunRecord, error) {
+func (s *Store) Run(runID string) (out store.RunRecord, err error) {
 	_, start, err := s.latestStart(runID)
-	if err != nil {
-		return store.RunRecord{}, err
+	if err == nil {
+		out = start.Record
 	}
-	return start.Record, nil
+	return out, err
 }
 
 // Open opens the journal of a run that has ended, for reading. Any other has a driver.
@@ -227,8 +227,8 @@ func (s *Store) List(filter store.RunFilter) (out []store.RunSummary, err error)
 	}
 	seen := map[string]bool{} // a run that was resumed has several workflows
 	err = s.visitWorkflows(fmt.Sprintf("WorkflowType = %q AND ExecutionStatus != 'ContinuedAsNew'", workflowName), func(info *workflowapi.WorkflowExecutionInfo) error {
-		one, ok := s.summarize(info)
-		if ok && !seen[one.ID] && filter.Match(&one) {
+		one := s.summarize(info)
+		if one.ID != "" && !seen[one.ID] && filter.Match(&one) {
 			out = append(out, one)
 		}
 		seen[one.ID] = true
@@ -259,15 +259,15 @@ func (s *Store) visitWorkflows(query string, do func(*workflowapi.WorkflowExecut
 	}
 }
 
-// summarize returns the summary of the run of a workflow. ok is false for other workflows.
-func (s *Store) summarize(info *workflowapi.WorkflowExecutionInfo) (out store.RunSummary, ok bool) {
+// summarize returns the summary of the run of a workflow, or one without an ID for other workflows.
+func (s *Store) summarize(info *workflowapi.WorkflowExecutionInfo) (out store.RunSummary) {
 	if info.GetType().GetName() != workflowName {
-		return out, false
+		return out
 	}
 	at := memo{store.RunSummary{Status: machine.Running}, true}
 	at.Started = info.GetStartTime().AsTime()
 	if field := info.GetMemo().GetFields()[memoStatus]; field != nil && s.cluster.converter.FromPayload(field, &at) != nil {
-		return out, false
+		return out
 	}
 	out = at.RunSummary
 	out.ID = info.GetExecution().GetWorkflowId()
@@ -280,7 +280,7 @@ func (s *Store) summarize(info *workflowapi.WorkflowExecutionInfo) (out store.Ru
 	if out.Updated.IsZero() {
 		out.Updated = out.Started
 	}
-	return out, true
+	return out
 }
 
 // ownerOfWorkflow returns the owner of the run of an open workflow.

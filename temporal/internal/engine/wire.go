@@ -21,7 +21,7 @@ const (
 	updateOffer   = "graphrun-offer"   // an Offer; the reply says why it was refused
 	updateAsk     = "graphrun-ask"     // a Request
 	updateAdopt   = "graphrun-adopt"   // the arguments of the next workflow; the reply says whether it was refused
-	updateReserve = "graphrun-reserve" // of a task, room in the budget
+	updateReserve = "graphrun-reserve" // of a task, tokens of the budget
 	updateGraph   = "graphrun-graph"   // of a task, a graph as a tool
 	signalNote    = "graphrun-note"    // of a task
 	queryJournal  = "graphrun-journal"
@@ -154,7 +154,7 @@ type note struct {
 	Attempt int32 `json:"attempt,omitempty"`
 }
 
-// reservation asks for room in the budget for a call. The reply has the tokens for the answer.
+// reservation asks for tokens of the budget for a call. The reply has the tokens for the answer.
 type reservation struct {
 	Task string `json:"task"`
 	handler.Reservation

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -91,13 +90,13 @@ func (c *Cluster) startWorker(o *cli.WorkSettings, events int) (stop func(), err
 		ActivityTaskPollerBehavior: pollers, WorkflowTaskPollerBehavior: pollers,
 	}
 	queue := c.settings.TaskQueue
-	ready := []string{queue}
+	var ready []string
 	if len(o.Queues) == 0 {
+		ready = []string{queue}
 		start(keeperQueue(queue), worker.Options{LocalActivityWorkerOnly: true, DeadlockDetectionTimeout: options.DeadlockDetectionTimeout})
 		start(coreQueue(queue, c.core), options)
-	} else {
-		ready, options.DisableWorkflowWorker = nil, true
 	}
+	options.DisableWorkflowWorker = true
 	for _, name := range o.Queues {
 		ready = append(ready, nodeQueue(queue, name))
 		start(nodeQueue(queue, name), options)
@@ -196,7 +195,7 @@ func digestOf(record *store.RunRecord) string {
 	for _, name := range slices.Sorted(maps.Keys(record.Files)) {
 		add(name, record.Files[name])
 	}
-	return hex.EncodeToString(sum.Sum(nil))
+	return fmt.Sprintf("%x", sum.Sum(nil))
 }
 
 // maxKept bounds how many values a cache keeps.

@@ -200,7 +200,10 @@ func (f *workflowRun) awaitNext() error {
 		if err := f.updateMemo(); err != nil {
 			return err
 		}
-		due := f.dueTime()
+		due := f.again // when the run resumes itself, or zero
+		if r := f.result; due.IsZero() && r.Due != nil && r.Reason != "pause" {
+			due = *r.Due
+		}
 		switch {
 		case f.elsewhere != nil:
 			f.awaitHandlers()
@@ -213,17 +216,6 @@ func (f *workflowRun) awaitNext() error {
 		}
 		f.awaitUntil(due, func() bool { return f.next != nil || f.elsewhere != nil || f.isMemoStale() })
 	}
-}
-
-// dueTime returns when a run that pauses resumes itself, or zero if it does not.
-func (f *workflowRun) dueTime() time.Time {
-	if !f.again.IsZero() {
-		return f.again
-	}
-	if r := f.result; r.Due != nil && r.Reason != "pause" {
-		return *r.Due
-	}
-	return time.Time{}
 }
 
 func (f *workflowRun) endRun() (*Outcome, error) {
