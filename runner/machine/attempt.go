@@ -62,11 +62,21 @@ func (t *Task) attemptID(u *Unit) TaskID {
 	return TaskID{Task: t.ID, Element: u.Element, Attempt: u.Attempt}
 }
 
-// findUnit returns the unit of an attempt that has not ended, or nil.
+// findUnit returns the unit of an attempt that has not ended, or nil. t may be nil.
 func (t *Task) findUnit(id TaskID) *Unit {
-	for _, u := range t.Units {
-		if u.Element == id.Element && u.Attempt == id.Attempt && u.State != ended {
-			return u
+	if t == nil {
+		return nil
+	}
+	return findFirst(t.Units, func(u *Unit) bool {
+		return u.Element == id.Element && u.Attempt == id.Attempt && u.State != ended
+	})
+}
+
+// findFirst returns the first element that matches, or nil.
+func findFirst[T any](list []*T, matches func(*T) bool) *T {
+	for _, one := range list {
+		if matches(one) {
+			return one
 		}
 	}
 	return nil
@@ -159,9 +169,6 @@ func (s *State) handleTaskEnd(t *Task, e *Event) {
 		if u := t.findUnit(e.Task); u != nil && u.State == queued { // a resume would run it again
 			u.Late = e
 		}
-		return
-	}
-	if t == nil {
 		return
 	}
 	u := t.findUnit(e.Task)
@@ -270,11 +277,11 @@ func (t *Task) checkResult(u *Unit, n *node, output any, writes []Write) (any, [
 		}
 	}
 	if size > t.scope.maxBytes {
-		return nil, nil, t.scope.sizeFailure("the output")
+		return nil, nil, tooLarge("the output", t.scope.maxBytes)
 	}
 	if e := t.Each; e != nil {
 		if e.Size+size > t.scope.maxBytes {
-			return nil, nil, t.scope.sizeFailure("the list of the outputs of the elements")
+			return nil, nil, tooLarge("the list of the outputs of the elements", t.scope.maxBytes)
 		}
 		e.Size += size
 		return output, writes, nil
@@ -330,10 +337,8 @@ func waitDuration(config map[string]any, now int64) (time.Duration, *Failure) {
 	text, ok := config["until"].(string)
 	until, err := time.Parse(time.RFC3339, text)
 	if !ok || err != nil {
-		return 0, &Failure{
-			Kind:    "invalid_input",
-			Message: "until: " + previewValue(config["until"], 60) + ` is not an RFC 3339 time such as "2030-01-31T12:00:00Z"`,
-		}
+		return 0, &Failure{Kind: "invalid_input", Message: "until: " + previewValue(config["until"], 60) +
+			` is not an RFC 3339 time such as "2030-01-31T12:00:00Z"`}
 	}
 	return max(0, until.Sub(time.Unix(0, now))), nil
 }
@@ -343,10 +348,8 @@ const maxWait = 1 << 62
 
 // parseWait reads a duration text, or a number of seconds.
 func parseWait(given any) (time.Duration, *Failure) {
-	wrong := &Failure{
-		Kind:    "invalid_input",
-		Message: "for: " + previewValue(given, 60) + ` is neither a duration such as "10s" nor a number of seconds`,
-	}
+	wrong := &Failure{Kind: "invalid_input", Message: "for: " + previewValue(given, 60) +
+		` is neither a duration such as "10s" nor a number of seconds`}
 	if text, ok := given.(string); ok {
 		delay, err := time.ParseDuration(text)
 		if err != nil || delay < 0 {
@@ -396,7 +399,7 @@ func (t *Task) stopUnit(u *Unit) {
 
 // discardScope removes a scope whose result is not needed.
 func (sc *Scope) discardScope() {
-	for t, u := range sc.activeUnits() {
+	for t, u := range activeUnits(sc) {
 		t.stopUnit(u)
 	}
 	sc.suspended = true

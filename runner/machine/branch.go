@@ -3,6 +3,7 @@
 package machine
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -55,12 +56,7 @@ func (sc *Scope) failLane(f *Fan, lane int, by *Task, failure *Failure) {
 		return
 	}
 	first := f.Branch[0]
-	task := by
-	for _, g := range sc.Gone {
-		if g.ID == first.By {
-			task = g
-		}
-	}
+	task := cmp.Or(findFirst(sc.Gone, func(g *Task) bool { return g.ID == first.By }), by)
 	sc.propagateFailure(f.Position, task, first.Failed, len(f.Place)-1)
 }
 
@@ -109,12 +105,7 @@ func (sc *Scope) commandBranchTimers(kind CommandKind, f *Fan) {
 
 // findActiveTask returns a running or ready task of a branch, or nil.
 func (sc *Scope) findActiveTask(f *Fan, lane int) *Task {
-	for _, t := range sc.Tasks {
-		if !t.Waits && t.isOnBranch(f.ID, lane) {
-			return t
-		}
-	}
-	return nil
+	return findFirst(sc.Tasks, func(t *Task) bool { return !t.Waits && t.isOnBranch(f.ID, lane) })
 }
 
 func (s *State) endTimedOutBranch(fan, lane int) {

@@ -175,10 +175,8 @@ func (sc *Scope) conflictFailure(node int, c Conflict) *Failure {
 		}
 		who += " of node " + strconv.Quote(sc.plan.nodes[fan.Source].id) + " (" + strings.Join(names, ", ") + ")"
 	}
-	f := &Failure{
-		Kind:    "conflict",
-		Message: who + " wrote different values to state key " + strconv.Quote(sc.plan.keys[c.Key].name) + " (parallel.conflict is error)",
-	}
+	f := &Failure{Kind: "conflict", Message: who + " wrote different values to state key " +
+		strconv.Quote(sc.plan.keys[c.Key].name) + " (parallel.conflict is error)"}
 	if node >= 0 {
 		f.Node = sc.plan.nodes[node].id
 	}

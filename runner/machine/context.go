@@ -176,7 +176,10 @@ func (v *View) nodesData(t *Task) any {
 	return v.valuesByNode(func(node int) any {
 		known := map[string]any{
 			"output": nil, "visits": v.countVisits(t, node), "outcome": nil, "error": nil,
-			"partial": v.scope.Partial[node], "reason": v.scope.reason(node),
+			"partial": v.scope.Partial[node], "reason": nil,
+		}
+		if reason, ok := v.scope.Reasons[node]; ok {
+			known["reason"] = reason
 		}
 		if m := v.lastMemory(node); m != nil {
 			known["outcome"], known["error"] = m.Outcome, failureData(m.Failure)
@@ -188,18 +191,11 @@ func (v *View) nodesData(t *Task) any {
 	})
 }
 
-func (sc *Scope) reason(node int) any {
-	if reason, ok := sc.Reasons[node]; ok {
-		return reason
-	}
-	return nil
-}
-
 // nodeContext returns the context of the node's own expressions.
 func (t *Task) nodeContext(n *node) map[string]any {
 	v := t.view()
 	env := v.buildContext(t, n.uses)
-	if n.decl.HasReads && n.uses.contains("state") {
+	if n.decl.HasReads && slices.Contains(n.uses, "state") {
 		env["state"] = v.readableState(n)
 	}
 	return env

@@ -159,21 +159,16 @@ func newTalking(g *spec.Graph, n *spec.Node) talking {
 }
 
 func (t *talking) readSettings(v *spec.Value) {
-	if v == nil {
-		return
+	if see := v.Get("see"); see != nil {
+		t.see = see.Text.Value
 	}
-	if v.Kind == spec.Map {
-		if see := v.Get("see"); see != nil {
-			t.see = see.Text.Value
+	if c := v.Get("compaction"); c != nil {
+		t.keepLast = defaultKeepLast
+		if max := c.Get("max_tokens"); max != nil {
+			t.maxTokens, _ = max.Data().(int)
 		}
-		if c := v.Get("compaction"); c != nil {
-			t.keepLast = defaultKeepLast
-			if max := c.Get("max_tokens"); max != nil {
-				t.maxTokens, _ = max.Data().(int)
-			}
-			if keep := c.Get("keep_last"); keep != nil {
-				t.keepLast, _ = keep.Data().(int)
-			}
+		if keep := c.Get("keep_last"); keep != nil {
+			t.keepLast, _ = keep.Data().(int)
 		}
 	}
 	if mode := modeOf(v); mode != "" {

@@ -142,15 +142,14 @@ func (sc *Scope) resolveJoin(group []*Task) {
 		return
 	}
 	sc.Degraded = true
+	failure := sc.bypassFailure(group[0].Node, group, sc.findBypasses(group))
 	switch n.onBypass {
 	case "continue":
 		sc.joinTasks(group, nil)
 	case "fail":
-		sc.joinTasks(group, sc.bypassFailure(group[0].Node, group, sc.findBypasses(group)))
+		sc.joinTasks(group, failure)
 	default:
-		group[0].addNote(&Note{
-			Kind: NoteJoinDropped, Failure: sc.bypassFailure(group[0].Node, group, sc.findBypasses(group)),
-		})
+		group[0].addNote(&Note{Kind: NoteJoinDropped, Failure: failure})
 		sc.dropTasks(group...)
 		for _, t := range group {
 			t.Waits = false

@@ -47,7 +47,7 @@ func (s *State) describeActivity() (working, asks, waits bool) {
 	for _, sc := range s.Scopes {
 		working = working || slices.ContainsFunc(sc.activeTasks(), func(t *Task) bool { return t.Deciding })
 	}
-	for _, u := range s.activeUnits() {
+	for _, u := range activeUnits(s.Scopes...) {
 		switch u.State {
 		case asking:
 			asks = true
@@ -125,20 +125,17 @@ func (s *State) resumeRun(e *Event) {
 			root.loadValue(v, name, value)
 		}
 	}
+	for _, sc := range s.Scopes {
+		sc.running, sc.due = 0, true
+	}
 	s.Idle = true
 	if ended {
 		s.Quality, s.Failure, s.Output, s.Limited = "", nil, nil, false
 		root.reopenScope()
 	} else {
-		for _, sc := range slices.Clone(s.Scopes) {
-			sc.running = 0
-		}
 		for _, sc := range s.scopesInCallOrder() {
 			sc.reissueTasks(nil)
 		}
-	}
-	for _, sc := range s.Scopes {
-		sc.due = true
 	}
 	s.wakeRun()
 	if root.End != nil && root.End.Status == Cancelled {
@@ -262,9 +259,8 @@ func (sc *Scope) reopenScope() {
 	sc.running = 0
 	sc.setLimits()
 	sc.due = true
-	var failed *Task
-	if i := slices.IndexFunc(sc.allTasks(), func(t *Task) bool { return t.ID == sc.Culprit }); i >= 0 {
-		failed = sc.allTasks()[i]
+	failed := findFirst(sc.allTasks(), func(t *Task) bool { return t.ID == sc.Culprit })
+	if failed != nil {
 		sc.reviveTask(failed)
 	}
 	sc.Culprit = 0

@@ -172,10 +172,7 @@ func (t *Task) newQuestion(u *Unit, q *Asked) *Question {
 }
 
 func findAsked(list []*Asked, id string) *Asked {
-	if i := slices.IndexFunc(list, func(q *Asked) bool { return q.ID == id }); i >= 0 {
-		return list[i]
-	}
-	return nil
+	return findFirst(list, func(q *Asked) bool { return q.ID == id })
 }
 
 // answers returns the answers for the next attempt, by question.
@@ -193,7 +190,7 @@ func (u *Unit) answers() map[string]any {
 func (s *State) Questions() []Question {
 	var out []Question
 	for _, sc := range s.scopesInCallOrder() {
-		for t, u := range sc.activeUnits() {
+		for t, u := range activeUnits(sc) {
 			if u.State != asking {
 				continue
 			}
@@ -207,9 +204,6 @@ func (s *State) Questions() []Question {
 
 // acceptAnswer accepts a person's answer if it is valid and its question is open.
 func (s *State) acceptAnswer(t *Task, e *Event) {
-	if t == nil {
-		return
-	}
 	u := t.findUnit(e.Task)
 	if u == nil || u.State != asking {
 		return

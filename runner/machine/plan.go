@@ -126,8 +126,6 @@ type key struct {
 // uses lists the context names that an expression reads.
 type uses []string
 
-func (u uses) contains(name string) bool { return slices.Contains(u, name) }
-
 // innerPlan returns the plan of a graph for a node, and its key in Inner: "node:graph" for a plan
 // of this node alone.
 func (p *Plan) innerPlan(node, graph string) (*Plan, string) {
@@ -174,7 +172,7 @@ func (b *builder) addRead(to *uses, r eval.Read) {
 		if !slices.Contains(contextNames, name) {
 			continue
 		}
-		if b.plan.wanted[name] = true; !to.contains(name) {
+		if b.plan.wanted[name] = true; !slices.Contains(*to, name) {
 			*to = append(*to, name)
 		}
 		switch name {

@@ -8,26 +8,15 @@ import (
 	"time"
 )
 
-// activeUnits yields the units of the tasks of a scope that do not wait at a join.
-func (sc *Scope) activeUnits() iter.Seq2[*Task, *Unit] {
+// activeUnits yields the units of the tasks of scopes that do not wait at a join.
+func activeUnits(scopes ...*Scope) iter.Seq2[*Task, *Unit] {
 	return func(yield func(*Task, *Unit) bool) {
-		for _, t := range sc.activeTasks() {
-			for _, u := range t.Units {
-				if !yield(t, u) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// activeUnits yields the active units of all open scopes.
-func (s *State) activeUnits() iter.Seq2[*Task, *Unit] {
-	return func(yield func(*Task, *Unit) bool) {
-		for _, sc := range s.Scopes {
-			for t, u := range sc.activeUnits() {
-				if !yield(t, u) {
-					return
+		for _, sc := range scopes {
+			for _, t := range sc.activeTasks() {
+				for _, u := range t.Units {
+					if !yield(t, u) {
+						return
+					}
 				}
 			}
 		}
@@ -78,7 +67,7 @@ func (t *Task) describeDoing() string {
 // Attempts returns the attempts that the driver runs.
 func (s *State) Attempts() []TaskID {
 	var out []TaskID
-	for t, u := range s.activeUnits() {
+	for t, u := range activeUnits(s.Scopes...) {
 		if u.State == running && !u.runsGraph() {
 			out = append(out, t.attemptID(u))
 		}
@@ -101,7 +90,7 @@ func (s *State) Steps() int { return s.Done }
 // Due returns the Unix time of the next end of a wait, retry delay or question, or 0.
 func (s *State) Due() int64 {
 	due := int64(0)
-	for _, u := range s.activeUnits() {
+	for _, u := range activeUnits(s.Scopes...) {
 		switch u.State {
 		case waiting, delayed:
 			due = earlierMoment(due, u.Until)
@@ -138,7 +127,7 @@ func (s *State) cutToLimit(due int64) int64 {
 			}
 		}
 	}
-	for _, u := range s.activeUnits() {
+	for _, u := range activeUnits(s.Scopes...) {
 		due = earlierMoment(due, u.Ends)
 	}
 	return due
@@ -202,7 +191,7 @@ func (l ValueLimit) Check(v any, name string) *Failure {
 	if sizeOf(v) <= int(l) {
 		return nil
 	}
-	return &Failure{Kind: "limit", Message: tooLargeMessage(name, int(l))}
+	return tooLarge(name, int(l))
 }
 
 // ScopesAround returns the scopes that a task is in, innermost first.

@@ -51,10 +51,8 @@ func (v *View) reduceUpdate(i int, update any) (any, *Failure) {
 	}
 	value, err := v.scope.combineValues(k, current, update)
 	if err != nil {
-		return nil, &Failure{
-			Kind:    "invalid_output",
-			Message: "state key " + strconv.Quote(k.name) + ": reducer " + k.decl.Reducer.Value + ": " + err.Error(),
-		}
+		return nil, &Failure{Kind: "invalid_output", Message: "state key " + strconv.Quote(k.name) +
+			": reducer " + k.decl.Reducer.Value + ": " + err.Error()}
 	}
 	if value, err = k.schema.Accept(value); err != nil {
 		return nil, writeFailure(k, err)

@@ -350,23 +350,19 @@ func (p *Plan) readTarget(n *node, item, output any) (target, *Failure) {
 		}
 	}
 	if !ok {
-		return t, &Failure{
-			Kind:    "invalid_output",
-			Message: "goto " + previewValue(item, 60) + " is not a label; allowed: a label, or {to: label, input: value}",
-		}
+		return t, &Failure{Kind: "invalid_output", Message: "goto " + previewValue(item, 60) +
+			" is not a label; allowed: a label, or {to: label, input: value}"}
 	}
 	to, known := n.ends[label]
 	if !n.decl.HasEnds {
 		to, known = p.findTarget(label)
 	}
 	if !known {
-		message := "goto names " + strconv.Quote(label) + ", which is not a label of ends"
+		wanted := "a node"
 		if n.decl.HasEnds {
-			message += "; allowed: " + strings.Join(n.labels(), ", ")
-		} else {
-			message = "goto names " + strconv.Quote(label) + ", which is not a node"
+			wanted = "a label of ends; allowed: " + strings.Join(n.labels(), ", ")
 		}
-		return t, &Failure{Kind: "invalid_output", Message: message}
+		return t, &Failure{Kind: "invalid_output", Message: "goto names " + strconv.Quote(label) + ", which is not " + wanted}
 	}
 	t.to = to
 	return t, nil

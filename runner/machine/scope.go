@@ -255,12 +255,7 @@ func (sc *Scope) innerPath(t *Task, element int) string {
 
 // Scope returns the open scope with a path ("": the outermost one), or nil.
 func (s *State) Scope(path string) *Scope {
-	for _, sc := range s.Scopes {
-		if sc.Path == path {
-			return sc
-		}
-	}
-	return nil
+	return findFirst(s.Scopes, func(sc *Scope) bool { return sc.Path == path })
 }
 
 // Plan returns the plan of the scope's graph.

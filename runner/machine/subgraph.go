@@ -23,12 +23,7 @@ type Called struct {
 }
 
 func (u *Unit) findCall(call int) *Called {
-	for _, c := range u.Called {
-		if c.Call == call {
-			return c
-		}
-	}
-	return nil
+	return findFirst(u.Called, func(c *Called) bool { return c.Call == call })
 }
 
 // runsGraph reports whether the graph of the unit's node is open.
@@ -83,9 +78,6 @@ func (s *State) callGraph(t *Task, e *Event) {
 		s.beginGraph(t, e)
 		return
 	}
-	if t == nil {
-		return
-	}
 	u := t.findUnit(e.Task)
 	if u == nil || u.State != running {
 		return
@@ -137,9 +129,6 @@ func (sc *Scope) closeScope() {
 	s.removeScope(sc)
 	delete(s.byID, sc.ID)
 	t := outer.findTask(sc.Owner.Task)
-	if t == nil {
-		return
-	}
 	u := t.findUnit(sc.Owner)
 	if u == nil {
 		return
@@ -172,21 +161,18 @@ func (sc *Scope) closeScope() {
 // childFailure returns the failure of a graph node whose graph did not complete.
 func (sc *Scope) childFailure() *Failure {
 	end := sc.End
-	message := "subgraph " + sc.plan.Graph.Name.Value + ": "
-	if end.Failure != nil {
-		message += end.Failure.Error()
-	} else {
-		message += string(end.Status)
-	}
+	message, cause := "subgraph "+sc.plan.Graph.Name.Value+": ", end.Failure
 	details := map[string]any{"status": string(end.Status), "reason": end.Reason}
-	if end.Failure != nil {
-		details["error"] = failureData(end.Failure)
-		if end.Failure.Above > 0 { // the limit of an outer graph
-			own := *end.Failure
-			own.Message, own.Above = message, own.Above-1
-			return &own
-		}
+	if cause == nil {
+		return &Failure{Kind: "child_failed", Message: message + string(end.Status), Details: details}
 	}
+	message += cause.Error()
+	if cause.Above > 0 { // the limit of an outer graph
+		own := *cause
+		own.Message, own.Above = message, own.Above-1
+		return &own
+	}
+	details["error"] = failureData(cause)
 	return &Failure{Kind: "child_failed", Message: message, Details: details}
 }
 

@@ -79,10 +79,7 @@ func (s *State) addUsage(t *Task, e *Event) {
 	if t != nil {
 		t.scope.visitEnclosing(func(sc *Scope) { sc.Spent.Add(call) })
 	}
-	var u *Unit
-	if t != nil {
-		u = t.findUnit(e.Task)
-	}
+	u := t.findUnit(e.Task)
 	// An interrupted execution repeats its call and gets the answer then.
 	if call.Scripted && (!call.Cut || u != nil && u.Cause != nil && u.Cause.Kind == "timeout") {
 		s.Scripted = append(s.Scripted, *call)

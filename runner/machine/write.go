@@ -60,15 +60,11 @@ func (t *Task) collectWrites(n *node, output any) (writes []Write, failure *Fail
 		case len(n.writeKeys) == 1:
 			value = output
 		case !isObject:
-			return nil, &Failure{
-				Kind:    "invalid_output",
-				Message: "output is " + previewValue(output, 60) + "; allowed: an object with the keys of writes: " + p.keyNames(n.writeKeys),
-			}
+			return nil, &Failure{Kind: "invalid_output", Message: "output is " + previewValue(output, 60) +
+				"; allowed: an object with the keys of writes: " + p.joinKeyNames(n.writeKeys)}
 		default:
-			return nil, &Failure{
-				Kind:    "invalid_output",
-				Message: "output lacks " + strconv.Quote(p.keys[i].name) + ", which the node writes: " + previewValue(output, 120),
-			}
+			return nil, &Failure{Kind: "invalid_output", Message: "output lacks " + strconv.Quote(p.keys[i].name) +
+				", which the node writes: " + previewValue(output, 120)}
 		}
 		if writes, failure = t.addWrite(writes, i, value); failure != nil {
 			return nil, failure
@@ -77,7 +73,8 @@ func (t *Task) collectWrites(n *node, output any) (writes []Write, failure *Fail
 	return writes, nil
 }
 
-func (p *Plan) keyNames(keys []int) string {
+// joinKeyNames returns the sorted names of keys, separated by commas.
+func (p *Plan) joinKeyNames(keys []int) string {
 	names := make([]string, len(keys))
 	for i, at := range keys {
 		names[i] = p.keys[at].name
@@ -91,7 +88,7 @@ func (t *Task) addWrite(to []Write, key int, update any) ([]Write, *Failure) {
 	sc := t.scope
 	k := &sc.plan.keys[key]
 	if _, fits := eval.Size(update, sc.maxBytes); !fits {
-		return to, sc.sizeFailure("what is written to state key " + strconv.Quote(k.name))
+		return to, tooLarge("what is written to state key "+strconv.Quote(k.name), sc.maxBytes)
 	}
 	if k.decl.Secret {
 		sc.state.confided = append(sc.state.confided, update)
@@ -118,20 +115,14 @@ func (t *Task) addWrite(to []Write, key int, update any) ([]Write, *Failure) {
 }
 
 func writeFailure(k *key, err error) *Failure {
-	return &Failure{
-		Kind:    "invalid_output",
-		Message: "state key " + strconv.Quote(k.name) + " can't hold the value: " + err.Error() + "; its schema is " + k.schema.String(),
-	}
+	return &Failure{Kind: "invalid_output", Message: "state key " + strconv.Quote(k.name) + " can't hold the value: " +
+		err.Error() + "; its schema is " + k.schema.String()}
 }
 
-// tooLargeMessage returns the message for a value beyond max_state_bytes.
-func tooLargeMessage(what string, most int) string {
-	return what + " takes more than " + eval.Count(most, "byte") + ", the limit of the state and of a value (max_state_bytes)"
-}
-
-// sizeFailure returns the failure of a value beyond max_state_bytes.
-func (sc *Scope) sizeFailure(what string) *Failure {
-	return &Failure{Kind: "limit", Message: tooLargeMessage(what, sc.maxBytes)}
+// tooLarge returns the failure of a value beyond max_state_bytes.
+func tooLarge(what string, most int) *Failure {
+	return &Failure{Kind: "limit", Message: what + " takes more than " + eval.Count(most, "byte") +
+		", the limit of the state and of a value (max_state_bytes)"}
 }
 
 // evalAssignments evaluates the assignments of a set node in order. Later ones see earlier ones.
@@ -164,7 +155,7 @@ func (t *Task) evalAssignments(n *node, env map[string]any) (any, []Write, *Fail
 			break
 		}
 		v.applyWrite(w)
-		if n.uses.contains("state") {
+		if slices.Contains(n.uses, "state") {
 			env["state"] = v.readableState(n)
 		}
 	}
