@@ -107,7 +107,7 @@ func (d *driver) beginRun(ctx context.Context, run store.RunRecord, began *machi
 		return nil, &InputError{Problems: []string{"concurrency.group: " + d.mask.Text(err.Error())}}
 	}
 	began.Run.Held = group != "" && d.flow.runner.cfg.Store != nil
-	if err := d.create(run, []machine.Event{*began}); err != nil {
+	if err := d.create(run, *began); err != nil {
 		return nil, err
 	}
 	d.saved.fresh = true

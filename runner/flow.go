@@ -24,6 +24,15 @@ type Flow struct {
 // Prepare compiles a graph. The error is an *InvalidError if the graph or its kinds are at fault.
 func (r *Runner) Prepare(g *spec.Graph) (*Flow, error) { return r.prepare(g, nil) }
 
+// PrepareRecord compiles the graph of a recorded run from its stored texts.
+func (r *Runner) PrepareRecord(run *store.RunRecord) (*Flow, error) {
+	g, found := spec.Parse(run.File, run.Source, spec.Options{Kinds: r.kinds, Load: run.Load})
+	if found.HasErrors() {
+		return nil, &InvalidError{Diagnostics: found.Sort()}
+	}
+	return r.prepare(g, run.Files)
+}
+
 // prepare is Prepare with texts that replace files, by absolute path.
 func (r *Runner) prepare(g *spec.Graph, kept map[string][]byte) (*Flow, error) {
 	tree, files, found := flowtree.Build(g, flowtree.Config{Kinds: r.kinds, Load: r.cfg.Load, Rewrite: r.cfg.Rewrite, Kept: kept})
@@ -105,11 +114,8 @@ func (f *Flow) newRecord(opts *Options, started time.Time) store.RunRecord {
 	}
 }
 
-// Limits returns the limits of the graph. Options of a run may change them.
-func (f *Flow) Limits() spec.Limits { return f.tree.Graph.Limits }
-
-// Notifies reports whether the graph has `notify`.
-func (f *Flow) Notifies() bool { return len(f.tree.Graph.Notify) > 0 }
+// Graph returns the graph of the flow, as Config.Rewrite returned it.
+func (f *Flow) Graph() *spec.Graph { return f.tree.Graph }
 
 // Tools returns the graph's tools by name, with secrets in clear text. The error says which
 // template needs a run, or which secret is missing.

@@ -31,7 +31,10 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (*Res
 	if opts.At == 0 {
 		return d.beginRun(ctx, rec.run, &first[0])
 	}
-	if err := d.createFork(rec, runID, first); err != nil {
+	err = d.openNew(func(first []machine.Event) (store.Journal, error) {
+		return r.cfg.Store.Fork(rec.run, runID, rec.total, first...)
+	}, first...)
+	if err != nil {
 		return nil, err
 	}
 	d.durable = 1
@@ -115,21 +118,17 @@ func (d *driver) replayTo(rec *record, step int, edit map[string]any) (last *mac
 
 // forkFromStart begins a fork that shares nothing with the other run but its input.
 func (rec *record) forkFromStart(opts Options, set map[string]any) (*driver, []machine.Event, error) {
-	var began *machine.Event
-	err := rec.eachEvent(func(e *machine.Event) (bool, error) {
-		began = e
-		return false, nil
-	})
-	if err != nil || began == nil {
+	events, err := rec.readEvents()
+	if err != nil || len(events) == 0 {
 		return nil, nil, errors.Join(err, store.ErrNoRun)
 	}
 	d, err := rec.newDriver(opts)
 	if err != nil {
 		return nil, nil, err
 	}
-	info := *began.Run
+	info := *events[0].Run
 	rec.setForkInfo(&info)
-	return d, []machine.Event{{Kind: machine.RunBegan, At: d.now(), Run: &info, Input: began.Input, Edit: set}}, nil
+	return d, []machine.Event{{Kind: machine.RunBegan, At: d.now(), Run: &info, Input: events[0].Input, Edit: set}}, nil
 }
 
 // setForkInfo gives a fork its name, and a folder of its own where expressions see one.
@@ -138,22 +137,6 @@ func (rec *record) setForkInfo(info *machine.RunInfo) {
 	if rec.flow.tree.Plan.SeesRunDir() {
 		info.Dir = newFolder(rec.flow.runner.cfg.Store, info.ID).Where()
 	}
-}
-
-// createFork makes the journal of a fork from the events that the record has read, and first.
-func (d *driver) createFork(rec *record, from string, first []machine.Event) error {
-	for i := range first {
-		d.vault.Event(&first[i])
-	}
-	journal, err := d.flow.runner.cfg.Store.Fork(rec.run, from, rec.total, first...)
-	switch {
-	case errors.Is(err, store.ErrRunExists):
-		return err
-	case err != nil:
-		return d.journalError(err)
-	}
-	d.journal, d.noted = journal, d.now()
-	return nil
 }
 
 // discardFork deletes a fork that did not begin because of err.

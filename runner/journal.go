@@ -13,23 +13,26 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// create makes the journal of a run with its first events, if there is a store.
-func (d *driver) create(run store.RunRecord, first []machine.Event) error {
-	if d.flow.runner.cfg.Store == nil {
+// create makes the journal of a run with its first event, if there is a store.
+func (d *driver) create(run store.RunRecord, first machine.Event) error {
+	kept := d.flow.runner.cfg.Store
+	if kept == nil {
 		return nil
 	}
+	d.durable = 1
+	return d.openNew(func(first []machine.Event) (store.Journal, error) { return kept.Create(run, first...) }, first)
+}
+
+// openNew opens a new journal by a function that stores the first events.
+func (d *driver) openNew(open func(first []machine.Event) (store.Journal, error), first ...machine.Event) (err error) {
 	for i := range first {
 		d.vault.Event(&first[i])
 	}
-	journal, err := d.flow.runner.cfg.Store.Create(run, first...)
-	switch {
-	case errors.Is(err, store.ErrRunExists):
+	d.noted = d.now()
+	if d.journal, err = open(first); errors.Is(err, store.ErrRunExists) {
 		return err
-	case err != nil:
-		return d.journalError(err)
 	}
-	d.journal, d.durable, d.noted = journal, len(first), d.now()
-	return nil
+	return d.journalError(err)
 }
 
 // closeJournal stores the summary of a result and closes the journal.
@@ -50,10 +53,7 @@ func (d *driver) appendEvents(events ...machine.Event) error {
 		return nil
 	}
 	d.setTold(&events[0])
-	if err := d.journal.Append(events...); err != nil {
-		return d.journalError(err)
-	}
-	return nil
+	return d.journalError(d.journal.Append(events...))
 }
 
 // setTold stores in an event the number of the last emitted event.
@@ -63,7 +63,11 @@ func (d *driver) setTold(event *machine.Event) {
 	}
 }
 
+// journalError names the run in an error of its journal. nil stays nil.
 func (d *driver) journalError(err error) error {
+	if err == nil {
+		return nil
+	}
 	return fmt.Errorf("journal of run %s: %w", d.opts.RunID, err)
 }
 
@@ -113,11 +117,7 @@ const noteEvery = int64(time.Second)
 // noteSteps stores the number of steps for lists.
 func (d *driver) noteSteps(at int64) error {
 	d.noted = at
-	err := d.journal.Note(store.RunSummary{Status: machine.Running, Steps: d.state.Steps(), Updated: time.Unix(0, at)})
-	if err != nil {
-		return d.journalError(err)
-	}
-	return nil
+	return d.journalError(d.journal.Note(store.RunSummary{Status: machine.Running, Steps: d.state.Steps(), Updated: time.Unix(0, at)}))
 }
 
 // brokenResult returns the result of a run whose journal failed, or nil if another driver has it.

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -71,9 +70,7 @@ const (
 // offer leaves answers for the driver of a run and waits until it settles them. If the driver is
 // gone, it withdraws the offer and settled is false.
 func (r *Runner) offer(ctx context.Context, runID string, answers []store.GivenAnswer, by string) (settled bool, err error) {
-	var random [12]byte
-	_, _ = rand.Read(random[:]) // never fails
-	offer := store.Offer{ID: hex.EncodeToString(random[:]), Answers: answers, By: by, At: r.cfg.Clock.Now().UTC()}
+	offer := store.Offer{ID: rand.Text(), Answers: answers, By: by, At: r.cfg.Clock.Now().UTC()}
 	kept := r.cfg.Store
 	if err := kept.Offer(runID, offer); err != nil {
 		return false, err
@@ -256,8 +253,7 @@ func timeOrNil(at int64) *time.Time {
 
 // checkAnswers returns an *InputError for invalid answers, and for questions that are never asked again.
 func (d *driver) checkAnswers() error {
-	failed := &InputError{Problems: d.flow.checkTargets(&d.opts)}
-	open := d.openQuestions()
+	problems, open := d.flow.checkTargets(&d.opts), d.openQuestions()
 	for _, target := range slices.Sorted(maps.Keys(d.opts.Answers)) {
 		var problem error
 		if i := flowtree.FindQuestion(open, target); i >= 0 {
@@ -266,14 +262,11 @@ func (d *driver) checkAnswers() error {
 		} else if text := d.whoAnsweredForGood(target); text != "" {
 			problem = errors.New(text)
 		}
-		if problem != nil && !slices.Contains(failed.Problems, problem.Error()) {
-			failed.Problems = append(failed.Problems, problem.Error())
+		if problem != nil && !slices.Contains(problems, problem.Error()) {
+			problems = append(problems, problem.Error())
 		}
 	}
-	if len(failed.Problems) > 0 {
-		return failed
-	}
-	return nil
+	return inputError(problems)
 }
 
 // whoAnsweredForGood returns who has answered a question that is not asked again, or "".
@@ -292,14 +285,11 @@ func (d *driver) whoAnsweredForGood(target string) string {
 
 // refuseAnswers returns an *InputError for all answers to a run that has completed.
 func (d *driver) refuseAnswers() error {
-	failed := &InputError{}
+	var problems []string
 	for _, target := range slices.Sorted(maps.Keys(d.opts.Answers)) {
-		failed.Problems = append(failed.Problems, d.whyNotAsked(target, nil).Error())
+		problems = append(problems, d.whyNotAsked(target, nil).Error())
 	}
-	if len(failed.Problems) > 0 {
-		return failed
-	}
-	return nil
+	return inputError(problems)
 }
 
 // checkTargets returns the problems of answers, breakpoints and model parameters that name no node.

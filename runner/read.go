@@ -12,7 +12,6 @@ import (
 	"github.com/graphrun/graphrun/runner/internal/mask"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
-	"github.com/graphrun/graphrun/spec"
 )
 
 // stretchSize is how many bytes of events are in memory at once.
@@ -108,11 +107,7 @@ func (r *Runner) findRecord(runID string) (*record, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, found := spec.Parse(run.File, run.Source, spec.Options{Kinds: r.kinds, Load: run.Load})
-	if found.HasErrors() {
-		return nil, &InvalidError{Diagnostics: found.Sort()}
-	}
-	flow, err := r.prepare(g, run.Files)
+	flow, err := r.PrepareRecord(&run)
 	if err != nil {
 		return nil, err
 	}

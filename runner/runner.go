@@ -188,6 +188,9 @@ func New(cfg Config) (*Runner, error) {
 	case cfg.Clock == nil:
 		r.cfg.Clock = systemClock{}
 	}
+	if cfg.Decider == nil {
+		r.cfg.Decider = noDecider{}
+	}
 	for _, kind := range cfg.Kinds {
 		name := kind.Spec.Name
 		switch {

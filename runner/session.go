@@ -36,7 +36,7 @@ func (f *Flow) takeOver(id string) (taken taken, err error) {
 		return taken, err
 	}
 	taken.keys, taken.talk = map[string]any{}, s.Talk
-	failed := &InputError{}
+	var problems []string
 	for _, key := range f.tree.Graph.State {
 		name := key.Name.Value
 		value, has := s.Keys[name]
@@ -44,16 +44,13 @@ func (f *Flow) takeOver(id string) (taken taken, err error) {
 			continue
 		}
 		if problem := whyMisfit(key, value); problem != "" {
-			failed.Problems = append(failed.Problems, fmt.Sprintf("session %q: key %q: %s; graphrun sessions delete %s begins it anew",
+			problems = append(problems, fmt.Sprintf("session %q: key %q: %s; graphrun sessions delete %s begins it anew",
 				id, name, mask.OfSession(s.Secret, s.Keys).Text(problem), id))
 			continue
 		}
 		taken.keys[name] = value
 	}
-	if len(failed.Problems) > 0 {
-		return taken, failed
-	}
-	return taken, nil
+	return taken, inputError(problems)
 }
 
 // isShared reports whether the runs of a session share a key.

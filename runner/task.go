@@ -219,7 +219,6 @@ func (d *driver) startDecision(ctx context.Context, c *machine.Command) {
 	task.Emit = func(said Said) { d.sendSaid(id, said) }
 	task.Log, task.Note = choice.Log, func(data any) error { return d.noteWithin(limit, id, data) }
 	d.shareSetup(task, id, choice.Turns)
-	decider := d.flow.runner.cfg.Decider
 	end := func(target, reasoning string, err error) {
 		defer cancel(nil)
 		event := machine.Event{Kind: machine.Decided, Task: id, At: d.now(), Target: target, Reasoning: reasoning}
@@ -228,14 +227,11 @@ func (d *driver) startDecision(ctx context.Context, c *machine.Command) {
 		}
 		d.sendEvent(event)
 	}
-	switch {
-	case d.host != nil:
+	if d.host != nil {
 		d.cancel[id] = d.host.Start(&Job{Task: task, Choice: &choice, Decided: end})
 		return
-	case decider == nil:
-		decider = noDecider{}
 	}
-	d.pace.Go(func() { end(decider.Decide(ctx, task, choice)) })
+	d.pace.Go(func() { end(d.flow.runner.cfg.Decider.Decide(ctx, task, choice)) })
 }
 
 // noDecider fails all decisions.

@@ -108,17 +108,11 @@ func (t *Tree) FieldOrder(path string) []string {
 	if err != nil {
 		return nil
 	}
-	schema := in.Graph.Node(id).Field("schema")
-	if schema == nil || schema.Kind != spec.Map {
-		return nil
-	}
-	properties := schema.Get("properties")
-	if properties == nil || properties.Kind != spec.Map {
-		return nil
-	}
-	names := make([]string, len(properties.Fields))
-	for i := range properties.Fields {
-		names[i] = properties.Fields[i].Key.Value
+	var names []string
+	if properties := in.Graph.Node(id).Field("schema").Get("properties"); properties != nil {
+		for i := range properties.Fields {
+			names = append(names, properties.Fields[i].Key.Value)
+		}
 	}
 	return names
 }

@@ -55,7 +55,7 @@ func (s *Store) newStart(flow *runner.Flow, opts *runner.Options) (*Start, error
 	if err := flow.Check(*opts); err != nil {
 		return nil, err
 	}
-	if flow.Notifies() {
+	if len(flow.Graph().Notify) > 0 {
 		return nil, &runner.InputError{Problems: []string{"notify: a cluster sends no notifications yet; leave it out, or drive the run here"}}
 	}
 	record := flow.Record(*opts)
@@ -308,14 +308,15 @@ type claimStore struct {
 func (s *Store) submitRun(start *Start, g *spec.Graph, opts runner.Options, drive func(*runner.Runner, *runner.Flow, runner.Options) (*runner.Result, error), send func() error) (*runner.Result, error) {
 	kept := &claimStore{Store: s, start: start}
 	cfg := runner.Config{Store: kept, Secrets: sealedSecrets(start.Nonce)}
-	here, flow, own, err := flowRunner(&start.Record, cfg)
+	here, flow, err := flowRunner(&start.Record, cfg)
 	if g != nil {
 		here, err = newRunner(cfg)
-	} else {
-		g = own
 	}
 	if err != nil {
 		return nil, err
+	}
+	if g == nil {
+		g = flow.Graph()
 	}
 	if g.Concurrency == nil && start.Seed == nil {
 		return nil, send()

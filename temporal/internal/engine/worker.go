@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"io/fs"
 	"maps"
 	"slices"
 	"sync"
@@ -28,7 +27,6 @@ import (
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/store"
-	"github.com/graphrun/graphrun/spec"
 )
 
 // Worker has the workflows and activities of graphs.
@@ -163,25 +161,16 @@ func newRunner(cfg runner.Config) (*runner.Runner, error) {
 	return runner.New(cfg)
 }
 
-// flowRunner returns the flow of a run with its graph, and a runner that reads the texts of the run.
-func flowRunner(record *store.RunRecord, cfg runner.Config) (*runner.Runner, *runner.Flow, *spec.Graph, error) {
-	texts := record.Files
-	cfg.Load = func(path string) ([]byte, error) {
-		if text, ok := texts[path]; ok {
-			return text, nil
-		}
-		return nil, fs.ErrNotExist
-	}
+// flowRunner returns the flow of a run, and a runner that reads the stored texts of the run.
+func flowRunner(record *store.RunRecord, cfg runner.Config) (*runner.Runner, *runner.Flow, error) {
+	run := *record
+	cfg.Load = run.Load
 	r, err := newRunner(cfg)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	g, found := spec.Parse(record.File, record.Source, spec.Options{Kinds: r.Kinds(), Load: record.Load})
-	if found.HasErrors() {
-		return nil, nil, nil, &runner.InvalidError{Diagnostics: found.Sort()}
-	}
-	flow, err := r.Prepare(g)
-	return r, flow, g, err
+	flow, err := r.PrepareRecord(&run)
+	return r, flow, err
 }
 
 // digestOf returns a digest of the texts of a run.
@@ -239,7 +228,7 @@ func (w *Worker) flowOf(ctx context.Context, in *taskInput) (*runner.Flow, error
 		if got := digestOf(&start.Record); got != in.Flow {
 			return nil, fmt.Errorf("the flow has digest %s, the task wants %s", got, in.Flow)
 		}
-		_, flow, _, err := flowRunner(&start.Record, runner.Config{})
+		_, flow, err := flowRunner(&start.Record, runner.Config{})
 		return flow, err
 	})
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
-	"github.com/graphrun/graphrun/spec"
 )
 
 // limits of a workflow.
@@ -44,7 +43,6 @@ type workflowRun struct {
 	digest string
 	runner *runner.Runner
 	flow   *runner.Flow
-	graph  *spec.Graph
 	store  *journal
 	tape   *tape // nil without recording and replay
 
@@ -121,7 +119,7 @@ func (w *Worker) newRun(ctx workflow.Context, start *Start) (*workflowRun, error
 	f.store = newJournal(start)
 	f.store.run, f.slot = f, &f.store.slot
 	var err error
-	f.runner, f.flow, f.graph, err = flowRunner(&start.Record, runner.Config{Host: f, Store: f.store, Secrets: sealedSecrets(start.Nonce)})
+	f.runner, f.flow, err = flowRunner(&start.Record, runner.Config{Host: f, Store: f.store, Secrets: sealedSecrets(start.Nonce)})
 	if err == nil {
 		_, err = w.flows.getOrRead(f.digest, func() (*runner.Flow, error) { return f.flow, nil })
 	}
@@ -133,12 +131,12 @@ func (f *workflowRun) beginDrive() (*runner.Result, error) {
 	record, opts := &f.start.Record, f.driveOptions(&f.start.Settings)
 	switch {
 	case f.start.Before != nil:
-		return f.runner.ResumeWith(context.Background(), record.ID, f.graph, opts)
+		return f.runner.ResumeWith(context.Background(), record.ID, f.flow.Graph(), opts)
 	case f.start.Seed != nil:
 		return f.runner.Resume(context.Background(), record.ID, opts)
 	}
 	opts.RunID, opts.Labels, opts.Session = record.ID, record.Labels, record.Session
-	if opts.MaxConcurrency == 0 && f.flow.Limits().MaxConcurrency > maxConcurrency {
+	if opts.MaxConcurrency == 0 && f.flow.Graph().Limits.MaxConcurrency > maxConcurrency {
 		opts.MaxConcurrency = maxConcurrency
 	}
 	return f.flow.Run(context.Background(), opts)
