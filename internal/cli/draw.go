@@ -162,7 +162,6 @@ func newDotCommand(a *app) *cobra.Command {
 	var f drawFlags
 	cmd := &cobra.Command{
 		Use:               "dot [FLOW]",
-		Short:             "Draw a graph in Graphviz DOT",
 		Args:              f.requireFlow,
 		ValidArgsFunction: completeFlow,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -224,7 +223,6 @@ func newRenderCommand(a *app) *cobra.Command {
 	f := renderFlags{format: newEnum("", "dot", "html", "json", "mermaid", "png", "svg")}
 	cmd := &cobra.Command{
 		Use:               "render [FLOW]",
-		Short:             "Draw a graph as a picture, a page, Mermaid or JSON",
 		Args:              f.requireFlow,
 		ValidArgsFunction: completeFlow,
 		RunE: func(cmd *cobra.Command, args []string) error {

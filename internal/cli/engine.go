@@ -175,8 +175,7 @@ func (a *app) runChild(path string) error {
 func newWorkerCommand(a *app) *cobra.Command {
 	var o WorkSettings
 	cmd := &cobra.Command{
-		Use:   "worker",
-		Short: "Run graphs for a Temporal cluster",
+		Use: "worker",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if a.Engine == nil {
 				return a.execEngineProgram()

@@ -43,11 +43,8 @@ type boundFlags struct {
 func newBoundCommand(a *app) *cobra.Command {
 	var f boundFlags
 	cmd := &cobra.Command{
-		Use:               "bound FLOW",
-		Short:             "Bound the steps, model calls, tokens and cost of a run before it runs",
-		Args:              requireFlowArg,
-		ValidArgsFunction: completeFlow,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.bound(cmd, &f, args[0]) },
+		Use:  "bound FLOW",
+		RunE: func(cmd *cobra.Command, args []string) error { return a.bound(cmd, &f, args[0]) },
 	}
 	flags := cmd.Flags()
 	addOutput(cmd)
@@ -92,7 +89,6 @@ func (a *app) bound(cmd *cobra.Command, f *boundFlags, path string) error {
 func newDiffCommand(a *app) *cobra.Command {
 	return addOutput(&cobra.Command{
 		Use:               "diff OLD NEW",
-		Short:             "Compare two versions of a graph and find changes that break callers",
 		Args:              requireArgs(2, 2, "two graph files"),
 		ValidArgsFunction: completeFiles,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.diff(cmd, args[0], args[1]) },
@@ -151,12 +147,9 @@ func (a *app) diff(cmd *cobra.Command, before, after string) error {
 
 func newToolsCommand(a *app) *cobra.Command {
 	return addOutput(&cobra.Command{
-		Use:               "tools FLOW",
-		Short:             "List the tools of a flow and of its MCP servers",
-		Args:              requireFlowArg,
-		ValidArgsFunction: completeFlow,
-		PreRunE:           skipSettings,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.tools(cmd, args[0]) },
+		Use:     "tools FLOW",
+		PreRunE: skipSettings,
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.tools(cmd, args[0]) },
 	})
 }
 
@@ -254,7 +247,6 @@ type ruleText struct {
 func newExplainCommand(a *app) *cobra.Command {
 	return addOutput(&cobra.Command{
 		Use:               "explain [RULE|KEY|KIND|ERROR|exit-codes]",
-		Short:             "Explain a rule, a key, a kind of node, a kind of error or an exit code",
 		Args:              cobra.MaximumNArgs(1),
 		PreRunE:           skipSettings,
 		ValidArgsFunction: completeByPosition(func(*cobra.Command, []string) []string { return explainableNames() }),
@@ -483,7 +475,6 @@ func newSchemaCommand(a *app) *cobra.Command {
 	}
 	return addOutput(&cobra.Command{
 		Use:               "schema [" + strings.Join(names, "|") + "]",
-		Short:             "Print the JSON Schema of graph files",
 		Args:              requireArgs(0, 1, "one name"),
 		PreRunE:           skipSettings,
 		ValidArgsFunction: completeByPosition(fixedCandidates(described...)),
@@ -503,7 +494,6 @@ func newSchemaCommand(a *app) *cobra.Command {
 func newModelsCommand(a *app) *cobra.Command {
 	return addOutput(&cobra.Command{
 		Use:     "models",
-		Short:   "List the models with known prices",
 		PreRunE: skipSettings,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.printModels(cmd, inspect.ListModels()) },
 	})
@@ -587,7 +577,6 @@ func (v buildVersion) String() string {
 func newVersionCommand(a *app) *cobra.Command {
 	return addOutput(&cobra.Command{
 		Use:     "version",
-		Short:   "Print the version of graphrun",
 		PreRunE: skipSettings,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			v := readBuildVersion()

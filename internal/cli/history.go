@@ -26,7 +26,6 @@ func newLogsCommand(a *app) *cobra.Command {
 	var streams enumList
 	cmd := a.addRunReader(&cobra.Command{
 		Use:               "logs RUN [NODE[#VISIT]]",
-		Short:             "Print what programs and models said",
 		Args:              requireArgs(1, 2, "the id of a run (last: the latest one) and perhaps a node"),
 		ValidArgsFunction: completeByPosition(a.listRunIDs, nodeCandidates(a.parseNamedRun, "", "")),
 	}, func(cmd *cobra.Command, r *recorded, args []string) error {
@@ -95,7 +94,6 @@ func (f *logFilter) isNode(c *store.LogChunk) bool { return c.Node == f.node || 
 func newWhyCommand(a *app) *cobra.Command {
 	return addOutput(a.addRunReader(&cobra.Command{
 		Use:               "why RUN [STEP]",
-		Short:             "Explain why a run went where it went",
 		Args:              requireArgs(1, 2, "the id of a run (last: the latest one) and perhaps a step"),
 		ValidArgsFunction: completeByPosition(a.listRunIDs, a.listSteps),
 	}, a.explainSteps))
@@ -141,7 +139,6 @@ func newReplayCommand(a *app) *cobra.Command {
 	var f replayFlags
 	cmd := &cobra.Command{
 		Use:               "replay RUN | --all [--graph NAME]",
-		Short:             "Walk recorded runs again without executing anything, and compare",
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: completeByPosition(a.listRunIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {

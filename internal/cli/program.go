@@ -259,7 +259,6 @@ func newRoot(a *app) *cobra.Command {
 	var showVersion bool
 	root := &cobra.Command{
 		Use:           "graphrun",
-		Short:         "Run, check and draw graphs of nodes, conditions and loops",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          rejectArgs,
@@ -363,25 +362,31 @@ func (a *app) wantedCommands() []command {
 	return all[i : i+1]
 }
 
-// helpTexts has a section for each command: its help and examples.
+// helpTexts has a section for each command: its summary, help and examples.
 //
 //go:embed help.md
 var helpTexts string
 
-// readHelp sets the help and the examples of a command.
+// readHelp sets the summary, the help and the examples of a command.
 func readHelp(c *cobra.Command) {
 	_, section, _ := strings.Cut(helpTexts, "\n## "+c.CommandPath()+"\n\n")
 	section, _, _ = strings.Cut(section, "\n```\n")
-	var examples string
-	c.Long, examples, _ = strings.Cut(section, "\n\n```sh\n")
+	section, examples, _ := strings.Cut(section, "\n\n```sh\n")
+	c.Short, c.Long, _ = strings.Cut(section, "\n\n")
 	c.Example = "  " + strings.ReplaceAll(examples, "\n", "\n  ")
 }
 
-// addDefaults gives a command its help. It makes commands without Args take none, and commands
-// without PreRunE read settings.
+// addDefaults gives a command its help. Commands without Args take those that Use names, and
+// commands without PreRunE read settings.
 func (a *app) addDefaults(c *cobra.Command) {
 	readHelp(c)
-	if c.Args == nil && c.ValidArgsFunction == nil {
+	switch _, args, _ := strings.Cut(c.Use, " "); {
+	case c.Args != nil || c.ValidArgsFunction != nil:
+	case args == "FLOW":
+		c.Args, c.ValidArgsFunction = requireFlowArg, completeFlow
+	case args == "RUN":
+		c.Args, c.ValidArgsFunction = requireRunArg, completeByPosition(a.listRunIDs)
+	default:
 		c.Args, c.ValidArgsFunction = rejectArgs, cobra.NoFileCompletions
 	}
 	if c.HasSubCommands() {
@@ -393,6 +398,13 @@ func (a *app) addDefaults(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		a.addDefaults(sub)
 	}
+}
+
+// newGroupCommand returns a command that only has subcommands.
+func newGroupCommand(name string, commands ...*cobra.Command) *cobra.Command {
+	group := &cobra.Command{Use: name}
+	group.AddCommand(commands...)
+	return group
 }
 
 // skipSettings is the PreRunE of commands that do without settings.

@@ -35,8 +35,7 @@ func newResumeCommand(a *app) *cobra.Command {
 	var withFile string
 	var due bool
 	cmd := &cobra.Command{
-		Use:   "resume RUN|--due",
-		Short: "Continue a run that paused, was interrupted, crashed or failed",
+		Use: "resume RUN|--due",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if !due {
 				return requireRunArg(cmd, args)
@@ -294,7 +293,6 @@ func newForkCommand(a *app) *cobra.Command {
 	var f forkFlags
 	cmd := &cobra.Command{
 		Use:               "fork RUN --at STEP",
-		Short:             "Start a new run from a step of another, with or without changed state",
 		Args:              requireRunArg,
 		ValidArgsFunction: completeByPosition(a.listRunIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -356,7 +354,6 @@ func newAnswerCommand(a *app) *cobra.Command {
 	f.drive.output = newEnum("text", "json", "text")
 	cmd := &cobra.Command{
 		Use:               "answer RUN NODE=VALUE...",
-		Short:             "Answer a question of a run",
 		Args:              requireArgs(2, -1, "a run and answers, RUN NODE=VALUE (graphrun runs pending lists what is asked)"),
 		ValidArgsFunction: completeByPosition(a.listRunIDs, a.listQuestions),
 		RunE: func(cmd *cobra.Command, args []string) error {

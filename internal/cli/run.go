@@ -41,10 +41,7 @@ type runFlags struct {
 func newRunCommand(a *app) *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
-		Use:               "run FLOW",
-		Short:             "Run a graph to its end, a pause or a limit",
-		Args:              requireFlowArg,
-		ValidArgsFunction: completeFlow,
+		Use: "run FLOW",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.run(cmd.Context(), cmd, &f, args[0])
 		},

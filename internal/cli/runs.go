@@ -30,15 +30,11 @@ import (
 )
 
 func newRunsCommand(a *app) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "runs",
-		Short: "List, show, stop and delete runs",
-	}
-	cmd.AddCommand(
+	return newGroupCommand(
+		"runs",
 		newRunsListCommand(a), newRunsShowCommand(a), newRunsPendingCommand(a), newRunsEventsCommand(a), newRunsStateCommand(a),
-		newRunsCancelCommand(a), newRunsPauseCommand(a), newRunsDeleteCommand(a), newRunsPruneCommand(a),
+		newStopCommand(a, store.RequestCancel), newStopCommand(a, store.RequestPause), newRunsDeleteCommand(a), newRunsPruneCommand(a),
 	)
-	return cmd
 }
 
 type runFilterFlags struct {
@@ -69,8 +65,7 @@ func (f *runFilterFlags) selectRuns(s store.Store) (runs []store.RunSummary, err
 func newRunsListCommand(a *app) *cobra.Command {
 	var f runFilterFlags
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List runs, newest first",
+		Use: "list",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.filter.Limit < 0 {
 				return usagef("--limit %d: must be at least 0", f.filter.Limit)
@@ -132,8 +127,7 @@ func formatNotes(r *store.RunSummary) string {
 func newRunsPendingCommand(a *app) *cobra.Command {
 	var filter store.RunFilter
 	cmd := &cobra.Command{
-		Use:   "pending",
-		Short: "List the open questions of all runs",
+		Use: "pending",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			kept, r, err := a.openReader()
 			if err != nil {
@@ -177,7 +171,6 @@ func (a *app) printPending(cmd *cobra.Command, found []inspect.Question) error {
 func newRunsDeleteCommand(a *app) *cobra.Command {
 	return addOutput(&cobra.Command{
 		Use:               "delete RUN...",
-		Short:             "Delete runs and their journals",
 		Args:              requireArgs(1, -1, "the id of a run (graphrun runs list shows them)"),
 		ValidArgsFunction: completeByPosition(a.listRunIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -215,8 +208,7 @@ func newRunsPruneCommand(a *app) *cobra.Command {
 	var older age
 	var dryRun bool
 	cmd := &cobra.Command{
-		Use:   "prune --older-than DURATION",
-		Short: "Delete runs that ended some time ago",
+		Use: "prune --older-than DURATION",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("older-than") {
 				return usagef("--older-than is needed: 90m, 36h or 30d, 0s for all")
@@ -301,9 +293,6 @@ func (a *app) openRecorded(id string) (*recorded, error) {
 
 // addRunReader sets the function of a command that reads the run of its first argument.
 func (a *app) addRunReader(cmd *cobra.Command, read func(cmd *cobra.Command, r *recorded, args []string) error) *cobra.Command {
-	if cmd.Args == nil {
-		cmd.Args, cmd.ValidArgsFunction = requireRunArg, completeByPosition(a.listRunIDs)
-	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		r, err := a.openRecorded(args[0])
 		if err != nil {
@@ -354,8 +343,7 @@ func checkAt(at int) error {
 func newRunsShowCommand(a *app) *cobra.Command {
 	var history bool
 	cmd := a.addRunReader(&cobra.Command{
-		Use:   "show RUN",
-		Short: "Show a run as it is now, or as it was after a step",
+		Use: "show RUN",
 	}, func(cmd *cobra.Command, r *recorded, _ []string) error {
 		lines := &traceLines{tracer: runview.NewTracer(parseRecordedGraph(&r.record), a.stdoutColors())}
 		var sink runner.Sink = lines
@@ -412,8 +400,7 @@ func (a *app) formatRun(record *store.RunRecord, result *runner.Result, trace *t
 
 func newRunsStateCommand(a *app) *cobra.Command {
 	cmd := a.addRunReader(&cobra.Command{
-		Use:   "state RUN",
-		Short: "Print a run's state as JSON",
+		Use: "state RUN",
 	}, func(cmd *cobra.Command, r *recorded, _ []string) error {
 		result, err := r.showAt(cmd, false, nil)
 		if err != nil {
@@ -429,8 +416,7 @@ func newRunsEventsCommand(a *app) *cobra.Command {
 	var stream enumList
 	var follow bool
 	cmd := a.addRunReader(&cobra.Command{
-		Use:   "events RUN",
-		Short: "Print the events of a run as JSON lines",
+		Use: "events RUN",
 	}, func(cmd *cobra.Command, r *recorded, _ []string) error {
 		buffer := bufio.NewWriter(a.Stdout)
 		var out io.Writer = buffer
@@ -476,20 +462,6 @@ func withoutHistory(next runner.Sink) runner.SinkFunc {
 // stopPoll is the interval of polling a run that was asked to stop.
 const stopPoll = 100 * time.Millisecond
 
-func newRunsCancelCommand(a *app) *cobra.Command {
-	return newStopCommand(a, store.RequestCancel, &cobra.Command{
-		Use:   "cancel RUN",
-		Short: "Cancel a run, also one that another process drives",
-	})
-}
-
-func newRunsPauseCommand(a *app) *cobra.Command {
-	return newStopCommand(a, store.RequestPause, &cobra.Command{
-		Use:   "pause RUN",
-		Short: "Pause a run that another process drives",
-	})
-}
-
 // stopping is a run that was asked to stop.
 type stopping struct {
 	app     *app
@@ -501,10 +473,10 @@ type stopping struct {
 	asked   string // the last driver that was asked
 }
 
-func newStopCommand(a *app, request store.Request, cmd *cobra.Command) *cobra.Command {
+// newStopCommand returns the command runs cancel or runs pause.
+func newStopCommand(a *app, request store.Request) *cobra.Command {
+	cmd := &cobra.Command{Use: string(request) + " RUN"}
 	w := &stopping{app: a, request: request, cmd: cmd}
-	cmd.Args = requireRunArg
-	cmd.ValidArgsFunction = completeByPosition(a.listRunIDs)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		kept, record, err := a.openRun(args[0])
 		if err != nil {

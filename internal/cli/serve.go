@@ -44,7 +44,6 @@ func newServeCommand(a *app) *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use:               "serve [DIR]",
-		Short:             "Serve a page and an API to start, watch and answer runs",
 		Args:              requireArgs(0, 1, "one folder"),
 		ValidArgsFunction: completeFiles,
 		PreRunE:           a.loadFolderSettings,
@@ -270,7 +269,6 @@ func newMCPCommand(a *app) *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use:               "mcp [DIR]",
-		Short:             "Serve flows as MCP tools on stdin and stdout",
 		Args:              requireArgs(0, 1, "one folder"),
 		ValidArgsFunction: completeFiles,
 		PreRunE:           a.loadFolderSettings,
@@ -307,8 +305,7 @@ func (a *app) mcp(ctx context.Context, f *serveFlags, dir string) error {
 
 func newLSPCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "lsp",
-		Short: "Run the language server for editors, over stdio",
+		Use: "lsp",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			server := lsp.New(lsp.Options{Version: readBuildVersion().Version, Optional: a.rules.EnablesOptional(nil), Shown: a.rules.SelectShown})
 			return server.Serve(cmd.Context(), a.Stdin, a.Stdout)

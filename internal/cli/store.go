@@ -227,12 +227,7 @@ type unkeptJournal struct{ store.Journal }
 func (unkeptJournal) Journaled() int { return -1 }
 
 func newSessionsCommand(a *app) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "sessions",
-		Short: "List, show and delete what run --session keeps",
-	}
-	cmd.AddCommand(newSessionsListCommand(a), newSessionsShowCommand(a), newSessionsDeleteCommand(a))
-	return cmd
+	return newGroupCommand("sessions", newSessionsListCommand(a), newSessionsShowCommand(a), newSessionsDeleteCommand(a))
 }
 
 // listedSession is the JSON of a session in a list.
@@ -247,8 +242,7 @@ type listedSession struct {
 
 func newSessionsListCommand(a *app) *cobra.Command {
 	return addOutput(&cobra.Command{
-		Use:   "list",
-		Short: "List sessions, the last used first",
+		Use: "list",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			kept, err := a.readStore()
 			if err != nil {
@@ -285,7 +279,6 @@ type shownSession struct {
 func newSessionsShowCommand(a *app) *cobra.Command {
 	return addOutput(&cobra.Command{
 		Use:               "show SESSION",
-		Short:             "Show what the next run of a session starts with",
 		Args:              requireArgs(1, 1, "the id of a session (graphrun sessions list shows them)"),
 		ValidArgsFunction: completeByPosition(a.listSessionIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -321,7 +314,6 @@ func (a *app) formatSession(s *store.Session) string {
 func newSessionsDeleteCommand(a *app) *cobra.Command {
 	return addOutput(&cobra.Command{
 		Use:               "delete SESSION...",
-		Short:             "Delete sessions; their runs stay",
 		Args:              requireArgs(1, -1, "the id of a session (graphrun sessions list shows them)"),
 		ValidArgsFunction: completeByPosition(a.listSessionIDs),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -354,18 +346,12 @@ func (a *app) findSession(kept store.Store, id string) (store.Session, error) {
 }
 
 func newCacheCommand(a *app) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "cache",
-		Short: "Delete stored results of nodes",
-	}
-	cmd.AddCommand(newCacheClearCommand(a))
-	return cmd
+	return newGroupCommand("cache", newCacheClearCommand(a))
 }
 
 func newCacheClearCommand(a *app) *cobra.Command {
 	return addOutput(&cobra.Command{
 		Use:               "clear [FLOW [NODE...]]",
-		Short:             "Delete stored results of all graphs, one graph or some of its nodes",
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: completeFlowNodes,
 		RunE: func(cmd *cobra.Command, args []string) error {

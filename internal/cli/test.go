@@ -49,7 +49,6 @@ func newTestCommand(a *app) *cobra.Command {
 	f := testFlags{format: newEnum("text", "json", "junit", "text")}
 	cmd := &cobra.Command{
 		Use:               "test [PATH...]",
-		Short:             "Run the tests of flows",
 		ValidArgsFunction: completeFiles,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.test(cmd.Context(), cmd, &f, args) },
 	}

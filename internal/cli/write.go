@@ -35,7 +35,6 @@ func newInitCommand(a *app) *cobra.Command {
 	var list bool
 	cmd := &cobra.Command{
 		Use:               "init [TEMPLATE]",
-		Short:             "Write a new flow from a template",
 		Args:              requireArgs(0, 1, "one template"),
 		ValidArgsFunction: completeByPosition(listTemplateNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -132,7 +131,6 @@ func newFmtCommand(a *app) *cobra.Command {
 	var check, diff bool
 	cmd := &cobra.Command{
 		Use:               "fmt [PATH...]",
-		Short:             "Format graph files and test files",
 		ValidArgsFunction: completeFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.format(args, check, diff, outputFormat(cmd) == "json")
@@ -273,7 +271,6 @@ func newValidateCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "validate [PATH...]",
 		Aliases:           []string{"lint"},
-		Short:             "Check graph files without running anything",
 		ValidArgsFunction: completeFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if os.Getenv("GITHUB_ACTIONS") == "true" && !cmd.Flags().Changed("format") && !cmd.Flags().Changed("output") {
