@@ -52,7 +52,7 @@ func Parse(cfg Config, name string, src []byte) (*File, spec.Diagnostics, error)
 	if root == nil {
 		return nil, found, nil
 	}
-	f.found, f.shape = found, filterErrors(found)
+	f.found, f.shape = found, found.Errors()
 	dropInvalid(root, f.shape) // the rest is checked, too
 	at := root.Span
 	f.Flow = flowOf(name)
@@ -88,12 +88,12 @@ func (f *File) prepare(text []byte) error {
 	}
 	g, found := check(f.Flow, text)
 	if found.HasErrors() {
-		f.found = append(f.found, filterErrors(found)...)
+		f.found = append(f.found, found.Errors()...)
 		return nil
 	}
 	f.Graph = g
 	flow, invalid, err := f.prepareFlow(nil, nil)
-	f.found = append(f.found, filterErrors(invalid)...)
+	f.found = append(f.found, invalid.Errors()...)
 	f.plain, f.flows = flow, map[string]*prepared{"": flow}
 	return err
 }
@@ -121,10 +121,6 @@ func (f *File) checkFlow(path string, src []byte) (*spec.Graph, spec.Diagnostics
 
 func specKinds(kinds []runner.Kind) []spec.Kind {
 	return collect(kinds, func(k runner.Kind) spec.Kind { return k.Spec })
-}
-
-func filterErrors(found spec.Diagnostics) spec.Diagnostics {
-	return slices.DeleteFunc(slices.Clone(found), func(d spec.Diagnostic) bool { return d.Severity != spec.Error })
 }
 
 // report adds a finding about the test file.

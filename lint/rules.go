@@ -14,20 +14,21 @@ import (
 // checks that Bad raises the rule and that Good raises nothing.
 type Rule struct {
 	// Name is the slug that findings carry and that flags and comments use.
-	Name string
+	Name string `json:"rule"`
 	// Group is one of RuleGroups.
-	Group    string
-	Severity spec.Severity
+	Group    string        `json:"-"`
+	Severity spec.Severity `json:"severity"`
 	// Off says that only Options.Optional checks the rule.
-	Off bool
+	Off bool `json:"off_by_default,omitempty"`
 	// Summary is the meaning in one line, lower case, without a period.
-	Summary string
+	Summary string `json:"summary"`
 	// Doc explains why it matters and what to do, in sentences.
-	Doc string
+	Doc string `json:"doc"`
 	// Bad raises the rule, Good does not.
-	Bad, Good string
+	Bad  string `json:"bad"`
+	Good string `json:"good"`
 	// Files are the other files that the examples refer to, by path.
-	Files map[string]string
+	Files map[string]string `json:"files,omitempty"`
 
 	needs need
 	// check reports findings. Rules without it are checked when the file is read, by

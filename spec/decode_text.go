@@ -76,7 +76,7 @@ func (d *decoder) readTextFile(v *Value, at place) {
 // addText reads a file and adds it to the graph's texts, without a byte order mark and with "\n" at the
 // end of lines. The path is relative to the graph's file. problem tells why the file can't be read.
 func (d *decoder) addText(path string, at Span) (text *File, problem string) {
-	name := beside(d.file.Name, path)
+	name := ResolvePath(d.file.Name, path)
 	src, isKnown := d.texts[path]
 	if !isKnown {
 		if src, problem = d.loadText(path, quoteShort(name)); problem != "" {
@@ -115,12 +115,12 @@ func (d *decoder) loadText(path, shown string) (src []byte, problem string) {
 // seconds each. Their paths are relative to the folder of the named file.
 func Beside(name string) func(path string) ([]byte, error) {
 	return func(path string) ([]byte, error) {
-		return bounded.ReadFile(beside(name, path), bounded.Text)
+		return bounded.ReadFile(ResolvePath(name, path), bounded.Text)
 	}
 }
 
-// beside returns a path relative to the folder of another file.
-func beside(name, path string) string {
+// ResolvePath returns the path of a file that the named file refers to by a relative or absolute path.
+func ResolvePath(name, path string) string {
 	path = filepath.FromSlash(path)
 	if filepath.IsAbs(path) {
 		return path

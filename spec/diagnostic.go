@@ -21,6 +21,9 @@ const (
 // String returns the word for reports.
 func (s Severity) String() string { return [...]string{"unset", "error", "warning", "info"}[s] }
 
+// MarshalText returns the word for reports.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
 // Diagnostic is a finding. Message is lower case, names the problem, then what is allowed, quotes names,
 // and has no final period.
 type Diagnostic struct {
@@ -74,6 +77,11 @@ func compareDiagnostics(a, b Diagnostic) int {
 		cmp.Compare(a.Rule, b.Rule),
 		cmp.Compare(a.Message, b.Message),
 	)
+}
+
+// Errors returns the findings that are errors.
+func (ds Diagnostics) Errors() Diagnostics {
+	return slices.DeleteFunc(slices.Clone(ds), func(d Diagnostic) bool { return d.Severity != Error })
 }
 
 // HasErrors reports whether any finding is an Error.

@@ -73,7 +73,7 @@ func layers() []layer {
 		{path: "internal/redact", own: []string{"eval"}},
 		// a slow second reading of the language, tests only
 		{path: "internal/referencetest", own: []string{"spec", "eval", "internal/bind"}},
-		{path: "internal/report", own: []string{"eval", "spec", "internal/terminal"}},
+		{path: "internal/report", own: []string{"eval", "internal/terminal", "lint", "spec"}},
 		{path: "internal/runview", own: []string{"eval", "flowtest", "internal/graphalg", "internal/bounded", "internal/input", "internal/inspect", "internal/schema", "internal/terminal", "lint", "runner", "runner/machine", "runner/store", "runner/view", "spec"}},
 		{path: "internal/schema", own: []string{"eval", "internal/suggest"}},
 		// the server: the page, the API, and who may ask what

@@ -195,14 +195,14 @@ func (c *Catalog) Prepare(name string, r *runner.Runner) (*runner.Flow, error) {
 	case err != nil:
 		return nil, err
 	case flow.Found.HasErrors():
-		return nil, &runner.InvalidError{Diagnostics: inspect.SelectErrors(flow.Found)}
+		return nil, &runner.InvalidError{Diagnostics: flow.Found.Errors()}
 	case len(flow.Broken) > 0:
 		return nil, &runner.InvalidError{Diagnostics: flow.Broken}
 	}
 	// A plan needs its own graph.
 	g, found := spec.Parse(c.File(name), flow.Graph.File.Src, spec.Options{Load: flow.Read})
 	if found.HasErrors() { // one of its files has just changed
-		return nil, &runner.InvalidError{Diagnostics: inspect.SelectErrors(found)}
+		return nil, &runner.InvalidError{Diagnostics: found.Errors()}
 	}
 	return r.Prepare(g)
 }

@@ -232,18 +232,6 @@ func (bystander) Progress(string, string, float64, float64) {}
 
 func (bystander) Ask(string, string, map[string]any) (any, bool) { return nil, false }
 
-// ruleText is the JSON of a rule.
-type ruleText struct {
-	Rule     string            `json:"rule"`
-	Severity string            `json:"severity"`
-	Off      bool              `json:"off_by_default,omitempty"`
-	Summary  string            `json:"summary"`
-	Doc      string            `json:"doc"`
-	Bad      string            `json:"bad"`
-	Good     string            `json:"good"`
-	Files    map[string]string `json:"files,omitempty"`
-}
-
 func newExplainCommand(a *app) *cobra.Command {
 	return addOutput(&cobra.Command{
 		Use:               "explain [RULE|KEY|KIND|ERROR|exit-codes]",
@@ -263,28 +251,24 @@ func newExplainCommand(a *app) *cobra.Command {
 	})
 }
 
-func newRuleText(r *lint.Rule) ruleText {
-	return ruleText{r.Name, r.Severity.String(), r.Off, r.Summary, r.Doc, r.Bad, r.Good, r.Files}
-}
-
 func (a *app) listRules(cmd *cobra.Command) error {
-	var out []ruleText
+	rules := lint.Rules()
 	var b strings.Builder
-	for _, r := range lint.Rules() {
+	for i := range rules {
+		r := &rules[i]
 		severity := r.Severity.String()
 		if r.Off {
 			severity = "off"
 		}
-		out = append(out, newRuleText(&r))
 		fmt.Fprintf(&b, "%-24s %-8s %s\n", r.Name, severity, r.Summary)
 	}
-	return a.printIndented(cmd, out, b.String())
+	return a.printIndented(cmd, rules, b.String())
 }
 
 // explain returns the meaning of a name, as JSON and as text, or nil if it is unknown.
 func explain(name string) (v any, text string) {
 	if r, ok := lint.FindRule(name); ok {
-		return newRuleText(&r), explainRule(&r)
+		return r, explainRule(&r)
 	}
 	var b strings.Builder
 	failures := slices.DeleteFunc(spec.Failures(), func(f spec.FailureKind) bool { return name != topicFailures && name != f.Name })

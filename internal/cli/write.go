@@ -382,9 +382,8 @@ func (a *app) printFindings(f *validateFlags, sources []source, found spec.Diagn
 			return d.Severity == spec.Info || d.Severity == spec.Warning && !f.strict
 		})
 	}
-	opts := report.Options{Color: a.usesColor(a.StdoutTerminal), Strict: f.strict, Version: readBuildVersion().Version}
-	for _, r := range lint.Rules() {
-		opts.Rules = append(opts.Rules, report.Rule{Name: r.Name, Severity: r.Severity, Off: r.Off, Summary: r.Summary, Doc: r.Doc})
+	opts := report.Options{
+		Color: a.usesColor(a.StdoutTerminal), Strict: f.strict, Rules: lint.Rules(), Version: readBuildVersion().Version,
 	}
 	if err := report.Write(a.Stdout, f.format.value, shown, opts); err != nil {
 		return err

@@ -34,16 +34,11 @@ func CheckWith(name string, src []byte, optional bool, load func(path string) ([
 	structure := spec.Check(g)
 	// Unknown names count as broken, too.
 	names := slices.DeleteFunc(slices.Clone(structure), func(d spec.Diagnostic) bool { return d.Rule != "unknown-node" && d.Rule != "missing-start" })
-	c := Checked{Graph: g, Broken: append(SelectErrors(found), names...).Sort()}
+	c := Checked{Graph: g, Broken: append(found.Errors(), names...).Sort()}
 	found = append(found, structure...)
 	found = append(found, lint.Check(g, lint.Options{Load: load, Price: BoundCost, Broken: lint.FirstError(found), Optional: optional})...)
 	c.Found = lint.Filter(g.File, found)
 	return c
-}
-
-// SelectErrors returns the errors among findings.
-func SelectErrors(found spec.Diagnostics) spec.Diagnostics {
-	return slices.DeleteFunc(slices.Clone(found), func(d spec.Diagnostic) bool { return d.Severity != spec.Error })
 }
 
 // Opener finds the graphs that nodes run, each file once.
@@ -68,7 +63,7 @@ func (o *Opener) Open(g *spec.Graph, n *spec.Node) *spec.Graph {
 	if strings.HasPrefix(ref, "#") {
 		return g.Inner(ref)
 	}
-	path := ResolvePath(AbsolutePath(g.File.Name), ref)
+	path := spec.ResolvePath(AbsolutePath(g.File.Name), ref)
 	if known, ok := o.graphs[path]; ok {
 		return known
 	}
@@ -97,15 +92,6 @@ func (o *Opener) Walk(g *spec.Graph, visit func(g *spec.Graph, path []*spec.Node
 		}
 	}
 	walk(g, nil, nil)
-}
-
-// ResolvePath returns the path of a file that another file names.
-func ResolvePath(from, name string) string {
-	name = filepath.FromSlash(name)
-	if filepath.IsAbs(name) {
-		return name
-	}
-	return filepath.Join(filepath.Dir(from), name)
 }
 
 // AbsolutePath returns the absolute form of a path.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -92,7 +91,7 @@ func (w *walker) walkGraph(g *spec.Value) {
 			node := &nodes.Fields[i]
 			w.out.nodes[w.graph] = append(w.out.nodes[w.graph], node.Key.Value)
 			called := readText(&node.Value, "graph")
-			child := scope{file: inspect.ResolvePath(w.path, called)}
+			child := scope{file: spec.ResolvePath(w.path, called)}
 			if inner, ok := strings.CutPrefix(called, "#"); ok {
 				child = scope{graph: inner}
 			}

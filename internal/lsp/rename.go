@@ -129,7 +129,7 @@ func (r *renaming) refuseErrors(graphs []string) error {
 	}
 	for _, path := range graphs {
 		listErrors := func(texts map[string]string) spec.Diagnostics {
-			return inspect.SelectErrors(inspect.CheckWith(path, []byte(texts[path]), false, loadBeside(path, texts)).Found)
+			return inspect.CheckWith(path, []byte(texts[path]), false, loadBeside(path, texts)).Found.Errors()
 		}
 		if found := listErrors(after); len(found) > len(listErrors(before)) {
 			return refuse("%q can't be renamed to %q: %s: %s", r.use.name, r.name, filepath.Base(path), found[0].Message)
@@ -248,7 +248,7 @@ var scripted = lazyregexp.New(`(?m)(?:scripted/|models: *)["']?([\w./-]+\.ya?ml)
 // findScripts returns the files of scripted answers that a graph or test file names.
 func findScripts(d *document) (out []string) {
 	for _, m := range scripted().FindAllStringSubmatch(d.text.src, -1) {
-		out = append(out, inspect.ResolvePath(d.path, m[1]))
+		out = append(out, spec.ResolvePath(d.path, m[1]))
 	}
 	return out
 }
@@ -257,7 +257,7 @@ func findScripts(d *document) (out []string) {
 // it, x.test.yaml tests x.yaml.
 func findFlow(test string, doc *spec.Value) string {
 	if named := readText(doc, "flow"); named != "" {
-		return inspect.ResolvePath(test, named)
+		return spec.ResolvePath(test, named)
 	}
 	extension := filepath.Ext(test)
 	return strings.TrimSuffix(test, ".test"+extension) + extension

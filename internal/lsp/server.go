@@ -221,7 +221,7 @@ func (s *Server) openTexts() map[string]string {
 func loadBeside(graph string, texts map[string]string) func(path string) ([]byte, error) {
 	disk := spec.Beside(graph)
 	return func(path string) ([]byte, error) {
-		if src, ok := texts[inspect.ResolvePath(graph, path)]; ok {
+		if src, ok := texts[spec.ResolvePath(graph, path)]; ok {
 			return []byte(src), nil
 		}
 		return disk(path)

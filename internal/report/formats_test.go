@@ -16,6 +16,7 @@ import (
 	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -41,7 +42,7 @@ func TestSARIFKeepsToTheStandard(t *testing.T) {
 	schema := sarifSchema(t)
 	ds := example(t)
 	ds[0].File.Name = "a folder/naïve.yaml"
-	rules := []Rule{{Name: "unused", Severity: spec.Warning, Summary: "not used", Doc: "Say why."}}
+	rules := []lint.Rule{{Name: "unused", Severity: spec.Warning, Summary: "not used", Doc: "Say why."}}
 	for name, out := range map[string]string{
 		"findings":  printed(t, "sarif", Options{Rules: rules, Version: "1.2.3"}, ds...),
 		"none":      printed(t, "sarif", Options{}),
@@ -68,7 +69,7 @@ func TestSARIFKeepsToTheStandard(t *testing.T) {
 // types shows that what it checks is what was printed.
 func TestSARIFIsValidByTheWholeSchema(t *testing.T) {
 	ds := example(t)
-	rules := []Rule{{Name: "unused", Severity: spec.Warning, Summary: "not used", Doc: "Say why."}}
+	rules := []lint.Rule{{Name: "unused", Severity: spec.Warning, Summary: "not used", Doc: "Say why."}}
 	for name, out := range map[string]string{
 		"findings": printed(t, "sarif", Options{Rules: rules, Version: "1.2.3"}, ds...),
 		"none":     printed(t, "sarif", Options{}),
@@ -134,7 +135,7 @@ func missing(want, got any, at string) string {
 func TestSARIFPointsAtTheFinding(t *testing.T) {
 	ds := example(t)
 	ds[0].File.Name = "a folder/naïve.yaml"
-	log, err := sarif.FromString(printed(t, "sarif", Options{Rules: []Rule{{Name: "unused"}}}, ds...))
+	log, err := sarif.FromString(printed(t, "sarif", Options{Rules: []lint.Rule{{Name: "unused"}}}, ds...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -30,19 +31,9 @@ type Options struct {
 	// Strict says that warnings count as errors.
 	Strict bool
 	// Rules describes the rules, for formats that contain their documentation.
-	Rules []Rule
+	Rules []lint.Rule
 	// Version is the version of graphrun.
 	Version string
-}
-
-// Rule describes a rule.
-type Rule struct {
-	Name     string
-	Severity spec.Severity
-	// Off says that the rule is off by default.
-	Off bool
-	// Summary is one line, Doc sentences; either may be empty.
-	Summary, Doc string
 }
 
 // writers print findings by the name of the format.
@@ -83,15 +74,15 @@ type jsonReport struct {
 
 // jsonDiagnostic is a finding. Lines and columns (code points) start at 1; the end is exclusive.
 type jsonDiagnostic struct {
-	File       string  `json:"file"`
-	Line       int     `json:"line"`
-	Column     int     `json:"column"`
-	EndLine    int     `json:"end_line"`
-	EndColumn  int     `json:"end_column"`
-	Severity   string  `json:"severity"`
-	Rule       string  `json:"rule"`
-	Message    string  `json:"message"`
-	Suggestion *string `json:"suggestion"`
+	File       string        `json:"file"`
+	Line       int           `json:"line"`
+	Column     int           `json:"column"`
+	EndLine    int           `json:"end_line"`
+	EndColumn  int           `json:"end_column"`
+	Severity   spec.Severity `json:"severity"`
+	Rule       string        `json:"rule"`
+	Message    string        `json:"message"`
+	Suggestion *string       `json:"suggestion"`
 }
 
 // NewJSON returns the JSON form of findings in a number of files, for json.Marshal.
@@ -103,7 +94,7 @@ func NewJSON(files int, found spec.Diagnostics) any {
 		from, to := d.File.Position(d.Span.From), d.File.Position(d.Span.To)
 		out.Diagnostics[i] = jsonDiagnostic{
 			File: d.File.Name, Line: from.Line, Column: from.Column, EndLine: to.Line, EndColumn: to.Column,
-			Severity: d.Severity.String(), Rule: d.Rule, Message: d.Message,
+			Severity: d.Severity, Rule: d.Rule, Message: d.Message,
 		}
 		if d.Suggestion != "" {
 			out.Diagnostics[i].Suggestion = &d.Suggestion

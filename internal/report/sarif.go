@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -42,7 +43,7 @@ func writeSARIF(w io.Writer, f Findings, opts Options) error {
 	})
 }
 
-func describeRule(r Rule) object {
+func describeRule(r lint.Rule) object {
 	out := object{"id": r.Name, "helpUri": home + "/blob/main/docs/reference/rules.md#" + r.Name}
 	if r.Severity != 0 {
 		config := object{"level": levels[r.Severity]}

@@ -70,7 +70,7 @@ func (l *resolver) treeKey(path string) string {
 
 // resolveChild compiles the file that a node names. If that fails, it reports why and returns nil.
 func (l *resolver) resolveChild(g *spec.Graph, file *spec.Value) *Tree {
-	path, inner := pathBeside(g.File.Name, file.Text.Value), g.Inner(file.Text.Value)
+	path, inner := spec.ResolvePath(g.File.Name, file.Text.Value), g.Inner(file.Text.Value)
 	if inner != nil {
 		path = filepath.Clean(g.File.Name) + inner.Ref()
 	}
@@ -95,7 +95,7 @@ func (l *resolver) resolveChild(g *spec.Graph, file *spec.Value) *Tree {
 		return nil
 	}
 	child, found := spec.Parse(path, src, spec.Options{Kinds: l.cfg.Kinds, Load: func(text string) ([]byte, error) {
-		return l.readFile(pathBeside(path, text))
+		return l.readFile(spec.ResolvePath(path, text))
 	}})
 	found = append(found, spec.Check(child)...)
 	if found.HasErrors() {
@@ -103,14 +103,6 @@ func (l *resolver) resolveChild(g *spec.Graph, file *spec.Value) *Tree {
 		return nil
 	}
 	return l.resolve(child)
-}
-
-// pathBeside returns the path of a file that another one names.
-func pathBeside(file, path string) string {
-	if path = filepath.FromSlash(path); filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(filepath.Dir(file), path)
 }
 
 func (l *resolver) readFile(path string) (src []byte, err error) {
