@@ -120,7 +120,7 @@ func checkConstantConditions(f *facts) {
 	constant := map[int]bool{} // edges
 	for _, d := range f.judgements() {
 		for k, v := range d.result.Verdicts {
-			isAlways := d.site.node.Routing == "all" && d.conditions[k].Path() == nil && len(d.conditions[k].Reads) == 0 // beside conditions
+			isAlways := d.site.node.Routing == "all" && len(d.conditions[k].Reads) == 0 // beside conditions
 			if !v.Always && !v.Never || v.Always && isAlways {
 				continue
 			}
@@ -381,11 +381,8 @@ func (f *facts) pathOfRounds(d *judgement) (path []int) {
 				if n == nil || !f.sharesCycle(v, n.Index) || path != nil {
 					continue
 				}
-				round := cycleThrough(f.alive(), v)
-				if there, back := f.pathBetween(v, n.Index), f.pathBetween(n.Index, v); n.Index != v && there != nil && back != nil {
-					round = append(there, back[1:]...)
-				}
-				if path = f.pathTo(v); path != nil && round != nil {
+				if round := f.pathThrough(v, n.Index, v); round != nil {
+					path = f.pathTo(v)
 					path = append(path, slices.Repeat(round[1:], int(limit))...)
 				}
 			}

@@ -490,16 +490,6 @@ func endlessChange(direction int) change {
 	return change{direction: direction, stop: math.Inf(direction)}
 }
 
-// findWrite returns what a node writes to a key, or nil.
-func (f *facts) findWrite(v int, name string) *bind.Value {
-	for _, fields := range [][]bind.Field{f.bound.Nodes[v].Set, f.bound.Nodes[v].Writes} {
-		if i := slices.IndexFunc(fields, func(b bind.Field) bool { return b.Name == name }); i >= 0 {
-			return &fields[i].Value
-		}
-	}
-	return nil
-}
-
 // findChange returns how a node changes a state key, if that is known.
 func (f *facts) findChange(v, key int, length bool) (c change, known bool) {
 	state, n := f.graph.State[key], f.graph.Nodes[v]
@@ -510,7 +500,7 @@ func (f *facts) findChange(v, key int, length bool) (c change, known bool) {
 			writes++
 		}
 	}
-	value := f.findWrite(v, name)
+	value := dataflow.FindWrite(&f.bound.Nodes[v], name)
 	t := value.Tree()
 	switch {
 	case n.Each.IsSet() || writes > 1:
@@ -597,7 +587,7 @@ func (f *facts) mayCountWith(n *spec.Node, key int) bool {
 	state := f.graph.State[key]
 	typ := eval.FromSchema(state.Schema)
 	number := typ.String() == "integer" || typ.String() == "number"
-	value := f.findWrite(n.Index, state.Name.Value)
+	value := dataflow.FindWrite(&f.bound.Nodes[n.Index], state.Name.Value)
 	changes := func(r eval.Read) bool {
 		name := r.Path[0]
 		isWriter := func(w *spec.Node) bool {

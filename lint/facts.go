@@ -293,10 +293,9 @@ func (f *facts) pathBetween(from, to int) []int {
 	return graphalg.Path(f.alive().Next, from, to)
 }
 
-// pathThrough returns a shortest path from the start to v and on to another vertex by at least
-// one edge, or nil.
-func (f *facts) pathThrough(v, to int) []int {
-	path, on := f.pathTo(v), cycleThrough(f.alive(), v)
+// pathThrough returns a shortest path to v and on to another vertex by at least one edge, or nil.
+func (f *facts) pathThrough(from, v, to int) []int {
+	path, on := f.pathBetween(from, v), cycleThrough(f.alive(), v)
 	if v != to {
 		on = f.pathBetween(v, to)
 	}

@@ -33,7 +33,7 @@ func checkStepLimit(f *facts) {
 	for v, n := range f.graph.Nodes {
 		steps[v] = 1
 		if g := f.childOf(n); g != nil && !n.Each.IsSet() {
-			steps[v] += shortestRun(g)
+			steps[v] += costToEnd(g, func(*spec.Node) int { return 1 })
 		}
 		sum += steps[v]
 	}
@@ -59,14 +59,26 @@ func checkStepLimit(f *facts) {
 	}
 }
 
-// shortestRun returns the fewest steps of a run of a subgraph, or 0 if that is not known.
-func shortestRun(g *spec.Graph) int {
+// costToEnd returns the least sum of the costs of nodes with which a run of a subgraph gets to END,
+// or 0 if that is not known.
+func costToEnd(g *spec.Graph, cost func(n *spec.Node) int) int {
 	v := controlflow.NewVertices(g)
 	if !v.WellFormed() || slices.ContainsFunc(g.Nodes, choosesNext) {
 		return 0
 	}
-	path := graphalg.Path(graphalg.New(v.End+1, v.From, v.To).Next, v.Start(), v.End)
-	return max(0, len(path)-1)
+	const never = math.MaxInt / 2
+	least := slices.Repeat([]int{never}, v.End+1)
+	least[v.Start()] = 0
+	for changed := true; changed; {
+		changed = false
+		for i, from := range v.From {
+			after := least[from] + cost(g.Nodes[from])
+			if least[from] < never && after >= 0 && after < least[v.To[i]] {
+				least[v.To[i]], changed = after, true
+			}
+		}
+	}
+	return least[v.End] % never
 }
 
 // checkTimes reports times of nodes that other times make pointless.
@@ -154,7 +166,8 @@ func (f *facts) checkInnerWaits() {
 		if g == nil || n.Each.IsSet() {
 			continue
 		}
-		least := leastWait(g, f.listGiven(n, "with"))
+		givens := f.listGiven(n, "with")
+		least := time.Duration(costToEnd(g, func(n *spec.Node) int { return int(fixedWait(g, n, givens)) }))
 		for _, limit := range []struct {
 			name string
 			most time.Duration
@@ -165,33 +178,6 @@ func (f *facts) checkInnerWaits() {
 			}
 		}
 	}
-}
-
-// leastWait returns how long a run of a subgraph waits at least until it gets to END, with what is
-// given to it, or 0 if that is not known.
-func leastWait(g *spec.Graph, givens []given) time.Duration {
-	v := controlflow.NewVertices(g)
-	if !v.WellFormed() || slices.ContainsFunc(g.Nodes, choosesNext) {
-		return 0
-	}
-	const never = time.Duration(math.MaxInt64)
-	least := slices.Repeat([]time.Duration{never}, v.End+1)
-	least[v.Start()] = 0
-	for changed := true; changed; {
-		changed = false
-		for i, from := range v.From {
-			if least[from] == never {
-				continue
-			}
-			if after := least[from] + fixedWait(g, g.Nodes[from], givens); after >= 0 && after < least[v.To[i]] {
-				least[v.To[i]], changed = after, true
-			}
-		}
-	}
-	if least[v.End] == never {
-		return 0
-	}
-	return least[v.End]
 }
 
 // fixedWait returns the constant time of a wait node, also one that is given for a key, or 0.

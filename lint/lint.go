@@ -113,14 +113,9 @@ func (f *facts) related(span spec.Span, format string, args ...any) spec.Related
 // pathText writes a path for messages, shortened in the middle.
 func (f *facts) pathText(path []int) string {
 	const most = 8
-	var names []string
-	for i, v := range path {
-		switch {
-		case len(path) <= most || i < most/2 || i > len(path)-most/2:
-			names = append(names, f.Name(v))
-		case i == most/2:
-			names = append(names, "…")
-		}
+	names := collect(path, f.Name)
+	if len(names) > most {
+		names = slices.Concat(names[:most/2], []string{"…"}, names[len(names)-most/2+1:])
 	}
 	return strings.Join(names, " → ")
 }

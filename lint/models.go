@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/domain"
 	"github.com/graphrun/graphrun/internal/bound"
 	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/spec"
@@ -275,7 +275,8 @@ func checkLabels(f *facts) {
 		var labels []spec.Text
 		switch p := f.bound.Nodes[v].Goto; {
 		case p != nil:
-			for _, label := range stringsIn(listChoices(p.Tree)) {
+			choices, _ := domain.Constants(p.Tree)
+			for _, label := range stringsIn(choices) {
 				f.checkLabel(n, label, labelSpan(n.Goto, label))
 			}
 			if strings.TrimSpace(n.Goto.Value) == "output" && n.Kind.Value == "human" {
@@ -302,23 +303,6 @@ func (f *facts) checkLabel(n *spec.Node, label string, at spec.Span) {
 		d := f.report(at, "%q is not a label that %q may choose; labels are %s", label, n.ID.Value, strings.Join(labels, ", "))
 		d.Suggestion = suggest.Closest(label, labels)
 	}
-}
-
-// listChoices lists the constants that an expression may yield, as far as they stand in it.
-func listChoices(t *eval.Tree) (out []any) {
-	parts := t.Args
-	switch {
-	case t.Op == eval.TreeConst:
-		return []any{t.Value}
-	case t.Op == eval.TreeChoice:
-		parts = parts[1:]
-	case t.Op != eval.TreeList && t.Name != "??":
-		return nil
-	}
-	for _, part := range parts {
-		out = append(out, listChoices(part)...)
-	}
-	return out
 }
 
 // labelSpan returns the position of a label in an expression, or of the whole expression.

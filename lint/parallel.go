@@ -49,7 +49,10 @@ func checkParallelConflict(f *facts) {
 		}
 		for _, r := range u.Program.Reads {
 			if n := f.outputOf(r); n != nil {
-				f.reportOutputConflict(u, n)
+				if fork, ok := f.findFork(n.Index, u.Node); ok {
+					d := f.report(u.SpanOf("nodes"), "%q reads the output of %q, which runs in another branch", f.Name(u.Node), n.ID.Value)
+					d.Related = append(d.Related, f.relateFork(fork))
+				}
 			}
 			if key, ok := f.keyOf[r.Path[0]]; ok && !seen[[2]int{u.Node, key}] {
 				seen[[2]int{u.Node, key}] = f.reportReadConflict(u, writers[key])
@@ -92,13 +95,6 @@ func (f *facts) reportReadConflict(u *dataflow.Use, writers []writer) bool {
 		return true
 	}
 	return false
-}
-
-func (f *facts) reportOutputConflict(u *dataflow.Use, n *spec.Node) {
-	if fork, ok := f.findFork(n.Index, u.Node); ok {
-		d := f.report(u.SpanOf("nodes"), "%q reads the output of %q, which runs in another branch", f.Name(u.Node), n.ID.Value)
-		d.Related = append(d.Related, f.relateFork(fork))
-	}
 }
 
 func (f *facts) relateFork(fork int) spec.Related {
@@ -247,16 +243,7 @@ func checkJoinNeverFires(f *facts) {
 // reportPoorRoute warns of edges of the only node before a join that fans out, if they lead to
 // the join and start fewer branches than it waits for.
 func (f *facts) reportPoorRoute(join *spec.Node) {
-	before, fork := f.verticesBefore(join.Index), -1
-	for v, g := range f.flow().AllGroups() {
-		if !before[v] || len(g.Targets) < 2 && !g.Subset && g.Kind != controlflow.ByGoto || f.isDead(g) || v == fork {
-			continue
-		}
-		if fork >= 0 || cycleWithout(f.alive(), v, join.Index) != nil {
-			return
-		}
-		fork = v
-	}
+	fork := f.findOnlyFork(join.Index)
 	if fork < 0 {
 		return
 	}
@@ -301,18 +288,32 @@ func (f *facts) eachJoin(visit func(n *spec.Node, most int)) {
 	}
 }
 
+// findOnlyFork returns the only node before a join that fans out, or -1 if there are several or it
+// may fan out again before the join.
+func (f *facts) findOnlyFork(join int) int {
+	before, fork := f.verticesBefore(join), -1
+	for v, g := range f.flow().AllGroups() {
+		if !before[v] || len(g.Targets) < 2 && !g.Subset && g.Kind != controlflow.ByGoto || f.isDead(g) || v == fork {
+			continue
+		}
+		if fork >= 0 || cycleWithout(f.alive(), v, join) != nil {
+			return -1
+		}
+		fork = v
+	}
+	return fork
+}
+
 // countBranches returns how many branches the only fan-out before a join starts, or
 // manyBranches.
 func (f *facts) countBranches(join int) int {
-	before, most := f.verticesBefore(join), 0
+	most, fork := 0, f.findOnlyFork(join)
 	for v, g := range f.flow().AllGroups() {
-		if len(g.Targets) < 2 || !before[v] {
-			continue
-		}
-		if most > 0 || g.Subset || f.flow().Cyclic[v] && cycleWithout(f.alive(), v, join) != nil {
+		if v == fork && (g.Subset || g.Kind == controlflow.ByGoto) {
 			return manyBranches
+		} else if v == fork {
+			most = max(most, len(g.Targets))
 		}
-		most = len(g.Targets)
 	}
 	return cmp.Or(most, manyBranches)
 }

@@ -149,10 +149,11 @@ func checkPolicies(f *facts) {
 
 // prove returns why no run can break a policy, without trying any, or "".
 func (f *facts) prove(p *policy) string {
+	firstName := func(r eval.Read) string { return r.Path[0] }
 	switch {
 	case f.isKeptByShape(p):
 		return "the shape of the graph keeps it"
-	case p.kind == "never" && f.isExcluded(p):
+	case p.kind == "never" && f.neverHolds(p.never.Tree, collect(p.never.Reads, firstName), p.place, true):
 		return "the conditions on every path keep it"
 	case p.kind == "max_visits" && f.isCountedOut(p):
 		return "conditions on visits keep it"
@@ -171,12 +172,6 @@ func (f *facts) arcsAllowing(claim solve.Claim, after bool, known func(name stri
 		}
 		return len(claims) == 0 || f.arePossible(n, append(claims, claim))
 	})
-}
-
-// isExcluded reports whether the conditions of edges on every path to the place of a never
-// policy exclude its condition.
-func (f *facts) isExcluded(p *policy) bool {
-	return f.neverHolds(p.never.Tree, collect(p.never.Reads, func(r eval.Read) string { return r.Path[0] }), p.place, true)
 }
 
 // neverHolds reports whether an edge on every path to a place excludes a condition that reads
@@ -382,11 +377,11 @@ func (f *facts) listAttempts(p *policy) iter.Seq[explore.Question] {
 			return f.alive().Next(v)
 		}, f.Start(), p.place)
 		if guide == nil {
-			guide = f.pathThrough(p.subject, p.place)
+			guide = f.pathThrough(f.Start(), p.subject, p.place)
 		}
 		return f.attemptDespite(p, p.subject, guide)
 	case "forbid":
-		return f.attemptDespite(p, p.place, f.pathThrough(p.place, p.subject))
+		return f.attemptDespite(p, p.place, f.pathThrough(f.Start(), p.place, p.subject))
 	case "max_visits":
 		return slices.Values([]explore.Question{{Fixed: f.keysCountedAround(p.place)}})
 	case "never":
@@ -398,7 +393,7 @@ func (f *facts) listAttempts(p *policy) iter.Seq[explore.Question] {
 			if !reached || v >= len(f.graph.Nodes) || ends[v] {
 				continue
 			}
-			if path := f.pathThrough(p.place, v); path != nil && !yield(explore.Question{Guide: path}) {
+			if path := f.pathThrough(f.Start(), p.place, v); path != nil && !yield(explore.Question{Guide: path}) {
 				return
 			}
 		}

@@ -303,12 +303,11 @@ func (m *made) thingRead(u *dataflow.Use, r eval.Read) int {
 
 // mayBeOpen reports whether a key may be without a value where it is used.
 func (f *facts) mayBeOpen(u *dataflow.Use, key int) bool {
-	m := f.made()
-	if m == nil {
-		return false
+	if m := f.made(); m != nil {
+		number, ok := m.number[thing{key, -1}]
+		return ok && m.At(u)(number)
 	}
-	number, ok := m.number[thing{key, -1}]
-	return ok && m.At(u)(number)
+	return false
 }
 
 // name returns the words for a thing in messages.
@@ -428,21 +427,16 @@ func (m *made) findOpenRead(u *dataflow.Use, number int, path []int) (run []int,
 		}
 	}
 	q.Found = func(r *explore.Run) bool {
-		read := r == reader && (u.Node < 0 || concernsNode(r, m.f.Name(u.Node))) // nodes may share a program
+		read := r == reader
 		reader = nil
-		return read
+		concerns := func(n machine.Note) bool { return n.Node == m.f.Name(u.Node) } // nodes may share a program
+		return read && (u.Node < 0 || r.State.Failure != nil && r.State.Failure.Node == m.f.Name(u.Node) || slices.ContainsFunc(r.State.Notes(), concerns))
 	}
 	a := m.f.findRun(path, q)
 	if u.Node < 0 && a.Found {
 		a.Witness = append(a.Witness, m.f.End)
 	}
 	return a.Witness, a.Found || a.Gap != ""
-}
-
-// concernsNode reports whether the last event of a run was about a node.
-func concernsNode(r *explore.Run, node string) bool {
-	return r.State.Failure != nil && r.State.Failure.Node == node ||
-		slices.ContainsFunc(r.State.Notes(), func(n machine.Note) bool { return n.Node == node })
 }
 
 // valueAt returns the value at a path, or nil.
@@ -627,23 +621,15 @@ func (f *facts) handsOver(e *spec.Edge, name string) (has, known bool) {
 	if e.Transform != nil {
 		return e.Transform.Get(name) != nil, e.Transform.Kind == spec.Map
 	}
+	takesFailures := func(i int) bool { return f.graph.Edges[i].Condition == "on_failure" && !f.graph.Edges[i].When.IsSet() }
 	switch {
-	case e.Condition == "on_failure", e.Condition == "always" && canFail(source) && !f.hasFailureEdge(source):
+	case e.Condition == "on_failure", e.Condition == "always" && canFail(source) && !slices.ContainsFunc(f.edgesOut()[source.Index], takesFailures):
 		return slices.Contains([]string{"attempt", "details", "kind", "message", "node"}, name), true
 	case e.Condition == "always", source.Each.IsSet():
 		return false, false
 	}
 	_, has, allowed := bind.Yields(source, f.graph, f.childType).Field(name)
 	return has, !allowed || isModel(source) && domain.OutputSchema(source) != nil || source.Kind.Value == "wait"
-}
-
-// hasFailureEdge reports whether a failure of a node takes other edges than those that
-// always fire.
-func (f *facts) hasFailureEdge(n *spec.Node) bool {
-	return slices.ContainsFunc(f.edgesOut()[n.Index], func(i int) bool {
-		e := f.graph.Edges[i]
-		return e.Condition == "on_failure" && !e.When.IsSet()
-	})
 }
 
 // checkMember reports a read of a member that a schema does not list: any of a model's answer,
@@ -657,6 +643,7 @@ func (r reader) checkMember(path []string) {
 	case path[0] == "output" && r.use.Node >= 0:
 		owner = r.f.graph.Nodes[r.use.Node]
 	}
+	isFirm := func(read eval.Read) bool { return slices.Equal(read.Path, path) }
 	for i := base; i < len(path); i++ {
 		doc, name := r.schemaAt(path[:i]), path[i]
 		names, closed := membersOf(doc)
@@ -665,7 +652,7 @@ func (r reader) checkMember(path []string) {
 		}
 		near := suggest.Closest(name, names)
 		switch from := solve.PathName(path[:i]); {
-		case owner != nil && i == base && (near != "" || isModel(owner) && r.needsValue(path)):
+		case owner != nil && i == base && (near != "" || isModel(owner) && slices.ContainsFunc(dataflow.FirmReads(r.use.Program), isFirm)):
 			d := r.f.report(r.use.SpanOfMember(from+".", name), "the output schema of %q has no member %q; declare it there, or say additionalProperties: true", owner.ID.Value, name)
 			d.Suggestion = near
 		case near != "" || path[0] == "#" || path[0] == "item":
@@ -673,11 +660,6 @@ func (r reader) checkMember(path []string) {
 		}
 		return
 	}
-}
-
-// needsValue reports whether the expression needs a value at a path.
-func (r reader) needsValue(path []string) bool {
-	return slices.ContainsFunc(dataflow.FirmReads(r.use.Program), func(read eval.Read) bool { return slices.Equal(read.Path, path) })
 }
 
 // membersOf lists the members that a schema declares, sorted. It is closed if the schema

@@ -117,7 +117,7 @@ func (f *facts) checkReplacedLists() {
 	for k, key := range f.graph.State {
 		writers := f.writersOf()[key.Name.Value]
 		isOther := func(n *spec.Node) bool {
-			return !f.alwaysWrites(n, k) || !isFilled(f.findWrite(n.Index, key.Name.Value).Tree())
+			return !f.alwaysWrites(n, k) || !isFilled(dataflow.FindWrite(&f.bound.Nodes[n.Index], key.Name.Value).Tree())
 		}
 		if len(writers) == 0 || !dataflow.Replaces(key) || f.flow().Anywhere || slices.ContainsFunc(writers, isOther) {
 			continue

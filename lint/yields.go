@@ -719,7 +719,7 @@ func (s *site) output(rest []string, typ eval.Type) solve.Domain {
 // domainOfWrite returns the domain of what one node writes to a key.
 func (f *facts) domainOfWrite(n *spec.Node, key string) (solve.Domain, bool) {
 	path := []string{key}
-	if value := f.findWrite(n.Index, key); value != nil {
+	if value := dataflow.FindWrite(&f.bound.Nodes[n.Index], key); value != nil {
 		t := value.Tree()
 		if t == nil || t.Op != eval.TreePath || t.Path[0] != "output" {
 			return domain.OfChoice(t)

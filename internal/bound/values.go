@@ -105,7 +105,7 @@ func (w *walk) findVariables() {
 			w.distinguishUpTo(v.schema.lo)
 			w.distinguishUpTo(v.schema.hi)
 			for u := range w.Source.Nodes {
-				if value := w.findWrite(u, name); value != nil {
+				if value := dataflow.FindWrite(&w.bound.Nodes[u], name); value != nil {
 					read(value.Program)
 				}
 			}
@@ -125,21 +125,6 @@ func nameVariable(path []string) string {
 	return ""
 }
 
-// findWrite returns the value that a node writes to a key, or nil.
-func (w *walk) findWrite(v int, name string) *bind.Value {
-	b := &w.bound.Nodes[v]
-	fields := b.Writes
-	if w.Source.Nodes[v].Kind.Value == "set" {
-		fields = b.Set
-	}
-	for i := range fields {
-		if fields[i].Name == name {
-			return &fields[i].Value
-		}
-	}
-	return nil
-}
-
 // initialValues returns the values at the start of a run. With entered, it returns those on
 // entry to a cycle, whose nodes have no visits.
 func (w *walk) initialValues(entered bool, inside func(v int) bool) []interval {
@@ -147,7 +132,7 @@ func (w *walk) initialValues(entered bool, inside func(v int) bool) []interval {
 	for i, v := range w.vars {
 		n := w.Source.Node(strings.TrimPrefix(v.name, "visits."))
 		switch {
-		case v.key != nil && (entered && !dataflow.Replaces(v.key) || mayLack(v.key)):
+		case v.key != nil && (entered && !dataflow.Replaces(v.key) || !v.key.Required && (v.key.Default == nil || v.key.Default.Kind == spec.Null)):
 			out[i] = anyNumber
 		case v.key != nil:
 			out[i] = w.clamp(v.schema)
@@ -156,11 +141,6 @@ func (w *walk) initialValues(entered bool, inside func(v int) bool) []interval {
 		}
 	}
 	return out
-}
-
-// mayLack reports whether a run may begin without a value of a key.
-func mayLack(key *spec.StateKey) bool {
-	return !key.Required && (key.Default == nil || key.Default.Kind == spec.Null)
 }
 
 // countVisit returns the values after a node has begun a visit, or was skipped.
@@ -194,7 +174,7 @@ func (w *walk) applyWrites(v int, from []interval) []interval {
 		}
 		of, before, value := &w.vars[i], to[i], anyNumber
 		if writes[one.Name.Value] == 1 && !n.Each.IsSet() {
-			value = w.boundValue(w.findWrite(v, one.Name.Value), seen)
+			value = w.boundValue(dataflow.FindWrite(&w.bound.Nodes[v], one.Name.Value), seen)
 		}
 		after := anyNumber
 		switch {

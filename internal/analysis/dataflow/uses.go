@@ -298,6 +298,16 @@ func accessOf(n *spec.Node, b *bind.Node, keys map[string]int) Access {
 	return a
 }
 
+// FindWrite returns the value that a node writes to a key by an expression, or nil.
+func FindWrite(n *bind.Node, key string) *bind.Value {
+	for _, fields := range [][]bind.Field{n.Set, n.Writes} {
+		if i := slices.IndexFunc(fields, func(f bind.Field) bool { return f.Name == key }); i >= 0 {
+			return &fields[i].Value
+		}
+	}
+	return nil
+}
+
 // programAt returns the expression of a field, or nil if it did not compile.
 func programAt(fields []bind.Field, i int) *eval.Program {
 	if i >= len(fields) {

@@ -82,21 +82,31 @@ func Literals(doc map[string]any) ([]any, bool) {
 
 // OfChoice returns the domain of an expression that is a constant, or chooses between constants.
 func OfChoice(t *eval.Tree) (solve.Domain, bool) {
-	values, ok := constantsOf(t)
+	values, all := Constants(t)
 	d, scalars := ofValues(values)
-	return d, ok && scalars
+	return d, all && scalars
 }
 
-func constantsOf(t *eval.Tree) (values []any, ok bool) {
+// Constants lists the constants that an expression, which may be nil, yields or puts into a list,
+// as far as they stand in it. all reports whether it yields nothing else.
+func Constants(t *eval.Tree) (values []any, all bool) {
 	switch {
-	case t != nil && t.Op == eval.TreeConst:
+	case t == nil:
+		return nil, false
+	case t.Op == eval.TreeConst:
 		return []any{t.Value}, true
-	case t != nil && t.Op == eval.TreeChoice:
-		a, okA := constantsOf(t.Args[1])
-		b, okB := constantsOf(t.Args[2])
-		return append(a, b...), okA && okB
+	case t.Op != eval.TreeChoice && t.Op != eval.TreeList && t.Name != "??":
+		return nil, false
 	}
-	return nil, false
+	all = t.Op != eval.TreeList
+	for i, part := range t.Args {
+		if t.Op == eval.TreeChoice && i == 0 {
+			continue
+		}
+		more, known := Constants(part)
+		values, all = append(values, more...), all && known
+	}
+	return values, all
 }
 
 // ofValues returns the domain of some scalars. It is not ok for other values, or without any.
