@@ -277,7 +277,7 @@ func checkMissingFallbacks(f *facts) {
 	f.reportNoSkip()
 	for i := range f.judgements() {
 		d := &f.judgements()[i]
-		if d.site.failed || d.result.Exhaustive || choosesNext(d.site.node) || f.hasGroup(d.site.node, controlflow.ByDefault, controlflow.ByDecision) {
+		if d.site.failed || d.result.Exhaustive || choosesNext(d.site.node) || f.flow().Has(d.site.node.Index, controlflow.ByDefault, controlflow.ByDecision) {
 			continue
 		}
 		path, values, open := f.findStuck(d)

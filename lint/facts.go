@@ -52,7 +52,6 @@ type facts struct {
 	taints     func() *taint.Analysis
 	flow       func() *controlflow.Graph
 	alive      func() *graphalg.Digraph // the arcs that are not proven dead
-	unbounded  func() *graphalg.Digraph // the arcs of cycles that nothing surely bounds
 	leastSteps func() []int
 	pairs      func() *concurrency.Pairs // errs on the side of yes
 	rivals     func() *concurrency.Pairs // errs on the side of no
@@ -87,15 +86,10 @@ func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
 	})
 	f.flow = sync.OnceValue(func() *controlflow.Graph { return controlflow.New(f.Vertices, f.edgesOut(), f.bound) })
 	f.alive = sync.OnceValue(func() *graphalg.Digraph { return f.filterArcs(nil) })
-	f.unbounded = sync.OnceValue(func() *graphalg.Digraph { return f.findOpenCycles(-1, false).digraph() })
 	f.leastSteps = sync.OnceValue(f.countSteps)
 	f.pairs = sync.OnceValue(func() *concurrency.Pairs { return concurrency.NewPairs(f.flow(), nil) })
-	f.rivals = sync.OnceValue(func() *concurrency.Pairs {
-		return concurrency.NewPairs(f.flow(), f.startsBoth)
-	})
-	f.assigned = sync.OnceValue(func() *assignment.Analysis {
-		return assignment.New(f.flow(), 0, f.isDead)
-	})
+	f.rivals = sync.OnceValue(func() *concurrency.Pairs { return concurrency.NewPairs(f.flow(), f.startsBoth) })
+	f.assigned = sync.OnceValue(func() *assignment.Analysis { return assignment.New(f.flow(), 0, f.isDead) })
 	f.made = sync.OnceValue(f.findMade)
 	f.judgements = sync.OnceValue(f.solveDecisions)
 	f.dead = sync.OnceValue(f.findDead)
@@ -164,11 +158,6 @@ func scalarText(v *spec.Value) spec.Text {
 
 // choosesNext reports whether a node chooses its next nodes by goto.
 func choosesNext(n *spec.Node) bool { return n.HasEnds || n.Goto.IsSet() }
-
-// hasGroup reports whether edges of a node form a group of one of some kinds.
-func (f *facts) hasGroup(n *spec.Node, kinds ...controlflow.Kind) bool {
-	return slices.ContainsFunc(kinds, func(kind controlflow.Kind) bool { return f.flow().Has(n.Index, kind) })
-}
 
 // canFail reports whether the call or the question of a node may fail.
 func canFail(n *spec.Node) bool {

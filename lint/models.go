@@ -187,8 +187,11 @@ func checkUnknownTool(f *facts) {
 		}
 		if prompt := n.Field("prompt"); prompt != nil && isModel(n) {
 			for i := range prompt.Items {
-				f.checkServer(prompt.Items[i].Get("prompt"))
-				f.checkServer(prompt.Items[i].Get("resource"))
+				for _, field := range []string{"prompt", "resource"} { // server:name
+					server := scalarText(prompt.Items[i].Get(field))
+					server.Value, _, _ = strings.Cut(server.Value, ":")
+					f.checkTool(server, true)
+				}
 			}
 		}
 	}
@@ -247,17 +250,6 @@ func (f *facts) checkOffered() {
 				f.report(to.Field("tools").Span, "%q may not call %q, which %q offers its model", to.ID.Value, tool.Value, from.ID.Value)
 			}
 		}
-	}
-}
-
-// checkServer checks the server of a resource or a prompt, which may be nil.
-func (f *facts) checkServer(named *spec.Value) {
-	if named == nil || named.Kind != spec.String || strings.HasPrefix(named.Text.Value, "{{") {
-		return
-	}
-	name, _, _ := strings.Cut(named.Text.Value, ":")
-	if f.declaredTool(name).Get("mcp") == nil {
-		f.report(named.Text.At(0, len(name)), "%q is not a server of tools", name)
 	}
 }
 

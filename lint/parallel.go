@@ -132,7 +132,7 @@ func checkAccidentalFanout(f *facts) {
 // reportFanout reports the first edge without a condition that seems to be an alternative
 // to another one.
 func (f *facts) reportFanout(v int, g *controlflow.Group) {
-	guarded := f.hasGroup(f.graph.Nodes[v], controlflow.ByGuard, controlflow.ByDecision)
+	guarded := f.flow().Has(v, controlflow.ByGuard, controlflow.ByDecision)
 	first, target := f.graph.Edges[g.Edges[0]], f.To[g.Edges[0]]
 	fails := func(t int) bool { return t < f.End && f.graph.Nodes[t].Kind.Value == "fail" }
 	for _, i := range g.Edges[1:] {

@@ -498,7 +498,7 @@ func (f *facts) checkPlainTexts() {
 	for _, n := range f.graph.Nodes {
 		for i := range n.Fields {
 			if field := &n.Fields[i]; slices.Contains([]string{"prompt", "instructions", "message", "url", "query", "body", "headers"}, field.Key.Value) {
-				f.checkBraces(&field.Value)
+				eachText(&field.Value, "", f.checkBraces)
 			}
 		}
 	}
@@ -507,20 +507,14 @@ func (f *facts) checkPlainTexts() {
 }
 
 // checkBraces reports the name of a state key in single braces.
-func (f *facts) checkBraces(v *spec.Value) {
-	for i := range v.Items {
-		f.checkBraces(&v.Items[i])
-	}
-	for i := range v.Fields {
-		f.checkBraces(&v.Fields[i].Value)
-	}
-	text := v.Text.Value
-	if v.Kind != spec.String || !strings.Contains(text, "{") {
+func (f *facts) checkBraces(of *spec.Text, _ string) {
+	text := of.Value
+	if !strings.Contains(text, "{") {
 		return
 	}
 	for _, at := range singleBraces().FindAllStringSubmatchIndex(text, -1) {
 		if name := text[at[2]:at[3]]; f.graph.Key(name) != nil && (at[0] == 0 || text[at[0]-1] != '{') && (at[1] == len(text) || text[at[1]] != '}') {
-			f.report(v.Text.At(at[0], at[1]), "{%s} stays in the text as it is; write {{ %s }}", name, name)
+			f.report(of.At(at[0], at[1]), "{%s} stays in the text as it is; write {{ %s }}", name, name)
 		}
 	}
 }

@@ -20,18 +20,18 @@ func checkPlainSecret(f *facts) {
 	f.reportTokens()
 	for _, n := range f.graph.Nodes {
 		for i := range n.Fields {
-			f.checkCredentials(&n.Fields[i].Value, n.Fields[i].Key.Value)
+			eachText(&n.Fields[i].Value, n.Fields[i].Key.Value, f.checkCredentials)
 		}
 		f.checkPasswords(n)
 	}
 	for _, list := range [][]spec.Field{f.graph.Providers, f.graph.Tools} {
 		for i := range list {
-			f.checkCredentials(&list[i].Value, "")
+			eachText(&list[i].Value, "", f.checkCredentials)
 		}
 	}
 	for _, key := range f.graph.State {
 		if key.Default != nil {
-			f.checkCredentials(key.Default, key.Name.Value)
+			eachText(key.Default, key.Name.Value, f.checkCredentials)
 		}
 	}
 }
@@ -65,19 +65,22 @@ func (f *facts) checkPasswords(n *spec.Node) {
 	}
 }
 
-// checkCredentials checks every text in the value of a key.
-func (f *facts) checkCredentials(v *spec.Value, name string) {
+// eachText visits every text in the value of a key, with the name of its own key.
+func eachText(v *spec.Value, name string, visit func(text *spec.Text, name string)) {
 	for i := range v.Items {
-		f.checkCredentials(&v.Items[i], name)
+		eachText(&v.Items[i], name, visit)
 	}
 	for i := range v.Fields {
-		f.checkCredentials(&v.Fields[i].Value, v.Fields[i].Key.Value)
+		eachText(&v.Fields[i].Value, v.Fields[i].Key.Value, visit)
 	}
-	if v.Kind != spec.String {
-		return
+	if v.Kind == spec.String {
+		visit(&v.Text, name)
 	}
-	if from, to, what := credentials.In(v.Text.Value, name); to > from {
-		f.report(v.Text.At(from, to), "this looks like %s; declare it under secrets and write {{ secrets.NAME }}", what)
+}
+
+func (f *facts) checkCredentials(text *spec.Text, name string) {
+	if from, to, what := credentials.In(text.Value, name); to > from {
+		f.report(text.At(from, to), "this looks like %s; declare it under secrets and write {{ secrets.NAME }}", what)
 	}
 }
 

@@ -245,11 +245,9 @@ func (r reader) checkComparison(t *eval.Tree) bool {
 			}
 			value := domain.Literal(c.Value)
 			switch {
-			case side.Op == eval.TreePath && side.Path[0] == "visits" && d.HasMax && !canCompare(d, op, c, false):
-				r.f.report(r.use.Span(), "%s %s %s is always true: max_visits is %v", name, op, value, d.Max)
-			case op != "==" && op != "!=" && !canCompare(d, op, c, true):
+			case op != "==" && op != "!=" && !canHold(d, op, c):
 				r.f.report(r.use.Span(), "%s %s %s is never true: %s", name, op, value, d.Why)
-			case (op == "==" || op == "!=") && !canCompare(d, "==", c, true):
+			case (op == "==" || op == "!=") && !canHold(d, "==", c):
 				near := ""
 				if word, isText := c.Value.(string); isText {
 					if near = suggest.Closest(word, stringsIn(d.Values)); near != "" {
@@ -275,10 +273,10 @@ func stringsIn(values []any) (out []string) {
 	return out
 }
 
-// canCompare reports whether comparing a value of a domain with a constant can have an outcome.
-func canCompare(d solve.Domain, op string, constant *eval.Tree, holds bool) bool {
+// canHold reports whether a comparison of a value of a domain with a constant can hold.
+func canHold(d solve.Domain, op string, constant *eval.Tree) bool {
 	value := &eval.Tree{Op: eval.TreePath, Path: []string{"value"}}
-	claim := solve.Claim{Tree: &eval.Tree{Op: eval.TreeBinary, Name: op, Args: []*eval.Tree{value, constant}}, Holds: holds}
+	claim := solve.Claim{Tree: &eval.Tree{Op: eval.TreeBinary, Name: op, Args: []*eval.Tree{value, constant}}, Holds: true}
 	return new(solve.Solver).Possible([]solve.Claim{claim}, func([]string, eval.Type) solve.Domain { return d })
 }
 
@@ -539,10 +537,6 @@ func (f *facts) checkRange(n *spec.Node) {
 		}})
 		if a.Found {
 			f.warn(w.Name.Span, "%q fails on the path %s: %s", n.ID.Value, f.pathText(a.Witness), why)
-			return
-		}
-		if cycle := cycleThrough(f.unbounded(), n.Index); cycle != nil {
-			f.warn(w.Name.Span, "%q leaves its range unless another condition ends the cycle %s", w.Name.Value, f.pathText(cycle))
 			return
 		}
 	}

@@ -247,9 +247,9 @@ func (w *Graph) markCycles(count int) {
 	}
 }
 
-// Has reports whether a node has a group of a kind.
-func (w *Graph) Has(v int, kind Kind) bool {
-	return slices.ContainsFunc(w.Groups[v], func(g Group) bool { return g.Kind == kind })
+// Has reports whether a node has a group of one of some kinds.
+func (w *Graph) Has(v int, kinds ...Kind) bool {
+	return slices.ContainsFunc(w.Groups[v], func(g Group) bool { return slices.Contains(kinds, g.Kind) })
 }
 
 // AllGroups iterates over the groups of all nodes.

@@ -39,7 +39,7 @@ type Run struct {
 	decides []machine.Command
 	timers  []machine.Command // those that run; For is when they fire
 	advance bool
-	results map[string]*result      // by execution
+	results map[string]*Chosen      // by execution: the result of all its attempts and elements
 	places  map[int]machine.Place   // by task
 	asked   map[machine.TaskID]bool // tasks that have asked a person
 	seen    int                     // length of the path before the last event
@@ -53,12 +53,6 @@ type Run struct {
 	strayed  int  // followed, when it first left the guide because of a choice
 }
 
-// result is the result of all attempts and elements of an execution.
-type result struct {
-	output  any
-	failure *machine.Failure
-}
-
 // epoch is the time at which runs begin.
 const epoch = int64(1e18)
 
@@ -66,7 +60,7 @@ func (s *search) newRun(last *branch, values map[int]any, concrete bool) *Run {
 	s.spendSteps(costOfRun + (s.Plan.NodeCount()+len(s.Model.graph.State))/nodesAStep)
 	r := &Run{
 		State: s.Plan.NewState(), Written: map[string]bool{}, s: s, last: last, values: values, concrete: concrete, now: epoch, strayed: math.MaxInt,
-		results: map[string]*result{}, places: map[int]machine.Place{}, asked: map[machine.TaskID]bool{},
+		results: map[string]*Chosen{}, places: map[int]machine.Place{}, asked: map[machine.TaskID]bool{},
 	}
 	r.State.Watched = true
 	r.State.Intercept(func(p *eval.Program, env map[string]any) map[string]any {
@@ -195,7 +189,7 @@ func (r *Run) failsByValues(n *machine.Note) bool {
 	switch n.Failure.Kind {
 	case "expression", "invalid_output", "invalid_input":
 		end := r.results[namePlace(&n.Place)]
-		return end == nil || end.failure == nil
+		return end == nil || end.Failure == nil
 	}
 	return false
 }
@@ -233,7 +227,7 @@ func (r *Run) settle() bool {
 }
 
 // findResult returns the known result of the execution of an attempt, or nil.
-func (r *Run) findResult(id machine.TaskID) *result {
+func (r *Run) findResult(id machine.TaskID) *Chosen {
 	if id.Element == 0 && r.s.Late {
 		return nil
 	}
@@ -273,9 +267,9 @@ func (r *Run) finishTask(id machine.TaskID) {
 	}
 	end := r.results[r.nameExecution(id)]
 	if id.Attempt == 1 {
-		r.noteChosen(id, Chosen{Output: end.output, Failure: end.failure})
+		r.noteChosen(id, *end)
 	}
-	r.applyEvent(machine.Event{Kind: machine.TaskEnded, Task: id, Output: end.output, Failure: end.failure})
+	r.applyEvent(machine.Event{Kind: machine.TaskEnded, Task: id, Output: end.Output, Failure: end.Failure})
 }
 
 // noteChosen appends to Chosen.
@@ -338,8 +332,8 @@ func (r *Run) describeState() []byte {
 		}
 		if end := r.findResult(id); t.Begun && !t.Done && end != nil {
 			w.writeWords("ends", i)
-			w.writePart(reflect.ValueOf(end.failure), "")
-			w.writeValue(end.output)
+			w.writePart(reflect.ValueOf(end.Failure), "")
+			w.writeValue(end.Output)
 		}
 	}
 	return w.out
@@ -429,9 +423,9 @@ func (r *Run) takeEvent(e machine.Event) bool {
 			r.removeTask(e.Task)
 			break
 		}
-		end := &result{failure: e.Failure}
+		end := &Chosen{Failure: e.Failure}
 		if e.Failure == nil {
-			end.output = r.newOutput(r.findNode(e.Task))
+			end.Output = r.newOutput(r.findNode(e.Task))
 		}
 		r.results[r.nameExecution(e.Task)] = end
 		r.finishTask(e.Task)
@@ -443,7 +437,7 @@ func (r *Run) takeEvent(e machine.Event) bool {
 		e.Output = "yes"
 		if v := r.findNode(e.Task); r.s.Model.graph.Nodes[v].Kind.Value == "human" {
 			e.Output = r.newOutput(v)
-			r.results[r.nameExecution(e.Task)] = &result{output: e.Output}
+			r.results[r.nameExecution(e.Task)] = &Chosen{Output: e.Output}
 		}
 		r.noteChosen(e.Task, Chosen{Output: e.Output})
 		r.asking--
