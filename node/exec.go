@@ -122,7 +122,7 @@ func readExec(task *runner.Task) (*process, error) {
 		return nil, invalidInput("there is no program to run: the first element of \"command\" names it")
 	}
 	var err error
-	if job.dir, err = filepath.Abs(absolutePath(task.Dir, job.Dir)); err == nil {
+	if job.dir, err = filepath.Abs(procs.JoinPath(task.Dir, job.Dir)); err == nil {
 		_, err = os.Stat(job.dir) // a failed start would not say which of the two is missing
 	}
 	if err != nil {

@@ -67,9 +67,8 @@ func (n *modelNode) composeRequest(ctx context.Context, calls *caller) (model.Re
 		req.Messages = []model.Message{n.promptWithFeedback().newMessage(model.User)}
 		return req, nil, nil
 	}
-	req.Messages = make([]model.Message, len(talk.Messages), len(talk.Messages)+8)
-	for i := range talk.Messages {
-		req.Messages[i] = talk.Messages[i]
+	req.Messages = slices.Clone(talk.Messages)
+	for i := range req.Messages {
 		req.Messages[i].Node = ""
 	}
 	if err := n.compactMessages(ctx, calls, &req); err != nil {

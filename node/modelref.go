@@ -223,7 +223,6 @@ func (c gated) Chat(ctx context.Context, req *model.Request, onText func(string)
 	return c.Client.Chat(ctx, req, onText)
 }
 
-// limitInFlight bounds the calls in flight by the provider's max_in_flight.
 func limitInFlight(task *runner.Task, ref modelRef, client model.Client) model.Client {
 	name, _, _ := provider.Split(ref.name)
 	declared, _ := ref.findProvider()

@@ -82,7 +82,6 @@ func invalidInput(format string, args ...any) *runner.Failure {
 	return newFailure("invalid_input", format, args...)
 }
 
-// decodeConfig sets the fields of a struct from evaluated keys, as keys.Decode does.
 func decodeConfig(config map[string]any, into any) error {
 	if err := keys.Decode(config, into); err != nil {
 		return invalidInput("%v", err)

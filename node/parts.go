@@ -18,6 +18,7 @@ import (
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/keys"
+	procs "github.com/graphrun/graphrun/internal/process"
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/runner"
 )
@@ -59,7 +60,7 @@ type finder func(task *runner.Task, kind, named string) (string, error)
 
 // findAnyFile finds files relative to the graph's folder, for parts in the graph's file.
 func findAnyFile(task *runner.Task, _, named string) (string, error) {
-	return absolutePath(task.Dir, named), nil
+	return procs.JoinPath(task.Dir, named), nil
 }
 
 // findOwnFile finds files only in the folders of the graph and the run, for parts in values:
@@ -215,20 +216,12 @@ func findWithin(task *runner.Task, named string) (path string, within bool) {
 	for _, dir := range dirs {
 		dir, err := filepath.Abs(dir)
 		home, lost := filepath.EvalSymlinks(dir)
-		real, missing := filepath.EvalSymlinks(absolutePath(dir, named))
+		real, missing := filepath.EvalSymlinks(procs.JoinPath(dir, named))
 		if rel, far := filepath.Rel(home, real); cmp.Or(err, lost, missing, far) == nil && filepath.IsLocal(rel) {
 			return real, true
 		}
 	}
 	return "", false
-}
-
-func absolutePath(dir, named string) string {
-	path := filepath.FromSlash(named)
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
-	}
-	return path
 }
 
 // setType sets the media type of a part by its bytes, the declared type, or the end of its name.

@@ -397,7 +397,6 @@ func EmitEvents(task *runner.Task, events []map[string]any) (problem string, err
 	return "", err
 }
 
-// resolveOrReplace resolves the model of a call or its replacement.
 func (m *models) resolveOrReplace(ctx context.Context, task *runner.Task, named string) (modelRef, model.Client, error) {
 	ref, err := resolveModel(task, named)
 	if m.stand == nil || m.stand.Model == nil {

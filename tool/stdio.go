@@ -33,11 +33,7 @@ type program struct {
 }
 
 func (s *server) startProgram() (*program, error) {
-	dir := s.Dir
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(s.opts.Dir, dir)
-	}
-	dir, err := filepath.Abs(dir)
+	dir, err := filepath.Abs(process.JoinPath(s.opts.Dir, s.Dir))
 	if err != nil {
 		return nil, err
 	}

@@ -175,7 +175,11 @@ func (c *Catalog) Load(name string) (*Flow, error) {
 	src, err := c.readGraphFile(name)
 	if err != nil || !spec.IsGraph(src) {
 		delete(c.flows, name)
-		return nil, c.missingFlow(name)
+		known, err := c.Paths()
+		if err != nil {
+			return nil, err
+		}
+		return nil, fmt.Errorf("%w: %q%s", ErrNoFlow, name, suggest.DidYouMean(name, known))
 	}
 	if flow := c.flows[name]; flow != nil && bytes.Equal(flow.Graph.File.Src, src) && flow.isCurrent() {
 		return flow, nil
@@ -234,12 +238,4 @@ func (c *Catalog) PathOf(file string) string {
 		return ""
 	}
 	return filepath.ToSlash(name)
-}
-
-func (c *Catalog) missingFlow(name string) error {
-	known, err := c.Paths()
-	if err != nil {
-		return err
-	}
-	return fmt.Errorf("%w: %q%s", ErrNoFlow, name, suggest.DidYouMean(name, known))
 }

@@ -117,8 +117,7 @@ func (f *Fleet) Answer(ctx context.Context, id string, answers []store.GivenAnsw
 		return d, err
 	}
 	d, err := f.Resume(id, runner.Options{By: by})
-	var other *store.DrivenError
-	if errors.As(err, &other) { // another process resumed it meanwhile
+	if _, ok := errors.AsType[*store.DrivenError](err); ok { // another process resumed it meanwhile
 		return nil, nil
 	}
 	return d, err
@@ -160,7 +159,6 @@ func (f *Fleet) launch(opts *runner.Options, do func(context.Context) (*runner.R
 	return d, nil
 }
 
-// hasEvents reports whether the run has emitted an event.
 func (d *Drive) hasEvents() bool {
 	select {
 	case <-d.began:
@@ -241,7 +239,6 @@ func (f *Fleet) Cancel(id string, cause error) bool {
 	return true
 }
 
-// addEvent adds an event of the run for watchers.
 func (d *Drive) addEvent(e *runner.Event) error {
 	d.once.Do(func() {
 		d.Before = e.Seq - 1
@@ -303,12 +300,12 @@ func (f *Fleet) resumeMarked(id, how string) {
 // resumeLeft resumes a run of this fleet that nobody drives.
 func (f *Fleet) resumeLeft(id string) {
 	_, err := f.Resume(id, runner.Options{})
-	var driven *store.DrivenError
-	var full *FullError
+	_, isDriven := errors.AsType[*store.DrivenError](err)
+	_, isFull := errors.AsType[*FullError](err)
 	switch {
 	case err == nil:
 		f.cfg.Log("run " + id + " resumes")
-	case errors.As(err, &driven), errors.As(err, &full), errors.Is(err, ErrClosing): // another driver or a later look resumes it
+	case isDriven, isFull, errors.Is(err, ErrClosing): // another driver or a later look resumes it
 	default:
 		f.marks.remove(id)
 		f.cfg.Log(fmt.Sprintf("run %s can't be resumed: %v", id, err))
@@ -411,7 +408,6 @@ func (m *marks) set(id, how string) (known bool, err error) {
 	return known, os.WriteFile(path, []byte(how+"\n"+m.home+"\n"), 0o600)
 }
 
-// remove deletes the mark of a run.
 func (m *marks) remove(id string) {
 	if m.dir != "" {
 		_ = os.Remove(filepath.Join(m.dir, id)) // a superfluous mark does no harm: the run has ended

@@ -71,7 +71,6 @@ type watch struct {
 	idle  *time.Timer
 }
 
-// passOn sends events to the watcher.
 func (t *watch) passOn(lines []Line) error {
 	if len(lines) == 0 {
 		return nil
@@ -209,7 +208,6 @@ type ring struct {
 	changed chan struct{}
 }
 
-// add adds an event.
 func (r *ring) add(e *runner.Event) {
 	line := newLine(e)
 	r.mu.Lock()
@@ -224,7 +222,6 @@ func (r *ring) add(e *runner.Event) {
 	r.wake()
 }
 
-// dropHalf drops the older half.
 func (r *ring) dropHalf() {
 	half := 0
 	for ; r.size > maxRing/2; half++ {

@@ -151,7 +151,6 @@ const progressTimeout = 2 * time.Second
 // errByClient cancels a run when the client cancels its call.
 var errByClient = errors.New("cancelled by the MCP client")
 
-// runFlow runs the flow of a tool.
 func (c *call) runFlow(path string) (*runner.Result, error) {
 	input := map[string]any{}
 	if err := decodeArguments(c.req.Params.Arguments, &input); err != nil {
@@ -168,7 +167,6 @@ func (c *call) runFlow(path string) (*runner.Result, error) {
 	return c.followRun(d)
 }
 
-// answerRun answers a question of a run.
 func (c *call) answerRun() (*runner.Result, error) {
 	var args struct {
 		Run    string `json:"run_id"`

@@ -29,10 +29,8 @@ type group struct{}
 
 func (*group) adopt(*exec.Cmd) {}
 
-// terminate sends SIGTERM to the group.
 func (*group) terminate(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 
-// kill sends SIGKILL to the group.
 func (*group) kill(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 
 func (*group) release() {}

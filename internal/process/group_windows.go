@@ -71,7 +71,6 @@ func (g *group) kill(cmd *exec.Cmd) {
 	_ = cmd.Process.Kill()
 }
 
-// isAlive reports whether the job has processes.
 func (g *group) isAlive(*exec.Cmd) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

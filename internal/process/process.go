@@ -31,14 +31,19 @@ func Find(name, dir string, env []string) (string, error) {
 		if folder == "" {
 			continue // some shells use the current directory here: a trap
 		}
-		if !filepath.IsAbs(folder) {
-			folder = filepath.Join(dir, folder)
-		}
-		if found, err := exec.LookPath(filepath.Join(folder, name)); err == nil {
+		if found, err := exec.LookPath(filepath.Join(JoinPath(dir, folder), name)); err == nil {
 			return found, nil
 		}
 	}
 	return "", exec.ErrNotFound
+}
+
+// JoinPath returns a path relative to a folder, or the path itself if it is absolute.
+func JoinPath(dir, path string) string {
+	if path = filepath.FromSlash(path); filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
 }
 
 // Tail keeps the last Keep bytes that are written to it. It is safe for concurrent use.

@@ -31,7 +31,6 @@ type limits struct {
 	MaxStateBytes  int    `json:"max_state_bytes,omitempty" doc:"maximum size of the state, instead of the graph's limit"`
 }
 
-// options returns the limits as options of a run.
 func (l *limits) options() (runner.Options, error) {
 	opts := runner.Options{MaxSteps: l.MaxSteps, MaxConcurrency: l.MaxConcurrency, MaxStateBytes: l.MaxStateBytes, By: byAPI}
 	if min(l.MaxSteps, l.MaxConcurrency, l.MaxStateBytes) < 0 {

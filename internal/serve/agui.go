@@ -65,7 +65,12 @@ func (s *Server) serveAGUI(c *call) error {
 	defer out.close()
 	t := &aguiStream{out: out, in: in, run: d.ID}
 	t.send(object{"type": "RUN_STARTED", "threadId": in.ThreadID, "runId": in.RunID})
-	if err := t.sendSnapshot(s.cfg.Runner); err != nil {
+	result, err := s.cfg.Runner.Show(d.ID, runner.Options{})
+	if err == nil {
+		t.send(object{"type": "STATE_SNAPSHOT", "snapshot": result.State})
+		err = out.flush()
+	}
+	if err != nil {
 		t.sendFailure(err)
 		return nil
 	}
@@ -74,7 +79,7 @@ func (s *Server) serveAGUI(c *call) error {
 			over := false
 			for i := 0; i < len(lines) && !over; i++ {
 				over = lines[i].Type == runner.RunFinished
-				if err := t.convertEvent(&lines[i]); err != nil {
+				if err := t.sendEvent(&lines[i]); err != nil {
 					return err
 				}
 			}
@@ -111,7 +116,6 @@ func readAGUI(r *http.Request) (*aguiInput, error) {
 	return in, nil
 }
 
-// driveAGUI starts or resumes a run for an input.
 func (s *Server) driveAGUI(c *call, in *aguiInput) (*fleet.Drive, error) {
 	if len(in.Resume) > 0 {
 		return s.resumeAGUI(c, in)
@@ -195,20 +199,19 @@ func (in *aguiInput) buildInput(g *spec.Graph) map[string]any {
 	return out
 }
 
-// findLastMessage returns the user's last message.
 func (in *aguiInput) findLastMessage() string {
-	for i := len(in.Messages) - 1; i >= 0; i-- {
-		if in.Messages[i].Role != "user" {
+	for _, m := range slices.Backward(in.Messages) {
+		if m.Role != "user" {
 			continue
 		}
 		var text string
-		if json.Unmarshal(in.Messages[i].Content, &text) == nil {
+		if json.Unmarshal(m.Content, &text) == nil {
 			return text
 		}
 		var parts []struct {
 			Text string `json:"text"`
 		}
-		_ = json.Unmarshal(in.Messages[i].Content, &parts) // anything but a list has no parts
+		_ = json.Unmarshal(m.Content, &parts) // anything but a list has no parts
 		for _, p := range parts {
 			text += p.Text
 		}
@@ -242,15 +245,6 @@ func (t *aguiStream) send(event object) {
 	t.out.addEvent("", text)
 }
 
-func (t *aguiStream) sendSnapshot(r *runner.Runner) error {
-	result, err := r.Show(t.run, runner.Options{})
-	if err != nil {
-		return err
-	}
-	t.send(object{"type": "STATE_SNAPSHOT", "snapshot": result.State})
-	return t.out.flush()
-}
-
 // aguiEvent holds the fields of an event that AG-UI clients need.
 type aguiEvent struct {
 	Event   string         `json:"event"`
@@ -267,8 +261,8 @@ type aguiEvent struct {
 	Output  any            `json:"output"`
 }
 
-// convertEvent sends the AG-UI events for an event of the run.
-func (t *aguiStream) convertEvent(line *fleet.Line) error {
+// sendEvent sends the AG-UI events for an event of the run.
+func (t *aguiStream) sendEvent(line *fleet.Line) error {
 	switch line.Type {
 	case runner.NodeStarted, runner.NodeCompleted, runner.NodeFailed, runner.NodeOutput, runner.StateUpdated, runner.ToolCalled:
 	default:

@@ -46,7 +46,6 @@ func newGuard(cfg *Config) *guard {
 	}
 }
 
-// serveAllowed passes allowed requests on.
 func (g *guard) serveAllowed(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy)

@@ -136,7 +136,6 @@ var nullable = map[reflect.Type][]string{
 	reflect.TypeFor[machine.Candidate](): {"when"},
 }
 
-// describeType returns the schema of a type.
 func (d *describer) describeType(t reflect.Type) object {
 	if known := special[t]; known != nil {
 		return maps.Clone(known)
@@ -157,7 +156,6 @@ func (d *describer) describeType(t reflect.Type) object {
 	return object{} // any value
 }
 
-// referTo returns a reference to the schema of a struct.
 func (d *describer) referTo(t reflect.Type) object {
 	name, known := d.names[t]
 	if !known {

@@ -56,7 +56,6 @@ type call struct {
 // prefix is the path of the API.
 const prefix = "/api/v1"
 
-// pattern returns the pattern for a ServeMux.
 func (o *operation) pattern() string {
 	if strings.HasPrefix(o.path, "/metrics") {
 		return o.path
@@ -187,7 +186,6 @@ func decodeInput(r *http.Request, in any) error {
 	return nil
 }
 
-// decodeParam reads the values of a parameter.
 func decodeParam(name string, given []string, into reflect.Value) error {
 	switch {
 	case into.Kind() == reflect.Slice:
@@ -316,7 +314,6 @@ func newConflict(format string, args ...any) *problem {
 	return &problem{Status: http.StatusConflict, Kind: "conflict", Title: "the run is in another state", Detail: fmt.Sprintf(format, args...)}
 }
 
-// wraps reports whether an error is or wraps one of a type.
 func wraps[T error](err error) bool {
 	_, ok := errors.AsType[T](err)
 	return ok
@@ -349,7 +346,6 @@ var errorKinds = []errorKind{
 	{func(error) bool { return true }, http.StatusInternalServerError, "internal", "internal error"},
 }
 
-// newProblem converts an error to a problem.
 func newProblem(err error) *problem {
 	if own, ok := errors.AsType[*problem](err); ok {
 		return own

@@ -29,7 +29,6 @@ type runIn struct {
 	record store.RunRecord
 }
 
-// findRun reads the record of the run.
 func (in *runIn) findRun(s *Server) (err error) {
 	in.record, err = inspect.FindRun(s.cfg.Store, in.Run, s.cfg.StoreName)
 	return err
@@ -430,7 +429,6 @@ func (o *sse) sendBeat() error {
 	return o.flush()
 }
 
-// flush sends what is buffered.
 func (o *sse) flush() error {
 	_ = o.control.SetWriteDeadline(time.Now().Add(slowWriteTimeout)) // writers of tests have none
 	_, err := o.buffer.WriteTo(o.w)

@@ -211,7 +211,6 @@ type connLimiter struct {
 	open    int
 }
 
-// recordState records the state of a connection.
 func (c *connLimiter) recordState(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -232,7 +231,6 @@ func (c *connLimiter) recordState(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// closeIdlest closes the connection that has been idle longest.
 func (c *connLimiter) closeIdlest() {
 	var oldest net.Conn
 	for conn, since := range c.waiting { //lint:ignore mapiter the oldest is the same in any order
@@ -252,7 +250,6 @@ func servePage(w http.ResponseWriter, _ *http.Request) {
 	_ = page.WriteLive(w, "graphrun") // the client has gone
 }
 
-// serveAsset sends the script or the style of the page.
 func serveAsset(w http.ResponseWriter, r *http.Request) {
 	text, kind := page.Asset(r.PathValue("name"))
 	if text == "" {

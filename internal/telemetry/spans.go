@@ -81,7 +81,6 @@ func stepKey(e *runner.Event) string { return fmt.Sprint(placeOf(e), "#", e.Visi
 
 func placeOf(e *runner.Event) string { return cmp.Or(e.Place, e.Node) }
 
-// startSpan starts a span with its own ids and start time.
 func (t *Telemetry) startSpan(own, parent trace.SpanContext, name string, at time.Time, options ...trace.SpanStartOption) trace.Span {
 	ctx := trace.ContextWithSpanContext(context.WithValue(context.Background(), idKey{}, own), parent)
 	_, span := t.tracer.Start(ctx, name, append(options, trace.WithTimestamp(at))...)

@@ -170,7 +170,6 @@ func (l *List) readWebhook(t *Trigger, v *spec.Value) {
 	t.secret = func() (string, error) { return readSecret(textAt(secret, "env"), textAt(secret, "file")) }
 }
 
-// readSecret reads the secret of deliveries from an environment variable or a file.
 func readSecret(env, file string) (string, error) {
 	if env != "" {
 		if value := os.Getenv(env); value != "" {
