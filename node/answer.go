@@ -15,37 +15,32 @@ import (
 	"github.com/graphrun/graphrun/runner"
 )
 
-// asker repeats a call until its answer fits.
-type asker struct {
-	calls  *caller
-	role   string
-	node   *modelNode // nil for routers and summaries, whose model is named like the role
-	stream *stream    // nil if the text is not shown
-}
-
-// askUntilFits repeats a call until check accepts its answer. It does not repeat answers that
-// ended badly. Without a fitting answer it fails with kind invalid_output.
-func (a *asker) askUntilFits(ctx context.Context, req model.Request, check func(*model.Response) (any, error)) (any, *model.Response, error) {
-	named, retries := a.role, 2
-	if a.node != nil {
-		named, retries = a.node.Named, a.node.Retries
+// askUntilFits repeats a call until read accepts its answer. It does not repeat answers that
+// ended badly. Without a fitting answer it fails with kind invalid_output. The node and the stream
+// of its text are nil for routers and summaries, whose model is named like the role.
+func (c *caller) askUntilFits(
+	ctx context.Context, role string, n *modelNode, req model.Request, s *stream, read func(*model.Response) (any, error),
+) (any, *model.Response, error) {
+	named, retries := role, 2
+	if n != nil {
+		named, retries = n.Named, n.Retries
 	}
 	for try := 0; ; try++ {
-		response, err := a.calls.callModel(ctx, a.role, named, req, a.stream)
+		response, err := c.callModel(ctx, role, named, req, s)
 		if err == nil {
-			err = checkEnding(a.node, response)
+			err = checkEnding(n, response)
 		}
 		if err != nil {
 			return nil, nil, err
 		}
-		value, problem := check(response)
+		value, problem := read(response)
 		if problem == nil {
 			return value, response, nil
 		}
 		if try >= retries {
 			return nil, nil, unfitFailure(response, try+1, problem)
 		}
-		a.stream.voidText() // the next answer takes its place
+		s.voidText() // the next answer takes its place
 		req.Messages = append(req.Messages[:len(req.Messages):len(req.Messages)],
 			model.Message{Role: model.Assistant, Content: response.Content},
 			model.Message{Role: model.User, Content: askAgain(problem)})

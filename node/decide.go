@@ -31,7 +31,7 @@ func (d *decider) Decide(ctx context.Context, task *runner.Task, choice handler.
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	a := &asker{calls: newCaller(d.models, task), role: "router"}
+	calls := newCaller(d.models, task)
 	tries := callTries
 	if retry := task.Graph.Retry; retry != nil {
 		tries = spec.Attempts(retry)
@@ -39,8 +39,8 @@ func (d *decider) Decide(ctx context.Context, task *runner.Task, choice handler.
 	var answer any
 	req := decisionRequest(task, &choice)
 	read := newReader(requireOnly(req.Schema, "target"))
-	err = a.calls.retryCall(ctx, a.role, tries, func() error {
-		answer, _, err = a.askUntilFits(ctx, req, read)
+	err = calls.retryCall(ctx, "router", tries, func() error {
+		answer, _, err = calls.askUntilFits(ctx, "router", nil, req, nil, read)
 		return err
 	})
 	if errors.Is(err, context.DeadlineExceeded) {

@@ -137,8 +137,7 @@ func readExec(task *runner.Task) (*process, error) {
 
 // environment returns the variables of a program, except EVENTS. Later entries win.
 func (c *execConfig) environment(task *runner.Task, dir string) ([]string, error) {
-	of := procs.Environment{Pass: c.EnvPass, Withheld: secretVariables(task.Graph)}
-	env, err := of.ForProgram(dir, task.RunDir)
+	env, err := procs.Environ(dir, c.EnvPass, secretVariables(task.Graph), task.RunDir)
 	if err != nil {
 		return nil, err
 	}

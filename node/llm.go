@@ -35,8 +35,7 @@ func (k *toolkit) runLLM(ctx context.Context, task *runner.Task) (any, error) {
 		}
 	}
 	s := &stream{task: task, thinking: k.thinking}
-	a := &asker{calls: calls, role: "chat", node: n, stream: s}
-	value, response, err := a.askUntilFits(ctx, req, n.readAnswer)
+	value, response, err := calls.askUntilFits(ctx, "chat", n, req, s, n.readAnswer)
 	if err != nil {
 		return nil, err
 	}

@@ -279,8 +279,7 @@ func (n *modelNode) askSummary(ctx context.Context, calls *caller, messages []mo
 		req.System = joinLayers([]string{req.System, "The summary is one JSON value that fits this JSON Schema, and nothing else:\n" + eval.Text(doc)})
 		read = newReader(doc)
 	}
-	a := &asker{calls: calls, role: "compact"}
-	value, _, err := a.askUntilFits(ctx, req, read)
+	value, _, err := calls.askUntilFits(ctx, "compact", nil, req, nil, read)
 	return eval.Text(value), err
 }
 

@@ -74,8 +74,7 @@ func (s *server) startProgram() (*program, error) {
 
 // environment returns what a shell needs of graphrun's variables, and what the file adds.
 func (s *server) environment(dir string) ([]string, error) {
-	of := process.Environment{Pass: s.EnvPass, Withheld: s.opts.Withheld}
-	env, err := of.ForProgram(dir, s.opts.RunDir)
+	env, err := process.Environ(dir, s.EnvPass, s.opts.Withheld, s.opts.RunDir)
 	if err != nil {
 		return nil, err
 	}

@@ -14,20 +14,21 @@ func TestEnvironment(t *testing.T) {
 		t.Setenv(name, value)
 	}
 	for _, test := range []struct {
-		name string
-		env  Environment
-		want string
-		not  string
+		name     string
+		pass     any
+		withheld []string
+		want     string
+		not      string
 	}{
-		{"what a shell needs", Environment{}, "PATH LC_ALL XDG_CACHE_HOME TZ LC_TOKEN", "OPENAI_API_KEY MY_FLAG GRAPHRUN_TASK_KEY"},
-		{"a secret of the usual names", Environment{Withheld: []string{"LC_TOKEN"}}, "PATH LC_ALL", "LC_TOKEN"},
-		{"names besides", Environment{Pass: []any{"MY_FLAG", "ABSENT"}}, "PATH MY_FLAG", "OPENAI_API_KEY ABSENT"},
-		{"a key by its name", Environment{Pass: []any{"OPENAI_API_KEY", "LC_TOKEN"}, Withheld: []string{"LC_TOKEN"}}, "OPENAI_API_KEY LC_TOKEN", "MY_FLAG"},
-		{"all", Environment{Pass: "all"}, "PATH MY_FLAG OPENAI_API_KEY", "GRAPHRUN_TASK_KEY"},
-		{"never those of another task", Environment{Pass: []any{"GRAPHRUN_TASK_KEY"}}, "PATH", "GRAPHRUN_TASK_KEY"},
+		{"what a shell needs", nil, nil, "PATH LC_ALL XDG_CACHE_HOME TZ LC_TOKEN", "OPENAI_API_KEY MY_FLAG GRAPHRUN_TASK_KEY"},
+		{"a secret of the usual names", nil, []string{"LC_TOKEN"}, "PATH LC_ALL", "LC_TOKEN"},
+		{"names besides", []any{"MY_FLAG", "ABSENT"}, nil, "PATH MY_FLAG", "OPENAI_API_KEY ABSENT"},
+		{"a key by its name", []any{"OPENAI_API_KEY", "LC_TOKEN"}, []string{"LC_TOKEN"}, "OPENAI_API_KEY LC_TOKEN", "MY_FLAG"},
+		{"all", "all", nil, "PATH MY_FLAG OPENAI_API_KEY", "GRAPHRUN_TASK_KEY"},
+		{"never those of another task", []any{"GRAPHRUN_TASK_KEY"}, nil, "PATH", "GRAPHRUN_TASK_KEY"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			entries, err := test.env.ForProgram("/", nil)
+			entries, err := Environ("/", test.pass, test.withheld, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

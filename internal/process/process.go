@@ -73,14 +73,6 @@ func (t *Tail) Bytes() []byte {
 	return bytes.Clone(t.buf[max(0, len(t.buf)-t.Keep):])
 }
 
-// Environment selects the variables of the caller that a program gets.
-type Environment struct {
-	// Pass is the value of env_pass: "all", or a list of more names.
-	Pass any
-	// Withheld are names, such as those of secrets, that only Pass includes.
-	Withheld []string
-}
-
 // RunDirVariable names the folder of the run.
 const RunDirVariable = "GRAPHRUN_RUN_DIR"
 
@@ -102,19 +94,20 @@ func isUsual(name string) bool {
 	return strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "XDG_")
 }
 
-// ForProgram returns the variables of a program in a folder. runDir returns the folder of
-// the run; nil means there is none.
-func (e *Environment) ForProgram(dir string, runDir func() (string, error)) ([]string, error) {
-	more, _ := e.Pass.([]any)
+// Environ returns the variables of a program in a folder: the usual ones of this process, and
+// those of pass, the value of env_pass: "all", or a list of names. Only pass includes withheld
+// names, such as those of secrets. runDir returns the folder of the run; nil means there is none.
+func Environ(dir string, pass any, withheld []string, runDir func() (string, error)) ([]string, error) {
+	more, _ := pass.([]any)
 	out := slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		switch {
 		case strings.HasPrefix(name, taskPrefix), name == RunDirVariable:
 			return true
-		case e.Pass == "all", slices.Contains(more, any(name)):
+		case pass == "all", slices.Contains(more, any(name)):
 			return false
 		}
-		return !isUsual(name) || slices.Contains(e.Withheld, name)
+		return !isUsual(name) || slices.Contains(withheld, name)
 	})
 	out = append(out, "PWD="+dir)
 	if runDir == nil {

@@ -87,6 +87,9 @@ func (c *Cassette) HideSecretForms(texts []string) {
 // playOrRecord plays the answer to a call into a value or, while recording, makes the call
 // and records the value. An error of do is returned and not recorded.
 func (c *Cassette) playOrRecord(made call, request, into any, do func() error) (err error) {
+	if c == nil {
+		return do()
+	}
 	if made.Request, err = eval.Canonical(request); err != nil {
 		return fmt.Errorf("the request to %s can't be written as JSON: %w", describeCall(&made), err)
 	}
@@ -258,9 +261,6 @@ type ToolCall struct {
 // Tool plays the answer of a tool, or calls do and records its answer. An error of do
 // is returned and not recorded.
 func (c *Cassette) Tool(made ToolCall, do func() (model.ToolAnswer, error)) (out model.ToolAnswer, err error) {
-	if c == nil {
-		return do()
-	}
 	err = c.playOrRecord(call{Kind: toolCall, Name: made.Name, Caller: made.Caller}, made, &out, func() (err error) {
 		out, err = do()
 		return err
@@ -271,9 +271,6 @@ func (c *Cassette) Tool(made ToolCall, do func() (model.ToolAnswer, error)) (out
 // Tools plays the list of tools that the names in a node's `tools` select, or calls
 // list and records it: a replay must not start the servers that offer them.
 func (c *Cassette) Tools(caller model.Caller, names []string, list func() ([]model.Tool, error)) ([]model.Tool, error) {
-	if c == nil {
-		return list()
-	}
 	var out struct {
 		Tools []model.Tool `json:"tools"`
 	}
