@@ -402,8 +402,8 @@ func (a *acting) runsForReal(task *runner.Task) bool {
 }
 
 // newStandIns returns the stand-ins for models and tools.
-func newStandIns() *node.Stand {
-	return &node.Stand{
+func newStandIns() *node.StandIns {
+	return &node.StandIns{
 		Model: func(ctx context.Context, task *runner.Task, name string) (string, string, model.Client) {
 			switch a := actingIn(ctx); {
 			case a == nil || a.dry == nil && a.c.script == "":

@@ -172,7 +172,7 @@ const exprBase = 1 << 40
 func newRunner(cfg *Config, kept store.Store, rewrite func(string, *spec.Graph) *spec.Graph) (*runner.Runner, error) {
 	builtin := spec.BuiltinKinds
 	human := slices.IndexFunc(builtin, func(k spec.Kind) bool { return k.Name == "human" })
-	kinds := slices.Concat(node.Kinds(node.Options{Stand: newStandIns()}), cfg.Kinds, []runner.Kind{{
+	kinds := slices.Concat(node.Kinds(node.Options{StandIns: newStandIns()}), cfg.Kinds, []runner.Kind{{
 		Spec:    spec.Kind{Name: stubKind, Keys: builtin[human].Keys}, // answerPeople replaces human nodes
 		Handler: runner.HandlerFunc(runStub),
 	}})
@@ -182,7 +182,7 @@ func newRunner(cfg *Config, kept store.Store, rewrite func(string, *spec.Graph) 
 		kinds[i].Handler = realOnly{kinds[i].Handler}
 	}
 	return runner.New(runner.Config{
-		Kinds: kinds, Decider: decider{node.NewDecider(node.Options{Stand: newStandIns()})}, Store: kept, Rewrite: rewrite,
+		Kinds: kinds, Decider: decider{node.NewDecider(node.Options{StandIns: newStandIns()})}, Store: kept, Rewrite: rewrite,
 		Hooks: runner.Hooks{BeforeNode: answerNode},
 	})
 }

@@ -143,9 +143,9 @@ func (a *agent) runPattern(ctx context.Context) (any, error) {
 	case "evaluator_optimizer":
 		return a.runTrials(ctx)
 	case "state_machine":
-		return a.answerUntilAccepted(ctx, a.walkStates)
+		return a.workUntilAccepted(ctx, a.walkStates)
 	}
-	return a.answerUntilAccepted(ctx, func(ctx context.Context) (any, error) {
+	return a.workUntilAccepted(ctx, func(ctx context.Context) (any, error) {
 		if a.node.finish != "" {
 			return a.takeTurns(ctx, fmt.Sprintf("Go on. When you are done, call the tool %q.", a.node.finish), nil)
 		}
@@ -304,7 +304,7 @@ func (a *agent) takeTurns(ctx context.Context, next string, read func(*model.Res
 		if a.invalid++; a.invalid > a.node.Retries {
 			return nil, unfitFailure(response, a.invalid, problem)
 		}
-		a.addQuestion(askAgain(problem))
+		a.addQuestion(retryPrompt(problem))
 	}
 }
 
@@ -393,7 +393,7 @@ func (a *agent) useTools(ctx context.Context, asked []model.ToolCall) (value any
 		calls, places = append(calls, toolCall{ToolCall: c, number: a.toolCalls + i}), append(places, i)
 	}
 	a.toolCalls += len(asked)
-	results, err := a.kit.callAll(ctx, a.task, a.allowed, calls, false)
+	results, err := a.kit.callTools(ctx, a.task, a.allowed, calls, false)
 	if err != nil {
 		return nil, false, err
 	}
@@ -406,7 +406,7 @@ func (a *agent) useTools(ctx context.Context, asked []model.ToolCall) (value any
 	a.recordTurn(&model.Response{Content: a.messages[len(a.messages)-1].Content, ToolCalls: asked}, answers)
 	for i, c := range asked {
 		decl, _ := a.registry.Find(c.Name)
-		answers[i].Output = decl.Fit(answers[i].Output)
+		answers[i].Output = decl.CutResult(answers[i].Output)
 		m, err := resultMessage(a.task, c, answers[i])
 		if err != nil {
 			return nil, false, err

@@ -32,7 +32,7 @@ type verdict struct {
 	Score    *float64 `key:"score"`
 }
 
-func (a *agent) answerUntilAccepted(ctx context.Context, work func(context.Context) (any, error)) (any, error) {
+func (a *agent) workUntilAccepted(ctx context.Context, work func(context.Context) (any, error)) (any, error) {
 	for {
 		value, err := work(ctx)
 		if err != nil || a.judge == nil {
@@ -128,7 +128,7 @@ func readVerdict(response *model.Response) (verdict, error) {
 	if word := strings.TrimSpace(response.Content); slices.Contains([]string{"ACCEPT", "RETRY", "ESCALATE"}, word) {
 		return verdict{Word: word}, nil
 	}
-	value, err := newReader(requireOnly(verdictSchema(), "verdict"))(response)
+	value, err := newAnswerReader(requireOnly(verdictSchema(), "verdict"))(response)
 	if err != nil {
 		return verdict{}, err
 	}

@@ -43,7 +43,7 @@ func (c *caller) askUntilFits(
 		s.voidText() // the next answer takes its place
 		req.Messages = append(req.Messages[:len(req.Messages):len(req.Messages)],
 			model.Message{Role: model.Assistant, Content: response.Content},
-			model.Message{Role: model.User, Content: askAgain(problem)})
+			model.Message{Role: model.User, Content: retryPrompt(problem)})
 	}
 }
 
@@ -55,11 +55,11 @@ func unfitFailure(response *model.Response, tries int, problem error) *runner.Fa
 	}
 }
 
-func askAgain(problem error) string {
+func retryPrompt(problem error) string {
 	return "Your answer does not fit: " + problem.Error() + ". Answer again, with nothing but JSON that fits."
 }
 
-func newReader(doc map[string]any) func(*model.Response) (any, error) {
+func newAnswerReader(doc map[string]any) func(*model.Response) (any, error) {
 	compiled, err := schema.Compile(doc)
 	return func(response *model.Response) (any, error) {
 		if err != nil {

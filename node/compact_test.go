@@ -48,7 +48,7 @@ func TestOldestTurns(t *testing.T) {
 		{"uac", 0, 2},
 		{"", 2, 0},
 	} {
-		if got := countOldest(conversationOf(c.sketch), c.keep); got != c.want {
+		if got := countOldMessages(conversationOf(c.sketch), c.keep); got != c.want {
 			t.Errorf("%s, keeping %d: %d are summarised, want %d", c.sketch, c.keep, got, c.want)
 		}
 	}

@@ -38,7 +38,7 @@ func (d *decider) Decide(ctx context.Context, task *runner.Task, choice handler.
 	}
 	var answer any
 	req := decisionRequest(task, &choice)
-	read := newReader(requireOnly(req.Schema, "target"))
+	read := newAnswerReader(requireOnly(req.Schema, "target"))
 	err = calls.retryCall(ctx, "router", tries, func() error {
 		answer, _, err = calls.askUntilFits(ctx, "router", nil, req, nil, read)
 		return err

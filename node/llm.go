@@ -134,7 +134,7 @@ func readModelNode(ctx context.Context, kit *toolkit, task *runner.Task) (*model
 		return nil, newFailure("internal", "a task without a run has no models")
 	}
 	n := &modelNode{task: task, decl: cmp.Or(task.Graph.Node(nodeID(task.Node)), &spec.Node{})}
-	config := withParams(task)
+	config := configWithParams(task)
 	err := decodeConfig(config, n)
 	if err == nil {
 		err = decodeConfig(config, &n.request)
@@ -154,7 +154,7 @@ func readModelNode(ctx context.Context, kit *toolkit, task *runner.Task) (*model
 	return n, nil
 }
 
-func withParams(task *runner.Task) map[string]any {
+func configWithParams(task *runner.Task) map[string]any {
 	if len(task.Models.Params) == 0 {
 		return task.Config
 	}

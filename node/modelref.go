@@ -87,12 +87,12 @@ type openKey struct {
 type models struct {
 	options  provider.Options // Declared, Dir, Sleep and Hide are the task's
 	cassette *cassette.Cassette
-	stand    *Stand
+	standIns *StandIns
 	thinking bool // emit thoughts
 }
 
 func newModels(opts Options) models {
-	return models{cassette: opts.Cassette, stand: opts.Stand, thinking: opts.Thinking}
+	return models{cassette: opts.Cassette, standIns: opts.StandIns, thinking: opts.Thinking}
 }
 
 // openModel returns the client of a model, which the whole run shares.
@@ -206,14 +206,14 @@ type flightKey struct {
 	most     int
 }
 
-// gated is a client whose calls wait for the gate, which holds a token for each call in flight.
-type gated struct {
+// limitedClient is a client whose calls wait for the gate, which holds a token for each call in flight.
+type limitedClient struct {
 	model.Client
 	gate chan struct{}
 }
 
 // Chat waits for the gate and makes the call.
-func (c gated) Chat(ctx context.Context, req *model.Request, onText func(string)) (*model.Response, error) {
+func (c limitedClient) Chat(ctx context.Context, req *model.Request, onText func(string)) (*model.Response, error) {
 	select {
 	case c.gate <- struct{}{}:
 	case <-ctx.Done():
@@ -230,5 +230,5 @@ func limitInFlight(task *runner.Task, ref modelRef, client model.Client) model.C
 	if !ok {
 		return client
 	}
-	return gated{client, task.Scope.Keep(flightKey{name, most}, func() any { return make(chan struct{}, most) }).(chan struct{})}
+	return limitedClient{client, task.Scope.Keep(flightKey{name, most}, func() any { return make(chan struct{}, most) }).(chan struct{})}
 }

@@ -32,8 +32,8 @@ type Options struct {
 	Client *http.Client
 	// Cassette records the answers of models and tools, or plays them.
 	Cassette *cassette.Cassette
-	// Stand holds replacements for models and tools. The default is none.
-	Stand *Stand
+	// StandIns holds replacements for models and tools. The default is none.
+	StandIns *StandIns
 	// Thinking emits the thoughts of models.
 	Thinking bool
 }

@@ -248,7 +248,7 @@ func (n *modelNode) compactMessages(ctx context.Context, calls *caller, req *mod
 	if talk.MaxTokens == 0 || price.EstimateRequestTokens(&model.Request{Messages: req.Messages}) <= talk.MaxTokens {
 		return nil
 	}
-	cut := countOldest(req.Messages, talk.KeepLast)
+	cut := countOldMessages(req.Messages, talk.KeepLast)
 	if cut == 0 {
 		return nil
 	}
@@ -277,14 +277,14 @@ func (n *modelNode) askSummary(ctx context.Context, calls *caller, messages []mo
 		doc, _ := source.Data().(map[string]any)
 		req.Schema = doc
 		req.System = joinLayers([]string{req.System, "The summary is one JSON value that fits this JSON Schema, and nothing else:\n" + eval.Text(doc)})
-		read = newReader(doc)
+		read = newAnswerReader(doc)
 	}
 	value, _, err := calls.askUntilFits(ctx, "compact", nil, req, nil, read)
 	return eval.Text(value), err
 }
 
-// countOldest counts the messages before the last keep turns. A turn includes its tool results.
-func countOldest(messages []model.Message, keep int) int {
+// countOldMessages counts the messages before the last keep turns. A turn includes its tool results.
+func countOldMessages(messages []model.Message, keep int) int {
 	cut := len(messages)
 	for i := len(messages) - 1; i >= 0 && keep > 0; i-- {
 		if messages[i].Role != model.ToolResult {

@@ -161,7 +161,7 @@ func (k *toolkit) callWithRetries(ctx context.Context, task *runner.Task, regist
 			return answer{}, err
 		}
 		decl, _ := registry.Find(c.Name)
-		delay, attempts, again := decl.Again(failed, times)
+		delay, attempts, again := decl.NextRetry(failed, times)
 		if !again || failed.NotMade || task.Models == nil {
 			return answer{Output: failed.Message, IsError: true, Details: failed.Details}, nil
 		}
@@ -240,8 +240,8 @@ type toolActor struct {
 	open  []handler.Question // without an answer
 }
 
-// Ask returns the answer to a server's question. The questions of a call are numbered.
-func (a *toolActor) Ask(name, message string, schema map[string]any) (answer any, answered bool) {
+// AskPerson returns the answer to a server's question. The questions of a call are numbered.
+func (a *toolActor) AskPerson(name, message string, schema map[string]any) (answer any, answered bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.asked++
@@ -273,10 +273,10 @@ func (a *toolActor) Warn(message string) { emitWarning(a.task, "%s", message) }
 
 // StandIn answers in place of a tool.
 func (a *toolActor) StandIn(ctx context.Context) (result any, handled bool, err error) {
-	if a.kit.stand == nil || a.kit.stand.Tool == nil {
+	if a.kit.standIns == nil || a.kit.standIns.Tool == nil {
 		return nil, false, nil
 	}
-	return a.kit.stand.Tool(ctx, a.task, a.call.ToolCall)
+	return a.kit.standIns.Tool(ctx, a.task, a.call.ToolCall)
 }
 
 // TraceParent returns the traceparent of the call.
@@ -368,8 +368,8 @@ func maskSecrets(task *runner.Task, v any) any {
 	})
 }
 
-// Stand holds replacements for models and tools in tests. A nil function replaces nothing.
-type Stand struct {
+// StandIns holds replacements for models and tools in tests. A nil function replaces nothing.
+type StandIns struct {
 	// Model returns a client or a model's name instead of the named one; "" and nil replace nothing.
 	Model func(ctx context.Context, task *runner.Task, name string) (instead string, dir string, client model.Client)
 	// Tool answers a call with valid arguments, unless handled is false. The error is a
@@ -399,10 +399,10 @@ func EmitEvents(task *runner.Task, events []map[string]any) (problem string, err
 
 func (m *models) resolveOrReplace(ctx context.Context, task *runner.Task, named string) (modelRef, model.Client, error) {
 	ref, err := resolveModel(task, named)
-	if m.stand == nil || m.stand.Model == nil {
+	if m.standIns == nil || m.standIns.Model == nil {
 		return ref, nil, err
 	}
-	instead, dir, client := m.stand.Model(ctx, task, ref.name)
+	instead, dir, client := m.standIns.Model(ctx, task, ref.name)
 	switch {
 	case client != nil:
 		if ref.name == "" {
@@ -417,7 +417,7 @@ func (m *models) resolveOrReplace(ctx context.Context, task *runner.Task, named 
 
 // standInTools returns the tools of replaced servers among names, and the other names.
 func (k *toolkit) standInTools(ctx context.Context, task *runner.Task, registry *tool.Registry, names []string) (out []model.Tool, rest []string) {
-	if k.stand == nil || k.stand.Tools == nil {
+	if k.standIns == nil || k.standIns.Tools == nil {
 		return nil, names
 	}
 	for _, name := range names {
@@ -425,7 +425,7 @@ func (k *toolkit) standInTools(ctx context.Context, task *runner.Task, registry 
 		var tools []model.Tool
 		handled := false
 		if decl.IsServer() {
-			tools, handled = k.stand.Tools(ctx, task, decl.Name)
+			tools, handled = k.standIns.Tools(ctx, task, decl.Name)
 		}
 		if !handled {
 			rest = append(rest, name)

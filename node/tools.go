@@ -34,14 +34,14 @@ func (k *toolkit) runTools(ctx context.Context, task *runner.Task) (any, error) 
 		allowed = keys.Texts(list)
 	}
 	sequential, _ := task.Config["sequential"].(bool)
-	results, err := k.callAll(ctx, task, allowed, calls, sequential)
+	results, err := k.callTools(ctx, task, allowed, calls, sequential)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]any, len(calls))
 	for i := range calls {
 		decl, _ := registry.Find(calls[i].Name)
-		results[i].Output = decl.Fit(results[i].Output)
+		results[i].Output = decl.CutResult(results[i].Output)
 		out[i] = map[string]any{"id": calls[i].ID, "name": calls[i].Name, "output": results[i].Output, "is_error": results[i].IsError}
 		if !asked {
 			continue
@@ -67,9 +67,9 @@ func resultMessage(task *runner.Task, call model.ToolCall, out answer) (model.Me
 	return m, err
 }
 
-// callAll makes calls and returns their answers in order, or the first error. Calls that need
+// callTools makes calls and returns their answers in order, or the first error. Calls that need
 // people wait together.
-func (k *toolkit) callAll(ctx context.Context, task *runner.Task, allowed []string, calls []toolCall, sequential bool) ([]answer, error) {
+func (k *toolkit) callTools(ctx context.Context, task *runner.Task, allowed []string, calls []toolCall, sequential bool) ([]answer, error) {
 	calls, rejected, err := k.askApproval(task, calls)
 	if err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func (k *toolkit) runTool(ctx context.Context, task *runner.Task) (any, error) {
 	if err := decodeConfig(task.Config, &c); err != nil {
 		return nil, err
 	}
-	answers, err := k.callAll(ctx, task, []string{c.Tool}, []toolCall{{ToolCall: model.ToolCall{Name: c.Tool, Args: c.Args}}}, true)
+	answers, err := k.callTools(ctx, task, []string{c.Tool}, []toolCall{{ToolCall: model.ToolCall{Name: c.Tool, Args: c.Args}}}, true)
 	if err != nil {
 		return nil, err
 	}

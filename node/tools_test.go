@@ -25,7 +25,7 @@ func TestCallsSideBySide(t *testing.T) {
 		for i := range calls {
 			calls[i] = toolCall{ToolCall: model.ToolCall{Name: "none", ID: fmt.Sprint(i)}, number: i}
 		}
-		answers, err := (&toolkit{}).callAll(t.Context(), task, nil, calls, test.sequential)
+		answers, err := (&toolkit{}).callTools(t.Context(), task, nil, calls, test.sequential)
 		if err != nil || len(answers) != test.calls {
 			t.Fatalf("%d answers, %v", len(answers), err)
 		}

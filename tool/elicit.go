@@ -27,12 +27,12 @@ var errAsked = errors.New("a person must answer first")
 type asking struct {
 	mu    sync.Mutex
 	moved *sync.Cond
-	calls []*askedCall // in flight, oldest first
-	open  int          // questions without an answer
+	calls []*openCall // in flight, oldest first
+	open  int         // questions without an answer
 }
 
-// askedCall is a call of a server's tool. The holder of asking.mu owns it.
-type askedCall struct {
+// openCall is a call of a server's tool. The holder of asking.mu owns it.
+type openCall struct {
 	actor   Actor
 	name    string
 	asks    bool // it has an open question
@@ -49,21 +49,21 @@ func newAsking() *asking {
 }
 
 // beginCall registers a call; the function ends it.
-func (a *asking) beginCall(ctx context.Context, actor Actor, name string) (context.Context, *askedCall, func()) {
-	c := &askedCall{actor: actor, name: name}
+func (a *asking) beginCall(ctx context.Context, actor Actor, name string) (context.Context, *openCall, func()) {
+	c := &openCall{actor: actor, name: name}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.calls = append(a.calls, c)
 	return context.WithValue(ctx, askedKey{}, c), c, func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		a.calls = slices.DeleteFunc(a.calls, func(other *askedCall) bool { return other == c })
+		a.calls = slices.DeleteFunc(a.calls, func(other *openCall) bool { return other == c })
 		a.moved.Broadcast()
 	}
 }
 
 // isWaiting reports whether a call ended to ask a person.
-func (a *asking) isWaiting(c *askedCall) bool {
+func (a *asking) isWaiting(c *openCall) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return c.waiting
@@ -74,14 +74,14 @@ func (a *asking) answerQuestion(ctx context.Context, req *mcp.ElicitRequest) (*m
 		return &mcp.ElicitResult{Action: Declined}, nil
 	}
 	form := answerForm(req.Params.RequestedSchema)
-	c, own := ctx.Value(askedKey{}).(*askedCall)
+	c, own := ctx.Value(askedKey{}).(*openCall)
 	if !own {
 		if c = a.awaitSender(ctx); c == nil {
 			return &mcp.ElicitResult{Action: "cancel"}, nil
 		}
 		defer a.closeQuestion(c)
 	}
-	answer, answered := c.actor.Ask(c.name, req.Params.Message, form)
+	answer, answered := c.actor.AskPerson(c.name, req.Params.Message, form)
 	if !answered {
 		a.mu.Lock()
 		c.waiting = true
@@ -115,7 +115,7 @@ func answerForm(asked any) map[string]any {
 }
 
 // awaitSender waits until every call in flight asks, and returns one without a question, or nil.
-func (a *asking) awaitSender(ctx context.Context) *askedCall {
+func (a *asking) awaitSender(ctx context.Context) *openCall {
 	stop := context.AfterFunc(ctx, func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -139,7 +139,7 @@ func (a *asking) awaitSender(ctx context.Context) *askedCall {
 	return nil
 }
 
-func (a *asking) closeQuestion(c *askedCall) {
+func (a *asking) closeQuestion(c *openCall) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	c.asks = false

@@ -125,8 +125,8 @@ func (r *Registry) unknownTool(name string) error {
 	return &Error{Message: fmt.Sprintf("no tool %q is declared; %s", name, joinNames("declared are", r.names))}
 }
 
-// permits reports whether an allow-list has a call's name.
-func permits(allowed []string, name string) bool {
+// isAllowed reports whether an allow-list has a call's name.
+func isAllowed(allowed []string, name string) bool {
 	server, _, dotted := strings.Cut(name, ".")
 	return slices.ContainsFunc(allowed, func(entry string) bool {
 		return entry == name || dotted && (entry == server || entry == server+"."+All)
@@ -135,7 +135,7 @@ func permits(allowed []string, name string) bool {
 
 // Call makes one call for a node with an allow-list. The error is an *Error or ctx's.
 func (r *Registry) Call(ctx context.Context, actor Actor, allowed []string, call Call) (any, error) {
-	if !permits(allowed, call.Name) {
+	if !isAllowed(allowed, call.Name) {
 		return nil, &Error{Message: fmt.Sprintf("tool %q may not be called here; %s", call.Name, joinNames("allowed are", allowed)), NotMade: true}
 	}
 	decl, member := r.Find(call.Name)
@@ -195,10 +195,10 @@ type Actor interface {
 	StandIn(ctx context.Context) (result any, handled bool, err error)
 	// Warn warns the person who runs the graph.
 	Warn(message string)
-	// Ask puts a server's question to a person. Without an answer yet, the call ends with an
+	// AskPerson puts a server's question to a person. Without an answer yet, the call ends with an
 	// error and is made again later. schema describes an object, or is nil. The answer is such an
 	// object or Declined.
-	Ask(tool, message string, schema map[string]any) (answer any, answered bool)
+	AskPerson(tool, message string, schema map[string]any) (answer any, answered bool)
 	// TraceParent returns the W3C traceparent for a server's `_meta`, or "".
 	TraceParent() string
 	// Progress reports how far a call is; total is 0 if unknown.
@@ -299,7 +299,7 @@ func readDeclared(name string, entry any, opts *Options) (*Declared, error) {
 		env, _ := d.Exec["env"].(map[string]any)
 		d.Exec = mergeMaps(d.Exec, map[string]any{"env": mergeMaps(d.Env, env)})
 	case d.MCP != nil:
-		s := &server{name: name, opts: opts, turn: make(chan struct{}, 1), stray: make(chan string, 10)}
+		s := &server{name: name, opts: opts, locked: make(chan struct{}, 1), stray: make(chan string, 10)}
 		if err := keys.Decode(d.MCP, s); err != nil {
 			return nil, fmt.Errorf("mcp: %w", err)
 		}
@@ -345,9 +345,9 @@ func (d *Declared) Tool() Tool {
 	return Tool{Name: d.Name, Description: d.Description, Parameters: d.Parameters}
 }
 
-// Again reports whether a call is made again after so many failures, and its delay, by the first
+// NextRetry reports whether a call is made again after so many failures, and its delay, by the first
 // retry block for this failure. A condition that fails does not hold.
-func (d *Declared) Again(failed *Error, times int) (delay time.Duration, attempts int, again bool) {
+func (d *Declared) NextRetry(failed *Error, times int) (delay time.Duration, attempts int, again bool) {
 	if d == nil {
 		return 0, 0, false
 	}
@@ -371,9 +371,9 @@ func (d *Declared) Again(failed *Error, times int) (delay time.Duration, attempt
 // maxResult is the default of max_result.
 const maxResult = 256 << 10
 
-// Fit returns a result for a model. It cuts a text longer than max_result, and says so. In a list
+// CutResult returns a result for a model. It cuts a text longer than max_result, and says so. In a list
 // of parts it cuts each text, since a cut would break other parts.
-func (d *Declared) Fit(result any) any {
+func (d *Declared) CutResult(result any) any {
 	limit := maxResult
 	if d != nil {
 		limit = d.MaxResult

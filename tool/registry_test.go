@@ -25,7 +25,7 @@ type fakeActor struct {
 	parent   string // traceparent
 }
 
-func (a *fakeActor) Ask(tool, message string, schema map[string]any) (any, bool) {
+func (a *fakeActor) AskPerson(tool, message string, schema map[string]any) (any, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.asked = append(a.asked, fmt.Sprintf("%s: %s %v", tool, message, schema["required"]))
@@ -194,7 +194,7 @@ func TestFit(t *testing.T) {
 		{"unknown", "short", "short"},
 	} {
 		decl, _ := r.Find(test.name)
-		if diff := cmp.Diff(test.want, decl.Fit(test.result)); diff != "" {
+		if diff := cmp.Diff(test.want, decl.CutResult(test.result)); diff != "" {
 			t.Errorf("%s, %v:\n%s", test.name, test.result, diff)
 		}
 	}

@@ -34,7 +34,7 @@ func (r *Registry) Fetch(ctx context.Context, actor Actor, kind, name, of string
 		switch {
 		case err == nil && len(parts) == 0:
 			return false, &Error{Message: fmt.Sprintf("server %q: the %s is empty", name, what)}
-		case err != nil && ctx.Err() == nil && !isLost(err):
+		case err != nil && ctx.Err() == nil && !isConnectionLost(err):
 			return false, &Error{Message: fmt.Sprintf("server %q: the %s can't be had: %v", name, what, err)}
 		}
 		return true, err

@@ -29,7 +29,7 @@ const maxStarts = 2
 // startTime bounds a start until the server has listed its tools.
 const startTime = time.Minute
 
-// server is a declared server. The holder of turn owns link, starts and died.
+// server is a declared server. Its lock guards link, starts and died.
 type server struct {
 	Command []string       `key:"command"` // or
 	URL     string         `key:"url"`
@@ -41,7 +41,7 @@ type server struct {
 	name string
 	opts *Options
 
-	turn   chan struct{} // holds a token while somebody has the turn
+	locked chan struct{} // holds a token while the server is locked
 	link   *link         // nil: not connected
 	starts int
 	died   string // why the last connection ended
@@ -106,7 +106,7 @@ func (s *server) callTool(ctx context.Context, actor Actor, name string, call Ca
 			} else if answer.IsError {
 				err = &Error{Message: eval.Text(eval.Brief(result))}
 			}
-		case !isLost(err):
+		case !isConnectionLost(err):
 			return false, &Error{Message: fmt.Sprintf("tool %q: %v", full, err)}
 		}
 		return members[i].repeatable, err
@@ -140,23 +140,23 @@ func (s *server) useLink(ctx context.Context, actor Actor, when string, ask func
 	}
 }
 
-func (s *server) takeTurn(ctx context.Context) error {
+func (s *server) lock(ctx context.Context) error {
 	select {
-	case s.turn <- struct{}{}:
+	case s.locked <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-func (s *server) endTurn() { <-s.turn }
+func (s *server) unlock() { <-s.locked }
 
 // ensureLink returns the connection and makes one if there is none.
 func (s *server) ensureLink(ctx context.Context, actor Actor) (*link, error) {
-	if err := s.takeTurn(ctx); err != nil {
+	if err := s.lock(ctx); err != nil {
 		return nil, err
 	}
-	defer s.endTurn()
+	defer s.unlock()
 	if s.link != nil {
 		select {
 		case <-s.link.gone:
@@ -222,10 +222,10 @@ func (l *link) refreshTools(ctx context.Context) error {
 
 // dropLink discards a lost connection, unless another call did. It returns why it ended.
 func (s *server) dropLink(ctx context.Context, actor Actor, l *link, cause error) string {
-	if s.takeTurn(ctx) != nil {
+	if s.lock(ctx) != nil {
 		return "the call was given up"
 	}
-	defer s.endTurn()
+	defer s.unlock()
 	if s.link == l {
 		s.discardLink(actor, l, cause)
 	}
@@ -243,8 +243,8 @@ func (s *server) discardLink(actor Actor, l *link, cause error) {
 }
 
 func (s *server) closeServer() error {
-	_ = s.takeTurn(context.Background())
-	defer s.endTurn()
+	_ = s.lock(context.Background())
+	defer s.unlock()
 	s.starts = maxStarts
 	if s.link == nil {
 		return nil
@@ -391,8 +391,8 @@ func listMembers(ctx context.Context, session *mcp.ClientSession) ([]member, err
 	return out, nil
 }
 
-// isLost reports whether an error means a broken connection, not an answer of the server.
-func isLost(err error) bool {
+// isConnectionLost reports whether an error means a broken connection, not an answer of the server.
+func isConnectionLost(err error) bool {
 	var answer *jsonrpc.Error
 	return errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, mcp.ErrSessionMissing) || !errors.As(err, &answer)
 }

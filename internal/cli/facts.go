@@ -230,7 +230,7 @@ func (bystander) TraceParent() string { return "" }
 
 func (bystander) Progress(string, string, float64, float64) {}
 
-func (bystander) Ask(string, string, map[string]any) (any, bool) { return nil, false }
+func (bystander) AskPerson(string, string, map[string]any) (any, bool) { return nil, false }
 
 func newExplainCommand(a *app) *cobra.Command {
 	return addOutput(&cobra.Command{

@@ -80,8 +80,8 @@ const RunDirVariable = "GRAPHRUN_RUN_DIR"
 // enclosing task.
 const taskPrefix = "GRAPHRUN_TASK_"
 
-// isUsual reports whether every program gets a variable: paths, locale and terminal, but no keys.
-func isUsual(name string) bool {
+// isPassedByDefault reports whether every program gets a variable: paths, locale and terminal, but no keys.
+func isPassedByDefault(name string) bool {
 	switch strings.ToUpper(name) {
 	case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "HOSTNAME", "TMPDIR", "TMP", "TEMP", "TZ", "TZDIR",
 		"LANG", "LANGUAGE", "TERM", "TERMINFO", "COLORTERM", "NO_COLOR", "LD_LIBRARY_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR",
@@ -107,7 +107,7 @@ func Environ(dir string, pass any, withheld []string, runDir func() (string, err
 		case pass == "all", slices.Contains(more, any(name)):
 			return false
 		}
-		return !isUsual(name) || slices.Contains(withheld, name)
+		return !isPassedByDefault(name) || slices.Contains(withheld, name)
 	})
 	out = append(out, "PWD="+dir)
 	if runDir == nil {

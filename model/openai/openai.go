@@ -36,15 +36,15 @@ func Header(key string) http.Header {
 	return http.Header{"Authorization": {"Bearer " + key}}
 }
 
-// reasons matches OpenAI's models that reason, also behind the prefix of a gateway:
+// reasoningModels matches OpenAI's models that reason, also behind the prefix of a gateway:
 // they refuse max_tokens, and other servers do not know the key that replaces it.
-var reasons = lazyregexp.New(`^(.*/)?(o[1-9]|gpt-([5-9]|[1-9]\d))([-.].*)?$`)
+var reasoningModels = lazyregexp.New(`^(.*/)?(o[1-9]|gpt-([5-9]|[1-9]\d))([-.].*)?$`)
 
 func setFields(c *wire.Call, body map[string]any) error {
 	req := c.Req
 	if req.MaxTokens > 0 {
 		key := "max_tokens"
-		if address, err := url.Parse(c.BaseURL); err == nil && address.Hostname() == "api.openai.com" || reasons().MatchString(c.Model) {
+		if address, err := url.Parse(c.BaseURL); err == nil && address.Hostname() == "api.openai.com" || reasoningModels().MatchString(c.Model) {
 			key = "max_completion_tokens"
 		}
 		body[key] = req.MaxTokens

@@ -24,9 +24,9 @@ var Protocol = wire.Protocol{
 	Reader: func(c *wire.Call) wire.Reader { return &reader{Call: c} },
 }
 
-// thoughtless matches OpenAI's models that do not reason: they refuse requests for
+// withoutReasoning matches OpenAI's models that do not reason: they refuse requests for
 // encrypted reasoning.
-var thoughtless = lazyregexp.New(`^(.*/)?(ft:)?(gpt-(3|4)|chatgpt-|gpt-[5-9][.\d]*-chat)`)
+var withoutReasoning = lazyregexp.New(`^(.*/)?(ft:)?(gpt-(3|4)|chatgpt-|gpt-[5-9][.\d]*-chat)`)
 
 // setFields sets the fields of a request. The server stores nothing: the whole
 // conversation is sent each time.
@@ -36,7 +36,7 @@ func setFields(c *wire.Call, body map[string]any) error {
 		return wire.InvalidRequest("the Responses protocol has no stop sequences; take stop away, or let the provider have api: chat")
 	}
 	wire.SetDefault(body, "store", false)
-	if !thoughtless().MatchString(c.Model) {
+	if !withoutReasoning().MatchString(c.Model) {
 		wire.SetDefault(body, "include", []string{"reasoning.encrypted_content"})
 	}
 	wire.SetGiven(body, "instructions", req.System)
