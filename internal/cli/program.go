@@ -37,6 +37,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
 	"golang.org/x/term"
 
 	"github.com/graphrun/graphrun/internal/settings"
@@ -493,21 +494,28 @@ func (a *app) loadSettingsOf(folder string, cmd *cobra.Command) error {
 		return usage(err)
 	}
 	a.rules, a.notify, a.triggers = file.Rules, file.Notify, file.Triggers
+	v := viper.New()
+	if err := v.MergeConfigMap(file.Values); err != nil {
+		return usage(fmt.Errorf("%s: %w", file.Path, err))
+	}
 	var problems []error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if !isSetting(f) || f.Changed {
 			return
 		}
-		source := formatEnvName(f.Name)
-		value := os.Getenv(source)
-		if value == "" {
-			var ok bool
-			if value, ok = file.Values[f.Name]; !ok {
-				return
-			}
-			source = file.Position(f.Name)
+		if err := v.BindEnv(f.Name, formatEnvName(f.Name)); err != nil {
+			problems = append(problems, err)
+			return
 		}
+		if !v.IsSet(f.Name) {
+			return
+		}
+		value := v.GetString(f.Name)
 		if err := f.Value.Set(value); err != nil {
+			source := file.Position(f.Name)
+			if os.Getenv(formatEnvName(f.Name)) != "" {
+				source = formatEnvName(f.Name)
+			}
 			problems = append(problems, fmt.Errorf("%s: %s: %w", source, f.Name, describeBadValue(f, value, err)))
 			return
 		}

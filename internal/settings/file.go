@@ -24,7 +24,7 @@ const Name = "graphrun.yaml"
 type File struct {
 	Path string
 	// Values are the settings with a single value, by the names of their flags.
-	Values map[string]string
+	Values map[string]any
 	Rules  Rules
 	// Triggers start runs in serve.
 	Triggers trigger.List
@@ -81,7 +81,7 @@ func Read(from, configDir string, known func() []string) (*File, error) {
 		return nil, err
 	}
 	folder := filepath.Dir(path)
-	s := &File{Path: path, Values: map[string]string{}, Rules: Rules{Folder: folder, Exclude: Excludes{folder: folder}}, file: spec.NewFile(path, src), positions: map[string]string{}}
+	s := &File{Path: path, Values: map[string]any{}, Rules: Rules{Folder: folder, Exclude: Excludes{folder: folder}}, file: spec.NewFile(path, src), positions: map[string]string{}}
 	if !regexp.MustCompile(`(?m)^\s*[^#\s]`).Match(src) {
 		return s, nil // nothing but comments
 	}
