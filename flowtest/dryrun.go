@@ -288,9 +288,8 @@ func (d *dryRun) Event(e *runner.Event) error {
 		}
 	case runner.EdgesResolved:
 		p.Next = slices.Clone(e.Next)
-		for i := range e.Candidates {
-			c := &e.Candidates[i]
-			if held, failed := guardOutcome(c); (held || failed) && d.isMadeUp(p, c.When) {
+		for _, c := range e.Candidates {
+			if held, failed := guardOutcome(&c); (held || failed) && d.isMadeUp(p, c.When) {
 				p.Decided = append(p.Decided, c.When)
 			}
 		}

@@ -156,8 +156,7 @@ func (x *expectation) check(r *runner.Result) []Failure {
 		return []Failure{{What: "expect", Line: x.file.lineOf(x.value.Span), Want: "update", Got: "not written yet: run test --update"}}
 	}
 	k := &checker{x: x, r: r, end: describeEnd(x.file.Graph, r)}
-	for i := range x.value.Fields {
-		field := &x.value.Fields[i]
+	for _, field := range x.value.Fields {
 		k.at = field.Key.Span
 		k.checkKey(field.Key.Value, &field.Value)
 	}
@@ -370,8 +369,7 @@ func describeEnd(g *spec.Graph, r *runner.Result) map[string]any {
 		visits[id], history[id] = counts[id], []any{}
 		nodes[id] = map[string]any{"output": nil, "visits": counts[id], "outcome": nil, "error": nil}
 	}
-	for i := range r.History {
-		h := &r.History[i]
+	for _, h := range r.History {
 		node, ok := nodes[h.Node].(map[string]any)
 		if !ok {
 			continue

@@ -142,23 +142,22 @@ func (f *File) readCases(root *spec.Value) {
 	if list == nil { // it has been reported
 		return
 	}
-	for i := range list.Items {
-		own := &list.Items[i]
+	for _, own := range list.Items {
 		name := textOf(own.Get("name"))
 		if name.IsSet() && seen[name.Value] {
 			f.report(name.Span, "duplicate-key", "there is a case %q already; names of cases are unique in a file", name.Value)
 		}
 		seen[name.Value] = true
-		whole := mergeValues(f.defaults, own, mergedKeys...)
+		whole := mergeValues(f.defaults, &own, mergedKeys...)
 		rows := own.Get("each")
 		if rows == nil {
-			f.addCase(name.Value, whole, own, own.Span)
+			f.addCase(name.Value, whole, &own, own.Span)
 			continue
 		}
 		for row := range rows.Items {
 			value := &rows.Items[row]
 			label := cmp.Or(textOf(value.Get("name")).Value, strconv.Itoa(row+1))
-			f.addCase(name.Value+"/"+label, mergeValues(whole, value, mergedKeys...), own, value.Span)
+			f.addCase(name.Value+"/"+label, mergeValues(whole, value, mergedKeys...), &own, value.Span)
 		}
 	}
 }
@@ -332,8 +331,7 @@ func (f *File) readAnswers(v *spec.Value) map[string][]string {
 		return nil
 	}
 	out := map[string][]string{}
-	for i := range v.Fields {
-		field := &v.Fields[i]
+	for _, field := range v.Fields {
 		if err := f.plain.flow.CheckAnswer(field.Key.Value, nil); err != nil {
 			f.report(field.Key.Span, "unknown-node", "%v", err)
 			continue
@@ -369,8 +367,7 @@ func (f *File) readDecisions(v *spec.Value) map[string]*decision {
 		return nil
 	}
 	out := map[string]*decision{}
-	for i := range v.Fields {
-		field := &v.Fields[i]
+	for _, field := range v.Fields {
 		f.checkNode(field.Key)
 		f.checkDecides(field.Key)
 		out[field.Key.Value] = &decision{valuesOf(&field.Value), field.Value.Kind == spec.List, f.lineOf(field.Key.Span)}

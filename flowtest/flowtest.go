@@ -74,8 +74,7 @@ func Test[Self T[Self]](t Self, cfg Config, paths ...string) {
 				t.Errorf("%v", err)
 			}
 		}
-		for i := range report.Results {
-			r := &report.Results[i]
+		for _, r := range report.Results {
 			t.Run(r.Case, func(t Self) {
 				t.Helper()
 				if !r.Passed {
@@ -184,8 +183,7 @@ func (r *Result) Text() string {
 		word = "ok  "
 	}
 	fmt.Fprintf(&b, "%s  %s:%d: %s\n", word, r.File, r.Line, r.Case)
-	for i := range r.Failures {
-		f := &r.Failures[i]
+	for _, f := range r.Failures {
 		fmt.Fprintf(&b, "  %s:%d: %s\n", r.File, f.Line, f.What)
 		if f.Want == nil {
 			fmt.Fprintf(&b, "    %s\n", formatValue(f.Got))

@@ -150,8 +150,7 @@ func (s *search) exploreEdges(ctx context.Context) map[int]string {
 // convertChoices converts the choices of the explorer. The last choice of an execution counts.
 func (s *search) convertChoices(chosen []explore.Chosen) []choice {
 	var out []choice
-	for i := range chosen {
-		c := &chosen[i]
+	for _, c := range chosen {
 		n, usual := s.graph.Nodes[c.Node], s.world.Usual(c.Node)
 		own := choice{execution: execution{n.ID.Value, c.Visit}, key: "stubs", value: map[string]any{"output": c.Output}, usual: map[string]any{"output": usual}}
 		switch {

@@ -49,8 +49,7 @@ func (f *File) readStubs(v *spec.Value, check func(spec.Text)) map[string]*stub 
 		return nil
 	}
 	out := map[string]*stub{}
-	for i := range v.Fields {
-		field := &v.Fields[i]
+	for _, field := range v.Fields {
 		check(field.Key)
 		s := &stub{name: field.Key.Value, line: f.lineOf(field.Key.Span), list: field.Value.Kind == spec.List}
 		given := field.Value.OneOrAll()

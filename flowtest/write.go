@@ -216,12 +216,11 @@ type edit struct {
 // returns how many cases changed.
 func Update(f *File, report *Report) (changed int, err error) {
 	var edits []edit
-	for i := range report.Results {
-		r := &report.Results[i]
+	for _, r := range report.Results {
 		if r.c == nil || r.c.expect.file != f || r.got == nil || hasFatal(r.Failures) {
 			continue
 		}
-		own, done := f.listEdits(r)
+		own, done := f.listEdits(&r)
 		if !done {
 			continue
 		}

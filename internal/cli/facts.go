@@ -254,8 +254,7 @@ func newExplainCommand(a *app) *cobra.Command {
 func (a *app) listRules(cmd *cobra.Command) error {
 	rules := lint.Rules()
 	var b strings.Builder
-	for i := range rules {
-		r := &rules[i]
+	for _, r := range rules {
 		severity := r.Severity.String()
 		if r.Off {
 			severity = "off"
@@ -380,13 +379,12 @@ func writeTopic(b *strings.Builder, t *spec.Topic) {
 		width = max(width, terminal.Width(t.Keys[i].Name))
 	}
 	b.WriteString("\n")
-	for i := range t.Keys {
-		k := &t.Keys[i]
+	for _, k := range t.Keys {
 		text := k.Value
 		if k.Doc != "" {
 			text += ". " + k.Doc
 		}
-		writeWrapped(b, 2, width+4, terminal.Pad(k.Name, width+2)+text+describeAbsence(k))
+		writeWrapped(b, 2, width+4, terminal.Pad(k.Name, width+2)+text+describeAbsence(&k))
 	}
 	for _, choice := range t.Choices {
 		writeWrapped(b, 2, 4, choice)

@@ -89,8 +89,7 @@ func newRunsListCommand(a *app) *cobra.Command {
 
 func (a *app) printRuns(cmd *cobra.Command, runs []store.RunSummary) error {
 	rows := [][]string{{"RUN", "GRAPH", "STATUS", "STEPS", "STARTED", "NOTES"}}
-	for i := range runs {
-		r := &runs[i]
+	for _, r := range runs {
 		status := string(r.StandsAs())
 		switch {
 		case r.Unreadable != "":
@@ -101,7 +100,7 @@ func (a *app) printRuns(cmd *cobra.Command, runs []store.RunSummary) error {
 		case r.Status == machine.Completed && r.Quality == machine.Degraded:
 			status += " (degraded)"
 		}
-		rows = append(rows, []string{r.ID, r.Graph, status, strconv.Itoa(r.Steps), runview.FormatTime(r.Started), terminal.Line(formatNotes(r))})
+		rows = append(rows, []string{r.ID, r.Graph, status, strconv.Itoa(r.Steps), runview.FormatTime(r.Started), terminal.Line(formatNotes(&r))})
 	}
 	return a.printTable(cmd, inspect.ListRuns(runs), "no runs", rows)
 }
@@ -149,8 +148,7 @@ func newRunsPendingCommand(a *app) *cobra.Command {
 
 func (a *app) printPending(cmd *cobra.Command, found []inspect.Question) error {
 	rows := [][]string{{"RUN", "QUESTION", "ASKS", "UNTIL"}}
-	for i := range found {
-		q := &found[i]
+	for _, q := range found {
 		until := ""
 		if q.Due != nil {
 			until = runview.FormatTime(*q.Due)

@@ -253,8 +253,7 @@ func newSessionsListCommand(a *app) *cobra.Command {
 				return err
 			}
 			list, rows := []listedSession{}, [][]string{{"SESSION", "MESSAGES", "UPDATED", "LAST RUN", "KEYS"}}
-			for i := range sessions {
-				s := &sessions[i]
+			for _, s := range sessions {
 				keys := slices.Sorted(maps.Keys(s.Keys))
 				list = append(list, listedSession{s.ID, keys, len(s.Talk), s.Run, s.Graph, s.Updated.UTC()})
 				rows = append(rows, []string{
@@ -300,8 +299,7 @@ func (a *app) formatSession(s *store.Session) string {
 	c := a.stdoutColors()
 	out := []string{fmt.Sprintf("%s %s, left by run %s of %s at %s", c.Quiet("session"), c.Strong(s.ID), s.Run, s.Graph, runview.FormatTime(s.Updated))}
 	out = append(out, runview.FormatState(s.Keys, c)...)
-	for i := range s.Talk {
-		m := &s.Talk[i]
+	for _, m := range s.Talk {
 		text := m.Content
 		for _, call := range m.ToolCalls {
 			text += " " + call.Name + runview.FormatValue(call.Args, runview.MaxValue)

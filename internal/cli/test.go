@@ -387,8 +387,7 @@ func writeFileWith(path string, write func(io.Writer) error) error {
 // writeTestsJUnit prints JUnit XML with a suite per file.
 func writeTestsJUnit(w io.Writer, r *flowtest.Report) error {
 	var out report.JUnit
-	for i := range r.Results {
-		result := &r.Results[i]
+	for _, result := range r.Results {
 		test := report.JUnitCase{Name: result.Case, Line: result.Line}
 		if !result.Passed {
 			test.Failure = &report.JUnitFailure{Text: result.Text()}

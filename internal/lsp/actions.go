@@ -86,8 +86,7 @@ func findStubs(v *spec.Value) (out []string) {
 	for i := range v.Items {
 		out = append(out, findStubs(&v.Items[i])...)
 	}
-	for i := range v.Fields {
-		f := &v.Fields[i]
+	for _, f := range v.Fields {
 		if f.Key.Value == "stubs" {
 			for k := range f.Value.Fields {
 				out = append(out, f.Value.Fields[k].Key.Value)

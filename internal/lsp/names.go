@@ -87,8 +87,7 @@ func newWalker(path string, t *text) *walker {
 // walkGraph visits a graph. It finds the calls first, because expressions refer to them.
 func (w *walker) walkGraph(g *spec.Value) {
 	if nodes := g.Get("nodes"); nodes != nil {
-		for i := range nodes.Fields {
-			node := &nodes.Fields[i]
+		for _, node := range nodes.Fields {
 			w.out.nodes[w.graph] = append(w.out.nodes[w.graph], node.Key.Value)
 			called := readText(&node.Value, "graph")
 			child := scope{file: spec.ResolvePath(w.path, called)}
@@ -137,8 +136,7 @@ func (w *walker) addScalar(u use, n spec.Text) {
 
 // walkKeys visits a map whose keys are in a table.
 func (w *walker) walkKeys(m *spec.Value, table []spec.Key) {
-	for i := range m.Fields {
-		f := &m.Fields[i]
+	for _, f := range m.Fields {
 		if key := spec.FindKey(table, f.Key.Value); key != nil {
 			from, to := findContent(f.Key)
 			w.out.keys = append(w.out.keys, keyUse{from, to, key})

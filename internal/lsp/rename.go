@@ -279,8 +279,7 @@ var (
 
 // walkTest records the uses of a name in a test file below a key.
 func (w *walker) walkTest(v *spec.Value, key string, name testName) {
-	for i := range v.Fields {
-		f := &v.Fields[i]
+	for _, f := range v.Fields {
 		below := f.Key.Value
 		switch {
 		case slices.Contains(nodeMaps, key):

@@ -25,13 +25,12 @@ func writeSARIF(w io.Writer, f Findings, opts Options) error {
 		index[r.Name] = len(rules)
 		rules = append(rules, describeRule(r))
 	}
-	for i := range f.Diagnostics {
-		d := &f.Diagnostics[i]
+	for _, d := range f.Diagnostics {
 		if _, ok := index[d.Rule]; !ok {
 			index[d.Rule] = len(rules)
 			rules = append(rules, object{"id": d.Rule})
 		}
-		results = append(results, describeFinding(d, index[d.Rule]))
+		results = append(results, describeFinding(&d, index[d.Rule]))
 	}
 	driver := object{"name": "graphrun", "informationUri": home, "rules": rules}
 	if opts.Version != "" {

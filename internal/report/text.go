@@ -18,14 +18,13 @@ func writeText(w io.Writer, f Findings, opts Options) error {
 	out := bufio.NewWriter(w)
 	c := terminal.NewColors(opts.Color)
 	shown := map[string]int{}
-	for i := range f.Diagnostics {
-		d := &f.Diagnostics[i]
+	for _, d := range f.Diagnostics {
 		if shown[d.Rule]++; shown[d.Rule] > maxShown {
-			writeHeadline(out, d, formatMessage(d), c)
+			writeHeadline(out, &d, formatMessage(&d), c)
 			continue
 		}
-		writeHeadline(out, d, d.Message, c)
-		writeSource(out, d, c)
+		writeHeadline(out, &d, d.Message, c)
+		writeSource(out, &d, c)
 	}
 	return out.Flush()
 }

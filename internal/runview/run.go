@@ -294,8 +294,7 @@ func FormatDecision(d *inspect.Decision, c terminal.Colors) []string {
 	for i := range d.Candidates {
 		width = max(width, terminal.Width(d.Candidates[i].To))
 	}
-	for i := range d.Candidates {
-		e := &d.Candidates[i]
+	for _, e := range d.Candidates {
 		mark := c.Quiet("-")
 		if e.Fired {
 			mark = c.Good("✓")

@@ -293,8 +293,7 @@ func (t *Tracer) formatEndLines(f *finished, route string) []string {
 // whose failure ended the run.
 func (t *Tracer) formatPendingOutput(r *runner.Result) []string {
 	var out []string
-	for i := range t.unprinted {
-		f := &t.unprinted[i]
+	for _, f := range t.unprinted {
 		if r == nil || r.Error == nil || r.Error.Node != f.Node {
 			out = append(append(out, t.formatStart(&f.Event)+t.colors.Bad("said last")), formatLastOutput(f.Error, t.colors)...)
 		}

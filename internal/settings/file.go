@@ -129,8 +129,7 @@ func (s *File) readSection(f *spec.Field) {
 	case "rules":
 		s.Rules.severities = slices.Insert(s.Rules.severities, 0, pathSeverities{"", readSeverities(&f.Value)})
 	case "paths":
-		for i := range f.Value.Fields {
-			own := &f.Value.Fields[i]
+		for _, own := range f.Value.Fields {
 			s.Rules.severities = append(s.Rules.severities, pathSeverities{s.checkPattern(own.Key), readSeverities(&own.Value)})
 		}
 	case "exclude":
