@@ -150,7 +150,6 @@ func (x *expectation) allowsUnfit() bool {
 		slices.ContainsFunc(x.wheres, func(w where) bool { return strings.Contains(w.text.Value, kind) })
 }
 
-// check returns the failed expectations.
 func (x *expectation) check(r *runner.Result) []Failure {
 	if x.update {
 		return []Failure{{What: "expect", Line: x.file.lineOf(x.value.Span), Want: "update", Got: "not written yet: run test --update"}}

@@ -4,7 +4,6 @@ package flowtest
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,10 +78,7 @@ func Mutate(cfg Config, files []*File) (*Mutation, error) {
 			}
 		}
 	}
-	out.Score = 100
-	if out.Mutants > 0 {
-		out.Score = math.Floor(1000*float64(out.Killed)/float64(out.Mutants)) / 10
-	}
+	out.Score = Covered[Survivor]{Covered: out.Killed, Total: out.Mutants}.Percent()
 	return out, nil
 }
 

@@ -158,7 +158,6 @@ type watcher struct {
 	failed string // the node that failed last
 }
 
-// Event records an event.
 func (w *watcher) Event(e *runner.Event) error {
 	if w.acting.hasGivenUp() { // the run is being stopped
 		return nil
@@ -248,7 +247,6 @@ func formatStep(e *runner.Event) string {
 	return line
 }
 
-// shorten truncates a text to fit on a line.
 func shorten(text string) string { return terminal.Truncate(terminal.Line(text), 100) }
 
 // acting is a running case.

@@ -247,7 +247,6 @@ func hasFatal(failures []Failure) bool {
 	return slices.ContainsFunc(failures, func(f Failure) bool { return f.What == "stub" || f.What == "run" })
 }
 
-// listEdits returns the edits of a case.
 func (f *File) listEdits(r *Result) (edits []edit, changed bool) {
 	x := r.c.expect
 	path, state := yamlFlow(r.got.Path), r.got.State

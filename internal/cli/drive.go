@@ -91,7 +91,7 @@ func (f *driveFlags) checkRanges(cmd *cobra.Command, more ...error) error {
 	if cmd.Flags().Changed("park") {
 		f.opts.Park = max(f.opts.Park, 1) // 0 would be never
 	}
-	return usageErrors(more)
+	return usage(errors.Join(more...))
 }
 
 // session is one drive of a run.
@@ -135,15 +135,11 @@ func (a *app) newRunner(kept store.Store, opts node.Options) (*runner.Runner, er
 }
 
 // openTelemetry returns the exporter to OpenTelemetry, or nil. Main closes it.
-func (a *app) openTelemetry() (*telemetry.Telemetry, error) {
+func (a *app) openTelemetry() (_ *telemetry.Telemetry, err error) {
 	if a.exporter == nil {
-		told, err := telemetry.FromEnv(readBuildVersion().Version, a.note)
-		if err != nil {
-			return nil, usage(err)
-		}
-		a.exporter = told
+		a.exporter, err = telemetry.FromEnv(readBuildVersion().Version, a.note)
 	}
-	return a.exporter, nil
+	return a.exporter, usage(err)
 }
 
 // note prints a remark on stderr.
@@ -320,7 +316,7 @@ func (a *app) newRunOutput(g *spec.Graph, f *driveFlags) (*runOutput, error) {
 	case a.StderrTerminal && os.Getenv("TERM") != "dumb":
 		o.view = runview.NewLive(a.Stderr, a.Now, a.Columns, tracer)
 	case o.format == "text":
-		o.view = runview.NewPlain(a.Stderr, tracer, func(d time.Duration, f func()) (stop func() bool) { return time.AfterFunc(d, f).Stop })
+		o.view = runview.NewPlain(a.Stderr, tracer, a.clock.AfterFunc)
 	}
 	return o, nil
 }
@@ -345,7 +341,6 @@ func (o *runOutput) newWarner() func(node, message string) {
 	}
 }
 
-// Event passes an event to the view and the writers.
 func (o *runOutput) Event(e *runner.Event) error {
 	if o.view != nil {
 		o.view.Event(e)
@@ -396,7 +391,7 @@ func (o *runOutput) printResult(r *runner.Result) error {
 	a := o.app
 	if o.view != nil {
 		columns := 0 // unlimited in a log
-		if a.StderrTerminal && a.Columns != nil {
+		if a.StderrTerminal {
 			columns = a.Columns()
 		}
 		shown := *r
@@ -478,7 +473,6 @@ var eventGroups = map[string][]string{
 	"updates":     {string(runner.StateUpdated), string(runner.EdgesResolved)},
 }
 
-// listStreams returns the event groups, sorted.
 func listStreams() []string { return slices.Sorted(maps.Keys(eventGroups)) }
 
 // isStreamed reports whether a type of events is in one of some groups. Events of the run always are.

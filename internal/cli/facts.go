@@ -540,7 +540,6 @@ func readBuildVersion() buildVersion {
 	return v
 }
 
-// String returns the version in one line.
 func (v buildVersion) String() string {
 	s := "graphrun " + v.Version
 	if v.Commit != "" {

@@ -33,10 +33,8 @@ type enum struct {
 
 func newEnum(value string, allowed ...string) enum { return enum{value: value, allowed: allowed} }
 
-// String returns the value.
 func (e *enum) String() string { return e.value }
 
-// Set accepts one of the allowed words.
 func (e *enum) Set(s string) error {
 	e.value = s
 	return checkAllowed(s, e.allowed)
@@ -64,10 +62,9 @@ type enumList struct {
 	allowed []string
 }
 
-// String returns the list, separated by commas.
 func (e *enumList) String() string { return strings.Join(e.values, ",") }
+func (e *enumList) Type() string   { return "list" }
 
-// Set adds the words of a list.
 func (e *enumList) Set(s string) error {
 	for word := range strings.SplitSeq(s, ",") {
 		word = strings.TrimSpace(word)
@@ -79,9 +76,6 @@ func (e *enumList) Set(s string) error {
 	return nil
 }
 
-// Type returns the name that help shows.
-func (e *enumList) Type() string { return "list" }
-
 // addEnumListFlag adds an enumList flag and the completion of its words.
 func addEnumListFlag(cmd *cobra.Command, e *enumList, allowed []string, name, help string) {
 	e.allowed = allowed
@@ -92,14 +86,9 @@ func addEnumListFlag(cmd *cobra.Command, e *enumList, allowed []string, name, he
 // repeated reads the values of a flag that may be repeated. Its errors begin with the value.
 type repeated func(value string) error
 
-// String returns "", the default in help.
-func (repeated) String() string { return "" }
-
-// Set reads a value.
+func (repeated) String() string       { return "" } // the default in help
+func (repeated) Type() string         { return "stringArray" }
 func (r repeated) Set(s string) error { return r(s) }
-
-// Type returns the name that help shows.
-func (repeated) Type() string { return "stringArray" }
 
 // readPairs returns the value of a flag that is given as KEY=VALUE. want describes it in messages.
 func readPairs(want string, add func(key, value string)) repeated {
@@ -122,8 +111,8 @@ func addLabelFlag(cmd *cobra.Command, labels *map[string]string, help string) {
 // age is a duration that may be given in days.
 type age time.Duration
 
-// String returns the duration.
 func (d *age) String() string { return time.Duration(*d).String() }
+func (d *age) Type() string   { return "duration" }
 
 // Set reads a duration such as 90m, 36h or 30d.
 func (d *age) Set(s string) error {
@@ -138,9 +127,6 @@ func (d *age) Set(s string) error {
 	}
 	return err
 }
-
-// Type returns the name that help shows.
-func (d *age) Type() string { return "duration" }
 
 // addOutput adds -o. The first format is the default. Without formats it offers text and json.
 func addOutput(cmd *cobra.Command, formats ...string) *cobra.Command {
@@ -204,7 +190,6 @@ func collect[T, U any](list []T, part func(T) U) []U {
 	return out
 }
 
-// formatTable returns rows with aligned columns.
 func formatTable(rows [][]string) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -243,7 +228,6 @@ func firstArgument(args []string, absent string) string {
 	return args[0]
 }
 
-// requireFlowArg requires exactly one argument, the path of a graph file.
 func requireFlowArg(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return usagef("%q needs the path of a graph file; see %s --help", cmd.CommandPath(), cmd.CommandPath())
@@ -251,7 +235,6 @@ func requireFlowArg(cmd *cobra.Command, args []string) error {
 	return requireArgs(1, 1, "one graph file")(cmd, args)
 }
 
-// requireRunArg requires exactly one argument, the id of a run.
 func requireRunArg(cmd *cobra.Command, args []string) error {
 	return requireArgs(1, 1, "the id of one run (last is the latest one, graphrun runs list shows all)")(cmd, args)
 }
@@ -278,7 +261,6 @@ func rejectArgs(cmd *cobra.Command, args []string) error {
 	return usagef("unknown command %q%s (commands: %s)", args[0], of, strings.Join(names, ", "))
 }
 
-// listSubcommands returns the names of the subcommands of a command, in order.
 func listSubcommands(cmd *cobra.Command) []string {
 	var names []string
 	for _, c := range cmd.Commands() {
@@ -344,7 +326,6 @@ func describeFlagError(cmd *cobra.Command, err error) error {
 	return usage(err)
 }
 
-// describeUnknownFlag reports an unknown flag and suggests a similar one.
 func describeUnknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -454,19 +435,16 @@ func completeFlow(_ *cobra.Command, args []string, _ string) ([]string, cobra.Sh
 
 var completeFiles = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 
-// graphOf returns the graph that a command line names, or nil.
+// graphOf returns the graph that a command line names, or an empty one.
 type graphOf func(cmd *cobra.Command, args []string) *spec.Graph
 
 // parseNamedFlow reads the graph file that the first argument names.
 func parseNamedFlow(_ *cobra.Command, args []string) *spec.Graph {
 	if len(args) == 0 || args[0] == "-" {
-		return nil
+		return &spec.Graph{}
 	}
-	src, err := bounded.ReadFile(args[0], bounded.Text)
-	if err != nil {
-		return nil
-	}
-	g, _ := spec.Parse(args[0], src, spec.Options{}) // a file with mistakes has nodes too
+	src, _ := bounded.ReadFile(args[0], bounded.Text) // nothing on an error
+	g, _ := spec.Parse(args[0], src, spec.Options{})  // a file with mistakes has nodes too
 	return g
 }
 
@@ -487,7 +465,7 @@ func (a *app) parseNamedRun(cmd *cobra.Command, args []string) *spec.Graph {
 	if r := a.findNamedRun(cmd, args); r != nil {
 		return parseRecordedGraph(&r.record)
 	}
-	return nil
+	return &spec.Graph{}
 }
 
 // showNamedRun returns the run that the first argument names, empty if it can't be read.
@@ -513,21 +491,13 @@ func listNodes(g *spec.Graph, kind, end string) []string {
 
 // nodeCandidates returns the nodes of a graph; see listNodes.
 func nodeCandidates(of graphOf, kind, end string) candidates {
-	return func(cmd *cobra.Command, args []string) []string {
-		if g := of(cmd, args); g != nil {
-			return listNodes(g, kind, end)
-		}
-		return nil
-	}
+	return func(cmd *cobra.Command, args []string) []string { return listNodes(of(cmd, args), kind, end) }
 }
 
 // keyCandidates returns the state keys of a graph, for key=value.
 func keyCandidates(of graphOf) candidates {
 	return func(cmd *cobra.Command, args []string) []string {
-		if g := of(cmd, args); g != nil {
-			return collect(g.State, func(key *spec.StateKey) string { return key.Name.Value + "=" })
-		}
-		return nil
+		return collect(of(cmd, args).State, func(key *spec.StateKey) string { return key.Name.Value + "=" })
 	}
 }
 
@@ -586,7 +556,6 @@ func (a *app) listQuestions(cmd *cobra.Command, args []string) []string {
 	})
 }
 
-// listSessionIDs returns the ids of sessions.
 func (a *app) listSessionIDs(cmd *cobra.Command, _ []string) []string {
 	s := a.openStoreToComplete(cmd)
 	if s == nil {

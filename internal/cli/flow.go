@@ -39,10 +39,7 @@ func (s source) read() ([]byte, error) {
 		return s.src, nil
 	}
 	src, err := bounded.ReadArgument(s.name, bounded.Text)
-	if err != nil {
-		return nil, usage(err)
-	}
-	return src, nil
+	return src, usage(err)
 }
 
 // findFiles returns the files that paths name, and the wanted files in folders, sorted, each

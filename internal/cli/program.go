@@ -59,7 +59,7 @@ type Program struct {
 	Stdout, Stderr io.Writer
 	// StdinTerminal, StdoutTerminal and StderrTerminal say which streams are terminals.
 	StdinTerminal, StdoutTerminal, StderrTerminal bool
-	// Columns returns the width of the terminal behind Stderr, or 0 if it is unknown. It may be nil.
+	// Columns returns the width of the terminal behind Stderr, or 0 if it is unknown, as without Columns.
 	Columns func() int
 
 	// Notify delivers interrupts to a channel until stop is called. If it is nil, there are none.
@@ -103,16 +103,17 @@ func System() Program {
 // clock is a runner.Clock that takes the time from Program.Now.
 type clock struct{ now func() time.Time }
 
-// Now returns the time.
 func (c clock) Now() time.Time { return c.now() }
 
-// AfterFunc calls f after d.
 func (c clock) AfterFunc(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop }
 
 // Main runs the program and returns its exit code.
 func Main(ctx context.Context, p Program) int {
 	if p.Now == nil {
 		p.Now = time.Now
+	}
+	if p.Columns == nil {
+		p.Columns = func() int { return 0 }
 	}
 	a := &app{Program: p, clock: clock{p.Now}}
 	root := newRoot(a)
@@ -121,7 +122,7 @@ func Main(ctx context.Context, p Program) int {
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
 	err := root.ExecuteContext(ctx)
-	if err != nil && !a.started {
+	if !a.started {
 		err = usage(err) // cobra's own: an unknown command or flag, a bad argument
 	}
 	code := a.printError(cmp.Or(err, a.helpError))
@@ -149,18 +150,15 @@ type usageError struct{ err error }
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
 
-// usage marks an error as a usage error.
-func usage(err error) error { return &usageError{err} }
+// usage marks an error as a usage error. It returns nil for nil.
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &usageError{err}
+}
 
 func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
-
-// usageErrors joins errors into one usage error. It returns nil if all of them are nil.
-func usageErrors(problems []error) error {
-	if err := errors.Join(problems...); err != nil {
-		return usage(err)
-	}
-	return nil
-}
 
 // silentError is an exit code without a message.
 type silentError struct{ code int }
@@ -522,7 +520,7 @@ func (a *app) loadSettingsOf(folder string, cmd *cobra.Command) error {
 		f.Changed = true
 	})
 	if len(problems) > 0 {
-		return usageErrors(problems)
+		return usage(errors.Join(problems...))
 	}
 	if a.usesCluster() && a.Engine == nil {
 		return a.execEngineProgram()

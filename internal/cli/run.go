@@ -162,7 +162,7 @@ func (f *runFlags) checkModels(g *spec.Graph) error {
 			}
 		}
 	}
-	return usageErrors(problems)
+	return usage(errors.Join(problems...))
 }
 
 func listKeys(fields []spec.Field) []string {

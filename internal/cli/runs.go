@@ -369,7 +369,6 @@ type traceLines struct {
 	whole  bool // starts at the start of the run
 }
 
-// Event adds the lines of an event.
 func (t *traceLines) Event(e *runner.Event) error {
 	if e.Type == runner.RunStarted {
 		t.whole = true

@@ -209,7 +209,6 @@ func listStoreNeeds(g *spec.Graph, f *runFlags) []string {
 // unkept is the store of --store memory. It drops logs and snapshots, which nobody can read.
 type unkept struct{ store.Memory }
 
-// AppendLog drops a log chunk.
 func (*unkept) AppendLog(string, []store.LogChunk, []int64) (int64, error) { return 1, nil }
 
 // Create returns a journal without snapshots.
@@ -223,7 +222,6 @@ func (u *unkept) Create(run store.RunRecord, first ...machine.Event) (store.Jour
 
 type unkeptJournal struct{ store.Journal }
 
-// Journaled returns -1.
 func (unkeptJournal) Journaled() int { return -1 }
 
 func newSessionsCommand(a *app) *cobra.Command {

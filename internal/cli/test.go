@@ -168,8 +168,7 @@ func (a *app) testOnce(ctx context.Context, f *testFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	short := a.reportLowCoverage(f, result)
-	if result.Failed > 0 || short {
+	if short := a.reportLowCoverage(f, result); short || result.Failed > 0 {
 		return silent(exitFailed)
 	}
 	return nil
@@ -378,10 +377,7 @@ func writeFileWith(path string, write func(io.Writer) error) error {
 	if err := write(&b); err != nil {
 		return err
 	}
-	if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
-		return usage(err)
-	}
-	return nil
+	return usage(os.WriteFile(path, b.Bytes(), 0o666))
 }
 
 // writeTestsJUnit prints JUnit XML with a suite per file.

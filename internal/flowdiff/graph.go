@@ -14,7 +14,6 @@ import (
 // isHuman reports whether a node asks a person. Callers answer by the node's id.
 func isHuman(n *spec.Node) bool { return n != nil && n.Kind.Value == "human" }
 
-// waitsForPerson reports whether a node waits for a person without a default.
 func waitsForPerson(n *spec.Node) bool { return isHuman(n) && n.Field("default") == nil }
 
 func (c *comparison) compareNode(old, now *spec.Node) {

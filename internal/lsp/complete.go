@@ -156,7 +156,6 @@ func listNestedKeys(k *spec.Key) []spec.Key {
 	return nil
 }
 
-// findKey returns the key with a name in a context, or nil.
 func (p lineContext) findKey(name string) *spec.Key {
 	return spec.FindKey(slices.Concat(p.listKeys(""), spec.NodeKeys, spec.TopKeys), name)
 }

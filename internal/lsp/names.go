@@ -210,7 +210,6 @@ func (w *walker) walkDeclaration(kind string, f *spec.Field, key *spec.Key) {
 	}
 }
 
-// listKeysOfKind returns the keys of nodes of a kind.
 func listKeysOfKind(kind string) []spec.Key {
 	keys := slices.Clone(spec.NodeKeys)
 	for _, k := range spec.BuiltinKinds {
@@ -236,7 +235,6 @@ func (w *walker) walkAssignments(key use, v *spec.Value) {
 	}
 }
 
-// eachScalar calls do for every scalar in a value.
 func eachScalar(v *spec.Value, do func(n spec.Text)) {
 	if v.IsScalar() {
 		do(v.Text)

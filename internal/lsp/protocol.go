@@ -142,7 +142,6 @@ func (t *text) offset(p position) int {
 	return at
 }
 
-// position converts an offset to a position.
 func (t *text) position(offset int) position {
 	offset = max(0, min(offset, len(t.src)))
 	line := sort.SearchInts(t.lines, offset+1) - 1

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/spec"
@@ -47,17 +46,17 @@ type JUnitFailure struct {
 	Text    string `xml:",chardata"`
 }
 
-// Add adds a case to the suite of its file.
+// Add adds a case to the suite of its file, without the characters that XML can't hold.
 func (r *JUnit) Add(file string, c JUnitCase) {
-	file = replaceControls(file)
+	file = terminal.Text(file)
 	if n := len(r.Suites); n == 0 || r.Suites[n-1].Name != file {
 		r.Suites = append(r.Suites, JUnitSuite{Name: file})
 	}
 	suite := &r.Suites[len(r.Suites)-1]
-	c.Name, c.Class, c.File, c.Output = replaceControls(c.Name), file, file, replaceControls(c.Output)
+	c.Name, c.Class, c.File, c.Output = terminal.Text(c.Name), file, file, terminal.Text(c.Output)
 	r.Tests, suite.Tests = r.Tests+1, suite.Tests+1
 	if f := c.Failure; f != nil {
-		f.Message, f.Text = replaceControls(f.Message), replaceControls(f.Text)
+		f.Message, f.Text = terminal.Text(f.Message), terminal.Text(f.Text)
 		r.Failures, suite.Failures = r.Failures+1, suite.Failures+1
 	}
 	suite.Cases = append(suite.Cases, c)
@@ -103,14 +102,4 @@ func newCase(d *spec.Diagnostic, strict bool) JUnitCase {
 		c.Output = text
 	}
 	return c
-}
-
-// replaceControls replaces characters that XML can't hold or a terminal would interpret.
-func replaceControls(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && !terminal.Printable(r) {
-			return '\uFFFD'
-		}
-		return r
-	}, s)
 }

@@ -29,11 +29,10 @@ const maxDefault = 40 // most columns of a default
 
 // Asker asks one question after another.
 type Asker struct {
-	in     *bufio.Reader
-	out    io.Writer
-	colors terminal.Colors
-	// columns returns the width of the terminal. It is nil if the width is unknown.
-	columns func() int
+	in      *bufio.Reader
+	out     io.Writer
+	colors  terminal.Colors
+	columns func() int // returns the width of the terminal, or 0 if it is unknown
 	// hold stops the view from drawing until the returned function is called.
 	hold func() (release func())
 	// edit opens an editor for a text. It is nil without an editor.
@@ -45,7 +44,7 @@ type Asker struct {
 }
 
 // NewAsker returns an Asker that prints on out and reads in. columns returns the width of the
-// terminal and may be nil; hold stops other output until release is called.
+// terminal, or 0 if it is unknown; hold stops other output until release is called.
 func NewAsker(in io.Reader, out io.Writer, colors terminal.Colors, columns func() int, hold func() (release func())) *Asker {
 	return &Asker{
 		in: bufio.NewReader(in), out: out, colors: colors, columns: columns, hold: hold, edit: newEditor(in, out),
@@ -147,11 +146,7 @@ func (k *Asker) printChoices(document map[string]any) int {
 }
 
 func (k *Asker) printWrapped(line string, indent int) {
-	columns := 0
-	if k.columns != nil {
-		columns = k.columns()
-	}
-	fmt.Fprintln(k.out, strings.Join(terminal.Wrap(line, columns, indent), "\n"))
+	fmt.Fprintln(k.out, strings.Join(terminal.Wrap(line, k.columns(), indent), "\n"))
 }
 
 // printHint describes how to answer or to leave the question open.

@@ -13,10 +13,12 @@ import (
 	"github.com/graphrun/graphrun/runner/view"
 )
 
+func unknownWidth() int { return 0 }
+
 // typing makes an asker whose person types text.
 func typing(in io.Reader) (*Asker, *bytes.Buffer) {
 	out := &bytes.Buffer{}
-	k := NewAsker(in, out, terminal.NewColors(false), nil, func() func() { return func() {} })
+	k := NewAsker(in, out, terminal.NewColors(false), unknownWidth, func() func() { return func() {} })
 	return k, out
 }
 
@@ -119,7 +121,7 @@ func TestViewHolds(t *testing.T) {
 		tracer := NewTracer(traceGraph(), terminal.NewColors(false))
 		v := NewPlain(&out, tracer, nil)
 		if name == "live" {
-			v = NewLive(&out, time.Now, nil, tracer)
+			v = NewLive(&out, time.Now, unknownWidth, tracer)
 		}
 		release := v.StopPrinting()
 		v.Note("kept")

@@ -50,7 +50,7 @@ type runningNode struct {
 }
 
 // NewLive returns a view on a terminal: finished lines scroll up, and the bottom lines show
-// running nodes until Close. columns returns the width and may be nil (80).
+// running nodes until Close. columns returns the width, or 0 if it is unknown (80).
 func NewLive(out io.Writer, now func() time.Time, columns func() int, t *Tracer) *View {
 	v := NewPlain(out, t, nil)
 	v.bottom = &bottom{now: now, columns: columns, stop: make(chan struct{})}
@@ -221,10 +221,8 @@ func (b *bottom) eraseLines(out *strings.Builder, columns int) {
 }
 
 func (b *bottom) width() int {
-	if b.columns != nil {
-		if n := b.columns(); n > 1 {
-			return n
-		}
+	if n := b.columns(); n > 1 {
+		return n
 	}
 	return 80
 }

@@ -171,7 +171,6 @@ func (g *ignored) readFolder(folder string) {
 	g.matcher.AddFromFile(filepath.Join(folder, ".gitignore"), within)
 }
 
-// ignores reports whether git ignores a file or folder.
 func (g *ignored) ignores(name string, isFolder bool) bool {
 	return g != nil && g.matcher.MatchPath(relativeTo(g.root, name), isFolder)
 }
