@@ -78,7 +78,7 @@ func BenchmarkRender(b *testing.B) {
 	var v VM
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := v.Render(t, env); err != nil {
+		if _, err := v.Render(t, env, false); err != nil {
 			b.Fatal(err)
 		}
 	}

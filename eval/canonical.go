@@ -105,24 +105,17 @@ func (c *canonizer) convertValue(v any, depth int) (out any, changed bool) {
 	if depth >= maxDepth {
 		return c.setError(errTooDeep)
 	}
-	var plain any
-	var err error
 	switch x := v.(type) {
 	case []any:
-		if x == nil {
-			return []any{}, true
+		if x != nil {
+			return c.convertParts(v, depth)
 		}
-		return c.convertParts(v, depth)
 	case map[string]any:
-		if x == nil {
-			return map[string]any{}, true
+		if x != nil {
+			return c.convertParts(v, depth)
 		}
-		return c.convertParts(v, depth)
-	case json.Number:
-		plain, err = parseNumber(x)
-	default:
-		plain, err = convertByJSON(v)
 	}
+	plain, err := convertByJSON(v)
 	if err != nil {
 		return c.setError(err)
 	}
@@ -188,7 +181,10 @@ func parseNumber(n json.Number) (any, error) {
 
 // convertByJSON converts other Go values by their JSON form.
 func convertByJSON(v any) (any, error) {
+	number, isNumber := v.(json.Number)
 	switch r := reflect.ValueOf(v); {
+	case isNumber:
+		return parseNumber(number)
 	case r.Kind() == reflect.Slice && r.IsNil():
 		return []any{}, nil
 	case r.Kind() == reflect.Map && r.IsNil():

@@ -142,7 +142,7 @@ func FuzzTemplate(f *testing.F) {
 			}
 		}
 		evaluateInTime(t, func() {
-			out, err := new(VM).Render(tpl, env)
+			out, err := new(VM).Render(tpl, env, false)
 			if err != nil {
 				re := err.(*Error)
 				if re.From < 0 || re.To < re.From || re.To > len(src) {

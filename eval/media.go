@@ -130,12 +130,6 @@ func briefText(text string) string {
 	return fmt.Sprintf("[%s, %.1f kB]", kind, float64(len(data))*3/4/1000)
 }
 
-// RenderParts renders a message like Render. If expressions give images, files or audio, it
-// returns a list of texts and parts, in order.
-func (v *VM) RenderParts(t *Template, env map[string]any) (any, error) {
-	return v.renderTemplate(t, env, true)
-}
-
 // appendPieces adds pieces to a message and joins adjacent texts. Text after the last part
 // stays in b.
 func appendPieces(said []any, b *strings.Builder, pieces []any) []any {

@@ -30,11 +30,11 @@ func TestRenderParts(t *testing.T) {
 			t.Errorf("%s: %v", c.src, err)
 			continue
 		}
-		out, rerr := v.RenderParts(tpl, env)
+		out, rerr := v.Render(tpl, env, true)
 		if rerr != nil || encodeJSON(out) != c.want {
 			t.Errorf("%s: got %s, %v, want %s", c.src, encodeJSON(out), rerr, c.want)
 		}
-		if text, rerr := v.Render(tpl, env); rerr != nil || len(tpl.Parts) > 1 && encodeJSON(text)[0] != '"' {
+		if text, rerr := v.Render(tpl, env, false); rerr != nil || len(tpl.Parts) > 1 && encodeJSON(text)[0] != '"' {
 			t.Errorf("%s as a text: %v, %v", c.src, text, rerr)
 		}
 	}

@@ -147,12 +147,9 @@ func (t *Template) soleExpression() *Part {
 
 // Render evaluates a template over an environment. A template that is exactly one
 // expression keeps the value's type; others are text. A path that is missing or null is an
-// error, or "" if it is optional. The error is a *Error with offsets into the source.
-func (v *VM) Render(t *Template, env map[string]any) (any, error) {
-	return v.renderTemplate(t, env, false)
-}
-
-func (v *VM) renderTemplate(t *Template, env map[string]any, parts bool) (any, error) {
+// error, or "" if it is optional. With parts, a text with images, files or audio is a list of
+// texts and parts, in order. The error is a *Error with offsets into the source.
+func (v *VM) Render(t *Template, env map[string]any, parts bool) (any, error) {
 	if p := t.soleExpression(); p != nil {
 		return v.evalPart(p, env, true)
 	}

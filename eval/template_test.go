@@ -43,7 +43,7 @@ func TestRender(t *testing.T) {
 			t.Errorf("%s: %v", c.src, err)
 			continue
 		}
-		out, rerr := v.Render(tpl, env)
+		out, rerr := v.Render(tpl, env, false)
 		if rerr != nil || encodeJSON(out) != c.want {
 			t.Errorf("%s: got %s, %v, want %s", c.src, encodeJSON(out), rerr, c.want)
 		}
@@ -66,7 +66,7 @@ func TestRenderErrors(t *testing.T) {
 			t.Errorf("%s: %v", src, err)
 			continue
 		}
-		out, rerr := new(VM).Render(tpl, env)
+		out, rerr := new(VM).Render(tpl, env, false)
 		re, ok := rerr.(*Error)
 		if !ok || re.From != from || re.To != to || c.message != "" && re.Message != c.message {
 			t.Errorf("%s: got %v, %+v", src, out, re)
@@ -141,7 +141,7 @@ func TestRenderIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := new(VM).Render(tpl, map[string]any{"input": strings.Repeat("x", 1<<20)}); err == nil {
+	if _, err := new(VM).Render(tpl, map[string]any{"input": strings.Repeat("x", 1<<20)}, false); err == nil {
 		t.Error("100 MB of text are rendered")
 	}
 }

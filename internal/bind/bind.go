@@ -187,7 +187,7 @@ func (b *binder) bindNode(node *spec.Node, keys []spec.Key) Node {
 			continue
 		}
 		value := b.bindKey(configView(node, key.Name), &field.Value, key)
-		b.checkWanted(field.Value.Text, value.Program, key.Name, typesOfKey(key.Name)...)
+		b.checkWanted(field.Value.Text, value.Program, key.Name, typesOfKeys[key.Name]...)
 		out.Config = append(out.Config, Field{Name: key.Name, Value: value})
 	}
 	out.Before = b.bindNamed(before, node.Before)

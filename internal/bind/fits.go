@@ -139,21 +139,16 @@ func misfitMember(whole, have eval.Type) string {
 	return ""
 }
 
+// reducerResults are the types that reducers yield.
+var reducerResults = map[string]eval.Type{
+	"append": eval.List(eval.Any()), "prepend": eval.List(eval.Any()), "union": eval.List(eval.Any()),
+	"messages": eval.List(eval.Any()), "sum": eval.Float(), "merge": eval.Object(nil, true),
+}
+
 // checkReducer reports a reducer whose results do not fit the schema of its key.
 func (b *binder) checkReducer(key *spec.StateKey) {
 	have := b.keyType(key)
-	var want eval.Type
-	switch key.Reducer.Value {
-	case "append", "prepend", "union", "messages":
-		want = eval.List(eval.Any())
-	case "sum":
-		want = eval.Float()
-	case "merge":
-		want = eval.Object(nil, true)
-	default:
-		return
-	}
-	if !have.Accepts(want) {
+	if want, isKnown := reducerResults[key.Reducer.Value]; isKnown && !have.Accepts(want) {
 		b.addFinding("type-mismatch", key.Reducer.Span, "the reducer "+key.Reducer.Value+" yields "+want.WithArticle()+
 			", but state key "+strconv.Quote(key.Name.Value)+" holds "+have.WithArticle())
 	}
@@ -247,17 +242,10 @@ func (b *binder) checkWrites(node *spec.Node, writes []Field) {
 	}
 }
 
-// typesOfKey returns the allowed types of an expression for a key of a kind, or nil for any.
-func typesOfKey(key string) []eval.Type {
-	switch key {
-	case "messages", "choices":
-		return []eval.Type{eval.List(eval.Any())}
-	case "until":
-		return []eval.Type{eval.String()}
-	case "for":
-		return []eval.Type{eval.String(), eval.Float()}
-	}
-	return nil
+// typesOfKeys are the allowed types of expressions for some keys of a kind.
+var typesOfKeys = map[string][]eval.Type{
+	"messages": {eval.List(eval.Any())}, "choices": {eval.List(eval.Any())},
+	"until": {eval.String()}, "for": {eval.String(), eval.Float()},
 }
 
 // checkWanted reports an expression whose type its key does not take.

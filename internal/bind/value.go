@@ -113,10 +113,8 @@ func (v *Value) eval(vm *eval.VM, env map[string]any, lenient bool) (out any, er
 		return evalFields(v.Fields, vm, env, lenient)
 	case v.Program != nil:
 		out, err = vm.Eval(v.Program, env)
-	case v.Template != nil && v.content:
-		out, err = vm.RenderParts(v.Template, env)
 	case v.Template != nil:
-		out, err = vm.Render(v.Template, env)
+		out, err = vm.Render(v.Template, env, v.content)
 	default:
 		return v.Constant, nil
 	}

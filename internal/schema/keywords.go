@@ -47,8 +47,8 @@ var keywords = []keyword{
 	{"prefixItems", false, readPrefix},
 	{"items", false, readItems},
 	{"contains", true, readContains},
-	{"minContains", false, limitContains(func(n *node) *int { return &n.minContains })},
-	{"maxContains", false, limitContains(func(n *node) *int { return &n.maxContains })},
+	{"minContains", false, readInto(func(n *node) *int { return &n.minContains }, (*compiler).readCount)},
+	{"maxContains", false, readInto(func(n *node) *int { return &n.maxContains }, (*compiler).readCount)},
 	{"minProperties", false, limitSize(typeObject, -1, " has fewer than ", "property")},
 	{"maxProperties", false, limitSize(typeObject, 1, " has more than ", "property")},
 	{"required", false, readRequired},
@@ -61,8 +61,8 @@ var keywords = []keyword{
 	{"oneOf", true, readOneOf},
 	{"not", true, readNot},
 	{"if", true, readIf},
-	{"then", false, readBranch(func(n *node) **node { return &n.then })},
-	{"else", false, readBranch(func(n *node) **node { return &n.orElse })},
+	{"then", false, readInto(func(n *node) **node { return &n.then }, (*compiler).compileNode)},
+	{"else", false, readInto(func(n *node) **node { return &n.orElse }, (*compiler).compileNode)},
 	{"$defs", false, readDefinitions},
 	{"definitions", false, readDefinitions},
 	{"$anchor", false, readAnchor},
@@ -310,13 +310,6 @@ func readContains(c *compiler, n *node, value any, at []string) check {
 	}
 }
 
-func limitContains(field func(n *node) *int) reader {
-	return func(c *compiler, n *node, value any, at []string) check {
-		*field(n) = c.readCount(value, at)
-		return nil
-	}
-}
-
 func readRequired(c *compiler, _ *node, value any, at []string) check {
 	var required []string
 	for i, name := range readAs[[]any](c, value, at, "is not a list of names") {
@@ -501,9 +494,10 @@ func readIf(c *compiler, n *node, value any, at []string) check {
 	}
 }
 
-func readBranch(field func(n *node) **node) reader {
+// readInto returns the reader of a keyword whose value another keyword checks.
+func readInto[T any](field func(n *node) *T, read func(c *compiler, value any, at []string) T) reader {
 	return func(c *compiler, n *node, value any, at []string) check {
-		*field(n) = c.compileNode(value, at)
+		*field(n) = read(c, value, at)
 		return nil
 	}
 }
