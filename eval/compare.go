@@ -25,14 +25,10 @@ func fetchMember(f *frame, base, key any) any {
 			panic(fmt.Errorf("a list has no member %q", k))
 		}
 		i := wholeNumber("an index", key)
-		n := i
-		if n < 0 {
-			n += len(b)
-		}
-		if n < 0 || n >= len(b) {
+		if i < -len(b) || i >= len(b) {
 			panic(fmt.Errorf("index %d is out of range: the list has %s", i, Count(len(b), "element")))
 		}
-		return b[n]
+		return getMember(b, i)
 	}
 	name := Text(key)
 	if isText {

@@ -165,7 +165,7 @@ type guards struct {
 }
 
 func newGuards(cfg *Config, g *spec.Graph) guards {
-	bound, _ := bind.Check(g, specKinds(cfg.Kinds), nil)
+	bound, _ := bind.Bind(g, specKinds(cfg.Kinds), nil)
 	return guards{g, bound}
 }
 

@@ -621,7 +621,7 @@ type Loop struct {
 // Loops returns the loops of a graph without errors that a run can reach, in the order of
 // their first nodes.
 func Loops(g *spec.Graph, opts Options) []Loop {
-	bound, found := bind.Check(g, opts.Kinds, nil)
+	bound, found := bind.Bind(g, opts.Kinds, nil)
 	f := newFacts(g, bound, opts)
 	if found.HasErrors() || !f.WellFormed() {
 		return nil

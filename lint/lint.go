@@ -55,7 +55,7 @@ func Check(g *spec.Graph, opts Options) spec.Diagnostics {
 func checkGraph(g *spec.Graph, opts Options) (*facts, spec.Diagnostics) {
 	f := newFacts(g, nil, opts)
 	var found spec.Diagnostics
-	f.bound, found = bind.Check(g, opts.Kinds, f.childType)
+	f.bound, found = bind.Bind(g, opts.Kinds, f.childType)
 	f.shaped = f.WellFormed()
 	level := needAll
 	switch {

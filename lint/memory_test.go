@@ -64,7 +64,7 @@ edges:
   - {from: second, to: third, label: onward, transform: list}
   - {from: third, to: END}
 `), spec.Options{})
-	bound, more := bind.Check(g, nil, nil)
+	bound, more := bind.Bind(g, nil, nil)
 	if found = append(found, more...); len(found) > 0 {
 		t.Fatal(found[0].Message)
 	}

@@ -42,7 +42,7 @@ func (f *facts) reportTokens() {
 		f.report(at, "this looks like an API key; declare it under secrets and write {{ secrets.NAME }}")
 	}
 	credentials.Tokens(f.graph.File.Src, func(from, to int) { report(spec.Span{From: from, To: to}) })
-	for _, text := range f.graph.File.Texts() {
+	for _, text := range f.graph.File.Texts {
 		credentials.Tokens(text.Src, func(from, to int) { report(text.InHost(spec.Span{From: from, To: to})) })
 	}
 }

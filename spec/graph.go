@@ -167,13 +167,13 @@ type Secret struct {
 	Command []Text `key:"command"` // the program that prints it, and its arguments
 }
 
-// Words joins a command into one line.
-func Words(command []Text) string {
-	var words []string
-	for _, word := range command {
-		words = append(words, word.Value)
+// Strings returns the values of texts.
+func Strings(texts []Text) []string {
+	var out []string
+	for _, t := range texts {
+		out = append(out, t.Value)
 	}
-	return strings.Join(words, " ")
+	return out
 }
 
 // Limits bound a run. Zero means no limit. The defaults are MaxSteps 100, OnMaxSteps "fail" and
@@ -454,7 +454,7 @@ func (g *Graph) Span() Span {
 func (g *Graph) Text() []byte {
 	at := g.Span()
 	out := slices.Clip(g.File.Src[at.From:at.To])
-	for _, t := range g.File.texts {
+	for _, t := range g.File.Texts {
 		if at.From <= t.at.From && t.at.To <= at.To {
 			out = append(append(out, 0), t.Src...) // no text holds this byte
 		}

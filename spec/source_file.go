@@ -19,19 +19,17 @@ type File struct {
 	// Name is the file's name in messages: the path as the user gave it, or "<stdin>".
 	Name string
 	// Src is the text, unchanged.
-	Src   []byte
-	lines []int
+	Src []byte
+	// Texts are the files that a graph file includes by `{file: path}` and `{extends: path}`, in the
+	// order of reading, repeated ones too. In the offsets of a Graph their bytes follow Src. Locate finds
+	// the file of an offset.
+	Texts []*File
 
-	texts []*File
+	lines []int
 	host  *File // the graph's file that includes this text, or nil
 	at    Span  // the place in host that names the text
 	base  int   // the offset of the text in the offsets of host
 }
-
-// Texts returns the files that a graph file includes by `{file: path}` and `{extends: path}`, in the
-// order of reading, repeated ones too. In the offsets of a Graph their bytes follow Src. Locate finds
-// the file of an offset.
-func (f *File) Texts() []*File { return f.texts }
 
 // Host returns the graph file that includes a text, and the place that names it. It returns nil for
 // a graph file.
@@ -45,11 +43,11 @@ func (f *File) Host() (*File, Span) {
 // Locate returns the file that holds a span of a graph's file, itself or one of its texts, and the
 // span in that file.
 func (f *File) Locate(s Span) (*File, Span) {
-	i := sort.Search(len(f.texts), func(i int) bool { return f.texts[i].base > s.From }) - 1
+	i := sort.Search(len(f.Texts), func(i int) bool { return f.Texts[i].base > s.From }) - 1
 	if i < 0 {
 		return f, s
 	}
-	t := f.texts[i]
+	t := f.Texts[i]
 	return t, Span{s.From - t.base, s.To - t.base}
 }
 
@@ -59,12 +57,12 @@ func (f *File) InHost(s Span) Span { return Span{f.base + s.From, f.base + s.To}
 // addText adds a text that a place in the file names.
 func (f *File) addText(name string, src []byte, at Span) *File {
 	base := len(f.Src) + 1
-	if n := len(f.texts); n > 0 {
-		base = f.texts[n-1].base + len(f.texts[n-1].Src) + 1
+	if n := len(f.Texts); n > 0 {
+		base = f.Texts[n-1].base + len(f.Texts[n-1].Src) + 1
 	}
 	t := NewFile(name, src)
 	t.host, t.at, t.base = f, at, base
-	f.texts = append(f.texts, t)
+	f.Texts = append(f.Texts, t)
 	return t
 }
 

@@ -24,11 +24,7 @@ var TopKeys = []Key{
 	textKey("persona", RolePlain, "The identity layer of every prompt."),
 	{Name: "start", Type: TypeName, Role: RoleNode, Required: true, Doc: "The first node."},
 	{Name: "finish", Type: TypeOneOf, Role: RoleNode, Forms: oneOrMany(Key{Type: TypeName, Role: RoleNode}), Doc: "Nodes that each get an `on_success` edge to `END`."},
-	{
-		Name: "output", Type: TypeOneOf, Role: RoleExpr, Default: "the output of the node that reached END",
-		Forms: []Key{{Type: TypeString, Role: RoleExpr}, {Type: TypeMap, Elem: &Key{Type: TypeString, Role: RoleExpr}}},
-		Doc:   "The run's output: an expression or a map of them.",
-	},
+	{Name: "output", Type: TypeOneOf, Role: RoleExpr, Forms: exprForms, Default: "the output of the node that reached END", Doc: "The run's output: an expression or a map of them."},
 	{Name: "state", Type: TypeMap, Names: NamesState, Elem: &Key{Type: TypeSchema, Keys: stateKeywords}, Doc: "The keys of the shared state, each a JSON Schema with a few more keywords."},
 	{Name: "strict_state", Type: TypeBool, Default: "true", Doc: "Whether undeclared state keys are refused."},
 	{Name: "nodes", Type: TypeMap, Names: NamesID, Required: true, Elem: &Key{Type: TypeNode}, Doc: "The nodes by their ids."},
@@ -151,16 +147,15 @@ var providerKeys = []Key{
 var (
 	toolEnv     = templateMapKey("env", "Additional environment variables of the program.")
 	toolHeaders = templateMapKey("headers", "Additional headers of each request.")
-	toolCommand = Key{Name: "command", Type: TypeList, NonEmpty: true, Elem: &Key{Type: TypeString, Role: RoleTemplate}, Doc: "The program and its arguments."}
 	toolDir     = Key{Name: "dir", Type: TypeString, Doc: "The folder in which the program starts."}
 )
 
 var toolKeys = []Key{
 	{
 		Name: "mcp", Type: TypeObject, Choices: []Choice{{Keys: []string{"command", "url"}, Required: true}}, Doc: "A server of the Model Context Protocol.",
-		Keys: []Key{toolCommand, templateKey("url", "Where the server is."), toolEnv, envPassKey, toolHeaders, toolDir},
+		Keys: []Key{programKey(false), templateKey("url", "Where the server is."), toolEnv, envPassKey, toolHeaders, toolDir},
 	},
-	{Name: "exec", Type: TypeObject, Doc: "A program that gets its arguments as one JSON object on stdin.", Keys: []Key{requireKey(toolCommand), parseKey, toolEnv, envPassKey, toolDir}},
+	{Name: "exec", Type: TypeObject, Doc: "A program that gets its arguments as one JSON object on stdin.", Keys: []Key{programKey(true), parseKey, toolEnv, envPassKey, toolDir}},
 	{Name: "graph", Type: TypeString, Doc: "A graph file to run."},
 	{Name: "description", Type: TypeString, Doc: "What the tool does, for the model."},
 	{Name: "parameters", Type: TypeSchema, Doc: "The JSON Schema of the arguments."},
@@ -172,9 +167,9 @@ var toolKeys = []Key{
 	toolEnv, toolHeaders,
 }
 
-func requireKey(k Key) Key {
-	k.Required = true
-	return k
+// programKey is the program that a tool runs.
+func programKey(required bool) Key {
+	return Key{Name: "command", Type: TypeList, NonEmpty: true, Required: required, Elem: &Key{Type: TypeString, Role: RoleTemplate}, Doc: "The program and its arguments."}
 }
 
 var policyKeys = []Key{
@@ -195,6 +190,9 @@ var policyKeys = []Key{
 func nodeNameKey(name, needs, doc string) Key {
 	return Key{Name: name, Type: TypeName, Role: RoleNode, Needs: needs, Doc: doc}
 }
+
+// exprForms are an expression and a map of them.
+var exprForms = []Key{{Type: TypeString, Role: RoleExpr}, {Type: TypeMap, Elem: &Key{Type: TypeString, Role: RoleExpr}}}
 
 // exprMapKey is a map of names to expressions.
 func exprMapKey(name, doc string) Key {
@@ -253,10 +251,7 @@ var edgeKeys = []Key{
 	{Name: "description", Type: TypeString, Doc: "What the edge means, for people and decisions."},
 	{Name: "priority", Type: TypeInt, Default: "0", Doc: "Edges with a higher number are tried first."},
 	{Name: "fallback", Type: TypeBool, Default: "false", Doc: "Whether the edge fires when a decision fails."},
-	{
-		Name: "transform", Type: TypeOneOf, Role: RoleExpr, Default: "the source's output", Doc: "The target's input: an expression or a map of them.",
-		Forms: []Key{{Type: TypeString, Role: RoleExpr}, {Type: TypeMap, Elem: &Key{Type: TypeString, Role: RoleExpr}}},
-	},
+	{Name: "transform", Type: TypeOneOf, Role: RoleExpr, Forms: exprForms, Default: "the source's output", Doc: "The target's input: an expression or a map of them."},
 }
 
 // reducers are the named ways to fold a write into a state key, sorted.

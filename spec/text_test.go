@@ -61,7 +61,7 @@ graphs:
 		t.Error("an empty text is not set")
 	}
 	var names []string
-	for _, text := range g.File.Texts() {
+	for _, text := range g.File.Texts {
 		host, at := text.Host()
 		names = append(names, text.Name)
 		if host != g.File || !strings.HasSuffix(text.Name, src[at.From:at.To]) {
@@ -97,7 +97,7 @@ func TestTextPlaces(t *testing.T) {
 				t.Fatal(diags)
 			}
 			text := g.Node("a").Field("prompt").Text
-			word := string(g.File.Texts()[0].Src[want.From:want.To])
+			word := string(g.File.Texts[0].Src[want.From:want.To])
 			at := strings.Index(text.Value, word)
 			file, got := g.File.Locate(text.At(at, at+len(word)))
 			if file.Name != filepath.Join("flows", "a.md") || got != want {
@@ -113,7 +113,7 @@ func TestTextFindings(t *testing.T) {
 	text := g.Node("a").Field("prompt").Text
 	ds := Diagnostics{{File: g.File, Rule: "r", Span: text.At(8, 11), Related: []Related{{File: g.File, Span: text.At(0, 3)}}}}.Sort()
 	d := ds[0]
-	if d.File != g.File.Texts()[0] || d.File.Position(d.Span.From) != (Position{2, 5}) {
+	if d.File != g.File.Texts[0] || d.File.Position(d.Span.From) != (Position{2, 5}) {
 		t.Errorf("in %s at %v", d.File.Name, d.Span)
 	}
 	if len(d.Related) != 2 || d.Related[0].File != d.File || d.Related[0].Span != (Span{0, 3}) || d.Related[1].File != g.File {
@@ -168,8 +168,8 @@ func TestTextsAreReadOnce(t *testing.T) {
 	src := head + "persona: {file: a.md}\ngoal: {file: a.md}\n" + tail
 	reads := 0
 	g, diags := Parse("f.yaml", []byte(src), Options{Load: func(string) ([]byte, error) { reads++; return []byte("x"), nil }})
-	if len(diags) > 0 || reads != 1 || len(g.File.Texts()) != 2 {
-		t.Errorf("%d reads for %d texts; %v", reads, len(g.File.Texts()), diags)
+	if len(diags) > 0 || reads != 1 || len(g.File.Texts) != 2 {
+		t.Errorf("%d reads for %d texts; %v", reads, len(g.File.Texts), diags)
 	}
 	if _, diags = Parse("f.yaml", []byte(src), Options{}); len(diags) != 2 || !strings.Contains(diags[0].Message, "is not read here") {
 		t.Errorf("without Load: %v", diags)

@@ -18,7 +18,7 @@ func BenchmarkBind(b *testing.B) {
 	b.Run("check", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			bound, found := bind.Check(g, nil, nil)
+			bound, found := bind.Bind(g, nil, nil)
 			if len(found) > 0 {
 				b.Fatal(found)
 			}
@@ -32,7 +32,7 @@ func BenchmarkBind(b *testing.B) {
 	b.Run("run", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, found := bind.Bind(g, nil); len(found) > 0 {
+			if _, found := bind.Bind(g, nil, nil); len(found) > 0 {
 				b.Fatal(found)
 			}
 		}

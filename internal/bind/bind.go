@@ -71,25 +71,15 @@ type Edge struct {
 	Transform *Value
 }
 
-// Bind compiles g. Kinds are the node kinds besides the built-in ones. The result is complete if no finding
-// is an error.
-func Bind(g *spec.Graph, kinds []spec.Kind) (*Graph, spec.Diagnostics) {
-	return Check(g, kinds, nil)
-}
-
-// Check compiles g like Bind. child returns the type of the output of a node of kind graph, from
-// ChildResult.
-func Check(g *spec.Graph, kinds []spec.Kind, child func(n *spec.Node) (eval.Type, bool)) (*Graph, spec.Diagnostics) {
+// Bind compiles g. Kinds are the node kinds besides the built-in ones. child returns the type of the output
+// of a node of kind graph, from ChildResult; nil knows none. The result is complete if no finding is an
+// error.
+func Bind(g *spec.Graph, kinds []spec.Kind, child func(n *spec.Node) (eval.Type, bool)) (*Graph, spec.Diagnostics) {
 	b := &binder{
 		graph: g, scopes: newScopes(g, child), arrivals: newArrivals(g),
 		edges: make([]Edge, len(g.Edges)), done: make([]bool, len(g.Edges)),
 		inputs: map[int]map[string]eval.Type{}, items: map[int]eval.Type{}, programs: map[programKey]*eval.Program{},
 	}
-	return b.bindGraph(kinds)
-}
-
-func (b *binder) bindGraph(kinds []spec.Kind) (*Graph, spec.Diagnostics) {
-	g := b.graph
 	out := &Graph{Nodes: make([]Node, len(g.Nodes)), Edges: b.edges, Keys: make([]Key, len(g.State))}
 	roles := groupKeysByKind(kinds)
 	for i, node := range g.Nodes {

@@ -13,7 +13,7 @@ import (
 // yields derives the types of the outputs of nodes.
 type yields struct {
 	graph *spec.Graph
-	child func(n *spec.Node) (eval.Type, bool) // see Check
+	child func(n *spec.Node) (eval.Type, bool) // see Bind
 	keys  map[string]eval.Type                 // the types of state keys
 }
 
@@ -25,7 +25,7 @@ func newYields(g *spec.Graph, child func(n *spec.Node) (eval.Type, bool)) yields
 	return y
 }
 
-// Yields returns the type of a node's output, or any. See Check for child.
+// Yields returns the type of a node's output, or any. See Bind for child.
 func Yields(n *spec.Node, g *spec.Graph, child func(n *spec.Node) (eval.Type, bool)) eval.Type {
 	y := newYields(g, child)
 	return y.outputType(n)

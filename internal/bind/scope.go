@@ -3,6 +3,7 @@
 package bind
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -217,19 +218,18 @@ func (b *binder) mayJoin(node *spec.Node) bool {
 // limitScope returns a scope without the state keys that the node does not read.
 func (b *binder) limitScope(base *eval.Scope, at view) *eval.Scope {
 	readable := map[string]bool{}
-	for _, name := range at.node.Reads {
-		readable[name.Value] = true
-	}
-	for _, name := range at.assigned {
+	reads := spec.Strings(at.node.Reads)
+	for _, name := range slices.Concat(reads, at.assigned) {
 		readable[name] = true
 	}
+	described := cmp.Or(strings.Join(reads, ", "), "it reads no state")
 	refuse := map[string]string{}
 	keys := make(map[string]eval.Type, len(readable))
 	for name, t := range b.scopes.yields.keys {
 		if readable[name] {
 			keys[name] = t
 		} else {
-			refuse[name] = strconv.Quote(name) + " is none of the reads of " + strconv.Quote(at.node.ID.Value) + " (" + b.listReads(at.node) + ")"
+			refuse[name] = strconv.Quote(name) + " is none of the reads of " + strconv.Quote(at.node.ID.Value) + " (" + described + ")"
 		}
 	}
 	names := map[string]eval.Type{"state": eval.Object(keys, false)}
@@ -239,18 +239,6 @@ func (b *binder) limitScope(base *eval.Scope, at view) *eval.Scope {
 		}
 	}
 	return base.Closed().Refusing(refuse).With(names, nil)
-}
-
-// listReads lists the state keys that a node reads.
-func (b *binder) listReads(node *spec.Node) string {
-	if len(node.Reads) == 0 {
-		return "it reads no state"
-	}
-	names := make([]string, len(node.Reads))
-	for i, name := range node.Reads {
-		names[i] = name.Value
-	}
-	return strings.Join(names, ", ")
 }
 
 // configView returns the view of a key of a node's kind. Some may read secrets (GraphSpec §2).

@@ -125,7 +125,7 @@ func Of(g *spec.Graph, opts Options) (b Bounds, ok bool) {
 
 func (w *walk) computeBounds(g *spec.Graph) (b Bounds, ok bool) {
 	vertices := controlflow.NewVertices(g)
-	bound, found := bind.Check(g, nil, nil)
+	bound, found := bind.Bind(g, nil, nil)
 	if found.HasErrors() || !vertices.WellFormed() {
 		return b, false
 	}

@@ -145,7 +145,7 @@ func (c *comparison) compareSecret(old, now *spec.Secret) {
 		case s.Env.IsSet():
 			return "variable " + s.Env.Value
 		case len(s.Command) > 0:
-			return "the output of " + spec.Words(s.Command)
+			return "the output of " + strings.Join(spec.Strings(s.Command), " ")
 		}
 		return "file " + s.File.Value
 	}

@@ -94,7 +94,7 @@ func listOutputTypes(g *spec.Graph) map[string]outputType {
 		}
 		return out
 	}
-	bound, found := bind.Check(g, nil, nil)
+	bound, found := bind.Bind(g, nil, nil)
 	switch {
 	case found.HasErrors() || bound.Output == nil:
 	case g.Output.Kind != spec.Map:

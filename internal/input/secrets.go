@@ -74,10 +74,7 @@ var outputs sync.Map // functions func() (string, error) by command
 // runSecretCommand runs a command once per process and returns its output without the last
 // line break.
 func runSecretCommand(command []spec.Text) (string, error) {
-	args := make([]string, len(command))
-	for i := range command {
-		args[i] = command[i].Value
-	}
+	args := spec.Strings(command)
 	once, _ := outputs.LoadOrStore(strings.Join(args, "\x00"), sync.OnceValues(func() (string, error) { return runCommand(args) }))
 	return once.(func() (string, error))()
 }

@@ -32,7 +32,7 @@ func Parse(text string) (*Flow, error) {
 	}
 	f := &Flow{Graph: g, bound: map[*spec.Graph]*bind.Graph{}, known: map[reachKey]bool{}}
 	for _, one := range append([]*spec.Graph{g}, g.Graphs...) {
-		bound, found := bind.Bind(one, nil)
+		bound, found := bind.Bind(one, nil, nil)
 		if found.HasErrors() {
 			return nil, &spec.InvalidError{Findings: found}
 		}

@@ -14,7 +14,7 @@ import (
 // Build compiles a graph without errors. kinds are the node kinds besides the built-in ones,
 // inner the plans of its subgraphs by what `graph:` names. The plan is nil after an error.
 func Build(g *spec.Graph, kinds []spec.Kind, inner map[string]*Plan) (*Plan, spec.Diagnostics) {
-	bound, found := bind.Bind(g, kinds)
+	bound, found := bind.Bind(g, kinds, nil)
 	return BuildBound(g, bound, inner, found)
 }
 

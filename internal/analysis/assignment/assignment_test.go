@@ -26,7 +26,7 @@ func TestAnalysis(t *testing.T) {
 		text := "graphrun: v1\nname: g\nstart: a\nstate: {ok: {type: boolean, default: true}}\n" +
 			"nodes: {a: {kind: pass}, b: {kind: exec, command: [x]}, c: {kind: pass}, d: " + c.d + "}\nedges: [{from: d, to: END}, " + c.edges + "]\n"
 		g, found := spec.Parse("g.yaml", []byte(text), spec.Options{})
-		bound, more := bind.Check(g, nil, nil)
+		bound, more := bind.Bind(g, nil, nil)
 		if found.HasErrors() || more.HasErrors() {
 			t.Fatal(name, found, more)
 		}

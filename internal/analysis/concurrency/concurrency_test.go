@@ -18,7 +18,7 @@ func flowOf(t *testing.T, nodes, edges string) *controlflow.Graph {
 	if found.HasErrors() {
 		t.Fatal(found)
 	}
-	bound, found := bind.Check(g, nil, nil)
+	bound, found := bind.Bind(g, nil, nil)
 	vertices := controlflow.NewVertices(g)
 	if found.HasErrors() || !vertices.WellFormed() {
 		t.Fatal(found, "not well formed:", text)

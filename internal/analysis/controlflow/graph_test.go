@@ -25,7 +25,7 @@ func TestGroups(t *testing.T) {
 		text := "graphrun: v1\nname: g\nstart: a\nstate: {ok: {type: boolean, default: true}}\n" +
 			"nodes: {a: {kind: pass}, b: {kind: pass}, c: {kind: pass}}\nedges: " + edges + "\n"
 		g, found := spec.Parse("g.yaml", []byte(text), spec.Options{})
-		bound, more := bind.Check(g, nil, nil)
+		bound, more := bind.Bind(g, nil, nil)
 		if found.HasErrors() || more.HasErrors() {
 			t.Fatal(found, more)
 		}
@@ -52,7 +52,7 @@ func TestGroups(t *testing.T) {
 func TestAnywhere(t *testing.T) {
 	const text = "graphrun: v1\nname: g\nstart: a\nnodes: {a: {kind: pass, goto: \"'b'\"}, b: {kind: pass}}\nedges: [{from: b, to: END}]\n"
 	g, _ := spec.Parse("g.yaml", []byte(text), spec.Options{})
-	bound, _ := bind.Check(g, nil, nil)
+	bound, _ := bind.Bind(g, nil, nil)
 	vertices := controlflow.NewVertices(g)
 	w := controlflow.New(vertices, vertices.EdgesOut(), bound)
 	if got := fmt.Sprint(w.Anywhere, w.Reached[:3], w.Cyclic[:3]); got != "true [true true true] [true false false]" {

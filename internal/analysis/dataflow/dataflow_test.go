@@ -30,7 +30,7 @@ edges:
   - {from: a, to: c}
 `
 	g, found := spec.Parse("g.yaml", []byte(src), spec.Options{})
-	bound, more := bind.Check(g, nil, nil)
+	bound, more := bind.Bind(g, nil, nil)
 	if found.HasErrors() || more.HasErrors() {
 		t.Fatal(found, more)
 	}

@@ -479,7 +479,7 @@ const (
 
 // NewWorld prepares a graph without errors. kinds are node kinds besides the built-in ones.
 func NewWorld(g *spec.Graph, kinds []spec.Kind) (*World, error) {
-	bound, found := bind.Check(g, kinds, nil)
+	bound, found := bind.Bind(g, kinds, nil)
 	if found.HasErrors() {
 		return nil, errors.New(found[0].Message)
 	}

@@ -22,7 +22,7 @@ func explorePolicy(t *testing.T, text string, change func(q *Question)) (Answer,
 	if ds = append(ds, spec.Check(g)...); ds.HasErrors() {
 		t.Fatal(ds)
 	}
-	bound, _ := bind.Bind(g, nil)
+	bound, _ := bind.Bind(g, nil, nil)
 	plan, ds := machine.BuildBound(g, bound, nil, nil)
 	if plan == nil {
 		t.Fatal(ds)

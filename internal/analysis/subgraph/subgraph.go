@@ -92,7 +92,7 @@ func (l *Loader) Load(g *spec.Graph, file, name string) *Graph {
 // stands.
 func (l *Loader) bindInner(c *Graph, inner *spec.Graph) {
 	if inner.Complete() && !inner.Faulty(inner.Span()) {
-		if bound, found := bind.Check(inner, l.kinds, nil); !found.HasErrors() {
+		if bound, found := bind.Bind(inner, l.kinds, nil); !found.HasErrors() {
 			c.Graph, c.Output = inner, outputType(bound)
 		}
 	}
@@ -112,7 +112,7 @@ func (l *Loader) readFile(c *Graph) {
 		g, found := spec.Parse(l.nameOf(c.Path), src, spec.Options{Kinds: l.kinds, Load: Beside(l.load, c.Path)})
 		if found = append(found, spec.Check(g)...); !found.HasErrors() {
 			var bound *bind.Graph
-			bound, found = bind.Check(g, l.kinds, nil)
+			bound, found = bind.Bind(g, l.kinds, nil)
 			c.Output = outputType(bound)
 			found = l.filter(g.File, found)
 		}

@@ -39,7 +39,7 @@ edges:
 		"said + own": FromWorld, "odd[0]": FromWorld, "run.input.given": FromInput, "run.id": FromFlow,
 	} {
 		g, found := spec.Parse("g.yaml", []byte(head+read+tail), spec.Options{})
-		bound, more := bind.Check(g, nil, nil)
+		bound, more := bind.Bind(g, nil, nil)
 		if found.HasErrors() || more.HasErrors() {
 			t.Fatal(read, found, more)
 		}

@@ -29,7 +29,7 @@ type resolver struct {
 func (l *resolver) resolve(g *spec.Graph) *Tree {
 	path := filepath.Clean(g.File.Name) + g.Ref()
 	key := l.treeKey(path)
-	for _, text := range g.File.Texts() {
+	for _, text := range g.File.Texts {
 		l.files[Absolute(text.Name)] = text.Src
 	}
 	l.open = append(l.open, path)

@@ -16,7 +16,7 @@ import (
 
 // secretMark returns the mark of a secret. The run's nonce keeps texts in its state from naming one.
 func secretMark(nonce string, s *spec.Secret) string {
-	sum := sha256.Sum256([]byte(nonce + "\x00" + s.Name.Value + "\x00" + s.Env.Value + "\x00" + s.File.Value + "\x00" + spec.Words(s.Command)))
+	sum := sha256.Sum256([]byte(nonce + "\x00" + s.Name.Value + "\x00" + s.Env.Value + "\x00" + s.File.Value + "\x00" + strings.Join(spec.Strings(s.Command), " ")))
 	return fmt.Sprintf("[[graphrun-secret:%x]]", sum[:12])
 }
 
