@@ -147,24 +147,19 @@ func (f *Flow) CheckAnswer(target string, given []string) error {
 
 // Equip sets Graph and WantsText of a task that runs apart from its driver.
 func (f *Flow) Equip(task *Task) error {
-	trees, id, err := f.tree.Around(task.Node, false)
-	if err != nil {
-		return err
+	in, id, err := f.tree.Find(task.Node, false)
+	if err == nil {
+		task.Graph, task.WantsText = in.Graph, in.Plan.WantsText(id)
 	}
-	in := trees[len(trees)-1]
-	task.Graph, task.WantsText = in.Graph, in.Plan.WantsText(id)
-	return nil
+	return err
 }
 
 // GraphsAround returns the graphs around the node at a path, outermost first, or nil.
 func (f *Flow) GraphsAround(path string) []*spec.Graph {
-	trees, _, err := f.tree.Around(path, false)
-	if err != nil {
-		return nil
-	}
-	out := make([]*spec.Graph, len(trees))
-	for i, tree := range trees {
-		out[i] = tree.Graph
+	trees, _, _ := f.tree.Around(path, false)
+	var out []*spec.Graph
+	for _, tree := range trees {
+		out = append(out, tree.Graph)
 	}
 	return out
 }

@@ -145,9 +145,8 @@ func (d *driver) finallyResults() []view.FinallyResult {
 
 // elapsed returns the run's working and waiting time up to a Unix time in nanoseconds.
 func (d *driver) elapsed(at int64) view.Milliseconds {
-	idle := d.state.Undriven()
 	if d.state.Idle || d.state.Ended() {
-		return view.Milliseconds(max(0, time.Duration(d.state.Now-d.state.Began)-idle))
+		at = d.state.Now
 	}
-	return view.Milliseconds(max(0, time.Duration(at-d.state.Began)-idle))
+	return view.Milliseconds(max(0, time.Duration(at-d.state.Began)-d.state.Undriven()))
 }

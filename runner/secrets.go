@@ -68,9 +68,7 @@ func (f *Flow) newMask(known secrets) *mask.Masker {
 	for _, tree := range f.tree.All() {
 		m.LearnDefaults(tree.Graph)
 	}
-	for _, value := range known.sortedValues() {
-		m.Hide(value)
-	}
+	m.Hide(known.sortedValues())
 	return m
 }
 

@@ -28,7 +28,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	task.Kind, task.Item = work.Kind, work.Item
 	task.Key, task.Config, task.Input, task.State = work.Key, work.Config, work.Input, work.State
 	task.Log, task.Answers = work.Log, work.Answers
-	task.Note = func(data any) error { return d.noteWithin(limit, id, data) }
+	task.Note = func(data any) error { return d.sendNote(id, data, nil, limit) }
 	task.Talk, task.WantsText = d.newTalk(work.Talk), work.Graph.WantsText(work.Node)
 	task.Emit = func(said Said) { d.sendSaid(id, said) }
 	hush := logTo(d.log, task, d.flow.tree.Confides(task.Graph, path.Base(task.Node)))
@@ -217,7 +217,7 @@ func (d *driver) startDecision(ctx context.Context, c *machine.Command) {
 	d.cancel[id] = func() { cancel(context.Canceled) }
 	task := d.newTask(id, &choice.Place, choice.Graph, -1)
 	task.Emit = func(said Said) { d.sendSaid(id, said) }
-	task.Log, task.Note = choice.Log, func(data any) error { return d.noteWithin(limit, id, data) }
+	task.Log, task.Note = choice.Log, func(data any) error { return d.sendNote(id, data, nil, limit) }
 	d.shareSetup(task, id, choice.Turns)
 	end := func(target, reasoning string, err error) {
 		defer cancel(nil)

@@ -14,19 +14,14 @@ import (
 
 // desk is the handler.ModelDesk of a task.
 type desk struct {
-	driver *driver
-	task   machine.TaskID
-	budget *budget
+	*budget // of the run
+	driver  *driver
+	task    machine.TaskID
 }
 
 // Note journals a finished call.
 func (k *desk) Note(data any, call handler.Usage) error {
-	return k.driver.sendNote(k.task, data, &call)
-}
-
-// Reserve keeps room in the run's budget.
-func (k *desk) Reserve(r handler.Reservation) (*handler.Reserved, error) {
-	return k.budget.Reserve(r)
+	return k.driver.sendNote(k.task, data, &call, 0)
 }
 
 // Hide masks a text.
@@ -118,7 +113,7 @@ func (d *driver) shareSetup(task *Task, id machine.TaskID, turns map[string]int)
 	task.Models = &handler.ModelAccess{
 		Goal: goal, OwnGoal: goal == task.Graph.Goal.Description.Value, Overrides: d.state.Models.Models, Dir: d.opts.Dir,
 		Params: paramsOf(d.state.Models.Params, task.Node), Answered: answered, Secrets: d.mask.Values(), Turns: turns,
-		ModelDesk: &desk{d, id, d.budgetFor(scopes)},
+		ModelDesk: &desk{d.budgetFor(scopes), d, id},
 	}
 	for _, sc := range scopes[1:] {
 		task.Models.Around = append(task.Models.Around, d.modelScope(sc))

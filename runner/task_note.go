@@ -14,23 +14,17 @@ import (
 // errRunOver reports a note after the end of the run.
 var errRunOver = errors.New("the run is over")
 
-// noteWithin is sendNote with a limit of size.
-func (d *driver) noteWithin(limit machine.ValueLimit, task machine.TaskID, data any) error {
+// sendNote sends the driver a note of at most limit bytes, unless that is 0, and waits until it
+// is durable. The task calls it.
+func (d *driver) sendNote(task machine.TaskID, data any, call *handler.Usage, limit machine.ValueLimit) error {
 	plain, err := eval.Canonical(data)
 	if err != nil {
 		return fmt.Errorf("a note is not plain data: %w", err)
 	}
-	if failure := limit.Check(plain, "a note"); failure != nil {
-		return failure
-	}
-	return d.sendNote(task, plain, nil)
-}
-
-// sendNote sends the driver a note and waits until it is durable. The task calls it.
-func (d *driver) sendNote(task machine.TaskID, data any, call *handler.Usage) error {
-	plain, err := eval.Canonical(data)
-	if err != nil {
-		return fmt.Errorf("a note is not plain data: %w", err)
+	if limit > 0 {
+		if failure := limit.Check(plain, "a note"); failure != nil {
+			return failure
+		}
 	}
 	event := machine.Event{Kind: machine.TaskNoted, At: d.now(), Task: task, Output: plain, Usage: call}
 	kept := make(chan error, 1)

@@ -140,22 +140,13 @@ func (t *Task) timeout(n *node) time.Duration {
 // recordNote keeps a note of a running attempt, or of a decision.
 func (s *State) recordNote(t *Task, e *Event) {
 	s.addUsage(t, e)
-	if t == nil {
-		return
-	}
-	notes := &t.Notes
-	if !t.Deciding {
-		u := t.findUnit(e.Task)
-		if u == nil {
-			return
-		}
-		notes = &u.Notes
-	}
-	if e.Anew {
-		*notes = nil
-	}
-	if e.Output != nil {
-		*notes = append(*notes, e.Output)
+	u := t.findUnit(e.Task)
+	switch {
+	case t == nil || e.Output == nil:
+	case t.Deciding:
+		t.Notes = append(t.Notes, e.Output)
+	case u != nil:
+		u.Notes = append(u.Notes, e.Output)
 	}
 }
 

@@ -190,25 +190,18 @@ func (b *builder) addEdges(g *spec.Graph) {
 	}
 }
 
-// collectTargets collects the nodes that a node may lead to.
+// collectTargets collects the nodes that a node may lead to, after those of the nodes before it.
 func (p *Plan) collectTargets(i int) {
 	n := &p.nodes[i]
-	add := func(list *[]int, to int) bool {
-		isNew := to != endNode && !slices.Contains(*list, to)
-		if isNew {
-			*list = append(*list, to)
-		}
-		return isNew
-	}
 	lead := func(to int, onFailure bool) {
-		if add(&n.targets, to) {
-			p.sources[to] = append(p.sources[to], i)
+		at := to
+		if to == endNode {
+			at = len(p.nodes)
+		} else if !onFailure && !slices.Contains(n.sound, to) {
+			n.sound = append(n.sound, to)
 		}
-		if to == endNode && !slices.Contains(p.sources[len(p.nodes)], i) {
-			p.sources[len(p.nodes)] = append(p.sources[len(p.nodes)], i)
-		}
-		if !onFailure {
-			add(&n.sound, to)
+		if last := len(p.sources[at]) - 1; last < 0 || p.sources[at][last] != i {
+			p.sources[at] = append(p.sources[at], i)
 		}
 	}
 	for _, at := range n.out {

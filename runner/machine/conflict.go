@@ -46,16 +46,16 @@ func (v *View) decideConflict(key int, tasks []*Task, byID map[int]*writer) (hea
 		return heads, nil, nil
 	}
 	for _, f := range append(sc.fansOf(left), nil) {
+		policy, fan := sc.plan.Graph.Parallel.Conflict, 0
+		if f != nil {
+			policy, fan = sc.plan.nodes[f.Source].parallel.Conflict, f.ID
+		}
 		for {
 			a, b := findApart(left, f)
 			if b == nil {
 				break
 			}
 			loser := a
-			policy := sc.plan.Graph.Parallel.Conflict
-			if f != nil {
-				policy = sc.plan.nodes[f.Source].parallel.Conflict
-			}
 			switch policy {
 			case "first_wins":
 				old := sc.writesBefore(f, key, byID)
@@ -63,17 +63,10 @@ func (v *View) decideConflict(key int, tasks []*Task, byID map[int]*writer) (hea
 					loser = b
 				}
 			case "error":
-				c := Conflict{Key: key}
-				if f != nil {
-					c.Fan = f.ID
-				}
-				found = append(found, c)
+				found = append(found, Conflict{Key: key, Fan: fan})
 			}
 			if f != nil {
-				if v.overruled == nil {
-					v.overruled = map[int]int{}
-				}
-				v.overruled[loser.ID] = f.ID
+				v.overruled = withEntry(v.overruled, loser.ID, fan)
 			}
 			left = slices.DeleteFunc(left, func(w *writer) bool { return w == loser })
 		}

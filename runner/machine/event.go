@@ -70,8 +70,6 @@ type Event struct {
 	Lane  int       `json:"lane,omitempty"`
 	// Output is the output of a task (TaskEnded), a note (TaskNoted), or an answer.
 	Output any `json:"output,omitempty"`
-	// Anew discards earlier notes (TaskNoted).
-	Anew bool `json:"anew,omitempty"`
 	// Partial is the output so far of a task that was cancelled or failed.
 	Partial any `json:"partial,omitempty"`
 	// Reason is a word for how a task ended (TaskEnded), or why the run is cancelled.

@@ -86,8 +86,7 @@ type node struct {
 	talk      talking
 	asksAgain bool  // the handler asks again for an output that does not fit
 	lazy      bool  // a set node whose output is made from its writes when something reads it
-	targets   []int // nodes that an edge or a label leads to
-	sound     []int // targets but for failure edges
+	sound     []int // nodes that an edge or a label leads to, without failure edges
 
 	conditional []int // edges by priority, then order
 	decide      []int

@@ -215,6 +215,3 @@ func (s *State) Place(task TaskID) (Place, bool) {
 
 // Count returns how many steps of the outermost graph have ended.
 func (s *State) Count() int { return s.root().Count }
-
-// Live returns how many branches of the outermost graph have not ended.
-func (s *State) Live() int { return len(s.root().Tasks) }

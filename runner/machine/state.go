@@ -168,9 +168,6 @@ func (s *State) root() *Scope {
 	return s.Scopes[0]
 }
 
-// Plan returns the plan of the outermost graph.
-func (s *State) Plan() *Plan { return s.plan }
-
 func (s *State) addCommand(c Command) { s.cmds = append(s.cmds, c) }
 
 func formatTime(at int64) string { return time.Unix(0, at).UTC().Format(time.RFC3339Nano) }

@@ -88,13 +88,6 @@ func (s *KVStore) Close() error {
 	return failed
 }
 
-// notify delivers the inbox of a run's driver in this process.
-func (s *KVStore) notify(runID string) {
-	if j, isOpen := s.open.Load(runID); isOpen {
-		j.(*journal).Deliver()
-	}
-}
-
 // keyOf joins the parts of a key. No part contains a slash then.
 func keyOf(parts ...string) string {
 	for i := range parts {

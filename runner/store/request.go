@@ -52,18 +52,25 @@ func requestKey(runID string) string { return keyOf("request", runID) }
 
 // Ask leaves a request for the driver of a run.
 func (s *KVStore) Ask(runID string, request Request) error {
-	err := s.storage().Update(func(tx Tx) error {
-		if _, err := getRun(tx, runID); err != nil {
-			return err
-		}
+	return s.leaveMessage(runID, func(tx Tx) error {
 		earlier, err := tx.Get(requestKey(runID))
 		if _, cancels := Request(earlier).Cancels(); err != nil || cancels {
 			return err
 		}
 		return tx.Put(requestKey(runID), []byte(request))
 	})
-	if err == nil {
-		s.notify(runID)
+}
+
+// leaveMessage stores a message to the driver of a run, which gets it at once in this process.
+func (s *KVStore) leaveMessage(runID string, put func(tx Tx) error) error {
+	err := s.storage().Update(func(tx Tx) error {
+		if _, err := getRun(tx, runID); err != nil {
+			return err
+		}
+		return put(tx)
+	})
+	if j, isOpen := s.open.Load(runID); isOpen && err == nil {
+		j.(*journal).Deliver()
 	}
 	return err
 }
@@ -79,16 +86,9 @@ func offerKey(id string) string { return keyOf("offer", id) }
 
 // Offer leaves an offer for the driver of a run.
 func (s *KVStore) Offer(runID string, offer Offer) error {
-	err := s.storage().Update(func(tx Tx) error {
-		if _, err := getRun(tx, runID); err != nil {
-			return err
-		}
+	return s.leaveMessage(runID, func(tx Tx) error {
 		return putJSON(tx, offerKey(offer.ID), savedOffer{Offer: offer, RunID: runID})
 	})
-	if err == nil {
-		s.notify(runID)
-	}
-	return err
 }
 
 // offersFor returns the offers for a run, the oldest first.

@@ -248,9 +248,7 @@ func NewVault(secrets []any) *Masker {
 		return nil
 	}
 	m := &Masker{}
-	for _, value := range secrets {
-		m.Hide(value)
-	}
+	m.Hide(secrets)
 	return m
 }
 
