@@ -18,12 +18,12 @@ const groupPoll = 200 * time.Millisecond
 
 // groupSlot is a run's claim to a slot in its group. Without a group, its fields are empty.
 type groupSlot struct {
-	group   string
-	limit   int
-	onBusy  string
-	journal store.Journal
-	asked   string // to cancel
-	told    []store.GroupMember
+	group    string
+	limit    int
+	onBusy   string
+	journal  store.Journal
+	asked    string // to cancel
+	reported []store.GroupMember
 }
 
 func (d *driver) newGroupSlot(group string, journal store.Journal) *groupSlot {
@@ -90,10 +90,10 @@ func (s *groupSlot) awaitPoll(ctx context.Context) (request store.Request) {
 // emitWaiting emits which runs hold the slots, if that has changed.
 func (s *groupSlot) emitWaiting(d *driver, waiting *store.Waiting) {
 	same := func(a, b store.GroupMember) bool { return a.RunID == b.RunID }
-	if len(waiting.Members) == 0 || slices.EqualFunc(s.told, waiting.Members, same) {
+	if len(waiting.Members) == 0 || slices.EqualFunc(s.reported, waiting.Members, same) {
 		return // without members, an earlier run is next
 	}
-	s.told = slices.Clone(waiting.Members)
+	s.reported = slices.Clone(waiting.Members)
 	waiting.Cancelling = s.asked
 	d.event = Event{Type: RunWaiting, Time: time.Unix(0, d.now()), Waiting: waiting, live: true}
 	d.emit()

@@ -48,17 +48,17 @@ type driver struct {
 	durable int
 	due     bool
 	// places has the place of each running attempt, calls the graphs that it has called.
-	places map[machine.TaskID]machine.Place
-	calls  map[graphCall]*openCall
-	beside map[machine.TaskID]*graphCalls
+	places     map[machine.TaskID]machine.Place
+	calls      map[graphCall]*openCall
+	graphCalls map[machine.TaskID]*graphCalls
 	// texts and partials hold the output of running attempts so far, tails possible beginnings of
 	// secrets.
-	texts    map[machine.TaskID]saying
+	texts    map[machine.TaskID]nodeText
 	partials map[machine.TaskID]any
 	tails    map[machine.TaskID]string
 	// answers were given in advance, offers come from other processes. asked are the open questions.
 	answers answerBook
-	asked   map[asking]context.CancelFunc
+	asked   map[questionID]context.CancelFunc
 	offers  []store.Offer
 
 	started time.Time
@@ -75,14 +75,14 @@ type driver struct {
 	// sinkErr and journalErr are the first errors of the sink and the journal.
 	sinkErr    error
 	journalErr error
-	// pauseTold means that a replay has emitted the pause, attends that it emits live events.
-	pauseTold bool
-	attends   bool
-	scope     *handler.Scope // shared by tasks
-	setups    map[*machine.Plan]*setup
-	folder    *folder
-	budgets   map[int]*budget
-	answered  []handler.Usage // calls that scripts answered before the run was resumed
+	// pauseEmitted means that a replay has emitted the pause, attends that it emits live events.
+	pauseEmitted bool
+	attends      bool
+	scope        *handler.Scope // shared by tasks
+	setups       map[*machine.Plan]*setup
+	folder       *folder
+	budgets      map[int]*budget
+	answered     []handler.Usage // calls that scripts answered before the run was resumed
 }
 
 func newDriver(f *Flow, opts Options, known secrets) *driver {
@@ -90,9 +90,9 @@ func newDriver(f *Flow, opts Options, known secrets) *driver {
 	d := &driver{
 		flow: f, opts: opts, clock: clock, plan: f.tree.Plan, state: f.tree.Plan.NewState(), secrets: known, mask: f.newMask(known),
 		inbox: make(chan message, 64), done: make(chan struct{}), cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
-		places: map[machine.TaskID]machine.Place{}, calls: map[graphCall]*openCall{}, beside: map[machine.TaskID]*graphCalls{},
-		texts: map[machine.TaskID]saying{}, partials: map[machine.TaskID]any{}, tails: map[machine.TaskID]string{},
-		answers: newAnswerBook(opts.Answers), asked: map[asking]context.CancelFunc{}, setups: map[*machine.Plan]*setup{},
+		places: map[machine.TaskID]machine.Place{}, calls: map[graphCall]*openCall{}, graphCalls: map[machine.TaskID]*graphCalls{},
+		texts: map[machine.TaskID]nodeText{}, partials: map[machine.TaskID]any{}, tails: map[machine.TaskID]string{},
+		answers: newAnswerBook(opts.Answers), asked: map[questionID]context.CancelFunc{}, setups: map[*machine.Plan]*setup{},
 		time: newTimekeeper(clock), budgets: map[int]*budget{},
 		scope:  handler.NewScope(nil, tasksDir(f.runner.cfg.Store, opts.RunID)),
 		folder: newFolder(f.runner.cfg.Store, opts.RunID),
@@ -121,12 +121,12 @@ func (d *driver) attachWatcher() {
 func (d *driver) startRun(ctx context.Context, input map[string]any) (*Result, error) {
 	d.attachWatcher()
 	d.started = time.Unix(0, d.now())
-	d.mask.Learn(d.plan.Graph, d.opts.taken.keys)
+	d.mask.Learn(d.plan.Graph, d.opts.session.keys)
 	d.mask.Learn(d.plan.Graph, input)
 	event := machine.Event{Kind: machine.RunBegan, At: d.started.UnixNano(), Input: input, Run: d.opts.info(d.opts.RunID)}
 	event.Run.Hooked = d.flow.runner.cfg.hasBeforeNode()
 	if d.plan.SeesRunDir() {
-		event.Run.Dir = d.folder.Where()
+		event.Run.Dir = d.folder.Path()
 	}
 	d.state.SetSecrets(d.secrets)
 	return d.beginRun(ctx, d.flow.newRecord(&d.opts, d.started), &event)
@@ -151,9 +151,9 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 	if d.host != nil {
 		d.host.Enter(&Drive{d})
 	}
-	d.folder.StayAt(d.state.Run.Dir)
+	d.folder.keepPath(d.state.Run.Dir)
 	if first.Run != nil && first.Run.Dir != "" { // of a fork
-		d.folder.StayAt(first.Run.Dir)
+		d.folder.keepPath(first.Run.Dir)
 	}
 	defer d.folder.Close()
 	defer d.scope.Close()
@@ -219,7 +219,7 @@ func (d *driver) isIdle() bool {
 		return false
 	}
 	for _, id := range d.state.Attempts() {
-		if !d.beside[id].allWait() {
+		if !d.graphCalls[id].allWait() {
 			return false
 		}
 	}
@@ -249,7 +249,7 @@ func (d *driver) applyFirst(event *machine.Event) (commands []machine.Command, a
 // is emitted or begun before.
 func (d *driver) applyThenStore(event *machine.Event) (commands []machine.Command, at int64, err error) {
 	d.vault.Event(event)
-	d.setTold(event)
+	d.setEmitted(event)
 	if commands, err = d.plan.Apply(d.state, *event); err == nil {
 		err = d.appendEvents(append([]machine.Event{*event}, d.taskStarts(commands)...)...)
 	}
@@ -281,7 +281,7 @@ func (d *driver) handleCommands(ctx context.Context, commands []machine.Command,
 			cancel()
 		}
 	}
-	d.learnConfided()
+	d.learnSecretValues()
 	d.notifyQuestions()
 	d.emitNotes(at)
 	if d.journal != nil && at-d.noted >= noteEvery && d.journalErr == nil {
@@ -293,7 +293,7 @@ func (d *driver) handleCommands(ctx context.Context, commands []machine.Command,
 			d.stopTimer(timerOf(c))
 			over = append(over, c)
 		} else {
-			d.carryOutCommand(ctx, c)
+			d.executeCommand(ctx, c)
 		}
 	}
 	slices.SortStableFunc(over, func(a, b *machine.Command) int { return int(a.For - b.For) })
@@ -302,7 +302,7 @@ func (d *driver) handleCommands(ctx context.Context, commands []machine.Command,
 	}
 }
 
-func (d *driver) carryOutCommand(ctx context.Context, c *machine.Command) {
+func (d *driver) executeCommand(ctx context.Context, c *machine.Command) {
 	switch c.Kind {
 	case machine.Advance:
 		d.due = true
@@ -319,7 +319,7 @@ func (d *driver) carryOutCommand(ctx context.Context, c *machine.Command) {
 	case machine.AskPerson:
 		d.askQuestion(ctx, c.Question)
 	case machine.CloseQuestion:
-		d.stopAsking(asking{c.Task, c.Question.ID})
+		d.stopAsking(questionID{c.Task, c.Question.ID})
 	case machine.ReturnGraph:
 		d.returnGraph(c)
 	}

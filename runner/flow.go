@@ -73,10 +73,10 @@ func (f *Flow) checkOptions(opts *Options) (values map[string]any, err error) {
 	if err := opts.checkNames(); err != nil {
 		return nil, err
 	}
-	if opts.taken, err = f.takeOver(opts.Session); err != nil {
+	if opts.session, err = f.loadSession(opts.Session); err != nil {
 		return nil, err
 	}
-	has := opts.taken.keys
+	has := opts.session.keys
 	if has == nil {
 		has = map[string]any{}
 	}

@@ -31,7 +31,7 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (*Res
 	if opts.At == 0 {
 		return d.beginRun(ctx, rec.run, &first[0])
 	}
-	err = d.openNew(func(first []machine.Event) (store.Journal, error) {
+	err = d.openNewJournal(func(first []machine.Event) (store.Journal, error) {
 		return r.cfg.Store.Fork(rec.run, runID, rec.total, first...)
 	}, first...)
 	if err != nil {
@@ -97,7 +97,7 @@ func (rec *record) forkAt(opts *ForkOptions, set map[string]any) (*driver, []mac
 	info := opts.info(opts.RunID)
 	rec.setForkInfo(info)
 	last.StopAt, last.Edit = opts.At, set
-	return d, []machine.Event{*last, {Kind: machine.Resumed, At: d.now(), Run: info, Edit: set, Told: d.seq}}, nil
+	return d, []machine.Event{*last, {Kind: machine.Resumed, At: d.now(), Run: info, Edit: set, Emitted: d.seq}}, nil
 }
 
 // replayTo replays a record to the end of a step and applies the edit there. It returns the event
@@ -135,7 +135,7 @@ func (rec *record) forkFromStart(opts Options, set map[string]any) (*driver, []m
 func (rec *record) setForkInfo(info *machine.RunInfo) {
 	info.ID = rec.run.ID
 	if rec.flow.tree.Plan.SeesRunDir() {
-		info.Dir = newFolder(rec.flow.runner.cfg.Store, info.ID).Where()
+		info.Dir = newFolder(rec.flow.runner.cfg.Store, info.ID).Path()
 	}
 }
 

@@ -59,7 +59,7 @@ func (d *Drive) AnswersLeft() map[string][]string { return d.driver.answers }
 // errHosted is the error of a handler whose work is the host's.
 var errHosted = errors.New("the host does it")
 
-// runHosted stands for the handlers of a run that a host drives.
+// runHosted is the handler of every node in a run that a host drives.
 func runHosted(context.Context, *Task) (any, error) { return nil, errHosted }
 
 // startHosted gives a task to the host. end takes its end.
@@ -75,7 +75,7 @@ func (d *driver) startHosted(id machine.TaskID, work *machine.Work, task *Task, 
 
 // hostedCall returns Job.Call for a task, if it can call graphs.
 func (d *driver) hostedCall(id machine.TaskID) func(handler.GraphCall, func(any, error)) {
-	calls := d.beside[id]
+	calls := d.graphCalls[id]
 	if calls == nil {
 		return nil
 	}

@@ -52,7 +52,7 @@ func (d *driver) forgetEnded(event *machine.Event) {
 		return
 	}
 	delete(d.cancel, event.Task)
-	delete(d.beside, event.Task)
+	delete(d.graphCalls, event.Task)
 	for call := range d.calls { //lint:ignore mapiter each by itself
 		if call.task == event.Task {
 			delete(d.calls, call)

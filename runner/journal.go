@@ -20,11 +20,11 @@ func (d *driver) create(run store.RunRecord, first machine.Event) error {
 		return nil
 	}
 	d.durable = 1
-	return d.openNew(func(first []machine.Event) (store.Journal, error) { return kept.Create(run, first...) }, first)
+	return d.openNewJournal(func(first []machine.Event) (store.Journal, error) { return kept.Create(run, first...) }, first)
 }
 
-// openNew opens a new journal by a function that stores the first events.
-func (d *driver) openNew(open func(first []machine.Event) (store.Journal, error), first ...machine.Event) (err error) {
+// openNewJournal opens a new journal by a function that stores the first events.
+func (d *driver) openNewJournal(open func(first []machine.Event) (store.Journal, error), first ...machine.Event) (err error) {
 	for i := range first {
 		d.vault.Event(&first[i])
 	}
@@ -52,14 +52,14 @@ func (d *driver) appendEvents(events ...machine.Event) error {
 	if d.journal == nil || len(events) == 0 {
 		return nil
 	}
-	d.setTold(&events[0])
+	d.setEmitted(&events[0])
 	return d.journalError(d.journal.Append(events...))
 }
 
-// setTold stores in an event the number of the last emitted event.
-func (d *driver) setTold(event *machine.Event) {
-	if event.Told == 0 && event.Kind != machine.RunBegan {
-		event.Told = d.seq
+// setEmitted stores in an event the number of the last emitted event.
+func (d *driver) setEmitted(event *machine.Event) {
+	if event.Emitted == 0 && event.Kind != machine.RunBegan {
+		event.Emitted = d.seq
 	}
 }
 
@@ -169,7 +169,7 @@ func (d *driver) keepSnapshot() error {
 		limit = math.MaxInt
 	}
 	kept := head{
-		Started: d.started.UnixNano(), Last: d.state.Now, Steps: d.state.Count(), Told: d.seq, Hidden: d.mask.Learned,
+		Started: d.started.UnixNano(), Last: d.state.Now, Steps: d.state.Count(), Emitted: d.seq, Hidden: d.mask.Learned,
 	}
 	text, err := json.Marshal(&kept)
 	if err != nil {
@@ -199,7 +199,7 @@ func (d *driver) startFrom(rec *record) {
 	}
 	d.state, rec.state = rec.state, nil
 	d.updateWatched()
-	d.counted, d.seq = d.state.Count(), rec.head.Told
+	d.counted, d.seq = d.state.Count(), rec.head.Emitted
 	d.started, d.last = time.Unix(0, rec.head.Started), rec.head.Last
 	d.time.NotBefore(d.last)
 	for _, text := range rec.head.Hidden {

@@ -10,7 +10,7 @@ import (
 )
 
 // asking is a question that a person is being asked.
-type asking struct {
+type questionID struct {
 	task     machine.TaskID
 	question string
 }
@@ -32,7 +32,7 @@ func (d *driver) askQuestion(ctx context.Context, q *machine.Question) {
 
 // askPerson asks until there is a valid answer, or Ask fails.
 func (d *driver) askPerson(ctx context.Context, question machine.Question) {
-	id := asking{question.Task, question.ID}
+	id := questionID{question.Task, question.ID}
 	if d.asked[id] != nil {
 		return
 	}
@@ -67,7 +67,7 @@ func (d *driver) askPerson(ctx context.Context, question machine.Question) {
 }
 
 // stopAsking ends the call of Options.Ask for a question.
-func (d *driver) stopAsking(id asking) {
+func (d *driver) stopAsking(id questionID) {
 	if cancel := d.asked[id]; cancel != nil {
 		cancel()
 	}

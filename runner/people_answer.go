@@ -47,7 +47,7 @@ func (r *Runner) answerUndriven(runID string, journal store.Journal, answers []s
 		return err
 	}
 	d.countPauseEvents()
-	d.setTold(&events[0])
+	d.setEmitted(&events[0])
 	for i := range events {
 		events[i].Hold = true
 	}
@@ -104,10 +104,12 @@ func (r *Runner) WhoAnswered(runID, target string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return d.whoAnswered(target), nil
+	return d.describeLastAnswer(target), nil
 }
 
-func (d *driver) whoAnswered(target string) string { return d.describeAnswer(d.lastAnswer(target)) }
+func (d *driver) describeLastAnswer(target string) string {
+	return d.describeAnswer(d.lastAnswer(target))
+}
 
 // lastAnswer returns the last answer of a person to a question, else its timeout, or nil.
 func (d *driver) lastAnswer(target string) *machine.Event {
@@ -163,7 +165,7 @@ func (d *driver) settleOffer() *machine.Event {
 	if err != nil {
 		refused = err.Error()
 	} else {
-		d.setTold(&events[0])
+		d.setEmitted(&events[0])
 	}
 	taken, err := d.journal.Settle(offer.ID, events, refused)
 	if err != nil {
@@ -186,7 +188,7 @@ func (d *driver) answerEvents(offered []store.GivenAnswer, by string) ([]machine
 	for _, given := range offered {
 		i := flowtree.FindQuestion(open, given.Target)
 		if i < 0 {
-			problems = append(problems, d.whyNotAsked(given.Target, open).Error())
+			problems = append(problems, d.explainNotAsked(given.Target, open).Error())
 			continue
 		}
 		value, err := open[i].Parse(given.Text)
@@ -212,12 +214,12 @@ func (d *driver) openQuestions() []machine.Question {
 	return d.state.Questions()
 }
 
-// whyNotAsked returns why an answer is for no open question.
-func (d *driver) whyNotAsked(target string, open []machine.Question) error {
+// explainNotAsked returns why an answer is for no open question.
+func (d *driver) explainNotAsked(target string, open []machine.Question) error {
 	if _, err := d.flow.tree.CheckTarget(target); err != nil {
 		return fmt.Errorf("answer for %q: %w", target, err)
 	}
-	if text := d.whoAnswered(target); text != "" {
+	if text := d.describeLastAnswer(target); text != "" {
 		return errors.New(text)
 	}
 	switch {
@@ -259,7 +261,7 @@ func (d *driver) checkAnswers() error {
 		if i := flowtree.FindQuestion(open, target); i >= 0 {
 			given := d.opts.Answers[target]
 			problem = flowtree.CheckFits(&open[i], given[:min(1, len(given))]) // an empty list answers nothing
-		} else if text := d.whoAnsweredForGood(target); text != "" {
+		} else if text := d.describeFinalAnswer(target); text != "" {
 			problem = errors.New(text)
 		}
 		if problem != nil && !slices.Contains(problems, problem.Error()) {
@@ -269,8 +271,8 @@ func (d *driver) checkAnswers() error {
 	return inputError(problems)
 }
 
-// whoAnsweredForGood returns who has answered a question that is not asked again, or "".
-func (d *driver) whoAnsweredForGood(target string) string {
+// describeFinalAnswer returns who has answered a question that is not asked again, or "".
+func (d *driver) describeFinalAnswer(target string) string {
 	node, _, _ := strings.Cut(target, "/")
 	node, _, _ = strings.Cut(node, ":")
 	if node = machine.WithoutIndexes(node); d.state.MayRun(node) {
@@ -287,7 +289,7 @@ func (d *driver) whoAnsweredForGood(target string) string {
 func (d *driver) refuseAnswers() error {
 	var problems []string
 	for _, target := range slices.Sorted(maps.Keys(d.opts.Answers)) {
-		problems = append(problems, d.whyNotAsked(target, nil).Error())
+		problems = append(problems, d.explainNotAsked(target, nil).Error())
 	}
 	return inputError(problems)
 }

@@ -39,8 +39,8 @@ type head struct {
 	Started int64 `json:"started"` // Unix nanoseconds
 	Last    int64 `json:"last"`    // when the last event happened
 	Steps   int   `json:"steps"`   // of the outermost graph that have ended
-	// Told is the number of the last emitted event.
-	Told int64 `json:"told,omitempty"`
+	// Emitted is the number of the last emitted event.
+	Emitted int64 `json:"told,omitempty"`
 	// Hidden are all texts of secret keys so far.
 	Hidden []string `json:"hidden,omitempty"`
 }
@@ -179,7 +179,7 @@ func (d *driver) replayEvent(event *machine.Event) error {
 	if event.Kind == machine.Resumed || event.Kind == machine.CancelAsked || event.Hold {
 		d.emitPause()
 	}
-	d.seq = max(d.seq, event.Told)
+	d.seq = max(d.seq, event.Emitted)
 	if event.Kind == machine.Resumed {
 		d.emitRunEvent(RunResumed, event.At, nil)
 	}
@@ -200,7 +200,7 @@ func (d *driver) replayEvent(event *machine.Event) error {
 	place, _ := d.state.Place(event.Task)
 	d.places[event.Task] = place
 	_, err := d.plan.Apply(d.state, *event)
-	d.learnConfided()
+	d.learnSecretValues()
 	switch event.Kind {
 	case machine.TaskEnded:
 		d.emitSpoken(event)
@@ -211,7 +211,7 @@ func (d *driver) replayEvent(event *machine.Event) error {
 	delete(d.places, event.Task)
 	d.emitNotes(event.At)
 	if d.state.Status != machine.Paused {
-		d.pauseTold = false
+		d.pauseEmitted = false
 	}
 	if err != nil {
 		return err
@@ -222,17 +222,17 @@ func (d *driver) replayEvent(event *machine.Event) error {
 // emitPause emits once that the run pauses. A driver emits waiting for a slot itself.
 func (d *driver) emitPause() {
 	waits := d.attends && d.state.Reason == "concurrency"
-	if d.state.Status == machine.Paused && !d.pauseTold && !waits {
-		d.pauseTold = true
+	if d.state.Status == machine.Paused && !d.pauseEmitted && !waits {
+		d.pauseEmitted = true
 		d.emitRunEvent(RunPaused, d.last, d.recordedResult())
 	}
 }
 
 // countPauseEvents counts the two events of a pause that the driver before emitted.
 func (d *driver) countPauseEvents() {
-	if d.state.Status == machine.Paused && !d.pauseTold {
+	if d.state.Status == machine.Paused && !d.pauseEmitted {
 		d.seq += 2
-		d.pauseTold = true
+		d.pauseEmitted = true
 	}
 }
 

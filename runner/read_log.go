@@ -27,7 +27,7 @@ func (r *Runner) Logs(ctx context.Context, runID string, follow bool, each func(
 	if err != nil {
 		return err
 	}
-	reader := &logReader{runner: r, rec: rec, told: runlog.NewReader(each)}
+	reader := &logReader{runner: r, rec: rec, reader: runlog.NewReader(each)}
 	for {
 		lines, err := r.cfg.Store.List(store.RunFilter{ID: runID})
 		if err != nil {
@@ -38,7 +38,7 @@ func (r *Runner) Logs(ctx context.Context, runID string, follow bool, each func(
 			return err
 		}
 		if over || !follow {
-			return reader.told.Flush()
+			return reader.reader.Flush()
 		}
 		if err := sleep(ctx, r.cfg.Clock, logPoll); err != nil {
 			return err
@@ -50,7 +50,7 @@ func (r *Runner) Logs(ctx context.Context, runID string, follow bool, each func(
 type logReader struct {
 	runner *Runner
 	rec    *record
-	told   *runlog.Reader
+	reader *runlog.Reader
 	after  int64
 	// mask hides what is secret by now; busy are the paths of nodes that may learn more secrets.
 	mask *mask.Masker
@@ -78,7 +78,7 @@ func (l *logReader) readNew(wait bool) error {
 				}
 				continue
 			}
-			if err := l.told.Read(l.mask, c); err != nil {
+			if err := l.reader.Read(l.mask, c); err != nil {
 				return err
 			}
 			l.after = c.Seq
@@ -102,7 +102,7 @@ func (l *logReader) learnSecrets() error {
 	d.learnState()
 	l.mask, l.busy = d.mask, map[string]bool{}
 	for _, t := range d.state.Current() {
-		if d.flow.tree.Confides(d.graphAt(t.Scope), t.Node) {
+		if d.flow.tree.WritesSecret(d.graphAt(t.Scope), t.Node) {
 			l.busy[nodePath(&t.Place)] = true
 		}
 	}

@@ -90,7 +90,7 @@ func (rec *record) replayUpTo(at int, opts Options) (*Result, error) {
 			result.Status = store.Crashed
 		}
 		result.Running = d.listRunning()
-		if result.Status == machine.Running { // it is: time goes on
+		if result.Status == machine.Running { // its driver is alive, so the duration grows
 			result.Duration = d.elapsed(d.now())
 		}
 	}
@@ -101,7 +101,7 @@ func (rec *record) replayUpTo(at int, opts Options) (*Result, error) {
 func (d *driver) endReplay() *Result {
 	result := d.recordedResult()
 	if d.state.Ended() || d.state.Status == machine.Paused {
-		if d.state.Status == machine.Paused && d.pauseTold {
+		if d.state.Status == machine.Paused && d.pauseEmitted {
 			d.emitRunEvent(RunFinished, d.last, result)
 		} else {
 			d.emitFinished(result, d.last)
@@ -166,7 +166,7 @@ func (r *Runner) reader(runID string, from int, opts Options) (*driver, *record,
 		err := d.replayEvent(e)
 		return rec.total < from, err
 	})
-	d.opts.Sink, d.pauseTold = sink, d.state.Status == machine.Paused
+	d.opts.Sink, d.pauseEmitted = sink, d.state.Status == machine.Paused
 	d.updateWatched()
 	return d, rec, err
 }

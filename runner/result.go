@@ -85,7 +85,7 @@ func (d *driver) result() *Result {
 		d.history[i].Output = d.mask.Value(d.history[i].Output)
 		d.history[i].Error = d.mask.Failure(d.history[i].Error)
 	}
-	slices.SortStableFunc(d.history, func(a, b view.HistoryRecord) int { return cmp.Compare(orderOf(&a), orderOf(&b)) })
+	slices.SortStableFunc(d.history, func(a, b view.HistoryRecord) int { return cmp.Compare(sortKeyOf(&a), sortKeyOf(&b)) })
 	partial, _ := d.mask.Value(s.Partial()).(map[string]any)
 	out := &Result{
 		RunID: d.opts.RunID, Graph: d.plan.Graph.Name.Value, Status: s.Status, Quality: s.Quality, Reason: s.Reason, Limited: s.Limited,
@@ -120,8 +120,8 @@ func newPausedAt(s *machine.State) *view.PausedAt {
 	return out
 }
 
-// orderOf returns the sort key of a record. Nodes of finally come last.
-func orderOf(h *view.HistoryRecord) int {
+// sortKeyOf returns the sort key of a record. Nodes of finally come last.
+func sortKeyOf(h *view.HistoryRecord) int {
 	if h.Finally {
 		return math.MaxInt
 	}

@@ -49,7 +49,7 @@ func noStore(runID string) error {
 }
 
 func (r *Runner) resumeRun(ctx context.Context, runID string, opts Options, journal store.Journal) (*Result, error) {
-	if err := endLeft(r.cfg.Store, runID); err != nil {
+	if err := killLeftovers(r.cfg.Store, runID); err != nil {
 		return nil, err
 	}
 	d, err := r.driverOf(runID, opts)
@@ -106,7 +106,7 @@ func (d *driver) continueRun(ctx context.Context, journal store.Journal) (*Resul
 	default:
 		d.seq += lostNumbers
 	}
-	event := &machine.Event{Kind: machine.Resumed, At: d.now(), Run: d.opts.info(d.opts.RunID), Told: d.seq}
+	event := &machine.Event{Kind: machine.Resumed, At: d.now(), Run: d.opts.info(d.opts.RunID), Emitted: d.seq}
 	d.attachWatcher()
 	d.emitRunEvent(RunResumed, event.At, nil)
 	return d.finishRun(ctx, event)

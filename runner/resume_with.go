@@ -57,7 +57,7 @@ func (r *Runner) ResumeWith(ctx context.Context, runID string, g *spec.Graph, op
 		return nil, err
 	}
 	return r.withJournal(ctx, runID, 0, func(journal store.Journal) (*Result, error) {
-		if err := endLeft(r.cfg.Store, runID); err != nil {
+		if err := killLeftovers(r.cfg.Store, runID); err != nil {
 			return nil, err
 		}
 		return r.resumeWith(ctx, runID, flow, opts, journal)

@@ -36,8 +36,8 @@ func tasksDir(kept store.Store, runID string) string {
 	return ""
 }
 
-// Where returns the path, which need not exist.
-func (f *folder) Where() string {
+// Path returns the path, which need not exist.
+func (f *folder) Path() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.ensurePath()
@@ -50,8 +50,8 @@ func (f *folder) ensurePath() string {
 	return f.path
 }
 
-// StayAt keeps the path that expressions of the run have seen, unless it is "".
-func (f *folder) StayAt(path string) {
+// keepPath keeps the path that expressions of the run have seen, unless it is "".
+func (f *folder) keepPath(path string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.path = cmp.Or(path, f.path)
@@ -81,8 +81,8 @@ func (f *folder) Close() {
 	}
 }
 
-// endLeft ends the programs that a dead driver left running.
-func endLeft(kept store.Store, runID string) error {
+// killLeftovers ends the programs that a dead driver left running.
+func killLeftovers(kept store.Store, runID string) error {
 	dir := tasksDir(kept, runID)
 	if dir == "" {
 		return nil

@@ -124,7 +124,7 @@ type Options struct {
 	// Session names the session whose state and conversation the run continues. A fork has none;
 	// a resumed run keeps its own.
 	Session string
-	taken   taken
+	session sessionPart
 	looks   bool // the run is only read: no program is called for a secret
 	// Answers are given in advance by target (see view.Pending.Target), in order. Those for a
 	// node with an `each`, without an index, go to its elements in order.
@@ -165,7 +165,7 @@ func (o *Options) info(runID string) *machine.RunInfo {
 	}
 	return &machine.RunInfo{
 		ID: runID, MaxSteps: o.MaxSteps, MaxConcurrency: o.MaxConcurrency, Timeout: o.Timeout, MaxStateBytes: o.MaxStateBytes, Goal: o.Goal,
-		PauseBefore: o.PauseBefore, PauseAfter: o.PauseAfter, Session: o.taken.keys, Talk: o.taken.talk, Models: models,
+		PauseBefore: o.PauseBefore, PauseAfter: o.PauseAfter, Session: o.session.keys, Talk: o.session.talk, Models: models,
 	}
 }
 

@@ -17,13 +17,13 @@ import (
 )
 
 // taken is the part of a session that a run continues.
-type taken struct {
+type sessionPart struct {
 	keys map[string]any
 	talk []handler.Message
 }
 
-// takeOver returns the part of a session that the graph continues.
-func (f *Flow) takeOver(id string) (taken taken, err error) {
+// loadSession returns the part of a session that the graph continues.
+func (f *Flow) loadSession(id string) (taken sessionPart, err error) {
 	kept := f.runner.cfg.Store
 	if id == "" || kept == nil {
 		return taken, nil
@@ -43,7 +43,7 @@ func (f *Flow) takeOver(id string) (taken taken, err error) {
 		if !has || !isShared(key) {
 			continue
 		}
-		if problem := whyMisfit(key, value); problem != "" {
+		if problem := explainMisfit(key, value); problem != "" {
 			problems = append(problems, fmt.Sprintf("session %q: key %q: %s; graphrun sessions delete %s begins it anew",
 				id, name, mask.OfSession(s.Secret, s.Keys).Text(problem), id))
 			continue
@@ -56,8 +56,8 @@ func (f *Flow) takeOver(id string) (taken taken, err error) {
 // isShared reports whether the runs of a session share a key.
 func isShared(key *spec.StateKey) bool { return key.Scope.Value == "session" }
 
-// whyMisfit returns why a value does not fit a key, or "".
-func whyMisfit(key *spec.StateKey, value any) string {
+// explainMisfit returns why a value does not fit a key, or "".
+func explainMisfit(key *spec.StateKey, value any) string {
 	compiled, err := schema.Compile(key.Schema)
 	if err != nil {
 		return "its schema is broken: " + err.Error()

@@ -31,7 +31,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	task.Note = func(data any) error { return d.sendNote(id, data, nil, limit) }
 	task.Talk, task.WantsText = d.newTalk(work.Talk), work.Graph.WantsText(work.Node)
 	task.Emit = func(said Said) { d.sendSaid(id, said) }
-	hush := logTo(d.log, task, d.flow.tree.Confides(task.Graph, path.Base(task.Node)))
+	hush := logTo(d.log, task, d.flow.tree.WritesSecret(task.Graph, path.Base(task.Node)))
 	reason := ""
 	task.Because = func(word string) { reason = word }
 	task.Partial = func(data any) { d.storePartial(id, data) }
@@ -52,7 +52,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 		handler = HandlerFunc(func(context.Context, *Task) (any, error) { return nil, failure })
 	}
 	if d.plan.SeesRunDir() {
-		handler = inFolder(handler)
+		handler = withFolder(handler)
 	}
 	hit := false
 	handler = d.withCache(work, &hit, handler)
@@ -164,8 +164,8 @@ func plainFailure(f *Failure) *Failure {
 // errHandlerPanic marks the failure of a handler that panicked.
 var errHandlerPanic = errors.New("the handler panicked")
 
-// inFolder makes the folder of the run before the handler runs.
-func inFolder(handler Handler) Handler {
+// withFolder makes the folder of the run before the handler runs.
+func withFolder(handler Handler) Handler {
 	return HandlerFunc(func(ctx context.Context, task *Task) (any, error) {
 		if _, err := task.RunDir(); err != nil {
 			return nil, err

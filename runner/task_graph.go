@@ -98,7 +98,7 @@ func (r graphResult) outputOrError() (any, error) {
 
 func (d *driver) offerGraphs(id machine.TaskID, task *Task) {
 	calls := &graphCalls{driver: d, task: id}
-	d.beside[id] = calls
+	d.graphCalls[id] = calls
 	task.Beside = func(change int) {
 		parts := calls.addCounts(0, change)
 		d.sendMessage(func() *machine.Event { return nil }) // the driver looks whether the run pauses

@@ -36,7 +36,7 @@ func (d *driver) sendNote(task machine.TaskID, data any, call *handler.Usage, li
 		kept <- d.journalErr
 		return nil
 	})
-	if d.host != nil { // which keeps it before the task goes on
+	if d.host != nil { // it stores the note before the task continues
 		return nil
 	}
 	select {

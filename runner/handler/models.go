@@ -25,7 +25,7 @@ type Reservation struct {
 // Cost returns the price of the call in US dollars with an answer of some tokens.
 func (r *Reservation) Cost(output int) float64 { return r.Base + r.Each*float64(output) }
 
-// Reserved is room in a budget.
+// Reserved holds tokens of a budget for a call.
 type Reserved struct {
 	Output int // most tokens of the answer; 0 if there is no limit
 	once   sync.Once
@@ -96,7 +96,7 @@ type ModelAccess struct {
 type ModelDesk interface {
 	// Note stores a finished call and its data in the journal, and returns when it is durable.
 	Note(data any, call Usage) error
-	// Reserve reserves room in the budget of the run for a call.
+	// Reserve reserves tokens of the run's budget for a call.
 	Reserve(r Reservation) (*Reserved, error)
 	// Hide masks a text, unless it is "", in everything that the run emits from now on.
 	Hide(secret string)

@@ -22,7 +22,7 @@ const maxBatch = 1000
 //
 // A driver appends the event durably, then applies it, then carries out the commands.
 func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
-	s.cmds, s.notes, s.noted, s.confided, s.batch = s.cmds[:0], s.notes[:0], 0, nil, 0
+	s.cmds, s.notes, s.noted, s.secretValues, s.batch = s.cmds[:0], s.notes[:0], 0, nil, 0
 	if e.StopAt > 0 {
 		s.StopAt, s.Edit = e.StopAt, e.Edit
 		defer func() { s.StopAt, s.Edit = 0, nil }()

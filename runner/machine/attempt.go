@@ -268,11 +268,11 @@ func (t *Task) checkResult(u *Unit, n *node, output any, writes []Write) (any, [
 		}
 	}
 	if size > t.scope.maxBytes {
-		return nil, nil, tooLarge("the output", t.scope.maxBytes)
+		return nil, nil, sizeFailure("the output", t.scope.maxBytes)
 	}
 	if e := t.Each; e != nil {
 		if e.Size+size > t.scope.maxBytes {
-			return nil, nil, tooLarge("the list of the outputs of the elements", t.scope.maxBytes)
+			return nil, nil, sizeFailure("the list of the outputs of the elements", t.scope.maxBytes)
 		}
 		e.Size += size
 		return output, writes, nil

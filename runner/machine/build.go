@@ -139,7 +139,7 @@ func (b *builder) initNode(n *node, decl *spec.Node, bound *bind.Node) {
 	}
 	if decl.Join != nil {
 		n.joins, n.onBypass = true, cmp.Or(decl.Join.OnBypass.Value, "drop")
-		b.plan.failsDeserted = b.plan.failsDeserted || n.onBypass == "fail"
+		b.plan.failsBypassed = b.plan.failsBypassed || n.onBypass == "fail"
 		switch decl.Join.Wait {
 		case "any":
 			n.quorum = 1
@@ -190,7 +190,7 @@ func (b *builder) addEdges(g *spec.Graph) {
 	}
 }
 
-// collectTargets collects the nodes that a node may lead to, after those of the nodes before it.
+// collectTargets records where a node may lead. The caller passes the nodes in order.
 func (p *Plan) collectTargets(i int) {
 	n := &p.nodes[i]
 	lead := func(to int, onFailure bool) {

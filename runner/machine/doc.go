@@ -1,7 +1,7 @@
 // Package machine is the core: it decides what a run does next, and does nothing
 // itself. Plan.Apply takes a recorded event, changes the State and returns the commands
 // that follow. A driver appends the event to the journal, applies it, and carries out
-// the commands. There is no input or output here, no clock, goroutine or chance: the
+// the commands. There is no input or output here, no clock, goroutine or randomness: the
 // same events always give the same states and commands.
 //
 // # How a run goes
@@ -18,6 +18,6 @@
 // commands, and end with an event: nothing waits for anything but its own past.
 // A subgraph is a Scope: it has tasks, views and limits of its own, in the same State.
 //
-// The end of a run is a status. Tasks and views stay as they are, so that Resumed goes
-// on with them.
+// The end of a run is a status. Tasks and views stay as they are, and Resumed
+// continues with them.
 package machine

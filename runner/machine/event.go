@@ -55,8 +55,8 @@ type Event struct {
 	Input map[string]any `json:"input,omitempty"`
 	// StopAt is State.StopAt while the event is applied. A fork begins there.
 	StopAt int `json:"stop_at,omitempty"`
-	// Told is the number of the last event that the driver had emitted before.
-	Told int64 `json:"told,omitempty"`
+	// Emitted is the number of the last event that the driver had emitted before.
+	Emitted int64 `json:"told,omitempty"`
 	// Edit holds state keys that a fork sets by hand (RunBegan, Resumed, and with StopAt).
 	Edit map[string]any `json:"edit,omitempty"`
 	// Task is the attempt that the event is about.

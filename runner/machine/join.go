@@ -12,7 +12,7 @@ import (
 // fireJoins decides one join, and reports whether it did: the join runs, fails or is dropped.
 func (s *State) fireJoins() bool {
 	return slices.ContainsFunc(s.Scopes, func(sc *Scope) bool {
-		return sc.End == nil && (sc.due || sc.failsAnyDeserted() || !sc.hasMovingTask()) && sc.fireJoin()
+		return sc.End == nil && (sc.due || sc.mayFailBypassed() || !sc.hasMovingTask()) && sc.fireJoin()
 	})
 }
 
@@ -33,7 +33,7 @@ func (sc *Scope) waitsWithBlocked(t *Task) bool {
 	})
 }
 
-func (sc *Scope) failsAnyDeserted() bool { return sc.plan.failsDeserted && len(sc.Bends) > 0 }
+func (sc *Scope) mayFailBypassed() bool { return sc.plan.failsBypassed && len(sc.Detours) > 0 }
 
 func (sc *Scope) fireJoin() bool {
 	sc.due, sc.blocked = false, nil
@@ -63,7 +63,7 @@ func (sc *Scope) fireJoin() bool {
 		sc.resolveJoin(groups[0]) // all wait for each other: the first in the file runs
 		return true
 	}
-	return sc.failDesertedJoin()
+	return sc.failBypassedJoin()
 }
 
 // isBlocked reports whether another task may still arrive at the join where w waits.
@@ -159,7 +159,7 @@ func (sc *Scope) resolveJoin(group []*Task) {
 }
 
 // bypassFailure returns the failure of a join that some branches bypass.
-func (sc *Scope) bypassFailure(node int, group []*Task, bends []*Bend) *Failure {
+func (sc *Scope) bypassFailure(node int, group []*Task, bends []*Detour) *Failure {
 	names := func(nodes []int) (out []any, words []string) {
 		out = []any{}
 		slices.Sort(nodes)
@@ -187,9 +187,9 @@ func (sc *Scope) bypassFailure(node int, group []*Task, bends []*Bend) *Failure 
 }
 
 // findBypasses returns the failure edges that branches took around the join.
-func (sc *Scope) findBypasses(group []*Task) (out []*Bend) {
+func (sc *Scope) findBypasses(group []*Task) (out []*Detour) {
 bends:
-	for _, b := range sc.Bends {
+	for _, b := range sc.Detours {
 		if slices.ContainsFunc(group, func(w *Task) bool { return sc.hasInPast(w, b.Task) }) {
 			continue
 		}
@@ -466,7 +466,7 @@ func (sc *Scope) failuresElsewhere(group, lost []*Task) []*Task {
 }
 
 func (sc *Scope) markDecided(place []Lane, node int) {
-	if !sc.plan.failsDeserted {
+	if !sc.plan.failsBypassed {
 		return
 	}
 	for _, lane := range place {
@@ -476,19 +476,19 @@ func (sc *Scope) markDecided(place []Lane, node int) {
 	}
 }
 
-// failDesertedJoin fails a join with `on_bypass: fail` that every branch bypassed.
-func (sc *Scope) failDesertedJoin() bool {
-	if !sc.failsAnyDeserted() {
+// failBypassedJoin fails a join with `on_bypass: fail` that every branch bypassed.
+func (sc *Scope) failBypassedJoin() bool {
+	if !sc.mayFailBypassed() {
 		return false
 	}
-	bends := slices.Clone(sc.Bends)
-	slices.SortFunc(bends, func(a, b *Bend) int { return comparePositions(a.Rank, a.Order, b.Rank, b.Order) })
+	bends := slices.Clone(sc.Detours)
+	slices.SortFunc(bends, func(a, b *Detour) int { return comparePositions(a.Rank, a.Order, b.Rank, b.Order) })
 	for node := range sc.plan.nodes {
 		if !sc.plan.nodes[node].joins || sc.plan.nodes[node].onBypass != "fail" {
 			continue
 		}
 		for _, b := range bends {
-			f := sc.findDesertedFan(b, node)
+			f := sc.findBypassedFan(b, node)
 			if f == nil {
 				continue
 			}
@@ -497,7 +497,7 @@ func (sc *Scope) failDesertedJoin() bool {
 			t := sc.newTaskAtSplit(f, node)
 			t.Order = append(slices.Clone(b.Order), -1)
 			t.Lanes = append(slices.Clone(b.Lanes), Lane{f.ID, -1})
-			t.Preset = sc.bypassFailure(node, nil, []*Bend{b})
+			t.Preset = sc.bypassFailure(node, nil, []*Detour{b})
 			sc.addTask(t)
 			sc.state.makeReady(ready{t, nil})
 			return true
@@ -516,9 +516,9 @@ func (sc *Scope) newTaskAtSplit(f *Fan, node int) *Task {
 	}
 }
 
-// findDesertedFan returns the outermost fan-out around a detour whose branches can't reach the
+// findBypassedFan returns the outermost fan-out around a detour whose branches can't reach the
 // join any more, or nil.
-func (sc *Scope) findDesertedFan(b *Bend, node int) *Fan {
+func (sc *Scope) findBypassedFan(b *Detour, node int) *Fan {
 	if slices.Contains(b.Reached, node) || slices.ContainsFunc(b.Place, func(l Lane) bool { return slices.Contains(sc.findFan(l.Fan).Decided, node) }) ||
 		slices.ContainsFunc(sc.Tasks, func(o *Task) bool { return sc.canReachAfterDetour(o, b, node) }) {
 		return nil
@@ -534,7 +534,7 @@ func (sc *Scope) findDesertedFan(b *Bend, node int) *Fan {
 }
 
 // canReachAfterDetour reports whether a task may still reach the join that a detour bypassed.
-func (sc *Scope) canReachAfterDetour(o *Task, b *Bend, node int) bool {
+func (sc *Scope) canReachAfterDetour(o *Task, b *Detour, node int) bool {
 	for _, lane := range b.Place {
 		if (sc.hasInPast(o, b.Task) || findLane(o.Place, lane.Fan) >= 0) && (o.Node == node || sc.canReach(o.Node, node, sc.findFan(lane.Fan).Source)) {
 			return true

@@ -71,8 +71,8 @@ func (s *State) NoteCount() int { return s.noted }
 // Notes returns the notes of the last Apply. The slice is valid until the next Apply.
 func (s *State) Notes() []Note { return s.notes }
 
-// Confided returns the values for secret keys from the last Apply, invalid ones too.
-func (s *State) Confided() []any { return s.confided }
+// SecretValues returns the values for secret keys from the last Apply, invalid ones too.
+func (s *State) SecretValues() []any { return s.secretValues }
 
 // addNote adds a note about a task. Without an observer it keeps only NoteNodeEmitted.
 func (t *Task) addNote(n *Note) {

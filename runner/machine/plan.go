@@ -35,8 +35,8 @@ type Plan struct {
 	reachable []reachable
 	// sources lists the nodes that may lead to each node, and at last those to END.
 	sources [][]int
-	// failsDeserted means that some join has `on_bypass: fail`.
-	failsDeserted bool
+	// failsBypassed means that some join has `on_bypass: fail`.
+	failsBypassed bool
 	// endGuards are checked when a branch reaches END.
 	endGuards []guard
 	// readsInputs means that some expression reads what came along edges.
@@ -224,7 +224,7 @@ func (p *Plan) nodesLeadingTo(to int, stops func(node int) bool) []bool {
 }
 
 // findImplicitJoin returns the first node that all branches reach without failure edges, or
-// noNode. A node with a `join` is no implicit one.
+// noNode. Implicit joins have no `join`.
 func (sc *Scope) findImplicitJoin(source int, targets []int) int {
 	p := sc.plan
 	begin := slices.DeleteFunc(slices.Clone(targets), func(to int) bool { return to == endNode })

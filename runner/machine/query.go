@@ -191,7 +191,7 @@ func (l ValueLimit) Check(v any, name string) *Failure {
 	if sizeOf(v) <= int(l) {
 		return nil
 	}
-	return tooLarge(name, int(l))
+	return sizeFailure(name, int(l))
 }
 
 // ScopesAround returns the scopes that a task is in, innermost first.

@@ -31,10 +31,10 @@ type Scope struct {
 	// Ended are tasks that reached END or a dropped join, Gone those of failed or cancelled branches.
 	Ended []*Task `json:"ended,omitempty"`
 	Gone  []*Task `json:"gone,omitempty"`
-	// Bends are the failure edges that branches took.
-	Bends []*Bend `json:"bends,omitempty"`
-	Fans  []*Fan  `json:"fans,omitempty"`
-	Views []*View `json:"views"`
+	// Detours are the failure edges that branches took.
+	Detours []*Detour `json:"bends,omitempty"`
+	Fans    []*Fan    `json:"fans,omitempty"`
+	Views   []*View   `json:"views"`
 	// Steps are the finished steps in the order in which they ended.
 	Steps stepList `json:"steps,omitzero"`
 	// Partial holds the partial output of cancelled nodes, Reasons why nodes ended as they did.
@@ -103,8 +103,8 @@ type End struct {
 	Limited bool     `json:"limited,omitempty"`
 }
 
-// Bend is a failure edge that a branch took: the failed step and its position.
-type Bend struct {
+// Detour is a failure edge that a branch took: the failed step and its position.
+type Detour struct {
 	*Position
 	Task int `json:"task"`
 	Node int `json:"node"`

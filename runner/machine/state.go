@@ -80,7 +80,7 @@ type State struct {
 	ready []ready
 	byID  map[int]*Scope
 	// confided are values that this Apply gave to secret keys.
-	confided []any
+	secretValues []any
 }
 
 // Numbers are the counters for new ids.

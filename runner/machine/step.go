@@ -208,7 +208,7 @@ func (t *Task) finishStep() {
 		t.Output, t.Writes = nil, nil
 	}
 	if sc.plan.nodes[t.Node].onBypass == "fail" {
-		for _, b := range sc.Bends {
+		for _, b := range sc.Detours {
 			if sc.hasInPast(t, b.Task) {
 				b.Reached = append(b.Reached, t.Node)
 			}
@@ -265,7 +265,7 @@ func (t *Task) applyStep() {
 		return
 	}
 	if t.Failure != nil {
-		sc.recordBend(t)
+		sc.recordDetour(t)
 		sc.restoreSplitValues(t, v)
 	}
 	if !t.Refused {
@@ -303,11 +303,11 @@ func (sc *Scope) recordStep(t *Task) {
 	}
 }
 
-// recordBend notes that a branch took a failure edge.
-func (sc *Scope) recordBend(t *Task) {
+// recordDetour notes that a branch took a failure edge.
+func (sc *Scope) recordDetour(t *Task) {
 	sc.Degraded = true
 	if len(t.Place) > 0 {
-		sc.Bends = append(sc.Bends, &Bend{Position: t.Position, Task: t.ID, Node: t.Node, Rank: t.Rank})
+		sc.Detours = append(sc.Detours, &Detour{Position: t.Position, Task: t.ID, Node: t.Node, Rank: t.Rank})
 	}
 }
 

@@ -512,7 +512,7 @@ func (sc *Scope) findSplit(tasks []*Task) *Fan {
 // to use, and the fan-out that is over.
 func (sc *Scope) foldView(v *View) (*View, *Fan) {
 	base := v.base
-	if sc.isViewUsed(base) || sc.plan.failsDeserted && len(sc.Bends) > 0 {
+	if sc.isViewUsed(base) || sc.plan.failsBypassed && len(sc.Detours) > 0 {
 		return v, nil
 	}
 	base.addCounts(v)
@@ -533,7 +533,7 @@ func (sc *Scope) foldView(v *View) (*View, *Fan) {
 		return true
 	})
 	isDead := func(l Lane) bool { return dead[l.Fan] }
-	sc.Bends = slices.DeleteFunc(sc.Bends, func(b *Bend) bool {
+	sc.Detours = slices.DeleteFunc(sc.Detours, func(b *Detour) bool {
 		return slices.ContainsFunc(b.Place, isDead)
 	})
 	for key, heads := range base.Heads { //lint:ignore mapiter each is changed once

@@ -88,10 +88,10 @@ func (t *Task) addWrite(to []Write, key int, update any) ([]Write, *Failure) {
 	sc := t.scope
 	k := &sc.plan.keys[key]
 	if _, fits := eval.Size(update, sc.maxBytes); !fits {
-		return to, tooLarge("what is written to state key "+strconv.Quote(k.name), sc.maxBytes)
+		return to, sizeFailure("what is written to state key "+strconv.Quote(k.name), sc.maxBytes)
 	}
 	if k.decl.Secret {
-		sc.state.confided = append(sc.state.confided, update)
+		sc.state.secretValues = append(sc.state.secretValues, update)
 	}
 	switch k.reducer {
 	case reduceReplace:
@@ -119,8 +119,8 @@ func writeFailure(k *key, err error) *Failure {
 		err.Error() + "; its schema is " + k.schema.String()}
 }
 
-// tooLarge returns the failure of a value beyond max_state_bytes.
-func tooLarge(what string, most int) *Failure {
+// sizeFailure returns the failure of a value beyond max_state_bytes.
+func sizeFailure(what string, most int) *Failure {
 	return &Failure{Kind: "limit", Message: what + " takes more than " + eval.Count(most, "byte") +
 		", the limit of the state and of a value (max_state_bytes)"}
 }

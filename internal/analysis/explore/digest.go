@@ -32,7 +32,7 @@ type visited struct{ node, most int }
 // is written: "task" as the number of a task, "contents" as the contents of a view, "rank" and
 // "order" only if branches can be ranked, "time" from now on, "past" only with digest.past.
 var digested = map[reflect.Type]string{
-	reflect.TypeFor[machine.Scope]():    `Full FinalNext End Fans MaxRank:rank Tasks Ended Gone Final Bends`,
+	reflect.TypeFor[machine.Scope]():    `Full FinalNext End Fans MaxRank:rank Tasks Ended Gone Final Detours`,
 	reflect.TypeFor[machine.End]():      `Status Reason Failure`,
 	reflect.TypeFor[machine.Failure]():  `Kind Node Attempt`, // messages and details are gaps, see Model.readContext
 	reflect.TypeFor[machine.Fan]():      `ID Source Implicit View Rank:rank Position Branch Decided`,
@@ -40,7 +40,7 @@ var digested = map[reflect.Type]string{
 	reflect.TypeFor[machine.Position](): `Order:order Place Lanes Joined Over`,
 	reflect.TypeFor[machine.Lane]():     `Fan Lane`,
 	reflect.TypeFor[machine.Over]():     `At Source`,
-	reflect.TypeFor[machine.Bend]():     `Task:task Node Reached Rank:rank Position`,
+	reflect.TypeFor[machine.Detour]():   `Task:task Node Reached Rank:rank Position`,
 	reflect.TypeFor[machine.Source]():   `Node Failed Rank:rank Order:order Output:past`,
 	reflect.TypeFor[machine.Conflict](): `Key Fan`,
 	reflect.TypeFor[machine.Chosen]():   `Edge`,

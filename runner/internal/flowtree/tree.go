@@ -102,8 +102,8 @@ func (t *Tree) HasSecrets() bool {
 	})
 }
 
-// Confides reports whether a node writes a secret key, so that its output may be secret.
-func (t *Tree) Confides(g *spec.Graph, node string) bool {
+// WritesSecret reports whether a node writes a secret key, so that its output may be secret.
+func (t *Tree) WritesSecret(g *spec.Graph, node string) bool {
 	n := g.Node(node)
 	return n != nil && slices.ContainsFunc(g.State, func(key *spec.StateKey) bool { return key.Secret && writesKey(n, key.Name.Value) })
 }

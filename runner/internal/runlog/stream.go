@@ -1,4 +1,4 @@
-// One stream of a task, of which the beginning and the end are stored.
+// One stream of a task. The log stores its beginning and its end.
 
 package runlog
 

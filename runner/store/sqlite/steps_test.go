@@ -149,7 +149,7 @@ func benchmarkSteps(b *testing.B, durability sqlite.Durability, size int) {
 	run := stepper(b, s)
 	journal := create(b, s, "bare")
 	task := machine.TaskID{Task: 7, Attempt: 1}
-	ended := machine.Event{Kind: machine.TaskEnded, At: time.Now().UnixNano(), Task: task, Output: strings.Repeat("x", 100), Told: 7}
+	ended := machine.Event{Kind: machine.TaskEnded, At: time.Now().UnixNano(), Task: task, Output: strings.Repeat("x", 100), Emitted: 7}
 	began := machine.Event{Kind: machine.TaskBegan, At: time.Now().UnixNano(), Task: task, Node: "a", Visit: 7}
 	row := fmt.Sprintf(`{"kind":"task_ended","at":%d,"step":%d}`, time.Now().UnixNano(), steps)
 	took := func(do func()) float64 {

@@ -133,7 +133,7 @@ func (s *Store) retryAsking(runID string, do func() error) error {
 	if err == nil {
 		s.answered.Store(time.Now().Unix())
 	}
-	return toNoRun(runID, err)
+	return convertNotFound(runID, err)
 }
 
 // retryConnecting calls do, again while the cluster is out of reach.

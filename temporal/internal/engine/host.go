@@ -76,7 +76,7 @@ func (f *workflowRun) Wait(ready func() bool) error {
 		if ready() {
 			break
 		}
-		if err := errors.Join(f.updateMemo(), f.moveOn()); err != nil {
+		if err := errors.Join(f.updateMemo(), f.continueAsNew()); err != nil {
 			return err
 		}
 		at := time.Time{}
@@ -85,7 +85,7 @@ func (f *workflowRun) Wait(ready func() bool) error {
 		} else if len(f.alarms) > 0 {
 			at = f.alarms[0].at
 		}
-		f.awaitUntil(at, func() bool { return ready() || f.mayMove() })
+		f.awaitUntil(at, func() bool { return ready() || f.mayContinueAsNew() })
 		f.ringAlarms()
 	}
 	return nil
@@ -115,9 +115,9 @@ type call struct {
 	over     bool
 	reserved []*handler.Reserved // tokens of the budget, for its calls of models
 	noted    []any               // by the task, in this workflow
-	// beside is how many calls the task makes side by side, by the activity of that attempt.
-	beside  int
-	attempt int32
+	// concurrent is how many calls the activity of that attempt makes at once.
+	concurrent int
+	attempt    int32
 }
 
 // Start queues a task.
@@ -129,7 +129,7 @@ func (f *workflowRun) Start(job *runner.Job) (cancel func()) {
 	return func() { c.unwanted = true }
 }
 
-// startQueued starts as many tasks as there is room for, and cancels unwanted ones.
+// startQueued starts as many tasks as may run, and cancels unwanted ones.
 func (f *workflowRun) startQueued() {
 	for _, c := range f.calls {
 		if c.unwanted && c.cancel != nil {
@@ -287,7 +287,7 @@ func (f *workflowRun) takeNotes() {
 func (c *call) passNote(n *note) {
 	task := c.job.Task
 	if n.Beside != 0 {
-		c.countBeside(n)
+		c.countConcurrentCalls(n)
 		return
 	}
 	c.noted = append(c.noted, n.Data)
@@ -302,16 +302,16 @@ func (c *call) passNote(n *note) {
 	}
 }
 
-// countBeside reports how many concurrent calls a task makes, without those of a lost activity.
-func (c *call) countBeside(n *note) {
+// countConcurrentCalls reports how many concurrent calls a task makes, without those of a lost activity.
+func (c *call) countConcurrentCalls(n *note) {
 	if c.job.Task.Beside == nil || n.Attempt < c.attempt {
 		return
 	}
 	change := n.Beside
 	if n.Attempt > c.attempt {
-		change -= c.beside
+		change -= c.concurrent
 		c.attempt = n.Attempt
 	}
-	c.beside += change
+	c.concurrent += change
 	c.job.Task.Beside(change)
 }

@@ -47,7 +47,7 @@ func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (out 
 		return out, temporal.NewNonRetryableApplicationError(err.Error(), "flow", err)
 	}
 	if activity.GetInfo(ctx).Attempt > 1 && !takesNoNotes(in.Task.Kind) {
-		if err := j.recallNotes(task); err != nil {
+		if err := j.loadNotes(task); err != nil {
 			return out, err
 		}
 	}
@@ -187,8 +187,8 @@ func (j *job) sendNote(n *note) error {
 	})
 }
 
-// recallNotes adds the notes of the task that a lost worker has sent.
-func (j *job) recallNotes(task *runner.Task) error {
+// loadNotes adds the notes of the task that a lost worker has sent.
+func (j *job) loadNotes(task *runner.Task) error {
 	at := workflowOf(j.ctx)
 	reply, err := j.worker.client.QueryWorkflow(j.ctx, at.ID, at.RunID, queryLog, j.in.ID)
 	if err != nil {

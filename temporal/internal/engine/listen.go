@@ -57,7 +57,7 @@ func (f *workflowRun) awaitSettled(ctx workflow.Context) error {
 }
 
 // isPaused reports whether the run pauses here.
-func (f *workflowRun) isPaused() bool { return f.current == nil && !f.over && f.elsewhere == nil }
+func (f *workflowRun) isPaused() bool { return f.current == nil && !f.over && f.successor == nil }
 
 // handleAsk passes a request to the driver, or cancels a run that pauses.
 func (f *workflowRun) handleAsk(ctx workflow.Context, request store.Request) error {
@@ -95,7 +95,7 @@ func (f *workflowRun) handleOffer(ctx workflow.Context, offer store.Offer) (refu
 		}
 		driver := f.driver
 		switch {
-		case f.elsewhere != nil || f.current != nil && driver == nil:
+		case f.successor != nil || f.current != nil && driver == nil:
 			return tryAgain, nil
 		case f.current == nil:
 			return f.answerPaused(&offer), nil
@@ -139,7 +139,7 @@ func (f *workflowRun) handleAdopt(ctx workflow.Context, next *Start, _ []byte, e
 		return true, err
 	}
 	next.Seed.Events = events
-	f.elsewhere = next
+	f.successor = next
 	return false, nil
 }
 

@@ -182,7 +182,8 @@ type storedConverter struct {
 	blobs blobs
 }
 
-// newConverter returns the converter of clients and workers. A slow store is no deadlock.
+// newConverter returns the converter of clients and workers. A slow store does not count as a
+// deadlock.
 func newConverter(b blobs) converter.DataConverter {
 	return workflow.DataConverterWithoutDeadlockDetection(storedConverter{converter.NewCodecDataConverter(plainData(), &codec{blobs: b}), b})
 }

@@ -102,7 +102,7 @@ func (s *Store) isCompleted(runID, run string, task int64) (done bool, err error
 	})
 	return slices.ContainsFunc(reply.GetHistory().GetEvents(), func(e *historyapi.HistoryEvent) bool {
 		return e.GetEventId() == task+1 && e.GetEventType() == enums.EVENT_TYPE_WORKFLOW_TASK_COMPLETED
-	}), toNoRun(runID, err)
+	}), convertNotFound(runID, err)
 }
 
 // Events returns events after the first n, of about size bytes. After a read at the end of a

@@ -64,7 +64,7 @@ func (s *Store) newStart(flow *runner.Flow, opts *runner.Options) (*Start, error
 		Nonce: rand.Text(), RunDir: filepath.Join(os.TempDir(), "graphrun-runs", record.ID),
 	}
 	if opts.Session != "" {
-		kept, err := s.keptSession(opts.Session)
+		kept, err := s.readSession(opts.Session)
 		switch {
 		case err == nil:
 			start.Session, start.Nonce = kept, kept.Nonce

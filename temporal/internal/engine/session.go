@@ -77,8 +77,8 @@ func (f *workflowRun) leaveSession() error {
 	return leaving.Get(f.ctx, nil)
 }
 
-// keptSession returns a session with its nonce.
-func (s *Store) keptSession(id string) (*keptSession, error) {
+// readSession returns a session with its nonce.
+func (s *Store) readSession(id string) (*keptSession, error) {
 	info, err := s.latestWorkflow(sessionPrefix + id)
 	var kept *keptSession
 	if err == nil && info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
@@ -92,7 +92,7 @@ func (s *Store) keptSession(id string) (*keptSession, error) {
 
 // Session returns a session.
 func (s *Store) Session(id string) (out store.Session, err error) {
-	kept, err := s.keptSession(id)
+	kept, err := s.readSession(id)
 	if err == nil {
 		out = kept.Session
 	}
@@ -115,7 +115,7 @@ func (s *Store) Sessions() (out []store.Session, err error) {
 
 // DeleteSession ends the workflow of a session.
 func (s *Store) DeleteSession(id string) error {
-	if _, err := s.keptSession(id); err != nil {
+	if _, err := s.readSession(id); err != nil {
 		return err
 	}
 	return s.retryConnecting(func() error { return s.cluster.client.TerminateWorkflow(s.ctx, sessionPrefix+id, "", "deleted") })

@@ -50,8 +50,8 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// toNoRun turns the error of a workflow that is not there into store.ErrNoRun.
-func toNoRun(runID string, err error) error {
+// convertNotFound turns the error of a workflow that is not there into store.ErrNoRun.
+func convertNotFound(runID string, err error) error {
 	if hasType[*serviceerror.NotFound](err) {
 		return fmt.Errorf("run %q: %w", runID, store.ErrNoRun)
 	}
@@ -65,7 +65,7 @@ func (s *Store) latestWorkflow(runID string) (*workflowapi.WorkflowExecutionInfo
 		reply, err = s.cluster.client.DescribeWorkflowExecution(s.ctx, runID, "")
 		return err
 	})
-	return reply.GetWorkflowExecutionInfo(), toNoRun(runID, err)
+	return reply.GetWorkflowExecutionInfo(), convertNotFound(runID, err)
 }
 
 // latestStart returns the latest workflow run of a run, and its input.
@@ -82,7 +82,7 @@ func (s *Store) latestStart(runID string) (*workflowapi.WorkflowExecutionInfo, *
 		})
 		return start, err
 	})
-	return info, start, toNoRun(runID, err)
+	return info, start, convertNotFound(runID, err)
 }
 
 // Run returns the record of a run.
@@ -186,7 +186,7 @@ func (s *Store) Delete(runID string) error {
 	_, err = s.cluster.client.WorkflowService().DeleteWorkflowExecution(s.ctx, &workflowservice.DeleteWorkflowExecutionRequest{
 		Namespace: s.cluster.settings.Namespace, WorkflowExecution: &common.WorkflowExecution{WorkflowId: runID},
 	})
-	return toNoRun(runID, err)
+	return convertNotFound(runID, err)
 }
 
 // Log returns the chunks after a number.

@@ -52,11 +52,11 @@ type workflowRun struct {
 	result    *runner.Result // of the drives so far
 	over      bool
 	moving    bool   // no task starts any more: the run is about to continue in a new workflow
-	elsewhere *Start // the input of the next workflow, once the run moves there
+	successor *Start // the input of the next workflow, once the run moves there
 	slot      *groupSlot
 	stopped   store.Request // the request that stopped a driver that waited for its slot
-	again     time.Time     // when the run asks again for a slot that it may not wait for
-	told      memo
+	retryAt   time.Time     // when the run asks again for a slot that it may not wait for
+	sentMemo  memo
 
 	started int     // tasks
 	queue   []*call // they wait for room
@@ -74,9 +74,9 @@ type workflowRun struct {
 
 // drive is one stretch of a run, until it pauses or ends.
 type drive struct {
-	do       func() (*runner.Result, error)
-	settings *runner.Options
-	alone    bool // the run resumes itself
+	do            func() (*runner.Result, error)
+	settings      *runner.Options
+	resumesItself bool // the run resumes itself
 }
 
 // Run is the workflow.
@@ -95,12 +95,12 @@ func (w *Worker) Run(ctx workflow.Context, start *Start, snapshot []byte, events
 	if err := f.registerHandlers(ctx); err != nil {
 		return nil, err
 	}
-	for f.elsewhere == nil {
+	for f.successor == nil {
 		if err := f.runDrive(); err != nil {
 			return nil, err
 		}
 		switch {
-		case f.elsewhere != nil:
+		case f.successor != nil:
 		case f.result.Status != machine.Paused:
 			return f.endRun()
 		default:
@@ -109,7 +109,7 @@ func (w *Worker) Run(ctx workflow.Context, start *Start, snapshot []byte, events
 			}
 		}
 	}
-	return nil, workflow.NewContinueAsNewError(ctx, workflowName, f.elsewhere.workflowArguments()...)
+	return nil, workflow.NewContinueAsNewError(ctx, workflowName, f.successor.workflowArguments()...)
 }
 
 // newRun prepares a run. It fails if this worker can't run its version.
@@ -153,7 +153,7 @@ func (f *workflowRun) driveOptions(s *runner.Options) runner.Options {
 // resumeAlone returns a drive by which the run resumes itself.
 func (f *workflowRun) resumeAlone() *drive {
 	opts := f.driveOptions(&runner.Options{Rush: f.tape.plays()})
-	return &drive{settings: &opts, alone: true, do: func() (*runner.Result, error) {
+	return &drive{settings: &opts, resumesItself: true, do: func() (*runner.Result, error) {
 		return f.runner.Resume(context.Background(), f.start.Record.ID, opts)
 	}}
 }
@@ -163,17 +163,17 @@ func (f *workflowRun) cancelRun() (*runner.Result, error) { return f.runner.Canc
 // runDrive drives the run until it pauses, ends, or moves on. A refused drive changes nothing.
 func (f *workflowRun) runDrive() error {
 	d := f.next
-	f.current, f.next, f.again = d, nil, time.Time{}
+	f.current, f.next, f.retryAt = d, nil, time.Time{}
 	f.beginTask()
 	result, err := d.do()
 	f.driver = nil
 	f.startQueued()
-	if f.elsewhere != nil {
+	if f.successor != nil {
 		return nil
 	}
 	busy, isStopped := (*store.BusyError)(nil), errors.Is(err, store.ErrStopped)
-	if errors.As(err, &busy) && d.alone {
-		f.again = f.Now().Add(retrySlotEvery)
+	if errors.As(err, &busy) && d.resumesItself {
+		f.retryAt = f.Now().Add(retrySlotEvery)
 	}
 	if result == nil && (busy != nil || isStopped) {
 		result, _ = f.runner.Show(f.start.Record.ID, runner.Options{})
@@ -198,12 +198,12 @@ func (f *workflowRun) awaitNext() error {
 		if err := f.updateMemo(); err != nil {
 			return err
 		}
-		due := f.again // when the run resumes itself, or zero
+		due := f.retryAt // when the run resumes itself, or zero
 		if r := f.result; due.IsZero() && r.Due != nil && r.Reason != "pause" {
 			due = *r.Due
 		}
 		switch {
-		case f.elsewhere != nil:
+		case f.successor != nil:
 			f.awaitHandlers()
 			return nil
 		case f.next != nil:
@@ -212,7 +212,7 @@ func (f *workflowRun) awaitNext() error {
 			f.next = f.resumeAlone()
 			return nil
 		}
-		f.awaitUntil(due, func() bool { return f.next != nil || f.elsewhere != nil || f.isMemoStale() })
+		f.awaitUntil(due, func() bool { return f.next != nil || f.successor != nil || f.isMemoStale() })
 	}
 }
 
@@ -260,35 +260,35 @@ func (f *workflowRun) updateMemo() error {
 	if !f.isMemoStale() {
 		return nil
 	}
-	f.told = f.newMemo()
-	f.told.Updated = f.Now()
-	return workflow.UpsertMemo(f.ctx, map[string]any{memoStatus: f.told})
+	f.sentMemo = f.newMemo()
+	f.sentMemo.Updated = f.Now()
+	return workflow.UpsertMemo(f.ctx, map[string]any{memoStatus: f.sentMemo})
 }
 
 // isMemoStale reports whether the memo is out of date.
 func (f *workflowRun) isMemoStale() bool {
-	m, t := f.newMemo(), &f.told
+	m, t := f.newMemo(), &f.sentMemo
 	isSame := m.Status == t.Status && m.Reason == t.Reason && m.Driven == t.Driven && m.Due.Equal(t.Due)
 	return !isSame && !f.store.isEntering()
 }
 
 func (f *workflowRun) newMemo() memo {
 	m := newMemo(&f.start.Record, f.store.summary)
-	m.Driven = f.current != nil || f.elsewhere != nil
+	m.Driven = f.current != nil || f.successor != nil
 	return m
 }
 
-// mayMove reports whether the run may move to a new workflow now.
-func (f *workflowRun) mayMove() bool {
+// mayContinueAsNew reports whether the run may move to a new workflow now.
+func (f *workflowRun) mayContinueAsNew() bool {
 	return f.moving && len(f.calls) == 0 && !f.store.isEntering() && workflow.AllHandlersFinished(f.ctx)
 }
 
-// moveOn continues the run in a new workflow once its history is long. Running tasks end first,
+// continueAsNew continues the run in a new workflow once its history is long. Running tasks end first,
 // and no others start. It returns errMoved then.
-func (f *workflowRun) moveOn() error {
+func (f *workflowRun) continueAsNew() error {
 	info := workflow.GetInfo(f.ctx)
 	f.moving = f.moving || info.GetCurrentHistoryLength() > f.worker.events || info.GetContinueAsNewSuggested()
-	if !f.mayMove() {
+	if !f.mayContinueAsNew() {
 		return nil
 	}
 	next := *f.start
@@ -305,6 +305,6 @@ func (f *workflowRun) moveOn() error {
 		next.Settings = *f.current.settings
 		next.Settings.Dir = f.start.Settings.Dir
 	}
-	f.elsewhere, f.store.failed = &next, errMoved
+	f.successor, f.store.failed = &next, errMoved
 	return errMoved
 }

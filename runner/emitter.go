@@ -75,14 +75,14 @@ func (d *driver) emitRunEvent(kind EventType, at int64, result *Result) {
 const maxPartial = 64 << 10
 
 // saying is the text that a node has emitted. More text replaces a void one.
-type saying struct {
+type nodeText struct {
 	text []byte
 	void bool
 }
 
-func (s saying) appendText(said *Said) saying {
+func (s nodeText) appendText(said *Said) nodeText {
 	if s.void && said.Text != "" {
-		s = saying{}
+		s = nodeText{}
 	}
 	if len(s.text) < maxPartial {
 		s.text = append(s.text, said.Text...)
@@ -209,9 +209,9 @@ func (d *driver) warnOfElements() {
 	}
 }
 
-// learnConfided masks what nodes have written to secret keys, before anything is emitted.
-func (d *driver) learnConfided() {
-	for _, value := range d.state.Confided() {
+// learnSecretValues masks what nodes have written to secret keys, before anything is emitted.
+func (d *driver) learnSecretValues() {
+	for _, value := range d.state.SecretValues() {
 		d.mask.LearnValue(value)
 	}
 }
