@@ -229,7 +229,7 @@ func (k *toolkit) fetchFromServer(ctx context.Context, task *runner.Task, number
 			return answer{}, err
 		}
 		taped, err := k.playOrRecord(task, c, func() (answer, error) {
-			parts, err := registry.Fetch(ctx, &toolActor{kit: k, task: task}, kind, server, what, given)
+			parts, err := registry.Fetch(ctx, (&toolActor{task: task}).Warn, kind, server, what, given)
 			return answer{Output: parts}, err
 		})
 		if err != nil {

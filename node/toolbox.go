@@ -231,7 +231,7 @@ func (c *toolCall) findLogged(task *runner.Task) (answer, bool) {
 type toolActor struct {
 	kit  *toolkit
 	task *runner.Task
-	call *toolCall // nil to list tools
+	call *toolCall
 	// parent is the traceparent of the call.
 	parent string
 
@@ -331,7 +331,7 @@ func (k *toolkit) listOffered(ctx context.Context, task *runner.Task, names []st
 	}
 	out, err := k.cassette.Tools(identifyCaller(task, "", 1), names, func() ([]model.Tool, error) {
 		out, rest := k.standInTools(ctx, task, registry, names)
-		tools, err := registry.Tools(ctx, &toolActor{kit: k, task: task}, rest)
+		tools, err := registry.Tools(ctx, (&toolActor{task: task}).Warn, rest)
 		if err != nil {
 			return nil, err
 		}

@@ -92,7 +92,7 @@ func TestQuestionIsOfTheCallThatAsks(t *testing.T) {
 func TestResourcesAndPrompts(t *testing.T) {
 	r := newRegistry(t, fakeServer(t, "polite", nil))
 	resource := func(uri string) ([]any, error) {
-		return r.Fetch(t.Context(), &fakeActor{}, "resource", "srv", uri, nil)
+		return r.Fetch(t.Context(), (&fakeActor{}).Warn, "resource", "srv", uri, nil)
 	}
 	image := map[string]any{"image": "data:image/png;base64,QUJD"}
 	for _, test := range []struct {
@@ -110,13 +110,13 @@ func TestResourcesAndPrompts(t *testing.T) {
 			t.Errorf("%s: %v %s", test.uri, err, diff)
 		}
 	}
-	texts, err := r.Offers(t.Context(), &fakeActor{}, "srv")
+	texts, err := r.Offers(t.Context(), (&fakeActor{}).Warn, "srv")
 	if diff := cmp.Diff([]Offer{
 		{"resource", "srv:test://both", "both"}, {"resource", "srv:test://none", "none"}, {"resource", "srv:test://notes", "notes"}, {"prompt", "srv:review", ""},
 	}, texts); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
 	}
-	got, err := r.Fetch(t.Context(), &fakeActor{}, "prompt", "srv", "review", map[string]string{"what": "it"})
+	got, err := r.Fetch(t.Context(), (&fakeActor{}).Warn, "prompt", "srv", "review", map[string]string{"what": "it"})
 	want := []any{
 		map[string]any{"text": "Review it"},
 		map[string]any{"text": "[assistant]"},
@@ -127,7 +127,7 @@ func TestResourcesAndPrompts(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
 	}
-	if _, err := r.Fetch(t.Context(), &fakeActor{}, "resource", "other", "x", nil); err == nil || err.Error() != `there is no server "other" for the resource "x"; servers are srv` {
+	if _, err := r.Fetch(t.Context(), (&fakeActor{}).Warn, "resource", "other", "x", nil); err == nil || err.Error() != `there is no server "other" for the resource "x"; servers are srv` {
 		t.Errorf("got %v", err)
 	}
 }

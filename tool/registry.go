@@ -61,15 +61,16 @@ func (r *Registry) Close() error {
 // Names returns the names of all declared tools, the list that allows every tool.
 func (r *Registry) Names() []string { return r.names }
 
-// Tools lists the allowed tools in the order of names and servers. It starts the servers.
-func (r *Registry) Tools(ctx context.Context, actor Actor, allowed []string) ([]Tool, error) {
+// Tools lists the allowed tools in the order of names and servers. It starts the servers. warn
+// receives warnings about them.
+func (r *Registry) Tools(ctx context.Context, warn func(string), allowed []string) ([]Tool, error) {
 	var out []Tool
 	lists := map[*server]func() ([]member, error){}
 	var group sync.WaitGroup
 	defer group.Wait()
 	for _, entry := range allowed { // in parallel: each server may have to start
 		if decl, _ := r.Find(entry); decl.IsServer() && lists[decl.server] == nil {
-			list := sync.OnceValues(func() ([]member, error) { return decl.server.listTools(ctx, actor) })
+			list := sync.OnceValues(func() ([]member, error) { return decl.server.listTools(ctx, warn) })
 			lists[decl.server] = list
 			group.Go(func() { _, _ = list() })
 		}

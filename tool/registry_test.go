@@ -152,7 +152,7 @@ func TestCallTime(t *testing.T) {
 
 func TestTools(t *testing.T) {
 	r := newRegistry(t, decls())
-	tools, err := r.Tools(t.Context(), &fakeActor{}, []string{"free", "add", "free"})
+	tools, err := r.Tools(t.Context(), (&fakeActor{}).Warn, []string{"free", "add", "free"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func TestTools(t *testing.T) {
 	if diff := cmp.Diff(want, tools); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := r.Tools(t.Context(), &fakeActor{}, []string{"nope"}); err == nil {
+	if _, err := r.Tools(t.Context(), (&fakeActor{}).Warn, []string{"nope"}); err == nil {
 		t.Error("an unknown tool is offered")
 	}
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // Fetch returns a server's resource, or a prompt with args, as parts. The error is an *Error or ctx's.
-func (r *Registry) Fetch(ctx context.Context, actor Actor, kind, name, of string, args map[string]string) (parts []any, err error) {
+func (r *Registry) Fetch(ctx context.Context, warn func(string), kind, name, of string, args map[string]string) (parts []any, err error) {
 	what := fmt.Sprintf("%s %q", kind, of)
 	decl := r.decls[name]
 	if !decl.IsServer() {
@@ -29,7 +29,7 @@ func (r *Registry) Fetch(ctx context.Context, actor Actor, kind, name, of string
 	if kind == "prompt" {
 		fetch = fetchPrompt
 	}
-	err = decl.server.useLink(ctx, actor, "while it was asked for the "+what, func(l *link) (bool, error) {
+	err = decl.server.useLink(ctx, warn, "while it was asked for the "+what, func(l *link) (bool, error) {
 		parts, err = fetch(ctx, l.session, of, args)
 		switch {
 		case err == nil && len(parts) == 0:
@@ -77,12 +77,12 @@ type Offer struct {
 }
 
 // Offers lists the resources and prompts of a server. The error is an *Error or ctx's.
-func (r *Registry) Offers(ctx context.Context, actor Actor, name string) ([]Offer, error) {
+func (r *Registry) Offers(ctx context.Context, warn func(string), name string) ([]Offer, error) {
 	decl := r.decls[name]
 	if !decl.IsServer() {
 		return nil, nil
 	}
-	l, err := decl.server.ensureLink(ctx, actor)
+	l, err := decl.server.ensureLink(ctx, warn)
 	if err != nil {
 		return nil, err
 	}

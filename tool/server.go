@@ -76,7 +76,7 @@ type member struct {
 // callTool calls a tool. It repeats a call during which the server died only if that is harmless.
 func (s *server) callTool(ctx context.Context, actor Actor, name string, call Call) (result any, err error) {
 	full := s.name + "." + name
-	err = s.useLink(ctx, actor, fmt.Sprintf("during the call of %q", name), func(l *link) (repeatable bool, err error) {
+	err = s.useLink(ctx, actor.Warn, fmt.Sprintf("during the call of %q", name), func(l *link) (repeatable bool, err error) {
 		members := *l.members.Load()
 		i := slices.IndexFunc(members, func(m member) bool { return m.Name == name })
 		if i < 0 {
@@ -116,14 +116,14 @@ func (s *server) callTool(ctx context.Context, actor Actor, name string, call Ca
 
 // useLink calls ask, and once more if the server died and repeating is harmless. Errors other
 // than an *Error mean that it died; when is for the message.
-func (s *server) useLink(ctx context.Context, actor Actor, when string, ask func(*link) (repeatable bool, err error)) error {
+func (s *server) useLink(ctx context.Context, warn func(string), when string, ask func(*link) (repeatable bool, err error)) error {
 	for first := true; ; first = false {
-		l, err := s.ensureLink(ctx, actor)
+		l, err := s.ensureLink(ctx, warn)
 		if err != nil {
 			return err
 		}
 		repeatable, err := ask(l)
-		s.warnOfStray(actor)
+		s.warnOfStray(warn)
 		_, isFailed := errors.AsType[*Error](err)
 		switch {
 		case err == nil:
@@ -133,7 +133,7 @@ func (s *server) useLink(ctx context.Context, actor Actor, when string, ask func
 		case isFailed:
 			return err
 		}
-		died := s.dropLink(ctx, actor, l, err)
+		died := s.dropLink(ctx, warn, l, err)
 		if !first || !repeatable {
 			return &Error{Message: fmt.Sprintf("server %q went away %s: %s", s.name, when, died)}
 		}
@@ -152,7 +152,7 @@ func (s *server) lock(ctx context.Context) error {
 func (s *server) unlock() { <-s.locked }
 
 // ensureLink returns the connection and makes one if there is none.
-func (s *server) ensureLink(ctx context.Context, actor Actor) (*link, error) {
+func (s *server) ensureLink(ctx context.Context, warn func(string)) (*link, error) {
 	if err := s.lock(ctx); err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (s *server) ensureLink(ctx context.Context, actor Actor) (*link, error) {
 	if s.link != nil {
 		select {
 		case <-s.link.gone:
-			s.discardLink(actor, s.link, mcp.ErrConnectionClosed)
+			s.discardLink(warn, s.link, mcp.ErrConnectionClosed)
 		default:
 			return s.link, s.link.refreshTools(ctx)
 		}
@@ -178,13 +178,13 @@ func (s *server) ensureLink(ctx context.Context, actor Actor) (*link, error) {
 		return nil, &Error{Message: fmt.Sprintf("can't start server %q: %v", s.name, err)}
 	}
 	s.link = l
-	s.warnOfStray(actor)
+	s.warnOfStray(warn)
 	return l, nil
 }
 
 // listTools returns the tools of the server, which it connects.
-func (s *server) listTools(ctx context.Context, actor Actor) ([]member, error) {
-	l, err := s.ensureLink(ctx, actor)
+func (s *server) listTools(ctx context.Context, warn func(string)) ([]member, error) {
+	l, err := s.ensureLink(ctx, warn)
 	if err != nil {
 		return nil, err
 	}
@@ -192,11 +192,11 @@ func (s *server) listTools(ctx context.Context, actor Actor) ([]member, error) {
 }
 
 // warnOfStray warns about output of the server that is not a message.
-func (s *server) warnOfStray(actor Actor) {
+func (s *server) warnOfStray(warn func(string)) {
 	for {
 		select {
 		case line := <-s.stray:
-			actor.Warn(fmt.Sprintf("server %q printed a line on stdout that is not a message of the protocol; it is skipped: %s", s.name, line))
+			warn(fmt.Sprintf("server %q printed a line on stdout that is not a message of the protocol; it is skipped: %s", s.name, line))
 		default:
 			return
 		}
@@ -221,25 +221,25 @@ func (l *link) refreshTools(ctx context.Context) error {
 }
 
 // dropLink discards a lost connection, unless another call did. It returns why it ended.
-func (s *server) dropLink(ctx context.Context, actor Actor, l *link, cause error) string {
+func (s *server) dropLink(ctx context.Context, warn func(string), l *link, cause error) string {
 	if s.lock(ctx) != nil {
 		return "the call was given up"
 	}
 	defer s.unlock()
 	if s.link == l {
-		s.discardLink(actor, l, cause)
+		s.discardLink(warn, l, cause)
 	}
 	return s.died
 }
 
-func (s *server) discardLink(actor Actor, l *link, cause error) {
+func (s *server) discardLink(warn func(string), l *link, cause error) {
 	s.link = nil
 	_ = l.stop()
 	s.died = cause.Error()
 	if words := l.stderr(); words != "" {
 		s.died = words
 	}
-	actor.Warn(fmt.Sprintf("server %q went away: %s", s.name, s.died))
+	warn(fmt.Sprintf("server %q went away: %s", s.name, s.died))
 }
 
 func (s *server) closeServer() error {

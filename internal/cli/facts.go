@@ -4,8 +4,6 @@ package cli
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -181,7 +179,7 @@ func (a *app) tools(cmd *cobra.Command, path string) error {
 		return usagef("%s: %w", path, err)
 	}
 	defer func() { _ = registry.Close() }()
-	list, failed := inspect.ListTools(cmd.Context(), registry, bystander{a})
+	list, failed := inspect.ListTools(cmd.Context(), registry, func(message string) { a.note(terminal.Line(message)) })
 	var b strings.Builder
 	for _, t := range list {
 		b.WriteString(formatTool(&t))
@@ -210,27 +208,6 @@ func formatTool(t *inspect.ListedTool) string {
 	}
 	return line + "\n"
 }
-
-// bystander prints messages of servers and makes no calls.
-type bystander struct{ app *app }
-
-func (b bystander) Warn(message string) { b.app.note(terminal.Line(message)) }
-
-var errNoCalls = errors.New("tools are listed, not called")
-
-func (bystander) Exec(context.Context, string, map[string]any, map[string]any) (any, error) {
-	return nil, errNoCalls
-}
-
-func (bystander) Graph(context.Context, string, map[string]any) (any, error) { return nil, errNoCalls }
-
-func (bystander) StandIn(context.Context) (any, bool, error) { return nil, false, nil }
-
-func (bystander) TraceParent() string { return "" }
-
-func (bystander) Progress(string, string, float64, float64) {}
-
-func (bystander) AskPerson(string, string, map[string]any) (any, bool) { return nil, false }
 
 func newExplainCommand(a *app) *cobra.Command {
 	return addOutput(&cobra.Command{

@@ -61,8 +61,8 @@ type ListedTool struct {
 
 // ListTools lists the tools of a registry, and the resources and prompts of its servers. failed
 // says that a server could not be asked.
-func ListTools(ctx context.Context, registry *tool.Registry, actor tool.Actor) (list []ListedTool, failed bool) {
-	_, _ = registry.Tools(ctx, actor, registry.Names()) // starts all servers; errors are reported below
+func ListTools(ctx context.Context, registry *tool.Registry, warn func(string)) (list []ListedTool, failed bool) {
+	_, _ = registry.Tools(ctx, warn, registry.Names()) // starts all servers; errors are reported below
 	list = []ListedTool{}
 	for _, name := range registry.Names() {
 		decl, _ := registry.Find(name)
@@ -73,13 +73,13 @@ func ListTools(ctx context.Context, registry *tool.Registry, actor tool.Actor) (
 		case decl.Graph != "":
 			kind = "graph"
 		}
-		tools, err := registry.Tools(ctx, actor, []string{name})
+		tools, err := registry.Tools(ctx, warn, []string{name})
 		for _, t := range tools {
 			list = append(list, ListedTool{Name: t.Name, Kind: kind, Description: t.Description, Approve: decl.Approve, Parameters: t.Parameters})
 		}
 		var offers []tool.Offer
 		if err == nil {
-			offers, err = registry.Offers(ctx, actor, name)
+			offers, err = registry.Offers(ctx, warn, name)
 		}
 		if err != nil {
 			failed = true
