@@ -113,14 +113,11 @@ func (a *agent) askJudge(ctx context.Context, j *judge, value any) (verdict, err
 }
 
 func verdictSchema() map[string]any {
-	return map[string]any{
-		"type": "object", "additionalProperties": false, "required": []any{"verdict", "feedback", "score"},
-		"properties": map[string]any{
-			"verdict":  map[string]any{"type": "string", "enum": []any{"ACCEPT", "RETRY", "ESCALATE"}},
-			"feedback": map[string]any{"type": "string"},
-			"score":    map[string]any{"type": "number", "minimum": 0, "maximum": 1},
-		},
-	}
+	return closedSchema(map[string]any{
+		"verdict":  map[string]any{"type": "string", "enum": []any{"ACCEPT", "RETRY", "ESCALATE"}},
+		"feedback": map[string]any{"type": "string"},
+		"score":    map[string]any{"type": "number", "minimum": 0, "maximum": 1},
+	}, "verdict", "feedback", "score")
 }
 
 // readVerdict reads a judge's answer, in which feedback and score are optional.
@@ -305,10 +302,9 @@ func (a *agent) enterState(ctx context.Context, s *loopState) error {
 
 func newTransitionTool(s *loopState) ownTool {
 	return ownTool{
-		Tool: model.Tool{Name: transitionTool, Description: "Goes on to another state.", Parameters: map[string]any{
-			"type": "object", "required": []any{"to"}, "additionalProperties": false,
-			"properties": map[string]any{"to": map[string]any{"type": "string", "enum": toList(s.Transitions)}},
-		}},
+		Tool: model.Tool{Name: transitionTool, Description: "Goes on to another state.", Parameters: closedSchema(
+			map[string]any{"to": map[string]any{"type": "string", "enum": toList(s.Transitions)}}, "to",
+		)},
 		take: func(c model.ToolCall) (any, answer) {
 			name, _ := c.Args["to"].(string)
 			if !slices.Contains(s.Transitions, name) {

@@ -69,6 +69,12 @@ func newAnswerReader(doc map[string]any) func(*model.Response) (any, error) {
 	}
 }
 
+// closedSchema returns the schema of an object with some properties, required in an order, and no
+// others.
+func closedSchema(properties map[string]any, required ...string) map[string]any {
+	return map[string]any{"type": "object", "additionalProperties": false, "required": toList(required), "properties": properties}
+}
+
 // requireOnly returns the schema of an object that may hold more than the required key.
 func requireOnly(doc map[string]any, key string) map[string]any {
 	return map[string]any{"type": "object", "properties": doc["properties"], "required": []any{key}}

@@ -76,19 +76,15 @@ func decisionRequest(task *runner.Task, choice *handler.Choice) model.Request {
 	if choice.Instructions != "" {
 		b.WriteString("\n\n" + choice.Instructions)
 	}
-	doc := map[string]any{
-		"type": "object", "additionalProperties": false, "required": []any{"target", "reasoning"},
-		"properties": map[string]any{
-			"target": map[string]any{"type": "string", "enum": toList(targets)}, "reasoning": map[string]any{"type": "string"},
-		},
-	}
 	return model.Request{
 		System: joinLayers([]string{
 			task.Graph.Persona.Value, goalText(task),
 			"You decide which step of a workflow comes next. Answer with one JSON object {\"target\": …, \"reasoning\": …}, and with nothing else; target is the name of one of the steps offered, exactly as written.",
 		}),
 		Messages: []model.Message{{Role: model.User, Content: b.String()}},
-		Schema:   doc,
+		Schema: closedSchema(map[string]any{
+			"target": map[string]any{"type": "string", "enum": toList(targets)}, "reasoning": map[string]any{"type": "string"},
+		}, "target", "reasoning"),
 	}
 }
 

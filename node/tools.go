@@ -184,13 +184,10 @@ func approvalSchema(decl *tool.Declared) map[string]any {
 	if !decl.IsServer() && !strings.Contains(eval.Text(decl.Parameters), `"$ref"`) {
 		args = decl.Parameters
 	}
-	only := func(key string, value map[string]any) map[string]any {
-		return map[string]any{"type": "object", "required": []any{key}, "additionalProperties": false, "properties": map[string]any{key: value}}
-	}
 	return map[string]any{"anyOf": []any{
 		map[string]any{"const": "approve"},
-		only("edit", args),
-		only("reject", map[string]any{"type": "string"}),
+		closedSchema(map[string]any{"edit": args}, "edit"),
+		closedSchema(map[string]any{"reject": map[string]any{"type": "string"}}, "reject"),
 	}}
 }
 
