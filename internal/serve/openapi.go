@@ -174,29 +174,9 @@ func capitalize(word string) string { return strings.ToUpper(word[:1]) + word[1:
 
 func (d *describer) describeStruct(t reflect.Type) object {
 	properties, required := object{}, map[string]bool{}
-	d.addFields(t, properties, required)
-	for _, name := range nullable[t] {
-		properties[name] = orNull(properties[name])
-		required[name] = true
-	}
-	out := object{"type": "object", "properties": properties}
-	if len(required) > 0 {
-		out["required"] = sortedKeys(required)
-	}
-	return out
-}
-
-func orNull(schema any) object { return object{"anyOf": []any{schema, object{"type": "null"}}} }
-
-// addFields adds the fields of a struct and of the structs that it embeds.
-func (d *describer) addFields(t reflect.Type, properties object, required map[string]bool) {
-	for field := range t.Fields() {
-		if field.Anonymous && field.Tag.Get("json") == "" {
-			d.addFields(field.Type, properties, required)
-			continue
-		}
+	for _, field := range reflect.VisibleFields(t) { // also those of embedded structs
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if !field.IsExported() || name == "-" {
+		if field.Anonymous && name == "" || !field.IsExported() || name == "-" {
 			continue
 		}
 		name = cmp.Or(name, field.Name)
@@ -214,4 +194,15 @@ func (d *describer) addFields(t reflect.Type, properties object, required map[st
 			required[name] = true
 		}
 	}
+	for _, name := range nullable[t] {
+		properties[name] = orNull(properties[name])
+		required[name] = true
+	}
+	out := object{"type": "object", "properties": properties}
+	if len(required) > 0 {
+		out["required"] = sortedKeys(required)
+	}
+	return out
 }
+
+func orNull(schema any) object { return object{"anyOf": []any{schema, object{"type": "null"}}} }
