@@ -9,6 +9,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -31,12 +32,12 @@ type asking struct {
 	open  int         // questions without an answer
 }
 
-// openCall is a call of a server's tool. The holder of asking.mu owns it.
+// openCall is a call of a server's tool. asking.mu guards asks.
 type openCall struct {
 	actor   Actor
 	name    string
-	asks    bool // it has an open question
-	waiting bool // for an answer of a person
+	asks    bool        // it has an open question
+	waiting atomic.Bool // for an answer of a person
 }
 
 // askedKey is the key of the call in the context of its request.
@@ -62,13 +63,6 @@ func (a *asking) beginCall(ctx context.Context, actor Actor, name string) (conte
 	}
 }
 
-// isWaiting reports whether a call ended to ask a person.
-func (a *asking) isWaiting(c *openCall) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return c.waiting
-}
-
 func (a *asking) answerQuestion(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	if req.Params.URL != "" {
 		return &mcp.ElicitResult{Action: Declined}, nil
@@ -83,9 +77,7 @@ func (a *asking) answerQuestion(ctx context.Context, req *mcp.ElicitRequest) (*m
 	}
 	answer, answered := c.actor.AskPerson(c.name, req.Params.Message, form)
 	if !answered {
-		a.mu.Lock()
-		c.waiting = true
-		a.mu.Unlock()
+		c.waiting.Store(true)
 		if own { // its result asks, so the call is over
 			return nil, errAsked
 		}

@@ -97,7 +97,7 @@ func (s *server) callTool(ctx context.Context, actor Actor, name string, call Ca
 		answer, err := l.session.CallTool(calling, params)
 		end()
 		switch {
-		case l.asking.isWaiting(asked):
+		case asked.waiting.Load():
 			return false, &Error{Message: fmt.Sprintf("tool %q waits for an answer of a person", full), NotMade: true}
 		case err == nil:
 			result, err = answerContent(answer)

@@ -93,7 +93,6 @@ type Drive struct {
 
 	cancel context.CancelCauseFunc
 	began  chan struct{}
-	once   sync.Once
 	ring   ring
 }
 
@@ -240,10 +239,10 @@ func (f *Fleet) Cancel(id string, cause error) bool {
 }
 
 func (d *Drive) addEvent(e *runner.Event) error {
-	d.once.Do(func() {
+	if !d.hasEvents() { // a run emits one event at a time
 		d.Before = e.Seq - 1
 		close(d.began)
-	})
+	}
 	d.ring.add(e)
 	return nil
 }

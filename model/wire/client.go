@@ -204,9 +204,9 @@ func (c *Client) buildBody(call *Call) (map[string]any, error) {
 }
 
 func (c *Call) readEvents(r Reader) error {
-	events := NewEvents(c)
+	stream := events{in: bufio.NewReader(c)}
 	for progress := Progress(0); progress != Ended; {
-		name, data, err := events.Next()
+		name, data, err := stream.next()
 		switch {
 		case errors.Is(err, io.EOF) && progress == MayEnd:
 			return nil
@@ -449,19 +449,16 @@ func newMasker(key string, headers map[string]string) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// Events reads a stream of events. It belongs to one goroutine.
-type Events struct {
+// events reads a stream of events. It belongs to one goroutine.
+type events struct {
 	in    *bufio.Reader
 	begun bool
 }
 
-// NewEvents reads from r, which bounds the length of the stream.
-func NewEvents(r io.Reader) *Events { return &Events{in: bufio.NewReader(r)} }
-
-// Next returns the next event that has data: its name ("" without one) and its lines
+// next returns the next event that has data: its name ("" without one) and its lines
 // of data, joined by line breaks. The error is io.EOF at the end, or the reader's. An
 // event whose last line was cut is dropped. The empty line behind it may be missing.
-func (e *Events) Next() (name string, data []byte, err error) {
+func (e *events) next() (name string, data []byte, err error) {
 	for {
 		line, err := e.in.ReadBytes('\n')
 		if err != nil {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -19,8 +20,8 @@ import (
 
 func read(t *testing.T, r io.Reader) (out []string, err error) {
 	t.Helper()
-	for events := NewEvents(r); ; {
-		name, data, err := events.Next()
+	for stream := (&events{in: bufio.NewReader(r)}); ; {
+		name, data, err := stream.next()
 		if errors.Is(err, io.EOF) {
 			return out, nil
 		}
