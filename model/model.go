@@ -322,8 +322,9 @@ func ReadDataURI(uri string) (part Part, is bool, err error) {
 		kind = "text/plain" // the default of RFC 2397
 	}
 	var data []byte
-	if coded {
-		data, err = decode64(body)
+	if coded { // with or without padding and blanks, in either alphabet
+		body = strings.NewReplacer(" ", "", "\n", "", "\r", "", "\t", "", "-", "+", "_", "/").Replace(body)
+		data, err = base64.RawStdEncoding.DecodeString(strings.TrimRight(body, "="))
 	} else {
 		var text string
 		text, err = url.PathUnescape(body)
@@ -338,10 +339,4 @@ func ReadDataURI(uri string) (part Part, is bool, err error) {
 		return Part{}, true, errors.New("the data URI is empty")
 	}
 	return Part{Type: kind, Data: base64.StdEncoding.EncodeToString(data)}, true, nil
-}
-
-// decode64 decodes base64 with or without padding and blanks, in either alphabet.
-func decode64(text string) ([]byte, error) {
-	text = strings.NewReplacer(" ", "", "\n", "", "\r", "", "\t", "", "-", "+", "_", "/").Replace(text)
-	return base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "="))
 }

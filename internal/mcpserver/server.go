@@ -222,7 +222,7 @@ func (c *call) followRun(d *fleet.Drive) (*runner.Result, error) {
 	if d.Err != nil || result.Status != machine.Paused || len(result.Pending) == 0 || !c.canAsk() || c.ctx.Err() != nil {
 		return result, d.Err
 	}
-	if c.asksByResult() {
+	if params := c.req.Session.InitializeParams(); params == nil || params.ProtocolVersion >= inputResultVersion {
 		c.asks = mcp.InputRequestMap{}
 		for i := range result.Pending {
 			c.asks[result.Pending[i].Target()] = newForm(&result.Pending[i])
@@ -305,11 +305,6 @@ func (c *call) canAsk() bool {
 // inputResultVersion is the first protocol version in which a server asks by a result that requests
 // input instead of by a request.
 const inputResultVersion = "2026-07-28"
-
-func (c *call) asksByResult() bool {
-	params := c.req.Session.InitializeParams()
-	return params == nil || params.ProtocolVersion >= inputResultVersion
-}
 
 func (c *call) describeClient() string {
 	if params := c.req.Session.InitializeParams(); params != nil && params.ClientInfo != nil && params.ClientInfo.Name != "" {

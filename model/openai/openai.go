@@ -137,7 +137,11 @@ func (t *turns) addMessage(m *model.Message) {
 	if len(m.ToolCalls) > 0 && m.Content == "" {
 		next.Content = nil
 	}
-	t.collectResults(m)
+	media := slices.DeleteFunc(slices.Clone(m.Parts), func(p model.Part) bool { return p.Kind == model.TextPart })
+	if m.Role == model.ToolResult && len(media) > 0 {
+		intro := fmt.Sprintf("What the tool %s gave (call %s):", m.Name, m.ToolCallID)
+		t.results = append(append(t.results, model.Part{Kind: model.TextPart, Text: intro}), media...)
+	}
 	for _, made := range m.ToolCalls {
 		one := call{ID: made.ID, Type: "function"}
 		one.Function.Name, one.Function.Arguments = t.Names.Wire(made.Name), wire.EncodeArgs(made)
@@ -145,14 +149,6 @@ func (t *turns) addMessage(m *model.Message) {
 	}
 	t.restoreKept(&next, m)
 	t.list = append(t.list, next)
-}
-
-func (t *turns) collectResults(m *model.Message) {
-	media := slices.DeleteFunc(slices.Clone(m.Parts), func(p model.Part) bool { return p.Kind == model.TextPart })
-	if m.Role == model.ToolResult && len(media) > 0 {
-		intro := fmt.Sprintf("What the tool %s gave (call %s):", m.Name, m.ToolCallID)
-		t.results = append(append(t.results, model.Part{Kind: model.TextPart, Text: intro}), media...)
-	}
 }
 
 func (t *turns) showResults() {
