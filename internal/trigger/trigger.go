@@ -99,20 +99,16 @@ func (l *List) readTrigger(v *spec.Value) *Trigger {
 	if hasCron == hasWebhook {
 		return t // the check of the shape reports it
 	}
-	kind, others := "cron", []string{"secret", "dedupe"}
+	kind, others, read := "cron", []string{"secret", "dedupe"}, l.readSchedule
 	if hasWebhook {
-		kind, others = "webhook", []string{"timezone", "catch_up"}
+		kind, others, read = "webhook", []string{"timezone", "catch_up"}, l.readWebhook
 	}
 	for _, name := range others {
 		if v.Get(name) != nil {
 			l.report(v, name, "%q does not go with %s", name, kind)
 		}
 	}
-	if hasCron {
-		l.readSchedule(t, v)
-	} else {
-		l.readWebhook(t, v)
-	}
+	read(t, v)
 	return t
 }
 

@@ -64,15 +64,15 @@ const leastCached = 1024
 // then caching pays: it costs a quarter more now and saves nine tenths later. Requests with
 // tools or with an earlier answer usually have a successor.
 func isLikelyPrefix(req *model.Request) bool {
-	goesOn, size := len(req.Tools) > 0, len(req.System)
+	hasSuccessor, size := len(req.Tools) > 0, len(req.System)
 	for i := range req.Messages {
-		goesOn = goesOn || req.Messages[i].Role == model.Assistant
+		hasSuccessor = hasSuccessor || req.Messages[i].Role == model.Assistant
 		size += len(req.Messages[i].Content) + len(req.Messages[i].Thinking)
 	}
 	for i := range req.Tools {
 		size += len(req.Tools[i].Description) + 20*len(req.Tools[i].Parameters)
 	}
-	return goesOn && size >= 4*leastCached
+	return hasSuccessor && size >= 4*leastCached
 }
 
 // dialect leaves to the caller what narrows a value.
@@ -117,9 +117,9 @@ func setOutput(c *wire.Call, body map[string]any) error {
 
 // Models by how they think (platform.claude.com/docs/en/models).
 var (
-	levelsOnly  = lazyregexp.New(`^claude-[a-z]+-(4-[7-9]|[5-9]|[1-9]\d)([-.].*)?$`) // no budgets
-	budgetsOnly = lazyregexp.New(`^claude-(3-|[a-z]+-4(-[0-5])?(-\d{8})?$)`)         // no levels
-	always      = lazyregexp.New(`^claude-((fable|mythos)-5(-1)?|opus-5-5)(-\d{8})?$`)
+	levelsOnly   = lazyregexp.New(`^claude-[a-z]+-(4-[7-9]|[5-9]|[1-9]\d)([-.].*)?$`) // no budgets
+	budgetsOnly  = lazyregexp.New(`^claude-(3-|[a-z]+-4(-[0-5])?(-\d{8})?$)`)         // no levels
+	alwaysThinks = lazyregexp.New(`^claude-((fable|mythos)-5(-1)?|opus-5-5)(-\d{8})?$`)
 	// betweenTools can't be turned off except between the calls of tools.
 	betweenTools = lazyregexp.New(`^claude-sonnet-5-5(-\d{8})?$`)
 )
@@ -130,7 +130,7 @@ var budgets = map[string]int{"minimal": 1024, "low": 2048, "medium": 8192, "high
 func setLevel(c *wire.Call, body map[string]any, level string) error {
 	budget := budgets[level]
 	switch {
-	case level == "none" && always().MatchString(c.Model):
+	case level == "none" && alwaysThinks().MatchString(c.Model):
 		return wire.AlwaysReasonsError(c.Model, []string{"low", "medium", "high", "xhigh", "max"})
 	case level == "none" && betweenTools().MatchString(c.Model):
 		body["thinking"] = map[string]any{"type": "between_tools"}

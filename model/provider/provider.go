@@ -145,10 +145,8 @@ func (o Options) findProvider(name string) (declared, error) {
 	known := slices.AppendSeq(keys.Sorted(o.Declared), maps.Keys(types))
 	slices.Sort(known)
 	known = slices.Compact(known)
-	if near := suggest.Closest(name, known); near != "" {
-		return p, wire.InvalidRequest("there is no provider %q; did you mean %q?", name, near)
-	}
-	return p, wire.InvalidRequest("there is no provider %q; there are %s", name, strings.Join(known, ", "))
+	hint := cmp.Or(suggest.DidYouMean(name, known), "; there are "+strings.Join(known, ", "))
+	return p, wire.InvalidRequest("there is no provider %q%s", name, hint)
 }
 
 // findKey returns the key of a provider, by default that of the environment. This one goes to

@@ -156,7 +156,7 @@ var texts = []struct {
 // except that a status of the client's fault beats a code of the server's, and a
 // status that denies beats all codes but those of denial.
 func classify(status int, code, text string) (kind, class string) {
-	told := func(i int) bool {
+	textSays := func(i int) bool {
 		return slices.Contains(texts[i].statuses, status) && slices.ContainsFunc(texts[i].parts, func(part string) bool {
 			return strings.Contains(strings.ToLower(text), part)
 		})
@@ -168,13 +168,13 @@ func classify(status int, code, text string) (kind, class string) {
 	by := statuses[status]
 	out := cause{"llm", ""}
 	switch {
-	case told(0):
+	case textSays(0):
 		out = outOfMoney
 	case known.kind == "auth", known.kind != "" && by != denied:
 		out = known
 	case by == denied: // Ollama says api_error to a wrong key
 		out = denied
-	case told(1):
+	case textSays(1):
 		out = tooLong
 	case by.kind != "":
 		out = by

@@ -94,8 +94,8 @@ func DecodeKept(provider string, m *model.Message, into any) (found, unchanged b
 	return true, k.Of == identifyMessage(m.Content, m.ToolCalls)
 }
 
-// KeptItems returns the items that this provider gave for a message, as far as it takes them
-// back, or nil if there are none or the message was changed since.
+// KeptItems returns the items that this provider gave for a message and takes back, or nil if
+// there are none or the message was changed since.
 func KeptItems[T any](provider string, m *model.Message, isTaken func(*T) bool) []any {
 	var raw []json.RawMessage
 	if _, unchanged := DecodeKept(provider, m, &raw); !unchanged {
