@@ -308,8 +308,7 @@ func countOldMessages(messages []model.Message, keep int) int {
 
 func transcriptText(messages []model.Message) string {
 	var b strings.Builder
-	for i := range messages {
-		m := &messages[i]
+	for _, m := range messages {
 		who := string(m.Role)
 		if m.Name != "" {
 			who += " " + m.Name

@@ -203,10 +203,9 @@ func (k *toolkit) askApproval(task *runner.Task, calls []toolCall) ([]toolCall, 
 	}
 	var questions []handler.Question
 	var places []int
-	for i := range calls {
-		c := &calls[i]
+	for i, c := range calls {
 		decl, _ := registry.Find(c.Name)
-		needed, err := requiresApproval(decl, task, c)
+		needed, err := requiresApproval(decl, task, &c)
 		if err != nil {
 			return nil, nil, err
 		}

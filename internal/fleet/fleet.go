@@ -322,14 +322,13 @@ func (f *Fleet) resumeWaiting() error {
 		return err
 	}
 	now := f.cfg.Now()
-	for i := range lines {
-		line := &lines[i]
+	for _, line := range lines {
 		how, ours := own[line.ID]
 		if !ours || line.Owner != "" || f.Driven(line.ID) != nil {
 			continue
 		}
 		due := !line.Due.IsZero() && !line.Due.After(now)
-		if line.StandsAs() == store.Crashed || due || how == stopped || f.isAnswered(line) {
+		if line.StandsAs() == store.Crashed || due || how == stopped || f.isAnswered(&line) {
 			f.resumeLeft(line.ID)
 		}
 	}

@@ -247,8 +247,7 @@ func (c *call) continueRun(id string, answers mcp.InputResponseMap) (*runner.Res
 		return nil, err
 	}
 	var given []store.GivenAnswer
-	for i := range result.Pending {
-		p := &result.Pending[i]
+	for _, p := range result.Pending {
 		said, _ := answers[p.Target()].(*mcp.ElicitResult)
 		if said == nil || said.Action != "accept" {
 			continue

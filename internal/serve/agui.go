@@ -388,8 +388,7 @@ func (t *aguiStream) sendFailure(err error) {
 // listInterrupts returns the open questions of a run.
 func listInterrupts(r *runner.Result) []object {
 	out := []object{}
-	for i := range r.Pending {
-		p := &r.Pending[i]
+	for _, p := range r.Pending {
 		one := object{
 			"id": r.RunID + "/" + p.Target(), "reason": "input_required", "message": p.Prompt,
 			"metadata": object{"run_id": r.RunID, "target": p.Target(), "kind": p.Kind, "name": p.Name, "args": p.Args},

@@ -23,13 +23,12 @@ type object = map[string]any
 func (s *Server) buildDescription() []byte {
 	d := &describer{schemas: object{}, names: map[reflect.Type]string{}}
 	paths := object{}
-	for i := range s.operations {
-		o := &s.operations[i]
+	for _, o := range s.operations {
 		address := strings.ReplaceAll(o.pattern(), "...}", "}")
 		if paths[address] == nil {
 			paths[address] = object{}
 		}
-		paths[address].(object)[strings.ToLower(o.method)] = d.describeOperation(o)
+		paths[address].(object)[strings.ToLower(o.method)] = d.describeOperation(&o)
 	}
 	out, err := json.MarshalIndent(object{
 		"openapi": "3.1.0",

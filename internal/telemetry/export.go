@@ -199,8 +199,7 @@ type logExporter struct{ *client }
 // Export sends log records.
 func (e *logExporter) Export(ctx context.Context, records []sdklog.Record) error {
 	var list []object
-	for i := range records {
-		r := &records[i]
+	for _, r := range records {
 		var about []attribute.KeyValue
 		r.WalkAttributes(func(a attribute.KeyValue) bool {
 			about = append(about, a)

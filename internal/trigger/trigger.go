@@ -70,14 +70,13 @@ var ListKey = spec.Key{Name: "triggers", Type: spec.TypeList, Elem: &spec.Key{
 func (l *List) Read(file *spec.File, list *spec.Value) {
 	l.file = file
 	hooks := map[string]bool{}
-	for i := range list.Items {
-		item := &list.Items[i]
+	for _, item := range list.Items {
 		if item.Kind != spec.Map {
 			continue
 		}
-		t := l.readTrigger(item)
+		t := l.readTrigger(&item)
 		if hooks[t.Webhook] && t.Webhook != "" {
-			l.report(item, "", "an earlier trigger has the webhook %q", t.Webhook)
+			l.report(&item, "", "an earlier trigger has the webhook %q", t.Webhook)
 		}
 		hooks[t.Webhook] = true
 		l.Triggers = append(l.Triggers, t)

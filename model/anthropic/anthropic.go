@@ -164,13 +164,12 @@ type message struct {
 // lacks its thinking, because another provider made it, the request does without.
 func setConversation(c *wire.Call, body map[string]any) error {
 	var out []message
-	for i := range c.Messages {
-		m := &c.Messages[i]
+	for _, m := range c.Messages {
 		role := "user"
 		if m.Role == model.Assistant {
 			role = "assistant"
 		}
-		blocks := messageBlocks(c, m)
+		blocks := messageBlocks(c, &m)
 		n := len(out)
 		switch {
 		case len(blocks) == 0:
@@ -253,8 +252,7 @@ func resultBlock(m *model.Message) map[string]any {
 // partBlocks returns parts as blocks, without blank texts.
 func partBlocks(parts []model.Part) []any {
 	var out []any
-	for i := range parts {
-		p := &parts[i]
+	for _, p := range parts {
 		if p.Kind == model.TextPart {
 			if strings.TrimSpace(p.Text) != "" {
 				out = append(out, textBlock(p.Text))
@@ -262,7 +260,7 @@ func partBlocks(parts []model.Part) []any {
 			continue
 		}
 		source := map[string]any{"type": "base64", "media_type": p.Type, "data": p.Data}
-		if text, is := wire.TextOf(p); is {
+		if text, is := wire.TextOf(&p); is {
 			source = map[string]any{"type": "text", "media_type": "text/plain", "data": text}
 		}
 		if p.URL != "" {

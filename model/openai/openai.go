@@ -189,20 +189,19 @@ func newContent(m *model.Message) any {
 	}
 	list := make([]map[string]any, len(m.Parts))
 	var texts []string
-	for i := range m.Parts {
-		p := &m.Parts[i]
-		text, isText := wire.TitledText(p)
+	for i, p := range m.Parts {
+		text, isText := wire.TitledText(&p)
 		switch {
 		case isText:
 			list[i] = map[string]any{"type": "text", "text": text}
 			texts = append(texts, text)
 		case p.Kind == model.ImagePart:
-			list[i] = map[string]any{"type": "image_url", "image_url": map[string]any{"url": wire.ImageURL(p)}}
+			list[i] = map[string]any{"type": "image_url", "image_url": map[string]any{"url": wire.ImageURL(&p)}}
 		case p.Kind == model.AudioPart:
 			format := map[string]string{"audio/wav": "wav", "audio/mpeg": "mp3"}[p.Type]
 			list[i] = map[string]any{"type": "input_audio", "input_audio": map[string]any{"data": p.Data, "format": format}}
 		default:
-			list[i] = map[string]any{"type": "file", "file": map[string]any{"filename": wire.FileName(p), "file_data": p.DataURI()}}
+			list[i] = map[string]any{"type": "file", "file": map[string]any{"filename": wire.FileName(&p), "file_data": p.DataURI()}}
 		}
 	}
 	if len(texts) == len(list) {
@@ -357,8 +356,7 @@ func (r *reader) addMessage(c *completion) error {
 			CachedTokens: int(u.PromptDetails.CachedTokens), ReasoningTokens: int(u.CompletionDetails.Reasoning),
 		}
 	}
-	for i := range c.Choices {
-		choice := &c.Choices[i]
+	for _, choice := range c.Choices {
 		if choice.Index != 0 || r.whole && r.chosen {
 			continue
 		}

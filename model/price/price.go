@@ -181,8 +181,7 @@ func EstimateRequestTokens(req *model.Request) int {
 	if req.System != "" {
 		total += EstimateTokens(req.System) + perMessage
 	}
-	for i := range req.Messages {
-		m := &req.Messages[i]
+	for _, m := range req.Messages {
 		total += perMessage + EstimateTokens(string(m.Thinking))
 		if len(m.Parts) == 0 {
 			total += EstimateTokens(m.Content)

@@ -89,17 +89,16 @@ func newContent(m *model.Message) any {
 		return m.Content
 	}
 	list := make([]map[string]any, len(m.Parts))
-	for i := range m.Parts {
-		p := &m.Parts[i]
-		switch text, isText := wire.TitledText(p); {
+	for i, p := range m.Parts {
+		switch text, isText := wire.TitledText(&p); {
 		case isText:
 			list[i] = map[string]any{"type": "input_text", "text": text}
 		case p.Kind == model.ImagePart:
-			list[i] = map[string]any{"type": "input_image", "image_url": wire.ImageURL(p)}
+			list[i] = map[string]any{"type": "input_image", "image_url": wire.ImageURL(&p)}
 		case p.URL != "":
 			list[i] = map[string]any{"type": "input_file", "file_url": p.URL}
 		default:
-			list[i] = map[string]any{"type": "input_file", "filename": wire.FileName(p), "file_data": p.DataURI()}
+			list[i] = map[string]any{"type": "input_file", "filename": wire.FileName(&p), "file_data": p.DataURI()}
 		}
 	}
 	return list
@@ -245,8 +244,7 @@ func (r *reader) Response() (*model.Response, error) {
 	if r.isFinal { // without the comments of the model on its way there
 		out.Content = r.final.String()
 	}
-	for i := range r.calls {
-		c := &r.calls[i]
+	for _, c := range r.calls {
 		out.ToolCalls = append(out.ToolCalls, wire.NewToolCall(c.CallID, r.Names.Graph(c.Name), string(c.Arguments)))
 	}
 	if r.opaque {

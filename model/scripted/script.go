@@ -52,8 +52,7 @@ func Parse(name string, src []byte) (*Script, error) {
 	out := &Script{name: name}
 	file := spec.NewFile(name, src)
 	if list := root.Get("responses"); list != nil {
-		for i := range list.Items {
-			v := &list.Items[i]
+		for _, v := range list.Items {
 			for j := range v.Fields {
 				if f := &v.Fields[j]; f.Key.Value == "content" && f.Value.Kind == spec.Null {
 					findings = append(findings, spec.Diagnostic{
@@ -63,7 +62,7 @@ func Parse(name string, src []byte) (*Script, error) {
 				}
 			}
 			if v.Kind == spec.Map {
-				out.entries = append(out.entries, newEntry(file, v))
+				out.entries = append(out.entries, newEntry(file, &v))
 			}
 		}
 	}
