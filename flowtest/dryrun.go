@@ -303,11 +303,9 @@ func (d *dryRun) taintWrites(p *Planned) {
 	if n == nil {
 		return
 	}
-	if set := n.Field("set"); set != nil {
-		for i := range set.Fields {
-			if d.isMadeUp(p, set.Fields[i].Value.Text.Value) {
-				d.tainted[set.Fields[i].Key.Value] = true
-			}
+	for _, f := range n.Field("set").Entries() {
+		if d.isMadeUp(p, f.Value.Text.Value) {
+			d.tainted[f.Key.Value] = true
 		}
 	}
 }

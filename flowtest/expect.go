@@ -61,10 +61,8 @@ func (f *File) readExpectation(c *Case, v *spec.Value) *expectation {
 	}
 	f.checkPatterns(v)
 	f.checkPath(v.Get("path"))
-	if visits := v.Get("visits"); visits != nil {
-		for i := range visits.Fields {
-			f.checkOwnNode(visits.Fields[i].Key)
-		}
+	for _, visits := range v.Get("visits").Entries() {
+		f.checkOwnNode(visits.Key)
 	}
 	if d := v.Get("duration"); d != nil && !isPattern(d.Text.Value) && !spec.IsDuration(d.Text.Value) {
 		f.report(d.Span, "invalid-value", `"duration" is %q; want a duration such as 1h30m, or /a pattern/`, d.Text.Value)
@@ -88,11 +86,8 @@ func (f *File) checkPath(v *spec.Value) {
 	for _, name := range textsOf(v) {
 		f.checkOwnNode(name)
 	}
-	if v == nil {
-		return
-	}
-	for i := range v.Fields {
-		if field := &v.Fields[i]; field.Key.Value == "matches" {
+	for _, field := range v.Entries() {
+		if field.Key.Value == "matches" {
 			f.checkPattern(field.Value.Text)
 		} else {
 			f.checkPath(&field.Value)

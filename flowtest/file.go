@@ -143,7 +143,7 @@ func (f *File) readCases(root *spec.Value) {
 		return
 	}
 	for _, own := range list.Items {
-		name := textOf(own.Get("name"))
+		name := own.Get("name").Scalar()
 		if name.IsSet() && seen[name.Value] {
 			f.report(name.Span, "duplicate-key", "there is a case %q already; names of cases are unique in a file", name.Value)
 		}
@@ -156,7 +156,7 @@ func (f *File) readCases(root *spec.Value) {
 		}
 		for row := range rows.Items {
 			value := &rows.Items[row]
-			label := cmp.Or(textOf(value.Get("name")).Value, strconv.Itoa(row+1))
+			label := cmp.Or(value.Get("name").Scalar().Value, strconv.Itoa(row+1))
 			f.addCase(name.Value+"/"+label, mergeValues(whole, value, mergedKeys...), &own, value.Span)
 		}
 	}
@@ -164,14 +164,6 @@ func (f *File) readCases(root *spec.Value) {
 
 func (f *File) addCase(name string, value, own *spec.Value, at spec.Span) {
 	f.Cases = append(f.Cases, &Case{Name: name, Line: f.lineOf(at), value: value, own: own, at: at})
-}
-
-// textOf returns the text of a value, which may be nil.
-func textOf(v *spec.Value) spec.Text {
-	if v == nil {
-		return spec.Text{}
-	}
-	return v.Text
 }
 
 // mergeValues adds to over the entries that only base has. It merges maps under some keys.
@@ -327,11 +319,8 @@ func (f *File) checkTool(name spec.Text) {
 
 // readAnswers reads the answers of people, by the target of the question.
 func (f *File) readAnswers(v *spec.Value) map[string][]string {
-	if v == nil {
-		return nil
-	}
 	out := map[string][]string{}
-	for _, field := range v.Fields {
+	for _, field := range v.Entries() {
 		if err := f.plain.flow.CheckAnswer(field.Key.Value, nil); err != nil {
 			f.report(field.Key.Span, "unknown-node", "%v", err)
 			continue
@@ -363,11 +352,8 @@ func answerText(v *spec.Value) string {
 }
 
 func (f *File) readDecisions(v *spec.Value) map[string]*decision {
-	if v == nil {
-		return nil
-	}
 	out := map[string]*decision{}
-	for _, field := range v.Fields {
+	for _, field := range v.Entries() {
 		f.checkNode(field.Key)
 		f.checkDecides(field.Key)
 		out[field.Key.Value] = &decision{valuesOf(&field.Value), field.Value.Kind == spec.List, f.lineOf(field.Key.Span)}
@@ -398,7 +384,7 @@ func valuesOf(v *spec.Value) []string {
 }
 
 func durationOf(v *spec.Value) time.Duration {
-	d, _ := time.ParseDuration(textOf(v).Value) // an error has been reported
+	d, _ := time.ParseDuration(v.Scalar().Value) // an error has been reported
 	return d
 }
 
@@ -418,7 +404,7 @@ func (f *File) readRunOptions(c *Case, v *spec.Value) {
 	}
 	c.opts.MaxSteps, c.opts.MaxConcurrency = numberOf(v.Get("max_steps")), numberOf(v.Get("max_concurrency"))
 	c.opts.Timeout = durationOf(v.Get("timeout"))
-	c.opts.Goal = textOf(v.Get("goal")).Value
+	c.opts.Goal = v.Get("goal").Scalar().Value
 	pauses := func(key string) (nodes []string) {
 		for _, name := range textsOf(v.Get(key)) {
 			f.checkNode(name)

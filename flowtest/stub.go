@@ -45,11 +45,8 @@ type entry struct {
 
 // readStubs reads stubs by name. check reports unknown names.
 func (f *File) readStubs(v *spec.Value, check func(spec.Text)) map[string]*stub {
-	if v == nil {
-		return nil
-	}
 	out := map[string]*stub{}
-	for _, field := range v.Fields {
+	for _, field := range v.Entries() {
 		check(field.Key)
 		s := &stub{name: field.Key.Value, line: f.lineOf(field.Key.Span), list: field.Value.Kind == spec.List}
 		given := field.Value.OneOrAll()
@@ -68,8 +65,8 @@ func (f *File) readStubs(v *spec.Value, check func(spec.Text)) map[string]*stub 
 func (f *File) readEntry(s *stub, v *spec.Value, guards []string) *entry {
 	e := &entry{line: f.lineOf(v.Span), output: v.Get("output"), delay: durationOf(v.Get("delay"))}
 	if failure := v.Get("error"); failure != nil {
-		kind, kinds := textOf(failure.Get("kind")), spec.FailureKinds()
-		e.failure = &runner.Failure{Kind: kind.Value, Message: cmp.Or(textOf(failure.Get("message")).Value, "the stub says so")}
+		kind, kinds := failure.Get("kind").Scalar(), spec.FailureKinds()
+		e.failure = &runner.Failure{Kind: kind.Value, Message: cmp.Or(failure.Get("message").Scalar().Value, "the stub says so")}
 		if near := suggest.Closest(kind.Value, kinds); near != "" && !slices.Contains(kinds, kind.Value) { // programs may use kinds of their own
 			f.report(kind.Span, "invalid-value", "unknown kind of failure %q; did you mean %q?", kind.Value, near)
 		}

@@ -189,9 +189,7 @@ func (t *Trail) addInner(g *spec.Graph, sums map[*spec.Graph]*Trail) {
 func findGraphName(g *spec.Graph, n *spec.Node) string {
 	switch n.Kind.Value {
 	case "graph":
-		if ref := n.Field("graph"); ref != nil {
-			return ref.Text.Value
-		}
+		return n.Field("graph").Scalar().Value
 	case "tool", "tools", "agent":
 		if tools := listGraphTools(g); len(tools) == 1 {
 			return tools[0]

@@ -121,12 +121,12 @@ func setField(v *Value, to any, names bool) {
 	switch p := to.(type) {
 	case *Text:
 		if !names || v.Kind == String {
-			*p = textOf(v)
+			*p = v.Scalar()
 		}
 	case *[]Text:
 		*p = textsOf(v, names)
 	case *string:
-		*p = textOf(v).Value
+		*p = v.Scalar().Value
 	case *int:
 		if v.Kind == Int {
 			*p = int(v.bits)
@@ -142,7 +142,7 @@ func setField(v *Value, to any, names bool) {
 			*p = new(v.bits != 0)
 		}
 	case *time.Duration:
-		length, err := time.ParseDuration(textOf(v).Value)
+		length, err := time.ParseDuration(v.Scalar().Value)
 		if err != nil {
 			length = -1 // a finding exists; 0 would mean no limit
 		}
@@ -169,29 +169,21 @@ func setField(v *Value, to any, names bool) {
 		*p = endsOf(v)
 	case *Goal:
 		if v.Kind != Map {
-			p.Description = textOf(v)
+			p.Description = v.Scalar()
 		}
 	case **Cache:
 		if key := v.Get("key"); key != nil && key.Kind == List {
 			(*p).Keys = textsOf(key, true)
 		} else if key != nil {
-			(*p).Key = textOf(key)
+			(*p).Key = key.Scalar()
 		}
 	}
-}
-
-// textOf returns the text of a scalar. Lists, maps and null have none.
-func textOf(v *Value) Text {
-	if v == nil || !v.IsScalar() || v.Kind == Null {
-		return Text{}
-	}
-	return v.Text
 }
 
 // textsOf returns the texts of a scalar or a list of scalars. Only strings can be names.
 func textsOf(v *Value, names bool) (out []Text) {
 	for _, item := range v.OneOrAll() {
-		if t := textOf(&item); t.IsSet() && (!names || item.Kind == String) {
+		if t := item.Scalar(); t.IsSet() && (!names || item.Kind == String) {
 			out = append(out, t)
 		}
 	}
@@ -201,7 +193,7 @@ func textsOf(v *Value, names bool) (out []Text) {
 // exprsOf returns the entries of a map of expressions.
 func exprsOf(v *Value) (out []NamedExpr) {
 	for i := range v.Fields {
-		if t := textOf(&v.Fields[i].Value); t.IsSet() {
+		if t := v.Fields[i].Value.Scalar(); t.IsSet() {
 			out = append(out, NamedExpr{Name: v.Fields[i].Key, Expr: t})
 		}
 	}

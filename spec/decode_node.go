@@ -55,7 +55,7 @@ func (d *decoder) readNode(n *Node, v *Value, id Text) {
 		}
 	}
 	n.written, n.HasReads, n.HasEnds = v.Fields, v.Get("reads") != nil, v.Get("ends") != nil
-	n.Kind = textOf(v.Get("kind"))
+	n.Kind = v.Get("kind").Scalar()
 	n.unsure = findKind(d.kinds, n.Kind.Value) == nil
 	if ends := v.Get("ends"); ends != nil {
 		n.unsure = n.unsure || ends.IsScalar() || len(n.Ends) < max(len(ends.Fields), len(ends.Items))

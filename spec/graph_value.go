@@ -62,6 +62,22 @@ func valueOf(fields []Field, name string) *Value {
 	return nil
 }
 
+// Scalar returns the text of a scalar. Lists, maps, null and nil have none.
+func (v *Value) Scalar() Text {
+	if v == nil || !v.IsScalar() || v.Kind == Null {
+		return Text{}
+	}
+	return v.Text
+}
+
+// Entries returns the entries of a map. Other values and nil have none.
+func (v *Value) Entries() []Field {
+	if v == nil {
+		return nil
+	}
+	return v.Fields
+}
+
 // OneOrAll returns the items of a list, or else the value itself. Nil has none.
 func (v *Value) OneOrAll() []Value {
 	switch {

@@ -125,7 +125,7 @@ func countAgentCalls(n *spec.Node) (least, most int) {
 		least, rounds = 1, readInt(judge.Get("max_rounds"), 3)
 	}
 	turns := readInt(loop.Get("max_turns"), 10)
-	switch textOf(loop.Get("pattern")) {
+	switch loop.Get("pattern").Scalar().Value {
 	case "evaluator_optimizer":
 		least = 1 // the judge of a trial
 		most = readInt(loop.Get("max_trials"), 10) * (turns + 1)
@@ -197,7 +197,7 @@ func (w *walk) loadChild(n *spec.Node) *Bounds {
 	if n.Kind.Value != "graph" || w.depth == 0 {
 		return nil
 	}
-	c := w.loader.Load(w.Source, w.file, textOf(n.Field("graph")))
+	c := w.loader.Load(w.Source, w.file, n.Field("graph").Scalar().Value)
 	if c == nil || c.Graph == nil {
 		return nil
 	}
@@ -210,12 +210,4 @@ func (w *walk) loadChild(n *spec.Node) *Bounds {
 		w.known[c.Path] = &b
 	}
 	return w.known[c.Path]
-}
-
-// textOf returns the text of a scalar, or "".
-func textOf(v *spec.Value) string {
-	if v != nil && v.IsScalar() && v.Kind != spec.Null {
-		return v.Text.Value
-	}
-	return ""
 }

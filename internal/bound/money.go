@@ -141,10 +141,10 @@ func Models(g *spec.Graph) (names []string, known bool) {
 		if n.Kind.Value != "llm" && n.Kind.Value != "agent" {
 			continue
 		}
-		add(textOf(n.Field("model")), "default")
+		add(n.Field("model").Scalar().Value, "default")
 		add("", "compact")
 		if judge := n.Field("judge"); judge != nil || n.Kind.Value == "agent" {
-			add(textOf(judge.Get("model")), "judge")
+			add(judge.Get("model").Scalar().Value, "judge")
 		}
 	}
 	for i := range g.Tools {
@@ -172,7 +172,7 @@ func Price(g *spec.Graph, of func(model string, tokens int) (usd float64, known 
 		if rates := p.Value.Get("prices").Get(id); rates != nil {
 			return max(amount(rates.Get("input")), amount(rates.Get("output"))) * float64(tokens) / 1e6, true
 		}
-		kind := textOf(p.Value.Get("type"))
+		kind := p.Value.Get("type").Scalar().Value
 		if p.Value.Get("base_url") != nil && kind != "scripted" {
 			return 0, false
 		}

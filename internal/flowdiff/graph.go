@@ -58,15 +58,11 @@ func (c *comparison) compareKeys(old, now *spec.Node) {
 
 // listSharedAssignments returns the keys, in order, that a set node and its other version write.
 func listSharedAssignments(n, other *spec.Node) (keys []string) {
-	set, in := n.Field("set"), other.Field("set")
-	if set == nil || in == nil {
-		return nil
-	}
 	both := map[string]bool{}
-	for _, f := range in.Fields {
+	for _, f := range other.Field("set").Entries() {
 		both[f.Key.Value] = true
 	}
-	for _, f := range set.Fields {
+	for _, f := range n.Field("set").Entries() {
 		if both[f.Key.Value] {
 			keys = append(keys, f.Key.Value)
 		}

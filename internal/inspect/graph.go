@@ -55,12 +55,11 @@ func NewOpener(main *spec.Graph, load func(path string) ([]byte, error)) *Opener
 
 // Open returns the graph that a node runs, or nil.
 func (o *Opener) Open(g *spec.Graph, n *spec.Node) *spec.Graph {
-	name := n.Field("graph")
-	if name == nil {
+	ref := n.Field("graph").Scalar().Value
+	switch {
+	case ref == "":
 		return nil
-	}
-	ref := name.Text.Value
-	if strings.HasPrefix(ref, "#") {
+	case strings.HasPrefix(ref, "#"):
 		return g.Inner(ref)
 	}
 	path := spec.ResolvePath(AbsolutePath(g.File.Name), ref)

@@ -86,17 +86,15 @@ func newWalker(path string, t *text) *walker {
 
 // walkGraph visits a graph. It finds the calls first, because expressions refer to them.
 func (w *walker) walkGraph(g *spec.Value) {
-	if nodes := g.Get("nodes"); nodes != nil {
-		for _, node := range nodes.Fields {
-			w.out.nodes[w.graph] = append(w.out.nodes[w.graph], node.Key.Value)
-			called := readText(&node.Value, "graph")
-			child := scope{file: spec.ResolvePath(w.path, called)}
-			if inner, ok := strings.CutPrefix(called, "#"); ok {
-				child = scope{graph: inner}
-			}
-			if called != "" {
-				w.out.calls = append(w.out.calls, call{w.graph, node.Key.Value, child})
-			}
+	for _, node := range g.Get("nodes").Entries() {
+		w.out.nodes[w.graph] = append(w.out.nodes[w.graph], node.Key.Value)
+		called := node.Value.Get("graph").Scalar().Value
+		child := scope{file: spec.ResolvePath(w.path, called)}
+		if inner, ok := strings.CutPrefix(called, "#"); ok {
+			child = scope{graph: inner}
+		}
+		if called != "" {
+			w.out.calls = append(w.out.calls, call{w.graph, node.Key.Value, child})
 		}
 	}
 	w.walkKeys(g, spec.TopKeys)
@@ -178,7 +176,7 @@ func (w *walker) walkEntry(key *spec.Key, v *spec.Value) {
 		w.walkAssignments(use{kind: "key", scope: *w.child, write: true}, v)
 	case key.Name == "edges":
 		for i := range v.Items {
-			w.child = w.findChild(readText(&v.Items[i], "from"))
+			w.child = w.findChild(v.Items[i].Get("from").Scalar().Value)
 			w.walkValue(key.Elem, &v.Items[i])
 		}
 		w.child = nil
@@ -196,7 +194,7 @@ func (w *walker) walkDeclaration(kind string, f *spec.Field, key *spec.Key) {
 	switch kind {
 	case "node":
 		w.node, w.child = name, w.findChild(name)
-		w.walkKeys(&f.Value, listKeysOfKind(readText(&f.Value, "kind")))
+		w.walkKeys(&f.Value, listKeysOfKind(f.Value.Get("kind").Scalar().Value))
 		w.node, w.child = "", nil
 	case "graph":
 		before := w.graph
@@ -218,13 +216,6 @@ func listKeysOfKind(kind string) []spec.Key {
 		}
 	}
 	return keys
-}
-
-func readText(m *spec.Value, name string) string {
-	if v := m.Get(name); v != nil {
-		return v.Text.Value
-	}
-	return ""
 }
 
 // walkAssignments visits a map from state keys to expressions.

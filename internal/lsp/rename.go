@@ -194,7 +194,7 @@ func (r *renaming) addTests(workspace []*document) {
 			scripts := findScripts(flow)
 			for _, test := range workspace {
 				doc := readValue(test.path, test.text)
-				if readText(doc, "graphrun-test") != "" && findFlow(test.path, doc) == flow.path {
+				if doc.Get("graphrun-test").Scalar().Value != "" && findFlow(test.path, doc) == flow.path {
 					scripts = append(scripts, findScripts(test)...)
 					if r.use.kind == "node" || prefix == "" { // tests name keys and tools of their own flow only
 						r.addTest(test, r.use.kind, prefix)
@@ -256,7 +256,7 @@ func findScripts(d *document) (out []string) {
 // findFlow returns the path of the flow that a test file tests. The key `flow` names it; without
 // it, x.test.yaml tests x.yaml.
 func findFlow(test string, doc *spec.Value) string {
-	if named := readText(doc, "flow"); named != "" {
+	if named := doc.Get("flow").Scalar().Value; named != "" {
 		return spec.ResolvePath(test, named)
 	}
 	extension := filepath.Ext(test)

@@ -93,7 +93,7 @@ func (l *List) report(trigger *spec.Value, key, format string, args ...any) {
 }
 
 func (l *List) readTrigger(v *spec.Value) *Trigger {
-	t := &Trigger{CatchUp: cmp.Or(textAt(v, "catch_up"), "none"), Flow: textAt(v, "flow"), written: v}
+	t := &Trigger{CatchUp: cmp.Or(v.Get("catch_up").Scalar().Value, "none"), Flow: v.Get("flow").Scalar().Value, written: v}
 	hasCron, hasWebhook := v.Get("cron") != nil, v.Get("webhook") != nil
 	if hasCron == hasWebhook {
 		return t // the check of the shape reports it
@@ -111,23 +111,15 @@ func (l *List) readTrigger(v *spec.Value) *Trigger {
 	return t
 }
 
-// textAt returns the text of a key, or "".
-func textAt(v *spec.Value, name string) string {
-	if part := v.Get(name); part != nil {
-		return part.Text.Value
-	}
-	return ""
-}
-
 func (l *List) readSchedule(t *Trigger, v *spec.Value) {
 	zone, err := time.Local, error(nil)
-	if name := textAt(v, "timezone"); name != "" {
+	if name := v.Get("timezone").Scalar().Value; name != "" {
 		if zone, err = time.LoadLocation(name); err != nil {
 			l.report(v, "timezone", "timezone %q is not known; it is a name such as Europe/Berlin", name)
 			zone = time.UTC
 		}
 	}
-	if t.Schedule, err = NewSchedule(textAt(v, "cron"), zone); err != nil {
+	if t.Schedule, err = NewSchedule(v.Get("cron").Scalar().Value, zone); err != nil {
 		l.report(v, "cron", "%s", err)
 	}
 	if input := v.Get("input"); input != nil {
@@ -138,7 +130,7 @@ func (l *List) readSchedule(t *Trigger, v *spec.Value) {
 }
 
 func (l *List) readWebhook(t *Trigger, v *spec.Value) {
-	t.Webhook = textAt(v, "webhook")
+	t.Webhook = v.Get("webhook").Scalar().Value
 	if !strings.HasPrefix(t.Webhook, "/") || strings.ContainsAny(t.Webhook, " {}?#%") || strings.Contains(t.Webhook, "//") || strings.Contains(t.Webhook, "..") {
 		l.report(v, "webhook", "webhook %q must be a path such as /deployed", t.Webhook)
 	}
@@ -162,7 +154,9 @@ func (l *List) readWebhook(t *Trigger, v *spec.Value) {
 		l.Problems[len(l.Problems)-1].Rule = "missing-field"
 		return
 	}
-	t.secret = func() (string, error) { return readSecret(textAt(secret, "env"), textAt(secret, "file")) }
+	t.secret = func() (string, error) {
+		return readSecret(secret.Get("env").Scalar().Value, secret.Get("file").Scalar().Value)
+	}
 }
 
 func readSecret(env, file string) (string, error) {
