@@ -269,10 +269,8 @@ type resumption struct {
 // compile reads the keys of a case.
 func (f *File) compile(c *Case) {
 	v := c.value
-	if input := v.Get("input"); input != nil {
-		c.input, _ = input.Data().(map[string]any)
-		f.checkInput(input)
-	}
+	c.input, _ = v.Get("input").Data().(map[string]any)
+	f.checkInput(v.Get("input"))
 	c.stubs = f.readStubs(v.Get("stubs"), f.checkNode)
 	c.tools = f.readStubs(v.Get("tools"), f.checkTool)
 	c.answers = f.readAnswers(v.Get("answers"))
@@ -297,9 +295,9 @@ func (f *File) checkInput(input *spec.Value) {
 		return
 	}
 	known := collect(f.Graph.State, func(k *spec.StateKey) string { return k.Name.Value })
-	for i := range input.Fields {
-		if key := input.Fields[i].Key; !slices.Contains(known, key.Value) {
-			f.reportUnknown(key.Span, "state key", key.Value, known)
+	for _, field := range input.Entries() {
+		if !slices.Contains(known, field.Key.Value) {
+			f.reportUnknown(field.Key.Span, "state key", field.Key.Value, known)
 		}
 	}
 }
@@ -389,9 +387,6 @@ func durationOf(v *spec.Value) time.Duration {
 }
 
 func numberOf(v *spec.Value) int {
-	if v == nil {
-		return 0
-	}
 	n, _ := v.Data().(int)
 	return n
 }

@@ -16,15 +16,12 @@ func Keys() []spec.Key {
 }
 
 func namedCase() []spec.Key {
+	row := append([]spec.Key{{Name: "name", Type: spec.TypeString, Default: "the number of the row", Doc: "What the row shows."}}, caseKeys()...)
 	return append([]spec.Key{
 		{Name: "name", Type: spec.TypeString, Required: true, Doc: "What the case shows; unique in the file."},
 		{Name: "description", Type: spec.TypeString, Doc: "More about the case, for people."},
-		{Name: "each", Type: spec.TypeList, NonEmpty: true, Elem: &spec.Key{Type: spec.TypeObject, Keys: rowKeys()}, Doc: "Rows: the case runs once for each row, whose keys replace those of the case."},
+		{Name: "each", Type: spec.TypeList, NonEmpty: true, Elem: &spec.Key{Type: spec.TypeObject, Keys: row}, Doc: "Rows: the case runs once for each row, whose keys replace those of the case."},
 	}, caseKeys()...)
-}
-
-func rowKeys() []spec.Key {
-	return append([]spec.Key{{Name: "name", Type: spec.TypeString, Default: "the number of the row", Doc: "What the row shows."}}, caseKeys()...)
 }
 
 func anyMap(name, doc string) spec.Key {

@@ -70,9 +70,7 @@ func (f *File) readEntry(s *stub, v *spec.Value, guards []string) *entry {
 		if near := suggest.Closest(kind.Value, kinds); near != "" && !slices.Contains(kinds, kind.Value) { // programs may use kinds of their own
 			f.report(kind.Span, "invalid-value", "unknown kind of failure %q; did you mean %q?", kind.Value, near)
 		}
-		if details := failure.Get("details"); details != nil {
-			e.failure.Details, _ = details.Data().(map[string]any)
-		}
+		e.failure.Details, _ = failure.Get("details").Data().(map[string]any)
 	}
 	if expr := v.Get("expr"); expr != nil {
 		e.expr, e.key, e.guard = expr.Text, strconv.Itoa(len(s.exprs)), strings.Join(guards, " and ")

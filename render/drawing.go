@@ -27,6 +27,8 @@ type Options struct {
 	Trail *Trail
 	// Open returns the graph that a graph node runs, or nil. If it is set, drawings contain subgraphs.
 	Open func(g *spec.Graph, node *spec.Node) *spec.Graph
+
+	around []*spec.Graph // the graphs that contain the graph
 }
 
 // Drawing is a graph for readers. Schema describes its JSON, whose lists are never null.
@@ -88,10 +90,7 @@ type Edge struct {
 }
 
 // Draw draws a graph.
-func Draw(g *spec.Graph, opts Options) *Drawing { return drawInside(g, opts, nil) }
-
-// drawInside draws a graph inside the graphs around it.
-func drawInside(g *spec.Graph, opts Options, around []*spec.Graph) *Drawing {
+func Draw(g *spec.Graph, opts Options) *Drawing {
 	d := &Drawing{
 		Graph: g.Name.Value, Start: g.Start.Value, Nodes: []Node{}, Edges: []Edge{}, Subgraphs: map[string]*Drawing{},
 		Title: cmp.Or(opts.Label, g.Name.Value), hasStart: !opts.NoStartEnd,
@@ -107,28 +106,28 @@ func drawInside(g *spec.Graph, opts Options, around []*spec.Graph) *Drawing {
 		opts.Trail.paint(d)
 	}
 	if opts.Open != nil {
-		d.addSubgraphs(g, opts, append(slices.Clip(around), g))
+		d.addSubgraphs(g, opts)
 	}
 	trails := opts.Trail.sumByGraph(g)
 	opts.Open = nil // the writers draw all graphs of the file beside each other
 	for _, inner := range g.Graphs {
 		opts.Label, opts.Trail = inner.Ref(), trails[inner]
-		d.Inner = append(d.Inner, drawInside(inner, opts, nil))
+		d.Inner = append(d.Inner, Draw(inner, opts))
 	}
 	return d
 }
 
 // addSubgraphs draws the graphs that nodes run, except those that contain themselves.
-func (d *Drawing) addSubgraphs(g *spec.Graph, opts Options, around []*spec.Graph) {
+func (d *Drawing) addSubgraphs(g *spec.Graph, opts Options) {
 	trail := opts.Trail
-	opts.Label = ""
+	opts.Label, opts.around = "", append(slices.Clip(opts.around), g)
 	for _, n := range g.Nodes {
 		if n.Kind.Value != "graph" {
 			continue
 		}
-		if inner := opts.Open(g, n); inner != nil && !slices.Contains(around, inner) {
+		if inner := opts.Open(g, n); inner != nil && !slices.Contains(opts.around, inner) {
 			opts.Trail = trail.innerTrail(n.ID.Value)
-			d.Subgraphs[n.ID.Value] = drawInside(inner, opts, around)
+			d.Subgraphs[n.ID.Value] = Draw(inner, opts)
 		}
 	}
 }

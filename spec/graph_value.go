@@ -109,8 +109,11 @@ func (v *Value) PartAt(path []string) *Value {
 func (v *Value) IsScalar() bool { return v.Kind != List && v.Kind != Map }
 
 // Data returns the value as plain Go data: nil, bool, int, float64, string, []any or map[string]any.
-// Lists and maps are new. A whole number beyond 64 bits is a float64.
+// Lists and maps are new. A whole number beyond 64 bits is a float64. The data of nil is nil.
 func (v *Value) Data() any {
+	if v == nil {
+		return nil
+	}
 	switch v.Kind {
 	case Bool:
 		return v.bits != 0

@@ -79,7 +79,8 @@ func (a *app) serve(cmd *cobra.Command, f *serveFlags, dir string) error {
 	if err != nil {
 		return usagef("--listen %q: want HOST:PORT", f.listen)
 	}
-	if f.cfg.Loopback = isLoopback(host); !f.cfg.Loopback && f.tokenFile == "" {
+	f.cfg.Loopback = host == "localhost" || net.ParseIP(host).IsLoopback()
+	if !f.cfg.Loopback && f.tokenFile == "" {
 		return usagef("--listen %s: others than this machine are served only with --token-file FILE", f.listen)
 	}
 	if f.cfg.Token, err = f.readToken(); err != nil {
@@ -238,10 +239,6 @@ func (s *serving) serveUntilDone(ctx context.Context, listener net.Listener) err
 		return err
 	}
 	return httpServer.Close()
-}
-
-func isLoopback(host string) bool {
-	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }
 
 // formatAddress returns an address that a browser on this machine can open.

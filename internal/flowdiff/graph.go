@@ -73,8 +73,8 @@ func listSharedAssignments(n, other *spec.Node) (keys []string) {
 // compareAnswers compares the legal answers of a question.
 func (c *comparison) compareAnswers(before, after *spec.Node) {
 	change := func(detail string) { c.addChange("question", "changed", after.ID.Value, detail, true, after.ID.Span) }
-	was, _ := readData(before.Field("choices")).([]any)
-	is, _ := readData(after.Field("choices")).([]any)
+	was, _ := before.Field("choices").Data().([]any)
+	is, _ := after.Field("choices").Data().([]any)
 	if is != nil && was == nil {
 		change("only some answers are legal now")
 	}
@@ -83,8 +83,8 @@ func (c *comparison) compareAnswers(before, after *spec.Node) {
 			change("the answer " + formatData(choice) + " is no longer legal")
 		}
 	}
-	a, _ := readData(before.Field("schema")).(map[string]any)
-	b, _ := readData(after.Field("schema")).(map[string]any)
+	a, _ := before.Field("schema").Data().(map[string]any)
+	b, _ := after.Field("schema").Data().(map[string]any)
 	for _, d := range compareSchemas(a, b, "") {
 		if d.narrower {
 			change("answer: " + d.text)
@@ -174,14 +174,7 @@ func (c *comparison) compareEdge(old, now *spec.Edge) {
 	field("description", old.Description.Value, now.Description.Value)
 	field("priority", old.Priority, now.Priority)
 	field("fallback", old.Fallback, now.Fallback)
-	field("transform", readTransform(old), readTransform(now))
-}
-
-func readTransform(e *spec.Edge) any {
-	if e.Transform == nil {
-		return nil
-	}
-	return e.Transform.Data()
+	field("transform", old.Transform.Data(), now.Transform.Data())
 }
 
 // compareOrders compares the order of each node's edges. Of conditional edges the first true one

@@ -104,10 +104,11 @@ func NewJSON(files int, found spec.Diagnostics) any {
 }
 
 func writeJSON(w io.Writer, f Findings, _ Options) error {
-	return writeIndented(w, NewJSON(f.Files, f.Diagnostics))
+	return WriteIndented(w, NewJSON(f.Files, f.Diagnostics))
 }
 
-func writeIndented(w io.Writer, v any) error {
+// WriteIndented prints a value as indented JSON. It does not escape characters such as <.
+func WriteIndented(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")

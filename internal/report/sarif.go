@@ -36,7 +36,7 @@ func writeSARIF(w io.Writer, f Findings, opts Options) error {
 	if opts.Version != "" {
 		driver["version"] = opts.Version
 	}
-	return writeIndented(w, object{
+	return WriteIndented(w, object{
 		"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0",
 		"runs": []object{{"tool": object{"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}},
 	})

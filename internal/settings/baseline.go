@@ -114,10 +114,7 @@ func WriteBaseline(path string, found spec.Diagnostics) error {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Fingerprint, b.Fingerprint))
 	})
 	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(file); err != nil {
+	if err := report.WriteIndented(&out, file); err != nil {
 		return err
 	}
 	return os.WriteFile(path, out.Bytes(), 0o644)
