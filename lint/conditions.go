@@ -191,28 +191,38 @@ func readsOf(t *eval.Tree) (keys []string) {
 	return keys
 }
 
-// checkPointless reports conditions of a node whose edges all lead to one node after a success.
+// checkPointless reports conditions without which their edges would lead to the same node: that to
+// which the edge without a condition leads.
 func checkPointless(f *facts) {
 	for _, d := range f.judgements() {
-		first := d.edge(0)
-		if d.site.failed || d.site.node.Routing == "all" || first.To.Value == spec.END || choosesNext(d.site.node) {
+		n := d.site.node
+		groups := f.flow().Groups[n.Index]
+		at := slices.IndexFunc(groups, func(g controlflow.Group) bool { return g.Kind == controlflow.ByDefault })
+		if d.site.failed || n.Routing == "all" || choosesNext(n) || at < 0 || f.flow().Has(n.Index, controlflow.ByDecision) {
 			continue
 		}
-		var others []*spec.Edge
-		for _, i := range f.edgesOut()[d.site.node.Index] {
-			if e := f.graph.Edges[i]; e != first && e.Condition != "on_failure" {
-				others = append(others, e)
-			}
+		other := f.graph.Edges[groups[at].Edges[0]]
+		isSame := func(k int) bool {
+			e, v := d.edge(k), d.result.Verdicts[k]
+			return len(d.edges[k])+len(groups[at].Edges) == 2 && e.To.Value == other.To.Value && e.To.Value != spec.END &&
+				e.Transform == nil && other.Transform == nil && e.Label.Value == other.Label.Value && !v.Always && !v.Never
 		}
-		leadsElsewhere := func(e *spec.Edge) bool {
-			return e.To.Value != first.To.Value || e.Transform != nil || e.Label.Value != first.Label.Value || isRepeated(e, first)
+		k := len(d.edges)
+		for k > 0 && isSame(k-1) {
+			k--
 		}
-		v := d.result.Verdicts[0]
-		if len(others) == 0 || first.Transform != nil || v.Always || v.Never || slices.ContainsFunc(others, leadsElsewhere) {
+		isCase := func(earlier *eval.Program) bool { // of a value that other edges ask for
+			return slices.ContainsFunc(earlier.Reads, func(r eval.Read) bool { return d.conditions[k].Uses(r.Path[0]) })
+		}
+		if k == len(d.edges) || slices.ContainsFunc(d.conditions[:k], isCase) {
 			continue
 		}
-		found := f.report(first.To.Span, "this condition makes no difference: every edge of %q leads to %q", first.From.Value, first.To.Value)
-		found.Related = append(found.Related, f.related(others[0].To.Span, "the other edge"))
+		what := "every edge of %q leads to %q"
+		if k > 0 {
+			what = "without it, the edge of %q leads to %q too"
+		}
+		found := f.report(d.edge(k).To.Span, "this condition makes no difference: "+what, n.ID.Value, other.To.Value)
+		found.Related = append(found.Related, f.related(other.To.Span, "the other edge"))
 	}
 }
 

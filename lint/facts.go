@@ -362,6 +362,7 @@ func (f *facts) findRun(path []int, q explore.Question) explore.Answer {
 			a.Gap = "the order in which branches end"
 		}
 	}
+	a.Witness = slices.DeleteFunc(a.Witness, func(v int) bool { return f.graph.Nodes[v].Final }) // finally begins last
 	return a
 }
 

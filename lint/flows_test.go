@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ type edited struct {
 	flow, name string
 	from, to   string   // the text and what stands in its place; none in from: as it is
 	wants      []string // "rule  text on its line"; none in a right one
+	join       string   // between the lines of to
 	mark       string   // "!" wrong, "~" wrong and undecided, "=" right
 }
 
@@ -38,12 +40,16 @@ func readEdits(t *testing.T) []edited {
 			flow = rest
 		case "!", "~", "=":
 			out = append(out, edited{flow: flow, name: rest, mark: mark})
-		case "-":
-			out[len(out)-1].from = rest
+		case "-": // several lines stand as they are
+			e := &out[len(out)-1]
+			if e.from != "" {
+				e.from, e.join = e.from+"\n", "\n"
+			}
+			e.from += rest
 		case "+":
 			e := &out[len(out)-1]
 			if e.to != "" {
-				e.to += "\n  - "
+				e.to += cmp.Or(e.join, "\n  - ")
 			}
 			e.to += rest
 		case "?":

@@ -5,6 +5,7 @@ package lint
 import (
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/graphrun/graphrun/eval"
@@ -32,7 +33,7 @@ func checkStepLimit(f *facts) {
 	sum := 0
 	for v, n := range f.graph.Nodes {
 		steps[v] = 1
-		if g := f.childOf(n); g != nil && !n.Each.IsSet() {
+		if g := f.childOf(n); g != nil && !n.Each.IsSet() && !f.goesOnFailed(n) {
 			steps[v] += costToEnd(g, func(*spec.Node) int { return 1 })
 		}
 		sum += steps[v]
@@ -44,16 +45,20 @@ func checkStepLimit(f *facts) {
 	for v := range steps {
 		run.Makes(v, v)
 	}
+	run.Tries = true
 	run.Solve()
-	for v, n := range f.graph.Nodes {
-		least := steps[v]
+	for i := range f.End + 1 {
+		v, least, at := (i+f.End)%(f.End+1), 0, "it gets to END" // END first
 		for u := range steps {
-			if u != v && !run.MayLack(v, u) {
+			if u == v || !run.MayLack(v, u) {
 				least += steps[u]
 			}
 		}
-		if f.flow().Reached[v] && !n.Final && least > limits.MaxSteps {
-			f.report(limits.MaxStepsSpan, "max_steps is %d, but a run has taken at least %s when %q ends", limits.MaxSteps, eval.Count(least, "step"), n.ID.Value)
+		if v < f.End {
+			at = strconv.Quote(f.Name(v)) + " ends"
+		}
+		if f.flow().Reached[v] && (v == f.End || !f.graph.Nodes[v].Final) && least > limits.MaxSteps {
+			f.report(limits.MaxStepsSpan, "max_steps is %d, but a run has taken at least %s when %s", limits.MaxSteps, eval.Count(least, "step"), at)
 			return
 		}
 	}

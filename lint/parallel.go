@@ -240,23 +240,70 @@ func checkJoinNeverFires(f *facts) {
 	})
 }
 
-// reportPoorRoute warns of edges of the only node before a join that fans out, if they lead to
-// the join and start fewer branches than it waits for.
+// reportPoorRoute warns of an edge with which fewer branches come than a join waits for, although
+// every branch gets there.
 func (f *facts) reportPoorRoute(join *spec.Node) {
-	fork := f.findOnlyFork(join.Index)
-	if fork < 0 {
+	few := f.fewestArrivals(join.Index, f.flow().Dominators().Parent[join.Index], map[int]arrivals{})
+	if few.edge < 0 || few.count >= join.Join.Count || join.Join.OnBypass.Value == "continue" {
 		return
 	}
-	surely := f.flow().PostDominatorsNoFailures()
-	for _, g := range f.flow().Groups[fork] {
-		if g.Subset || g.Kind == controlflow.ByGoto || g.Kind == controlflow.OnFailure || f.isDead(&g) || len(g.Targets) >= join.Join.Count || !surely.Covers(join.Index, g.Targets[0]) {
+	e := f.graph.Edges[few.edge]
+	f.warn(join.Join.Span, "%q waits for %d branches, but with the edge from %q to %q only %d come: it never runs then", join.ID.Value, join.Join.Count, e.From.Value, e.To.Value, few.count)
+	f.found[len(f.found)-1].Related = []spec.Related{f.related(e.To.Span, "the edge")}
+}
+
+// arrivals is a number of branches that get to a join, with the edge that a node takes instead of
+// others that start more, or -1.
+type arrivals struct{ count, edge int }
+
+// fewestArrivals returns the fewest branches that get from a vertex to a join without failures.
+// Ways that lead elsewhere count as controlflow.ManyBranches: they are meant to.
+func (f *facts) fewestArrivals(join, v int, known map[int]arrivals) arrivals {
+	best := arrivals{controlflow.ManyBranches, -1}
+	if out, done := known[v]; done {
+		return out
+	} else if v == join {
+		return arrivals{1, -1}
+	}
+	if known[v] = best; v == f.End {
+		return best
+	}
+	most, behind := 0, -1 // of all alternatives; the edge that decides behind the best one
+	for i := range f.flow().Groups[v] {
+		g, all, edge := &f.flow().Groups[v][i], 0, -1
+		if g.Kind == controlflow.OnFailure || f.isDead(g) {
 			continue
 		}
-		e := f.graph.Edges[g.Edges[0]]
-		f.warn(join.Join.Span, "%q waits for %d branches, but the edge from %q to %q starts %d: it never runs then", join.ID.Value, join.Join.Count, e.From.Value, e.To.Value, len(g.Targets))
-		f.found[len(f.found)-1].Related = []spec.Related{f.related(e.To.Span, "the edge")}
-		return
+		for k, t := range g.Targets {
+			few := f.fewestArrivals(join, t, known)
+			all, edge = all+few.count, max(edge, few.edge)
+			if g.Subset && few.count < best.count && g.Edges != nil && f.firesAlone(v, g, k) {
+				best, behind = arrivals{few.count, g.Edges[k]}, few.edge
+			}
+		}
+		if most = max(most, all); !g.Subset && all < best.count {
+			best, behind = arrivals{all, -1}, edge
+			if g.Edges != nil {
+				best.edge = g.Edges[0]
+			}
+		}
 	}
+	if best.count >= most {
+		best.edge = behind
+	}
+	known[v] = best
+	return best
+}
+
+// firesAlone reports whether one edge of a group may fire without the others.
+func (f *facts) firesAlone(v int, g *controlflow.Group, k int) bool {
+	var claims []solve.Claim
+	for i, e := range g.Edges {
+		if when := f.bound.Edges[e].When; when != nil {
+			claims = append(claims, solve.Claim{Tree: when.Tree, Holds: i == k})
+		}
+	}
+	return f.arePossible(f.graph.Nodes[v], claims)
 }
 
 func checkJoinWithoutFanout(f *facts) {
@@ -268,70 +315,18 @@ func checkJoinWithoutFanout(f *facts) {
 }
 
 // eachJoin visits the valid joins that the start reaches with the most branches that can
-// arrive.
+// arrive. Of joins without a number it only says whether more than one can.
 func (f *facts) eachJoin(visit func(n *spec.Node, most int)) {
-	var arrive []int
 	for v, n := range f.graph.Nodes {
 		if n.Join == nil || !n.Join.Valid() || !f.flow().Reached[v] || f.flow().Anywhere {
 			continue
 		}
 		most := 1
 		if f.rivals().Meets(v) {
-			if arrive == nil {
-				arrive = f.countArrivals()
-			}
-			if most = arrive[v]; n.Join.Wait == "N" {
-				most = min(most, f.countBranches(v))
+			if most = 2; n.Join.Wait == "N" {
+				most = cmp.Or(f.flow().MostArrivals(v, f.isDead), controlflow.ManyBranches)
 			}
 		}
 		visit(n, most)
 	}
 }
-
-// findOnlyFork returns the only node before a join that fans out, or -1 if there are several or it
-// may fan out again before the join.
-func (f *facts) findOnlyFork(join int) int {
-	before, fork := f.verticesBefore(join), -1
-	for v, g := range f.flow().AllGroups() {
-		if !before[v] || len(g.Targets) < 2 && !g.Subset && g.Kind != controlflow.ByGoto || f.isDead(g) || v == fork {
-			continue
-		}
-		if fork >= 0 || cycleWithout(f.alive(), v, join) != nil {
-			return -1
-		}
-		fork = v
-	}
-	return fork
-}
-
-// countBranches returns how many branches the only fan-out before a join starts, or
-// manyBranches.
-func (f *facts) countBranches(join int) int {
-	most, fork := 0, f.findOnlyFork(join)
-	for v, g := range f.flow().AllGroups() {
-		if v == fork && (g.Subset || g.Kind == controlflow.ByGoto) {
-			return manyBranches
-		} else if v == fork {
-			most = max(most, len(g.Targets))
-		}
-	}
-	return cmp.Or(most, manyBranches)
-}
-
-// countArrivals returns the most branches that can arrive at each vertex, one for each arc, or
-// manyBranches if one may arrive again.
-func (f *facts) countArrivals() []int {
-	most := make([]int, f.End+2)
-	for a := range f.arcs() {
-		switch v := a.from; {
-		case !f.flow().Reached[v]:
-		case f.flow().Groups[v][a.group].Kind == controlflow.ByGoto, f.flow().Cyclic[v], f.rivals().Together(v, v):
-			most[a.to] = manyBranches
-		default:
-			most[a.to]++
-		}
-	}
-	return most
-}
-
-const manyBranches = 1 << 20

@@ -238,7 +238,16 @@ func (f *facts) isCountedOut(p *policy) bool {
 		{Op: eval.TreePath, Path: []string{"visits", f.Name(p.place)}}, {Op: eval.TreeConst, Value: p.limit},
 	}}
 	known := func(name string) bool { return name == "visits" || f.graph.Key(name) != nil }
-	return !f.flow().FansOut && cycleThrough(f.arcsAllowing(solve.Claim{Holds: true, Tree: full}, true, known), p.place) == nil
+	if cycleThrough(f.arcsAllowing(solve.Claim{Holds: true, Tree: full}, true, known), p.place) != nil {
+		return false
+	}
+	for u := range f.graph.Nodes { // a branch doesn't see the visits of others
+		isBeside := func(v *spec.Node) bool { return f.inParallel(u, v.Index) }
+		if f.flow().FansOut && f.sharesCycle(p.place, u) && slices.ContainsFunc(f.graph.Nodes, isBeside) {
+			return false
+		}
+	}
+	return true
 }
 
 // isKeptByShape reports whether the shape of the graph alone keeps a policy.

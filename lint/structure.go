@@ -81,10 +81,14 @@ func (f *facts) checkUnusedAnswers() {
 			}
 		}
 	}
-	isAnyModel := slices.ContainsFunc(f.graph.Nodes, isModel)
+	isAnyModel, most := slices.ContainsFunc(f.graph.Nodes, isModel), 64
 	for v, n := range f.graph.Nodes {
 		choices := n.Field("choices")
 		isAsked := n.Kind.Value == "human" && (choices != nil && len(choices.Items) != 1 || n.Field("schema") != nil)
+		if n.Kind.Value == "human" && choices == nil && !isAsked && most > 0 {
+			isAsked = f.isAwaited(n)
+			most--
+		}
 		isDeclared := n.Output != nil && n.Kind.Value != "pass" && (!isAnyModel || isModel(n) && n.Conversation != nil)
 		if !isAsked && !isDeclared || len(n.Writes.Keys)+len(n.Writes.Exprs) > 0 || choosesNext(n) || n.Final || isAsked && isAnyModel {
 			continue
@@ -99,6 +103,18 @@ func (f *facts) checkUnusedAnswers() {
 			f.report(n.ID.Span, "nothing uses the output of %q: no writes, condition or expression reads it", n.ID.Value)
 		}
 	}
+}
+
+// isAwaited reports whether only expressions behind a node read some key that nothing writes.
+func (f *facts) isAwaited(n *spec.Node) bool {
+	behind := f.alive().Reach(n.Index)
+	return slices.ContainsFunc(f.graph.State, func(key *spec.StateKey) bool {
+		name := key.Name.Value
+		reads := func(u dataflow.Use) bool { return u.Program.Uses(name) }
+		isElsewhere := func(u dataflow.Use) bool { return reads(u) && (u.Node < 0 || !behind[u.Node]) }
+		return !key.Required && key.Default == nil && len(f.writersOf()[name]) == 0 &&
+			slices.ContainsFunc(f.uses().All, reads) && !slices.ContainsFunc(f.uses().All, isElsewhere)
+	})
 }
 
 // checkReplacedLists reports lists of new elements that replace those of an earlier step

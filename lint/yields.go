@@ -4,6 +4,7 @@
 package lint
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -247,6 +248,8 @@ func (r reader) checkComparison(t *eval.Tree) bool {
 			switch {
 			case op != "==" && op != "!=" && !canHold(d, op, c):
 				r.f.report(r.use.Span(), "%s %s %s is never true: %s", name, op, value, d.Why)
+			case op[0] == '<' && d.HasMax && isBeyond(c, d.Max, 1) || op[0] == '>' && d.HasMin && isBeyond(c, d.Min, -1):
+				r.f.report(r.use.Span(), "%s %s %s is always true: %s", name, op, value, d.Why)
 			case (op == "==" || op == "!=") && !canHold(d, "==", c):
 				near := ""
 				if word, isText := c.Value.(string); isText {
@@ -271,6 +274,12 @@ func stringsIn(values []any) (out []string) {
 		}
 	}
 	return out
+}
+
+// isBeyond reports whether a constant is above a bound, or below it if side is -1.
+func isBeyond(constant *eval.Tree, bound float64, side int) bool {
+	n, isNumber := eval.Number(constant.Value)
+	return isNumber && cmp.Compare(n, bound) == side
 }
 
 // canHold reports whether a comparison of a value of a domain with a constant can hold.

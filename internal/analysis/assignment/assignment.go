@@ -43,6 +43,8 @@ type Analysis struct {
 	made  []big.Int           // by node: a bit for each thing
 	shown map[[3]int]*big.Int // what conditions show to be made, by node, target and group
 	open  []big.Int           // what may not be made, by vertex
+	// Tries says that failures of nodes make things, too.
+	Tries bool
 	// First says that the question is about the first branch that gets to END. Another branch
 	// may still run then.
 	First bool
@@ -54,6 +56,7 @@ type graph struct {
 	dead func(*controlflow.Group) bool
 	into [][]arc          // by vertex, from nodes that the start reaches
 	met  map[int]*meeting // see meetingAt
+	most map[int]int      // by join with a number: see controlflow.Graph.MostArrivals
 	work int              // vertices that divideArcs has visited
 }
 
@@ -61,7 +64,7 @@ type graph struct {
 // lead anywhere. dead reports whether a group is proven never to fire. The analysis assumes
 // that a join runs only once a branch has arrived, and only joins of such a branch fail.
 func New(flow *controlflow.Graph, size int, dead func(*controlflow.Group) bool) *Analysis {
-	a := &Analysis{graph: &graph{flow: flow, dead: dead, into: make([][]arc, flow.Digraph.Len()), met: map[int]*meeting{}}}
+	a := &Analysis{graph: &graph{flow: flow, dead: dead, into: make([][]arc, flow.Digraph.Len()), met: map[int]*meeting{}, most: map[int]int{}}}
 	a.addArcs()
 	return a.Of(size)
 }
@@ -158,7 +161,7 @@ func (a *Analysis) openOnAny(arcs []arc, v int) *big.Int {
 // openAfter returns the things that are open once an arc to a vertex is taken.
 func (a *Analysis) openAfter(e arc, v int) *big.Int {
 	out := new(big.Int).Set(&a.open[e.from])
-	if e.with&onFail == 0 {
+	if e.with&onFail == 0 || a.Tries {
 		out.AndNot(out, &a.made[e.from])
 	}
 	return out.AndNot(out, a.shownBy(e, v))
@@ -242,22 +245,13 @@ func (a *Analysis) WaitsForAll(v int) bool {
 		return true
 	}
 	join := a.flow.Source.Nodes[v].Join
-	return join != nil && (join.Wait == "all" || join.Wait == "N" && join.Count == a.countBranches())
-}
-
-// countBranches returns how many branches the only fan-out starts, or 0 if it may start twice or
-// there are several.
-func (a *Analysis) countBranches() int {
-	started := 0
-	for v, g := range a.flow.AllGroups() {
-		if len(g.Targets) > 1 || g.Subset {
-			if started > 0 || g.Subset || a.flow.Cyclic[v] {
-				return 0
-			}
-			started = len(g.Targets)
-		}
+	if join == nil || join.Wait != "N" {
+		return join != nil && join.Wait == "all"
 	}
-	return started
+	if _, known := a.most[v]; !known {
+		a.most[v] = a.flow.MostArrivals(v, a.dead)
+	}
+	return join.Count >= a.most[v]
 }
 
 // openInAll returns the things that are open in all branches that surely arrive.

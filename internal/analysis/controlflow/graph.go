@@ -252,6 +252,55 @@ func (w *Graph) Has(v int, kinds ...Kind) bool {
 	return slices.ContainsFunc(w.Groups[v], func(g Group) bool { return slices.Contains(kinds, g.Kind) })
 }
 
+// ManyBranches is a number of branches without a bound.
+const ManyBranches = 1 << 20
+
+// MostArrivals returns the most branches that can arrive at a join from the start, or from the last
+// join before it, at most ManyBranches. dead reports whether a group is proven never to fire.
+func (w *Graph) MostArrivals(join int, dead func(*Group) bool) int {
+	var from, to []int // without what the join starts
+	for v, g := range w.AllGroups() {
+		if v != join && !dead(g) {
+			from, to = append(from, slices.Repeat([]int{v}, len(g.Targets))...), append(to, g.Targets...)
+		}
+	}
+	arcs := graphalg.New(w.End+1, from, to)
+	of, count := arcs.SCC()
+	before, most := arcs.Reverse().Reach(join), make([]int, count)
+	most[of[join]] = 1
+	order := make([]int, w.End)
+	for v := range order {
+		order[v] = v
+	}
+	slices.SortFunc(order, func(u, v int) int { return cmp.Compare(of[u], of[v]) })
+	for _, v := range order {
+		for i := range w.Groups[v] {
+			g, sum := &w.Groups[v][i], 0
+			if v == join || dead(g) || !before[v] {
+				continue
+			}
+			for _, t := range g.Targets {
+				if of[t] != of[v] {
+					sum += most[of[t]]
+				} else if len(g.Targets) > 1 {
+					sum = ManyBranches // they may come again and again
+				}
+			}
+			if g.Kind == ByGoto && g.Subset { // which may name a node twice
+				sum *= ManyBranches
+			}
+			most[of[v]] = max(most[of[v]], min(sum, ManyBranches))
+		}
+	}
+	start := w.Start()
+	for v := w.Dominators().Parent[join]; v >= 0 && start == w.Start(); v = w.Dominators().Parent[v] {
+		if w.Source.Nodes[v].Join != nil {
+			start = v
+		}
+	}
+	return most[of[start]]
+}
+
 // AllGroups iterates over the groups of all nodes.
 func (w *Graph) AllGroups() iter.Seq2[int, *Group] {
 	return func(yield func(int, *Group) bool) {

@@ -325,8 +325,8 @@ func (m *Model) expectResult(v int) doc {
 		}
 		var want doc
 		if key := m.graph.Key(m.findTarget(e)); e.Field == "writes" && key != nil {
-			if tree := e.Program.Tree; !collects(key) || tree.Op == eval.TreeList || tree.Over != nil {
-				want = key.Schema
+			if want = key.Schema; collects(key) && !e.Program.Type().IsList() { // an element
+				want, _ = key.Schema["items"].(doc)
 			}
 		}
 		expectValue(e.Program.Tree, want, map[string]doc{"output": root})
