@@ -101,7 +101,7 @@ func (m *made) learnFromConditions() {
 				m.Shows(a.from, a.to, a.group, number)
 				for _, e := range m.f.flow().Groups[a.from][a.group].Edges {
 					if !o.holds { // an edge that is tried before
-						m.ShowsOn(a.from, e, number)
+						m.Shows(a.from, -1, e, number)
 					}
 				}
 			}

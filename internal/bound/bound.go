@@ -131,7 +131,11 @@ func (w *walk) computeBounds(g *spec.Graph) (b Bounds, ok bool) {
 	}
 	w.Graph, w.bound = controlflow.New(vertices, vertices.EdgesOut(), bound), bound
 	w.access, w.uses = dataflow.Accesses(g, bound), dataflow.NewUses(g, bound, vertices.From)
-	w.boundNodes()
+	w.costs, w.limit = make([]span, w.End), make([]int, w.End)
+	for v, n := range g.Nodes {
+		w.costs[v], w.limit[v] = w.boundNode(n), n.VisitLimit(g)
+	}
+	w.findVariables()
 	m := w.followGraph()
 	ends := true
 	if b.Followed = m != nil; b.Followed {

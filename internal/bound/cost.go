@@ -17,15 +17,6 @@ const (
 	asksAgain       = 2
 )
 
-// boundNodes computes the cost and the limit of visits of each node.
-func (w *walk) boundNodes() {
-	w.costs, w.limit = make([]span, w.End), make([]int, w.End)
-	for v, n := range w.Source.Nodes {
-		w.costs[v], w.limit[v] = w.boundNode(n), n.VisitLimit(w.Source)
-	}
-	w.findVariables()
-}
-
 func fixedSteps(steps float64) span { return span{cost{inSteps: steps}, cost{inSteps: steps}} }
 
 // boundElement bounds the cost of one execution of a node, or of one element of its each.

@@ -182,7 +182,7 @@ func (w *walk) meetsOnce(v int) bool {
 	if w.Cyclic[v] {
 		return false
 	}
-	tree, before := w.Dominators(), w.Reverse.Reach(v)
+	tree, before := w.Dominators(), w.Digraph.Reverse().Reach(v)
 	for u, groups := range w.Groups { // it may run again with the next branches
 		if before[u] && w.Cyclic[u] && controlflow.Fans(groups) {
 			return false

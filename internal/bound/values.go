@@ -10,7 +10,6 @@ import (
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/analysis/domain"
-	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -174,7 +173,11 @@ func (w *walk) applyWrites(v int, from []interval) []interval {
 		}
 		of, before, value := &w.vars[i], to[i], anyNumber
 		if writes[one.Name.Value] == 1 && !n.Each.IsSet() {
-			value = w.boundValue(dataflow.FindWrite(&w.bound.Nodes[v], one.Name.Value), seen)
+			if t := dataflow.FindWrite(&w.bound.Nodes[v], one.Name.Value).Tree(); t != nil {
+				if d, ok := solve.Interval(t, w.newDomains(seen)); ok {
+					value = toInterval(d)
+				}
+			}
 		}
 		after := anyNumber
 		switch {
@@ -191,16 +194,6 @@ func (w *walk) applyWrites(v int, from []interval) []interval {
 		seen[i], to[i] = anyNumber, w.clamp(after)
 	}
 	return to
-}
-
-// boundValue returns the interval of the number that a node writes.
-func (w *walk) boundValue(value *bind.Value, values []interval) interval {
-	if t := value.Tree(); t != nil {
-		if d, ok := solve.Interval(t, w.newDomains(values)); ok {
-			return toInterval(d)
-		}
-	}
-	return anyNumber
 }
 
 // newDomains returns the domains of paths in expressions for some values.

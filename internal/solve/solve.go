@@ -31,7 +31,7 @@ type Verdict struct {
 	// those that are enough for it.
 	Shadowed bool
 	By       []int
-	// Reasons are the bounds of variables that prove Always or Never.
+	// Reasons are the distinct bounds of variables that prove Always or Never.
 	Reasons []string
 }
 
@@ -80,7 +80,11 @@ func (r *Solver) Solve(p Problem) Result {
 		}
 		v.Always, v.Never = o.yes && !o.no, o.no && !o.yes
 		if v.Always || v.Never {
-			v.Reasons = conds[i].listReasons()
+			for _, of := range conds[i].vars {
+				if why := of.domain.Why; why != "" && !slices.Contains(v.Reasons, why) {
+					v.Reasons = append(v.Reasons, why)
+				}
+			}
 		}
 	}
 	return out
@@ -110,17 +114,6 @@ type condition struct {
 	eval formula
 	vars []*variable
 	size int // number of its parts
-}
-
-// listReasons returns the distinct bounds of the variables of a condition.
-func (c *condition) listReasons() []string {
-	var out []string
-	for _, v := range c.vars {
-		if v.domain.Why != "" && !slices.Contains(out, v.domain.Why) {
-			out = append(out, v.domain.Why)
-		}
-	}
-	return out
 }
 
 // compileConditions prepares conditions. ok is false if the budget is spent, or if a variable

@@ -55,7 +55,7 @@ type graph struct {
 	flow *controlflow.Graph
 	dead func(*controlflow.Group) bool
 	into [][]arc          // by vertex, from nodes that the start reaches
-	met  map[int]*meeting // see meetingAt
+	met  map[int]*meeting // by vertex: how branches arrive there
 	most map[int]int      // by join with a number: see controlflow.Graph.MostArrivals
 	work int              // vertices that divideArcs has visited
 }
@@ -80,7 +80,8 @@ func (a *Analysis) Makes(v, thing int) { a.made[v].SetBit(&a.made[v], thing, 1) 
 // MadeBy reports whether a node makes a thing.
 func (a *Analysis) MadeBy(v, thing int) bool { return a.made[v].Bit(thing) == 1 }
 
-// Shows notes that the conditions of a group, on its way to a target, show a thing to be made.
+// Shows notes that the conditions of a group, on its way to a target, show a thing to be made. With
+// the target -1, those do so that are tried before an edge.
 func (a *Analysis) Shows(v, target, group, thing int) {
 	at := [3]int{v, target, group}
 	if a.shown[at] == nil {
@@ -88,9 +89,6 @@ func (a *Analysis) Shows(v, target, group, thing int) {
 	}
 	a.shown[at].SetBit(a.shown[at], thing, 1)
 }
-
-// ShowsOn notes that the conditions that are tried before an edge of v show a thing to be made.
-func (a *Analysis) ShowsOn(v, edge, thing int) { a.Shows(v, -1, edge, thing) }
 
 // MayLack reports whether a thing may not be made at v.
 func (a *Analysis) MayLack(v, thing int) bool { return a.open[v].Bit(thing) == 1 }
@@ -138,8 +136,11 @@ func (a *Analysis) Solve() {
 		changed = false
 		for _, v := range a.flow.Dominators().Order {
 			next := a.openOnAny(a.into[v], v)
-			if a.joinsBranches(v) {
-				next = a.openInAll(a.meetingAt(v), v)
+			if v <= a.flow.End && (v != a.flow.End || !a.First) && (a.WaitsForAll(v) || a.flow.Joins[v]) {
+				if a.met[v] == nil {
+					a.met[v] = a.divideArcs(a.into[v], v)
+				}
+				next = a.openInAll(a.met[v], v)
 			}
 			if next.Or(next, &a.open[v]).Cmp(&a.open[v]) != 0 {
 				a.open[v].Set(next)
@@ -234,11 +235,6 @@ type meeting struct {
 	groups [][]*meeting
 }
 
-// joinsBranches reports whether v runs once for all branches that arrive there.
-func (a *Analysis) joinsBranches(v int) bool {
-	return v <= a.flow.End && (v != a.flow.End || !a.First) && (a.WaitsForAll(v) || a.flow.Joins[v])
-}
-
 // WaitsForAll reports whether v is END, or a join that runs when the last branch has arrived.
 func (a *Analysis) WaitsForAll(v int) bool {
 	if v == a.flow.End {
@@ -268,14 +264,6 @@ func (a *Analysis) openInAll(m *meeting, v int) *big.Int {
 		out.Or(out, all)
 	}
 	return out
-}
-
-// meetingAt returns how branches arrive at v, computed once.
-func (a *Analysis) meetingAt(v int) *meeting {
-	if a.met[v] == nil {
-		a.met[v] = a.divideArcs(a.into[v], v)
-	}
-	return a.met[v]
 }
 
 // divideArcs divides arcs to v by the branches of the fan-out from which they come.

@@ -70,7 +70,7 @@ func NewPairs(w *controlflow.Graph, starts func(fork int, g *controlflow.Group, 
 	k.forks, k.waiting = make([]int, k.size*k.size), make([]int, k.size*k.size)
 	for v, node := range w.Source.Nodes {
 		if node.Join != nil && (node.Join.Wait == "all" || starts != nil) || starts != nil && w.Joins[v] {
-			k.joins[v] = w.Reverse.Reach(v)
+			k.joins[v] = w.Digraph.Reverse().Reach(v)
 		}
 	}
 	for v, g := range w.AllGroups() {

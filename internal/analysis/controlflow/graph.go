@@ -50,10 +50,9 @@ type Graph struct {
 	// Digraph has every arc, NoFailures only those that successes take. Both have a
 	// vertex more than Vertices: a node that may go anywhere leads there, and it to all.
 	Digraph, NoFailures *graphalg.Digraph
-	Reverse             *graphalg.Digraph // of Digraph
-	Reached             []bool            // from the start, by vertex
-	SCC                 []int             // component of each vertex
-	Cyclic              []bool            // by vertex: it lies on a cycle
+	Reached             []bool // from the start, by vertex
+	SCC                 []int  // component of each vertex
+	Cyclic              []bool // by vertex: it lies on a cycle
 	// Anywhere says that some node may choose any other as its next, FansOut that some
 	// node starts several at once, Catches that some edge fires on failures only.
 	Anywhere, FansOut, Catches bool
@@ -79,13 +78,12 @@ func New(from *Vertices, out [][]int, bound *bind.Graph) *Graph {
 		w.NoFailures = w.digraph(false)
 	}
 	w.findImplicitJoins()
-	w.Reverse = w.Digraph.Reverse()
 	w.Reached = w.Digraph.Reach(w.Start())
 	var count int
 	w.SCC, count = w.Digraph.SCC()
 	w.markCycles(count)
 	w.Dominators = sync.OnceValue(func() *graphalg.Tree { return w.Digraph.Dominators(w.Start()) })
-	w.PostDominators = sync.OnceValue(func() *graphalg.Tree { return w.Reverse.Dominators(w.End) })
+	w.PostDominators = sync.OnceValue(func() *graphalg.Tree { return w.Digraph.Reverse().Dominators(w.End) })
 	w.PostDominatorsNoFailures = sync.OnceValue(func() *graphalg.Tree { return w.NoFailures.Reverse().Dominators(w.End) })
 	return w
 }

@@ -109,17 +109,11 @@ func (m *Model) decides(e *dataflow.Use) bool {
 	case "transform", "set", "writes", "before":
 		return m.mayFail[e.Node]
 	}
-	return readsElement(e.Program.Tree)
-}
-
-// readsElement reports whether an expression reads an element by its index. It fails if the list
-// is too short.
-func readsElement(t *eval.Tree) bool {
-	found := false
-	t.Each(func(t *eval.Tree) {
-		found = found || t.Op == eval.TreePath && slices.ContainsFunc(t.Path, isElement)
+	readsElement := false // it fails if the list is too short
+	e.Program.Tree.Each(func(t *eval.Tree) {
+		readsElement = readsElement || t.Op == eval.TreePath && slices.ContainsFunc(t.Path, isElement)
 	})
-	return found
+	return readsElement
 }
 
 // findDecisive finds the programs and the state keys that decide how runs go.
@@ -205,7 +199,7 @@ func (m *Model) noteContext(path []string, p *eval.Program) {
 		m.steps = true
 	case "branches":
 		m.past = true
-		unknown = !asksOnlyForErrors(p)
+		unknown = strings.Contains(errorOnly().ReplaceAllString(p.Source, ""), "branches")
 	default:
 		m.past, unknown = true, true
 	}
@@ -216,11 +210,6 @@ func (m *Model) noteContext(path []string, p *eval.Program) {
 
 // errorOnly matches a comparison of the error of a branch with null.
 var errorOnly = lazyregexp.New(`branches\s*(\[[^\]]*\]|\.\w+)\s*\.\s*error\s*(!=|==)\s*(nil|null|None)`)
-
-// asksOnlyForErrors reports whether a program reads only whether branches failed.
-func asksOnlyForErrors(p *eval.Program) bool {
-	return !strings.Contains(errorOnly().ReplaceAllString(p.Source, ""), "branches")
-}
 
 // findGreatest returns the greatest whole number in a condition. It can't distinguish larger
 // numbers of visits.

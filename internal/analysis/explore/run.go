@@ -349,7 +349,11 @@ func (r *Run) listMoves() []machine.Event {
 	var out []machine.Event
 	switch {
 	case len(r.tasks) > 0:
-		for _, id := range r.listEndingTasks() {
+		room := 1 // no order matters
+		if r.s.Model.ranks {
+			room = min(cmp.Or(r.s.Model.graph.Limits.MaxConcurrency, len(r.tasks)), len(r.tasks))
+		}
+		for _, id := range r.tasks[:room] {
 			out = append(out, r.listEndings(id)...)
 		}
 		return out
@@ -370,15 +374,6 @@ func (r *Run) listMoves() []machine.Event {
 		out = append(out, machine.Event{Kind: machine.TimerFired, Task: t.Task, Timer: t.Timer, Fan: t.Fan, Lane: t.Lane})
 	}
 	return out
-}
-
-// listEndingTasks returns the tasks that can end next, or one of them if no order matters.
-func (r *Run) listEndingTasks() []machine.TaskID {
-	room := 1
-	if r.s.Model.ranks {
-		room = cmp.Or(r.s.Model.graph.Limits.MaxConcurrency, len(r.tasks))
-	}
-	return r.tasks[:min(room, len(r.tasks))]
 }
 
 // listEndings lists the events that can end a task or suspend it.

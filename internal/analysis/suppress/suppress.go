@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/internal/suggest"
@@ -146,19 +147,17 @@ func readIgnore(line string, at int, names func() []string) (out []ignore) {
 		}
 		return []ignore{{span: spec.Span{From: at, To: at + len(strings.TrimRight(line[at:], " \t\r\n"))}}}
 	}
-	for reasoned := false; name != nil && (!reasoned || namesRule(line[i:], names)); name = ruleName().FindStringSubmatchIndex(line[i:]) {
+	isRule := func(text string) bool {
+		words := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+		return len(words) > 0 && slices.Contains(names(), words[0])
+	}
+	for reasoned := false; name != nil && (!reasoned || isRule(line[i:])); name = ruleName().FindStringSubmatchIndex(line[i:]) {
 		from, to := i+name[2], i+name[3]
 		out = append(out, ignore{rule: line[from:to], span: spec.Span{From: from, To: to}, file: strings.Contains(mark, "-file")})
 		reasoned = name[4] >= 0 && strings.TrimSpace(line[i+name[4]:i+name[5]]) != ""
 		i += name[1]
 	}
 	return out
-}
-
-// namesRule reports whether a text begins with the name of a rule.
-func namesRule(text string, names func() []string) bool {
-	words := strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' || r == '\n' || r == '\r' || r == '\t' })
-	return len(words) > 0 && slices.Contains(names(), words[0])
 }
 
 // commentStart returns where the comment of a line begins, or -1: at a # at the start or
