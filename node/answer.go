@@ -4,7 +4,6 @@ package node
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -82,19 +81,15 @@ func requireOnly(doc map[string]any, key string) map[string]any {
 
 func parseStructured(s *schema.Schema, text string) (any, error) {
 	value, err := decodeJSON([]byte(stripFence(text)))
-	if err == nil {
-		value = s.Normalise(value)
-		if err = s.Check(value); err == nil {
-			return value, nil
-		}
-	} else {
+	if err != nil {
 		err = fmt.Errorf("it is not one JSON value: %w", err)
+	} else if value = s.Normalise(value); s.Check(value) == nil {
+		return value, nil
+	} else {
+		err = fmt.Errorf("the output does not fit its schema: %w", s.Check(value))
 	}
 	if plain := strings.TrimSpace(text); plain != "" && s.Check(plain) == nil {
 		return plain, nil // a string without quotes
-	}
-	if _, ok := errors.AsType[*schema.Mismatch](err); ok {
-		return nil, fmt.Errorf("the output does not fit its schema: %w", err)
 	}
 	return nil, err
 }

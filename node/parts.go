@@ -101,20 +101,19 @@ func resultContent(task *runner.Task, v any) (content, error) {
 
 // isParts reports whether a value is a part, or a list with some. A list of texts is data.
 func isParts(v any) bool {
-	isPart := func(item any) bool {
-		fields, _ := item.(map[string]any)
-		return eval.IsPart(fields)
-	}
 	list, isList := v.([]any)
 	if !isList {
-		return isPart(v)
+		list = []any{v}
 	}
+	some := false
 	for _, item := range list {
-		if _, isText := item.(string); !isText && !isPart(item) {
+		fields, _ := item.(map[string]any)
+		if _, isText := item.(string); !isText && !eval.IsPart(fields) {
 			return false
 		}
+		some = some || eval.IsPart(fields)
 	}
-	return slices.ContainsFunc(list, isPart)
+	return some
 }
 
 // contentOf returns the content of a text, of parts, or of data: JSON, then the parts in it.
