@@ -167,12 +167,7 @@ type givenAnswer struct {
 	Value  any    `json:"value"`
 }
 
-type answerIn struct {
-	runIn
-	Body answerBody
-}
-
-func (s *Server) answerRun(c *call, in *answerIn) (*runner.Result, error) {
+func (s *Server) answerRun(c *call, in *runBodyIn[answerBody]) (*runner.Result, error) {
 	if len(in.Body.Answers) == 0 {
 		return nil, newBadRequest(`"answers" is needed: a list of {"target": …, "value": …}`)
 	}
@@ -251,12 +246,7 @@ type resumeBody struct {
 	Answers map[string][]string `json:"answers,omitempty" doc:"answers by question"`
 }
 
-type resumeIn struct {
-	runIn
-	Body resumeBody
-}
-
-func (s *Server) resumeRun(_ *call, in *resumeIn) (*runner.Result, error) {
+func (s *Server) resumeRun(_ *call, in *runBodyIn[resumeBody]) (*runner.Result, error) {
 	opts, err := in.Body.options()
 	if err != nil {
 		return nil, err
@@ -276,12 +266,7 @@ type forkBody struct {
 	Labels map[string]string `json:"labels,omitempty" doc:"labels of the new run"`
 }
 
-type forkIn struct {
-	runIn
-	Body forkBody
-}
-
-func (s *Server) forkRun(c *call, in *forkIn) (*runner.Result, error) {
+func (s *Server) forkRun(c *call, in *runBodyIn[forkBody]) (*runner.Result, error) {
 	if in.Body.At == nil || *in.Body.At < 0 {
 		return nil, newBadRequest(`"at" is needed: the step after which the new run begins, 0 for none`)
 	}

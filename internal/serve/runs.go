@@ -34,6 +34,12 @@ func (in *runIn) findRun(s *Server) (err error) {
 	return err
 }
 
+// runBodyIn names a run and has a body.
+type runBodyIn[T any] struct {
+	runIn
+	Body T
+}
+
 // stateIn names a run and one of its steps. Inputs embed it.
 type stateIn struct {
 	runIn

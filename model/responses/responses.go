@@ -149,17 +149,11 @@ type event struct {
 	Response result          `json:"response"`
 }
 
-// finished is an item that a stream has completed.
-type finished struct {
-	index int
-	item  json.RawMessage
-}
-
 type reader struct {
 	*wire.Call
 	result  result
-	done    []finished // of a stream
-	thought bool       // a part of a thought has begun
+	done    []event // of a stream, each with an item
+	thought bool    // a part of a thought has begun
 
 	opaque  bool            // items say more than text and calls do
 	text    strings.Builder // of all messages
@@ -198,7 +192,7 @@ func (r *reader) Event(_ string, data []byte) (wire.Progress, error) {
 		}
 		r.thought = true
 	case "response.output_item.done":
-		r.done = append(r.done, finished{e.Index, e.Item})
+		r.done = append(r.done, e)
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
 		r.endStream(&e.Response)
 		return wire.Ended, nil
@@ -211,10 +205,10 @@ func (r *reader) Event(_ string, data []byte) (wire.Progress, error) {
 func (r *reader) endStream(last *result) {
 	r.result = *last
 	if len(r.done) > 0 {
-		slices.SortStableFunc(r.done, func(a, b finished) int { return a.index - b.index })
+		slices.SortStableFunc(r.done, func(a, b event) int { return a.Index - b.Index })
 		r.result.Output = nil
 		for _, d := range r.done {
-			r.result.Output = append(r.result.Output, d.item)
+			r.result.Output = append(r.result.Output, d.Item)
 		}
 	}
 	if len(r.result.Output) == 0 {
