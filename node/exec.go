@@ -97,8 +97,8 @@ func keeperOf(scope *handler.Scope) *procs.Keeper {
 	return scope.Keep(keeperKey{}, func() any { return procs.NewKeeper(scope.TasksDir()) }).(*procs.Keeper)
 }
 
-// execConfig is the configuration of an exec node.
-type execConfig struct {
+// process is a program to run.
+type process struct {
 	Parse     string         `key:"parse" default:"auto"`
 	MaxOutput int            `key:"max_output" default:"8388608" min:"1"` // bytes of stdout
 	Command   []any          `key:"command"`
@@ -107,11 +107,20 @@ type execConfig struct {
 	Dir       string         `key:"dir"`
 	Env       map[string]any `key:"env"`
 	EnvPass   any            `key:"env_pass"`
+
+	mark   *procs.Mark
+	argv   []string
+	dir    string   // absolute
+	env    []string // later entries win
+	stdin  []byte
+	timing Options // Grace, Kill and Linger
+	// outLog and errLog receive the output as it comes.
+	outLog, errLog io.Writer
 }
 
 func readExec(task *runner.Task) (*process, error) {
 	job := &process{}
-	if err := decodeConfig(task.Config, &job.execConfig); err != nil {
+	if err := decodeConfig(task.Config, job); err != nil {
 		return nil, err
 	}
 	job.argv = keys.Texts(job.Command)
@@ -128,7 +137,7 @@ func readExec(task *runner.Task) (*process, error) {
 	if err != nil {
 		return nil, newFailure("failed", "working directory: %v", err)
 	}
-	if job.env, err = job.environment(task, job.dir); err != nil {
+	if job.env, err = job.environment(task); err != nil {
 		return nil, err
 	}
 	job.stdin, err = readStdin(task)
@@ -136,19 +145,19 @@ func readExec(task *runner.Task) (*process, error) {
 }
 
 // environment returns the variables of a program, except EVENTS. Later entries win.
-func (c *execConfig) environment(task *runner.Task, dir string) ([]string, error) {
-	env, err := procs.Environ(dir, c.EnvPass, secretVariables(task.Graph), task.RunDir)
+func (p *process) environment(task *runner.Task) ([]string, error) {
+	env, err := procs.Environ(p.dir, p.EnvPass, secretVariables(task.Graph), task.RunDir)
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range keys.Sorted(c.Env) {
+	for _, name := range keys.Sorted(p.Env) {
 		switch {
 		case name == "" || strings.Contains(name, "="):
 			return nil, invalidInput("%q in \"env\" can't be the name of a variable", name)
 		case strings.HasPrefix(name, taskPrefix), name == procs.RunDirVariable:
 			return nil, invalidInput("%q in \"env\" is set by graphrun: names with %s are its own", name, taskPrefix)
 		}
-		env = append(env, name+"="+eval.Text(c.Env[name]))
+		env = append(env, name+"="+eval.Text(p.Env[name]))
 	}
 	return append(env,
 		taskPrefix+"RUN_ID="+task.RunID,
@@ -197,19 +206,6 @@ func stoppedFailure(ctx context.Context, what string) *runner.Failure {
 		return newFailure("cancelled", "%s: the task was cancelled", what)
 	}
 	return newFailure("cancelled", "%s: the task was cancelled: %v", what, cause)
-}
-
-// process is a program to run.
-type process struct {
-	execConfig
-	mark   *procs.Mark
-	argv   []string
-	dir    string   // absolute
-	env    []string // later entries win
-	stdin  []byte
-	timing Options // Grace, Kill and Linger
-	// outLog and errLog receive the output as it comes.
-	outLog, errLog io.Writer
 }
 
 // runProgram runs the program and returns its output. An error is a *runner.Failure.

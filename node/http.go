@@ -44,8 +44,8 @@ func newHTTPHandler(client *http.Client) *httpHandler {
 	return &httpHandler{client: client}
 }
 
-// httpConfig is the configuration of an http node.
-type httpConfig struct {
+// call is a request and what its answer may be.
+type call struct {
 	URL     string         `key:"url"`
 	Query   map[string]any `key:"query"`
 	Method  string         `key:"method"`
@@ -54,11 +54,7 @@ type httpConfig struct {
 	Expect  []string       `key:"expect"` // statuses; empty means 200 to 299
 	MaxBody int            `key:"max_body" default:"8388608" min:"1"`
 	Follow  string         `key:"follow" default:"same_host"`
-}
 
-// call is a request and what its answer may be.
-type call struct {
-	httpConfig
 	request *http.Request
 	shown   string // "GET https://host/path", safe for messages
 }
@@ -83,7 +79,7 @@ func (h *httpHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 
 func readCall(ctx context.Context, config map[string]any) (*call, error) {
 	c := &call{}
-	if err := decodeConfig(config, &c.httpConfig); err != nil {
+	if err := decodeConfig(config, c); err != nil {
 		return nil, err
 	}
 	target, err := c.targetURL()
