@@ -91,11 +91,10 @@ func (k *toolkit) callTool(ctx context.Context, task *runner.Task, allowed []str
 // beforeTool calls the hooks before a tool call and returns the answer if one refuses it.
 func beforeTool(ctx context.Context, task *runner.Task, c toolCall) *answer {
 	for _, h := range task.Hooks {
-		if h.BeforeTool == nil {
-			continue
-		}
-		if err := h.BeforeTool(ctx, task, c.ToolCall); err != nil {
-			return &answer{Output: err.Error(), IsError: true}
+		if h.BeforeTool != nil {
+			if err := h.BeforeTool(ctx, task, c.ToolCall); err != nil {
+				return &answer{Output: err.Error(), IsError: true}
+			}
 		}
 	}
 	return nil
@@ -106,13 +105,11 @@ func afterTool(ctx context.Context, task *runner.Task, c toolCall, out answer) a
 		if h.AfterTool == nil {
 			continue
 		}
-		result := h.AfterTool(ctx, task, c.ToolCall, out)
-		plain, err := eval.Canonical(result.Output)
-		if err != nil {
+		out = h.AfterTool(ctx, task, c.ToolCall, out)
+		var err error
+		if out.Output, err = eval.Canonical(out.Output); err != nil {
 			return answer{Output: fmt.Sprintf("a hook's result is not plain data: %v", err), IsError: true}
 		}
-		result.Output = plain
-		out = result
 	}
 	return out
 }

@@ -53,10 +53,12 @@ type server struct {
 type link struct {
 	session *mcp.ClientSession
 	// members are the server's tools; stale means that they have changed.
-	members  atomic.Pointer[[]member]
-	stale    atomic.Bool
-	progress progress
-	asking   *asking
+	members atomic.Pointer[[]member]
+	stale   atomic.Bool
+	// heard are the receivers of progress, func(*mcp.ProgressNotificationParams), by token.
+	heard  sync.Map
+	calls  atomic.Int64 // with a token
+	asking *asking
 	// stop ends the connection and what runs behind it.
 	stop func() error
 	gone chan struct{} // closed when the connection has ended
@@ -90,7 +92,7 @@ func (s *server) callTool(ctx context.Context, actor Actor, name string, call Ca
 		if parent := actor.TraceParent(); parent != "" {
 			params.Meta = mcp.Meta{"traceparent": parent}
 		}
-		params.SetProgressToken(l.progress.beginCall(func(p *mcp.ProgressNotificationParams) {
+		params.SetProgressToken(l.newProgressToken(func(p *mcp.ProgressNotificationParams) {
 			actor.Progress(full, p.Message, p.Progress, p.Total)
 		}))
 		calling, asked, end := l.asking.beginCall(ctx, actor, full)
@@ -254,27 +256,21 @@ func (s *server) closeServer() error {
 	return l.stop()
 }
 
-// progress passes progress notifications to their calls. The zero value works.
-type progress struct {
-	calls sync.Map // func(*mcp.ProgressNotificationParams) by token
-	made  atomic.Int64
-}
-
 // lateCalls is how long notifications may be late, in calls.
 const lateCalls = 100
 
-// beginCall returns a token. hear receives its notifications.
-func (p *progress) beginCall(hear func(*mcp.ProgressNotificationParams)) (token string) {
-	n := p.made.Add(1)
-	p.calls.Store(progressToken(n), hear)
-	p.calls.Delete(progressToken(n - lateCalls))
+// newProgressToken returns a token for a call. hear receives its notifications.
+func (l *link) newProgressToken(hear func(*mcp.ProgressNotificationParams)) string {
+	n := l.calls.Add(1)
+	l.heard.Store(progressToken(n), hear)
+	l.heard.Delete(progressToken(n - lateCalls))
 	return progressToken(n)
 }
 
 func progressToken(call int64) string { return "call-" + strconv.FormatInt(call, 10) }
 
-func (p *progress) deliver(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
-	if hear, ok := p.calls.Load(fmt.Sprint(req.Params.ProgressToken)); ok {
+func (l *link) deliverProgress(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
+	if hear, ok := l.heard.Load(fmt.Sprint(req.Params.ProgressToken)); ok {
 		hear.(func(*mcp.ProgressNotificationParams))(req.Params)
 	}
 }
@@ -327,7 +323,7 @@ func (s *server) openLink(ctx context.Context) (*link, error) {
 			Capabilities:                &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}}},
 			ElicitationHandler:          l.asking.answerQuestion,
 			ToolListChangedHandler:      func(context.Context, *mcp.ToolListChangedRequest) { l.stale.Store(true) },
-			ProgressNotificationHandler: l.progress.deliver,
+			ProgressNotificationHandler: l.deliverProgress,
 		},
 	)
 	client.AddSendingMiddleware(boundDiscovery(s.opts.DiscoverTime))
