@@ -258,11 +258,9 @@ func (c *checker) checkConditional(n *ast.ConditionalNode) *Tree {
 
 // spanOf returns the bytes of the operands with the parentheses around them.
 func (c *checker) spanOf(operands ...*Tree) (from, to int) {
-	for i, o := range operands {
+	from = len(c.src.text)
+	for _, o := range operands {
 		f, t := c.src.withParentheses(o.from, o.to)
-		if i == 0 {
-			from, to = f, t
-		}
 		from, to = min(from, f), max(to, t)
 	}
 	return from, to

@@ -537,8 +537,8 @@ func (f *facts) reportVerdicts(proven bool) {
 			f.report(v.policy.at.Span, "cannot decide this policy before a run: %s", v.doubt)
 		}
 	}
-	for i := range f.graph.Elsewhere {
-		policy := &f.graph.Elsewhere[i]
+	for i := range f.graph.Inapplicable {
+		policy := &f.graph.Inapplicable[i]
 		name := policy.Text
 		for _, words := range policyWords {
 			for _, word := range words { // where the policy holds comes first

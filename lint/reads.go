@@ -622,7 +622,7 @@ func (f *facts) handsOver(e *spec.Edge, name string) (has, known bool) {
 	case e.Condition == "always", source.Each.IsSet():
 		return false, false
 	}
-	_, has, allowed := bind.Yields(source, f.graph, f.childType).Field(name)
+	_, has, allowed := bind.OutputType(source, f.graph, f.childType).Field(name)
 	return has, !allowed || isModel(source) && domain.OutputSchema(source) != nil || source.Kind.Value == "wait"
 }
 

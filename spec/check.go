@@ -41,7 +41,7 @@ type graphChecker struct {
 	graph     *Graph
 	nodeNames nameSet
 	keyNames  nameSet
-	lost      bool // an edge leaves from or leads to no node
+	dangling  bool // an edge or an end names an unknown node
 }
 
 // nameSet holds the names that a reference may use.
@@ -98,7 +98,7 @@ func (g *Graph) namedNodes() (out []reference) {
 // checkReference reports a name that is not a node, or a node that can't stand there.
 func (c *graphChecker) checkReference(r reference) {
 	isKnown, n := c.checkNode(r.name, r.key == "ends"), c.graph.nodes[r.name.Value]
-	c.lost = c.lost || !isKnown && r.key == "ends"
+	c.dangling = c.dangling || !isKnown && r.key == "ends"
 	switch {
 	case n == nil || r.key != "finish":
 	case n.Goto.IsSet() || n.HasEnds:
@@ -197,12 +197,12 @@ func (c *graphChecker) checkEdges() {
 		case e.From.Value == END || e.From.Value == "__end__":
 			c.report("edge-from-end", e.From.Span, "no edge can leave %s: a branch is over there", e.From.Value)
 		case from == nil:
-			c.lost = true
+			c.dangling = true
 			c.checkNode(e.From, false)
 		case from.Kind.Value == "fail":
 			c.report("invalid-value", e.From.Span, "no edge can leave %q: a fail node is terminal", e.From.Value)
 		}
-		c.lost = c.lost || !to
+		c.dangling = c.dangling || !to
 		for _, end := range [...]Text{e.From, e.To} {
 			if n := c.graph.nodes[end.Value]; n != nil && n.Final {
 				c.report("invalid-value", end.At(0, len(end.Value)), "%q stands in finally and so on no edge: it runs when the end of the run is decided", end.Value)

@@ -19,7 +19,7 @@ func (c *graphChecker) checkStructure() {
 		}
 	}
 	start := g.nodes[g.Start.Value]
-	if start == nil || c.lost || g.gaps&gapNodes != 0 {
+	if start == nil || c.dangling || g.gaps&gapNodes != 0 {
 		return
 	}
 	reached := shape.graph.Reach(append(shape.fromEnd, start.Index)...)
@@ -76,7 +76,7 @@ func (c *graphChecker) shapeOf() shape {
 		switch {
 		case node.Kind.Value == "fail":
 			add(i, end)
-		case node.Goto.IsSet() && len(node.Ends) == 0, node.unsure:
+		case node.Goto.IsSet() && len(node.Ends) == 0, node.hasUnknownExits:
 			add(i, anywhere)
 			wild = true
 		case !s.hasExit[i]:

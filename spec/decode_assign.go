@@ -89,7 +89,7 @@ func (d *decoder) addItem(into any, i int, item *Value) any {
 func (d *decoder) addEntry(into any, f *Field) any {
 	switch list := into.(type) {
 	case *[]*Node:
-		n := &Node{ID: f.Key, Index: len(*list), Span: f.Value.Span, OnMaxVisits: "fail", Routing: "first", unsure: true}
+		n := &Node{ID: f.Key, Index: len(*list), Span: f.Value.Span, OnMaxVisits: "fail", Routing: "first", hasUnknownExits: true}
 		*list = append(*list, n)
 		d.graph.nodes[n.ID.Value] = n
 		if isReserved(f.Key.Value) {

@@ -56,9 +56,9 @@ func (d *decoder) readNode(n *Node, v *Value, id Text) {
 	}
 	n.written, n.HasReads, n.HasEnds = v.Fields, v.Get("reads") != nil, v.Get("ends") != nil
 	n.Kind = v.Get("kind").Scalar()
-	n.unsure = findKind(d.kinds, n.Kind.Value) == nil
+	n.hasUnknownExits = findKind(d.kinds, n.Kind.Value) == nil
 	if ends := v.Get("ends"); ends != nil {
-		n.unsure = n.unsure || ends.IsScalar() || len(n.Ends) < max(len(ends.Fields), len(ends.Items))
+		n.hasUnknownExits = n.hasUnknownExits || ends.IsScalar() || len(n.Ends) < max(len(ends.Fields), len(ends.Items))
 	}
 	if n.Join != nil && n.Join.Count > 0 {
 		n.Join.Wait = "N"
@@ -135,7 +135,7 @@ func (d *decoder) checkRetries(blocks []Retry) {
 			continue
 		}
 		for _, kind := range r.On {
-			if slices.ContainsFunc(before, func(b Retry) bool { return b.Takes(kind.Value) && !b.When.IsSet() }) {
+			if slices.ContainsFunc(before, func(b Retry) bool { return b.AppliesTo(kind.Value) && !b.When.IsSet() }) {
 				d.report("invalid-value", kind.At(0, len(kind.Value)), "%q stands in an earlier block, which takes it", kind.Value)
 			}
 		}

@@ -65,7 +65,7 @@ func (d *decoder) addPolicies(v *Value, from []string) {
 		before := len(d.diags)
 		d.checkPairs(&item)
 		if len(from) > 0 && len(d.diags) == before && d.namesMissingNodes(&item) {
-			d.graph.Elsewhere = append(d.graph.Elsewhere, item)
+			d.graph.Inapplicable = append(d.graph.Inapplicable, item)
 		} else {
 			d.graph.Policies = append(d.graph.Policies, item)
 		}

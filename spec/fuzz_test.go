@@ -72,7 +72,7 @@ func checkSound(t *testing.T, g *Graph) {
 		t.Fatalf("no error, but gaps %b and start %q", g.gaps, g.Start.Value)
 	}
 	for i, n := range g.Nodes {
-		if n.Index != i || n.unsure || g.Node(n.ID.Value) != n || n.Kind.Value == "" {
+		if n.Index != i || n.hasUnknownExits || g.Node(n.ID.Value) != n || n.Kind.Value == "" {
 			t.Fatalf("node %d: %+v", i, n)
 		}
 	}

@@ -44,8 +44,8 @@ type Graph struct {
 	Tools        []Field  `key:"tools"`
 	Secrets      []Secret `key:"secrets"`
 	Policies     []Value
-	// Elsewhere are policies of shared files about other nodes than those of this graph.
-	Elsewhere []Value
+	// Inapplicable are policies of shared files that name nodes which this graph lacks.
+	Inapplicable []Value
 	// Notify are the entries of notify: maps with on, and url or command.
 	Notify []Value `key:"notify"`
 	// Concurrency is the group of the runs, or nil.
@@ -74,7 +74,7 @@ func (g *Graph) Settings() map[string]any {
 	}
 	if _, ok := out["policies"]; ok {
 		list := []any{}
-		for _, p := range slices.Concat(g.Policies, g.Elsewhere) {
+		for _, p := range slices.Concat(g.Policies, g.Inapplicable) {
 			list = append(list, p.Data())
 		}
 		out["policies"] = list
@@ -236,8 +236,8 @@ type Retry struct {
 	Span Span
 }
 
-// Takes reports whether the block applies to failures of a kind, apart from its condition.
-func (r *Retry) Takes(kind string) bool {
+// AppliesTo reports whether the block applies to failures of a kind, apart from its condition.
+func (r *Retry) AppliesTo(kind string) bool {
 	return len(r.On) == 0 || slices.ContainsFunc(r.On, func(on Text) bool { return on.Value == kind })
 }
 
@@ -304,8 +304,8 @@ type Node struct {
 	// the node.
 	HasReads, HasEnds, Final bool
 
-	unsure  bool    // its kind or ends have a finding: Check ignores its ways out
-	written []Field // all of its keys
+	hasUnknownExits bool    // its kind or ends have a finding: Check ignores its ways out
+	written         []Field // all of its keys
 }
 
 // Written returns the value of a key of the node as written, or nil.

@@ -101,7 +101,6 @@ func Bind(g *spec.Graph, kinds []spec.Kind, child func(n *spec.Node) (eval.Type,
 		out.Keys[i] = b.bindStateKey(key)
 	}
 	out.Tools, out.Providers, out.Approvals = b.bindSetup("tools", g.Tools), b.bindSetup("providers", g.Providers), b.bindApprovals(g.Tools)
-	b.checkToolRetries(g.Tools)
 	out.Notices = b.bindNotices(g.Notify)
 	out.Never = b.bindNever()
 	return out, b.found

@@ -155,7 +155,7 @@ func (b *binder) checkReducer(key *spec.StateKey) {
 }
 
 // keyType returns the type of a state key.
-func (b *binder) keyType(key *spec.StateKey) eval.Type { return b.scopes.yields.keys[key.Name.Value] }
+func (b *binder) keyType(key *spec.StateKey) eval.Type { return b.scopes.outputs.keys[key.Name.Value] }
 
 // checkOutput checks a list of writes against the type of the node's output. Each key takes a member of
 // the output, but a single key may take the whole output.
@@ -164,7 +164,7 @@ func (b *binder) checkOutput(node *spec.Node) {
 	if len(keys) == 0 {
 		return
 	}
-	have := b.scopes.yields.outputType(node)
+	have := b.scopes.outputs.outputType(node)
 	if have.IsAny() {
 		return
 	}

@@ -11,7 +11,7 @@ import (
 type arrivals struct {
 	into    [][]int // edges by target node
 	dynamic bool    // a goto may lead to any node, with any input
-	fans    bool    // branches may meet at a node, which then gets an object with their inputs
+	mayMeet bool    // branches may meet at a node, which then gets an object with their inputs
 }
 
 func newArrivals(g *spec.Graph) arrivals {
@@ -37,7 +37,7 @@ func newArrivals(g *spec.Graph) arrivals {
 		case e.When.IsSet():
 			c.decl = e.Decl // all edges of a declaration fire together
 		}
-		a.fans = a.fans || seen[c] || from.Routing == "all"
+		a.mayMeet = a.mayMeet || seen[c] || from.Routing == "all"
 		seen[c] = true
 	}
 	for _, n := range g.Nodes {
@@ -62,7 +62,7 @@ func (b *binder) inputNames(n *spec.Node) map[string]eval.Type {
 			"status": eval.String(), "reason": eval.String(), "error": eval.FailureType(), "output": eval.Any(),
 		}, false), true
 	case b.graph.Start.Value == n.ID.Value:
-		input, known = eval.Object(b.scopes.yields.keys, !b.graph.StrictState), true
+		input, known = eval.Object(b.scopes.outputs.keys, !b.graph.StrictState), true
 	}
 	for _, i := range into {
 		t := b.inputOf(i)
@@ -77,7 +77,7 @@ func (b *binder) inputNames(n *spec.Node) map[string]eval.Type {
 		}
 		input, known = t, true
 	}
-	certain := len(into) < 2 || !b.arrivals.fans
+	certain := len(into) < 2 || !b.arrivals.mayMeet
 	if known && certain && !b.arrivals.dynamic && n.Join == nil && len(n.Before) == 0 && !input.IsAny() {
 		names["input"] = input
 	}
@@ -102,7 +102,7 @@ func (b *binder) inputOf(i int) eval.Type {
 	case edge.Condition == "on_failure":
 		return eval.FailureType()
 	default:
-		return b.scopes.yields.outputType(source)
+		return b.scopes.outputs.outputType(source)
 	}
 	return eval.Any()
 }

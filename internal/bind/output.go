@@ -10,34 +10,34 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// yields derives the types of the outputs of nodes.
-type yields struct {
+// outputs derives the types of the outputs of nodes.
+type outputs struct {
 	graph *spec.Graph
 	child func(n *spec.Node) (eval.Type, bool) // see Bind
 	keys  map[string]eval.Type                 // the types of state keys
 }
 
-func newYields(g *spec.Graph, child func(n *spec.Node) (eval.Type, bool)) yields {
-	y := yields{graph: g, child: child, keys: make(map[string]eval.Type, len(g.State))}
+func newOutputs(g *spec.Graph, child func(n *spec.Node) (eval.Type, bool)) outputs {
+	o := outputs{graph: g, child: child, keys: make(map[string]eval.Type, len(g.State))}
 	for _, key := range g.State {
-		y.keys[key.Name.Value] = eval.FromSchema(key.Schema)
+		o.keys[key.Name.Value] = eval.FromSchema(key.Schema)
 	}
-	return y
+	return o
 }
 
-// Yields returns the type of a node's output, or any. See Bind for child.
-func Yields(n *spec.Node, g *spec.Graph, child func(n *spec.Node) (eval.Type, bool)) eval.Type {
-	y := newYields(g, child)
-	return y.outputType(n)
+// OutputType returns the type of a node's output, or any. See Bind for child.
+func OutputType(n *spec.Node, g *spec.Graph, child func(n *spec.Node) (eval.Type, bool)) eval.Type {
+	o := newOutputs(g, child)
+	return o.outputType(n)
 }
 
 // outputType returns the type of a node's output, or any.
-func (y *yields) outputType(n *spec.Node) eval.Type {
-	t := y.executionType(n)
+func (o *outputs) outputType(n *spec.Node) eval.Type {
+	t := o.executionType(n)
 	if !n.Each.IsSet() {
 		return t
 	}
-	how := y.graph.Parallel.OnFailure
+	how := o.graph.Parallel.OnFailure
 	if n.Parallel != nil {
 		how = cmp.Or(n.Parallel.OnFailure, how)
 	}
@@ -61,7 +61,7 @@ func addError(t eval.Type, open bool) eval.Type {
 }
 
 // executionType returns the type of a node's output for one element of `each`.
-func (y *yields) executionType(n *spec.Node) eval.Type {
+func (o *outputs) executionType(n *spec.Node) eval.Type {
 	switch kind := n.Kind.Value; {
 	case declaresOutput(n):
 		return eval.FromSchema(n.Output)
@@ -76,8 +76,8 @@ func (y *yields) executionType(n *spec.Node) eval.Type {
 	case kind == "http":
 		return response
 	case kind == "graph":
-		if y.child != nil {
-			if t, ok := y.child(n); ok {
+		if o.child != nil {
+			if t, ok := o.child(n); ok {
 				return t
 			}
 		}
@@ -89,7 +89,7 @@ func (y *yields) executionType(n *spec.Node) eval.Type {
 	case kind == "exec":
 		return execType(n)
 	case kind == "set":
-		return y.setType(n)
+		return o.setType(n)
 	}
 	return eval.Any()
 }
@@ -154,8 +154,8 @@ func execType(n *spec.Node) eval.Type {
 	return eval.Any()
 }
 
-// setType returns the type of the object that a set node yields.
-func (y *yields) setType(n *spec.Node) eval.Type {
+// setType returns the type of the output of a set node, an object.
+func (o *outputs) setType(n *spec.Node) eval.Type {
 	set := n.Field("set")
 	if set == nil || set.Kind != spec.Map {
 		return eval.Any()
@@ -164,8 +164,8 @@ func (y *yields) setType(n *spec.Node) eval.Type {
 	for i := range set.Fields {
 		name := set.Fields[i].Key.Value
 		fields[name] = eval.Any()
-		if key := y.graph.Key(name); key != nil && (!key.Reducer.IsSet() || key.Reducer.Value == "replace") {
-			fields[name] = y.keys[name]
+		if key := o.graph.Key(name); key != nil && (!key.Reducer.IsSet() || key.Reducer.Value == "replace") {
+			fields[name] = o.keys[name]
 		}
 	}
 	return eval.Object(fields, false)

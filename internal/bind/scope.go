@@ -25,7 +25,7 @@ const (
 // scopes builds the scope of each place.
 type scopes struct {
 	graph   *spec.Graph
-	yields  yields
+	outputs outputs
 	common  map[string]eval.Type // the names of all places
 	after   map[string]eval.Type // the additional names of afterRun
 	secrets eval.Type
@@ -34,14 +34,14 @@ type scopes struct {
 
 func newScopes(g *spec.Graph, child func(*spec.Node) (eval.Type, bool)) *scopes {
 	s := &scopes{
-		graph:  g,
-		yields: newYields(g, child),
-		common: make(map[string]eval.Type, len(g.State)+16),
+		graph:   g,
+		outputs: newOutputs(g, child),
+		common:  make(map[string]eval.Type, len(g.State)+16),
 	}
-	maps.Copy(s.common, s.yields.keys)
+	maps.Copy(s.common, s.outputs.keys)
 	maps.Copy(s.common, contextNames)
 	s.addByNode(s.common)
-	s.common["state"] = eval.Object(s.yields.keys, !g.StrictState)
+	s.common["state"] = eval.Object(s.outputs.keys, !g.StrictState)
 	s.after = map[string]eval.Type{
 		"output":  eval.Any(),
 		"outcome": eval.String(),
@@ -60,14 +60,14 @@ func (s *scopes) addByNode(names map[string]eval.Type) {
 	failure := eval.FailureType()
 	for name, member := range map[string]func(n *spec.Node) eval.Type{
 		"visits":  func(*spec.Node) eval.Type { return eval.Int() },
-		"history": func(n *spec.Node) eval.Type { return eval.List(s.yields.outputType(n)) },
+		"history": func(n *spec.Node) eval.Type { return eval.List(s.outputs.outputType(n)) },
 		"nodes": func(n *spec.Node) eval.Type {
 			return eval.Object(map[string]eval.Type{
-				"output": s.yields.outputType(n), "visits": eval.Int(), "outcome": eval.String(), "error": failure, "partial": eval.Any(), "reason": eval.Any(),
+				"output": s.outputs.outputType(n), "visits": eval.Int(), "outcome": eval.String(), "error": failure, "partial": eval.Any(), "reason": eval.Any(),
 			}, false)
 		},
 		"branches": func(n *spec.Node) eval.Type {
-			return eval.Object(map[string]eval.Type{"output": s.yields.outputType(n), "error": failure}, false)
+			return eval.Object(map[string]eval.Type{"output": s.outputs.outputType(n), "error": failure}, false)
 		},
 	} {
 		names[name] = eval.LazyObject(func() map[string]eval.Type {
@@ -123,10 +123,10 @@ func (s *scopes) newScope(where place) *eval.Scope {
 // scopeAfter returns the scope of a text after a node, with the type of its output. The members of a
 // declared output are names, too.
 func (s *scopes) scopeAfter(node *spec.Node, text string) *eval.Scope {
-	if !declaresOutput(node) && (!strings.Contains(text, "output") || s.yields.outputType(node).IsAny()) {
+	if !declaresOutput(node) && (!strings.Contains(text, "output") || s.outputs.outputType(node).IsAny()) {
 		return s.scopeAt(afterRun) // a common scope, so that equal texts share a program
 	}
-	output := s.yields.outputType(node)
+	output := s.outputs.outputType(node)
 	var alias map[string][]string
 	if properties, ok := node.Output["properties"].(map[string]any); ok && !node.Each.IsSet() {
 		alias = make(map[string][]string, len(properties))
@@ -212,7 +212,7 @@ func (b *binder) mayJoin(node *spec.Node) bool {
 	if !auto(&b.graph.Parallel) && !slices.ContainsFunc(b.graph.Nodes, func(n *spec.Node) bool { return auto(n.Parallel) }) {
 		return false
 	}
-	return b.arrivals.dynamic || b.arrivals.fans && len(b.arrivals.into[node.Index]) > 0
+	return b.arrivals.dynamic || b.arrivals.mayMeet && len(b.arrivals.into[node.Index]) > 0
 }
 
 // limitScope returns a scope without the state keys that the node does not read.
@@ -225,7 +225,7 @@ func (b *binder) limitScope(base *eval.Scope, at view) *eval.Scope {
 	described := cmp.Or(strings.Join(reads, ", "), "it reads no state")
 	refuse := map[string]string{}
 	keys := make(map[string]eval.Type, len(readable))
-	for name, t := range b.scopes.yields.keys {
+	for name, t := range b.scopes.outputs.keys {
 		if readable[name] {
 			keys[name] = t
 		} else {

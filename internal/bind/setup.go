@@ -34,16 +34,21 @@ func (b *binder) bindNotices(entries []spec.Value) []Field {
 	return out
 }
 
-// bindApprovals compiles the conditions under which people approve calls of tools.
+// bindApprovals compiles the conditions under which people approve calls of tools. It reports errors in
+// the retry conditions of tools, which package tool compiles again.
 func (b *binder) bindApprovals(tools []spec.Field) []*eval.Program {
 	var out []*eval.Program
 	for i := range tools {
-		approve := tools[i].Value.Get("approve")
-		if approve == nil || approve.Kind != spec.String || approve.Text.Value == "always" {
-			continue
+		approve, retry := tools[i].Value.Get("approve"), tools[i].Value.Get("retry")
+		if approve != nil && approve.Kind == spec.String && approve.Text.Value != "always" {
+			if program := b.compile(view{fixed: eval.ApprovalScope()}, approve.Text, eval.Condition); program != nil {
+				out = append(out, program)
+			}
 		}
-		if program := b.compile(view{fixed: eval.ApprovalScope()}, approve.Text, eval.Condition); program != nil {
-			out = append(out, program)
+		for _, block := range retry.OneOrAll() {
+			if when := block.Get("when"); when != nil && when.Kind == spec.String {
+				b.compile(view{fixed: eval.RetryScope()}, when.Text, eval.Condition)
+			}
 		}
 	}
 	return out
@@ -62,17 +67,6 @@ func (b *binder) bindRetryWhen(node *spec.Node) []*eval.Program {
 		}
 	}
 	return out
-}
-
-// checkToolRetries reports errors in the retry conditions of tools. Package tool compiles them again.
-func (b *binder) checkToolRetries(tools []spec.Field) {
-	for i := range tools {
-		for _, block := range tools[i].Value.Get("retry").OneOrAll() {
-			if when := block.Get("when"); when != nil && when.Kind == spec.String {
-				b.compile(view{fixed: eval.RetryScope()}, when.Text, eval.Condition)
-			}
-		}
-	}
 }
 
 // runScope returns the scope of expressions that a run evaluates once.

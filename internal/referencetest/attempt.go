@@ -272,7 +272,7 @@ func (s *scope) retryDelay(n *spec.Node, u *unit, e *Error) (time.Duration, bool
 		}
 		blocks = []spec.Retry{{MaxAttempts: 3, InitialInterval: time.Second, Backoff: 2, MaxInterval: 30 * time.Second}}
 	}
-	i := slices.IndexFunc(blocks, func(b spec.Retry) bool { return b.Takes(e.Kind) })
+	i := slices.IndexFunc(blocks, func(b spec.Retry) bool { return b.AppliesTo(e.Kind) })
 	if i < 0 {
 		return 0, false
 	}

@@ -32,7 +32,7 @@ func (t *Task) retryPolicy(n *node, failure *Failure) (r spec.Retry, block int) 
 	// A refused, filtered or cut answer rarely changes: only a block that names the kind retries it.
 	named := slices.Contains([]string{"refused", "filtered", "truncated"}, failure.Kind)
 	for i := range n.retry {
-		if n.retry[i].Takes(failure.Kind) && (!named || len(n.retry[i].On) > 0) && t.retryHolds(n, i, failure) {
+		if n.retry[i].AppliesTo(failure.Kind) && (!named || len(n.retry[i].On) > 0) && t.retryHolds(n, i, failure) {
 			return n.retry[i], i
 		}
 	}
