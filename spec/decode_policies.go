@@ -122,7 +122,7 @@ func (d *decoder) parsePolicyFile(file *File) *Value {
 	if root == nil {
 		return nil
 	}
-	whole := root.shiftSpans(file.base, &scalar{src: file.Src, base: file.base})
+	whole := root.shiftSpans(file)
 	switch whole.Kind {
 	case Map:
 		d.readObject(policyFileKeys, nil, &whole, Text{}, nil)
@@ -135,26 +135,19 @@ func (d *decoder) parsePolicyFile(file *File) *Value {
 	return nil
 }
 
-// shiftSpans returns a copy of the value with spans in the offsets of the host file.
-func (v *Value) shiftSpans(base int, source *scalar) Value {
+// shiftSpans returns a copy of a value of a text with spans in the offsets of the text's host.
+func (v *Value) shiftSpans(text *File) Value {
 	out := *v
-	out.Text = v.Text.shiftSpans(base, source)
+	out.Span = text.InHost(v.Span)
 	out.Items, out.Fields = slices.Clone(v.Items), slices.Clone(v.Fields)
 	for i := range out.Items {
-		out.Items[i] = v.Items[i].shiftSpans(base, source)
+		out.Items[i] = v.Items[i].shiftSpans(text)
 	}
 	for i := range out.Fields {
-		out.Fields[i] = Field{Key: v.Fields[i].Key.shiftSpans(base, source), Value: v.Fields[i].Value.shiftSpans(base, source)}
+		f := &out.Fields[i]
+		f.Key.Span, f.Value = text.InHost(f.Key.Span), f.Value.shiftSpans(text)
 	}
 	return out
-}
-
-func (t Text) shiftSpans(base int, source *scalar) Text {
-	t.Span = Span{t.Span.From + base, t.Span.To + base}
-	if t.source != nil {
-		t.source = source
-	}
-	return t
 }
 
 // checkPairs reports keys of a policy that lack their partner.

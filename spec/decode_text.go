@@ -70,7 +70,7 @@ func (d *decoder) readTextFile(v *Value, at place) {
 		d.diags = append(d.diags, fault)
 		return
 	}
-	v.Text = Text{Value: file.content(), Span: file.InHost(Span{0, len(file.Src)}), source: &scalar{src: file.Src, text: file}}
+	v.Text = Text{Value: file.content(), Span: file.InHost(Span{0, len(file.Src)}), source: file}
 }
 
 // addText reads a file and adds it to the graph's texts, without a byte order mark and with "\n" at the

@@ -121,7 +121,7 @@ func (g *Graph) WithNodes(with map[string]*Node) *Graph {
 type Text struct {
 	Value  string
 	Span   Span
-	source *scalar
+	source *File // that holds it, perhaps as its whole text
 }
 
 // IsSet reports whether the file has the scalar, perhaps as "".

@@ -19,7 +19,6 @@ import (
 // converter turns the nodes of one document into values.
 type converter struct {
 	reporter
-	source     *scalar
 	pieces     []piece    // the pieces that are not converted yet
 	root, open *yaml.Node // what they continue: the file's map, and the list or map of its last key
 	above      int        // the lines before the piece that is read
@@ -34,7 +33,7 @@ type converter struct {
 }
 
 func newConverter(file *File) *converter {
-	return &converter{reporter: reporter{file: file}, source: &scalar{src: file.Src}}
+	return &converter{reporter: reporter{file: file}}
 }
 
 // offset converts a line and column of the library, in characters, to an offset.
@@ -189,7 +188,7 @@ func (c *converter) checkTag(n *yaml.Node, v *Value, want string) {
 	whole := Span{from, max(v.Span.To, from+len(n.Tag))}
 	written := string(c.file.Src[from:min(whole.To, len(c.file.Src))])
 	if want == "" && strings.HasPrefix(written, "!") && !strings.HasPrefix(n.Tag, "!!") && !strings.ContainsAny(written, "\r\n") {
-		v.Text = Text{Value: written, Span: whole, source: c.source}
+		v.Text = Text{Value: written, Span: whole, source: c.file}
 		c.report("syntax", whole, "! begins a tag in YAML; put the text in quotes: %q", written)
 		return
 	}
@@ -309,7 +308,7 @@ func (c *converter) isTemplate(n *yaml.Node, at int, v *Value) bool {
 	inside, _, closed := strings.Cut(string(c.file.Src[at:]), "}}")
 	if closed {
 		text := inside + "}}"
-		v.Kind, v.Text = String, Text{Value: text, Span: Span{at, at + len(text)}, source: c.source}
+		v.Kind, v.Text = String, Text{Value: text, Span: Span{at, at + len(text)}, source: c.file}
 		c.report("syntax", v.Span, "{{ begins a map in YAML; put the text in quotes: %q", text)
 	}
 	return closed
@@ -321,7 +320,7 @@ var scalarTags = map[string]ValueKind{"!!null": Null, "!!bool": Bool, "!!int": I
 // readScalar reads a scalar whose content starts at an offset.
 func (c *converter) readScalar(n *yaml.Node, at int, v *Value) {
 	v.Kind = String
-	v.Text = Text{Value: n.Value, Span: Span{at, c.scalarEnd(n, at)}, source: c.source}
+	v.Text = Text{Value: n.Value, Span: Span{at, c.scalarEnd(n, at)}, source: c.file}
 	problem := ""
 	if n.Style == 0 {
 		v.Kind, v.bits, problem = resolvePlain(n.Value)

@@ -10,13 +10,6 @@ import (
 	"github.com/graphrun/graphrun/internal/lazyregexp"
 )
 
-// scalar is the source of the texts of a file, which share it.
-type scalar struct {
-	src  []byte
-	text *File // the file of a text that stands in its own file
-	base int   // the offset of src in the offsets of the graph's file
-}
-
 // At returns the place in the file of the bytes [from, to) of t.Value. It follows escapes, folded lines
 // and indentation. Offsets outside of the value move to its nearest end. At returns the span of the
 // whole scalar if it can't find the place. It decodes the scalar again, so it is for findings only.
@@ -26,11 +19,11 @@ func (t Text) At(from, to int) Span {
 	}
 	from = max(0, min(from, len(t.Value)))
 	to = max(from, min(to, len(t.Value)))
-	if t.source.text != nil {
-		return t.source.text.InHost(Span{from, to})
-	}
 	base := t.source.base
-	s := alignScalar(t.source.src, t.Span.From-base, t.Value)
+	if t.source.host != nil && t.Span == t.source.InHost(Span{0, len(t.source.Src)}) {
+		return Span{base + from, base + to}
+	}
+	s := alignScalar(t.source.Src, t.Span.From-base, t.Value)
 	if s.wrong {
 		return t.Span
 	}
