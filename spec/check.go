@@ -136,7 +136,7 @@ func (c *graphChecker) checkNode(t Text, end bool) bool {
 	switch {
 	case end && t.Value == END, c.graph.nodes[t.Value] != nil:
 		return true
-	case c.graph.gaps&gapNodes != 0 && len(c.graph.Nodes) == 0:
+	case len(c.graph.Nodes) == 0:
 		return false
 	case isReserved(t.Value):
 		c.reportReserved(t, end)

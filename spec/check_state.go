@@ -12,7 +12,7 @@ import (
 // checkStateKeys checks the names of state keys, unless the graph allows undeclared ones.
 func (c *graphChecker) checkStateKeys() {
 	g := c.graph
-	if !g.StrictState || g.gaps&gapState != 0 {
+	if !g.StrictState {
 		return
 	}
 	if g.Cache != nil {

@@ -7,7 +7,7 @@ import "github.com/graphrun/graphrun/internal/graphalg"
 // checkStructure reports nodes without a way out or in, and parts of the graph that lead to no end.
 func (c *graphChecker) checkStructure() {
 	g := c.graph
-	if g.gaps&gapNodes != 0 && len(g.Nodes) == 0 || g.gaps&gapEdges != 0 {
+	if len(g.Nodes) == 0 || g.lacksEdges {
 		return
 	}
 	shape := c.shapeOf()
@@ -19,7 +19,7 @@ func (c *graphChecker) checkStructure() {
 		}
 	}
 	start := g.nodes[g.Start.Value]
-	if start == nil || c.dangling || g.gaps&gapNodes != 0 {
+	if start == nil || c.dangling {
 		return
 	}
 	reached := shape.graph.Reach(append(shape.fromEnd, start.Index)...)

@@ -72,7 +72,7 @@ func addRetry(list *[]Retry, v *Value) *Retry {
 func (d *decoder) addItem(into any, i int, item *Value) any {
 	if item.Kind != Map {
 		if _, ok := into.(*[]*Edge); ok {
-			d.graph.gaps |= gapEdges
+			d.graph.lacksEdges = true
 		}
 		return nil
 	}

@@ -7,17 +7,6 @@ import (
 	"slices"
 )
 
-// gaps are the parts of a graph that could not be read. Check does not report their consequences.
-type gaps int
-
-const (
-	gapNodes gaps = 1 << iota // a node, its ends or the whole map
-	gapEdges                  // an edge, or the whole list
-	gapStart
-	gapState
-	gapAll = gapNodes | gapEdges | gapStart | gapState
-)
-
 func newGraph(file *File) *Graph {
 	return &Graph{
 		File: file, StrictState: true, Feedback: true,
@@ -44,23 +33,17 @@ func (d *decoder) readInner(g *Graph, v *Value, owner Text) {
 func (d *decoder) readGraph(keys []Key, root *Value, owner Text) {
 	g := d.graph
 	d.readObject(keys, nil, root, owner, g)
-	if !g.Start.IsSet() {
-		g.gaps |= gapStart
-	}
 	nodes, edges, state := root.Get("nodes"), root.Get("edges"), root.Get("state")
-	if len(g.Nodes) == 0 {
-		g.gaps |= gapNodes
-		if nodes != nil && nodes.Kind == Map {
-			d.report("invalid-value", nodes.Span, "\"nodes\" must have a node at least; found none")
-		}
+	if len(g.Nodes) == 0 && nodes != nil && nodes.Kind == Map {
+		d.report("invalid-value", nodes.Span, "\"nodes\" must have a node at least; found none")
 	}
 	if edges != nil && edges.Kind != List {
-		g.gaps |= gapEdges
+		g.lacksEdges = true
 	}
 	if state != nil && state.Kind != Map {
-		g.gaps |= gapState
-		g.StrictState = false // any name may be a state key
+		g.hasGaps, g.StrictState = true, false // any name may be a state key
 	}
+	g.hasGaps = g.hasGaps || !g.Start.IsSet() || len(g.Nodes) == 0
 	for _, name := range g.Finally {
 		if n := g.nodes[name.Value]; n != nil {
 			n.Final = true
@@ -114,7 +97,7 @@ func (d *decoder) expandEdge(e *Edge, from, to *Value) {
 	g := d.graph
 	sources, targets := textsOf(from, true), textsOf(to, true)
 	if len(sources) == 0 || len(targets) == 0 || len(sources) < len(from.Items) || len(targets) < len(to.Items) {
-		g.gaps |= gapEdges
+		g.lacksEdges = true
 	}
 	for _, source := range sources {
 		for _, target := range targets {

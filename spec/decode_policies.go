@@ -74,11 +74,8 @@ func (d *decoder) addPolicies(v *Value, from []string) {
 
 // namesMissingNodes reports whether a policy names nodes that the graph does not have.
 func (d *decoder) namesMissingNodes(item *Value) bool {
-	if d.graph.gaps&gapNodes != 0 {
-		return false
-	}
 	for _, key := range []string{"before", "after", "from", "node", "at", "forbid"} {
-		if v := item.Get(key); v != nil && v.Kind == String && v.Text.Value != END && d.graph.nodes[v.Text.Value] == nil {
+		if v := item.Get(key); v != nil && v.Kind == String && v.Text.Value != END && len(d.graph.nodes) > 0 && d.graph.nodes[v.Text.Value] == nil {
 			return true
 		}
 	}

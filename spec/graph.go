@@ -61,8 +61,10 @@ type Graph struct {
 	nodes    map[string]*Node
 	keys     map[string]*StateKey
 	edgeIDs  map[string]Span
-	gaps     gaps
-	faults   []Span // the places of the findings of Parse
+	// hasGaps reports that nodes, state or start could not be read, and lacksEdges an edge or all edges.
+	// Check does not report the consequences.
+	hasGaps, lacksEdges bool
+	faults              []Span // the places of the findings of Parse
 }
 
 // Settings returns the graph's keys as plain data, without state, nodes, edges and graphs. It has the
@@ -89,7 +91,7 @@ func (g *Graph) Node(id string) *Node { return g.nodes[id] }
 func (g *Graph) Key(name string) *StateKey { return g.keys[name] }
 
 // Complete reports whether all nodes, edges and state keys of the file could be read.
-func (g *Graph) Complete() bool { return g.gaps == 0 }
+func (g *Graph) Complete() bool { return !g.hasGaps && !g.lacksEdges }
 
 // Faulty reports whether Parse has a finding within a place.
 func (g *Graph) Faulty(at Span) bool {

@@ -34,21 +34,21 @@ func Parse(name string, src []byte, opts Options) (*Graph, Diagnostics) {
 	file := NewFile(name, src)
 	root, diags := loadMap(file, graphFile)
 	if root == nil {
-		return &Graph{File: file, gaps: gapAll}, diags.Sort()
+		return &Graph{File: file, hasGaps: true}, diags.Sort()
 	}
 	d := newDecoder(file, opts)
 	if root.Get("graphrun") == nil && root.Get("nodes") == nil {
 		d.reportMissing(root, Text{}, "the keys \"graphrun\" and \"nodes\": it is not a graph file")
-		return &Graph{File: file, gaps: gapAll}, append(diags, d.diags...).Sort()
+		return &Graph{File: file, hasGaps: true}, append(diags, d.diags...).Sort()
 	}
 	g := newGraph(file)
 	d.graph = g
 	d.readGraph(TopKeys, root, Text{})
 	diags = append(diags, d.diags...)
 	if slices.ContainsFunc(diags, func(d Diagnostic) bool { return d.Rule == "duplicate-key" }) {
-		g.gaps |= gapEdges
+		g.lacksEdges = true
 		for _, inner := range g.Graphs {
-			inner.gaps |= gapEdges
+			inner.lacksEdges = true
 		}
 	}
 	for i := range diags {
