@@ -10,9 +10,8 @@ import (
 // Template is a compiled template, safe for concurrent use.
 type Template struct {
 	ReadSet
-	// Source is the source text, and Parts are its pieces in order. Neither must be changed.
-	Source string
-	Parts  []Part
+	// Parts are its pieces in order. They must not be changed.
+	Parts []Part
 }
 
 // Part is a piece of a template: text, or an expression.
@@ -30,7 +29,7 @@ type Part struct {
 // Template compiles text with {{ expr }} parts against a scope. Single braces are plain text. It
 // returns an error for each faulty part, at most twenty.
 func (s *Scope) Template(src string) (*Template, []*Error) {
-	t := &Template{Source: src, ReadSet: ReadSet{roots: s.opts.Roots}}
+	t := &Template{ReadSet: ReadSet{roots: s.opts.Roots}}
 	var reads []Read
 	var errs []*Error
 	for at := 0; at < len(src) && len(errs) < 20; {

@@ -113,7 +113,8 @@ func TestTemplateReportsAllErrors(t *testing.T) {
 }
 
 func TestTemplateFacts(t *testing.T) {
-	tpl, err := testScope().Template("{{ ticket }} and {{ input.feedback? }} and {{ visits.write }}")
+	const src = "{{ ticket }} and {{ input.feedback? }} and {{ visits.write }}"
+	tpl, err := testScope().Template(src)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +128,7 @@ func TestTemplateFacts(t *testing.T) {
 		t.Errorf("type %v", one.Type())
 	}
 	parts := tpl.Parts
-	if len(parts) != 5 || parts[1].Text != " and " || !parts[2].Optional || tpl.Source[parts[2].From:parts[2].To] != "input.feedback" {
+	if len(parts) != 5 || parts[1].Text != " and " || !parts[2].Optional || src[parts[2].From:parts[2].To] != "input.feedback" {
 		t.Errorf("parts %+v", parts)
 	}
 	plain, err := testScope().Template("no { braces }")

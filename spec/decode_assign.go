@@ -109,7 +109,7 @@ func (d *decoder) addEntry(into any, f *Field) any {
 			return nil
 		}
 		inner := newGraph(d.file)
-		inner.Entry, inner.whole, inner.span = f.Key, d.graph, f.Value.Span
+		inner.Entry, inner.whole, inner.Span = f.Key, d.graph, f.Value.Span
 		*list = append(*list, inner)
 		return inner
 	}

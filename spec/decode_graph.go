@@ -9,7 +9,7 @@ import (
 
 func newGraph(file *File) *Graph {
 	return &Graph{
-		File: file, StrictState: true, Feedback: true,
+		File: file, Span: Span{0, len(file.Src)}, StrictState: true, Feedback: true,
 		Limits:   Limits{MaxSteps: 100, OnMaxSteps: "fail", MaxConcurrency: 16},
 		Parallel: Parallel{OnFailure: "fail_all", Conflict: "last_wins", Join: "auto"},
 		nodes:    map[string]*Node{},

@@ -52,12 +52,12 @@ type Graph struct {
 	Concurrency *Concurrency `key:"concurrency"`
 	// Graphs are the graphs within the file, in file order.
 	Graphs []*Graph `key:"graphs"`
-	// Entry is the name of a graph within a file.
+	// Entry is the name of a graph within a file, and Span the place of the graph in its file.
 	Entry Text
+	Span  Span
 
 	settings []Field // see Settings
 	whole    *Graph  // the graph of the file, for a graph within it
-	span     Span    // the place of a graph within a file
 	nodes    map[string]*Node
 	keys     map[string]*StateKey
 	edgeIDs  map[string]Span
@@ -441,25 +441,4 @@ func (g *Graph) Inner(ref string) *Graph {
 		}
 	}
 	return nil
-}
-
-// Span returns the place of the graph in its file.
-func (g *Graph) Span() Span {
-	if g.whole == nil {
-		return Span{0, len(g.File.Src)}
-	}
-	return g.span
-}
-
-// Text returns the source of the graph, its file or entry, followed by the texts of other files that it
-// includes.
-func (g *Graph) Text() []byte {
-	at := g.Span()
-	out := slices.Clip(g.File.Src[at.From:at.To])
-	for _, t := range g.File.Texts {
-		if at.From <= t.at.From && t.at.To <= at.To {
-			out = append(append(out, 0), t.Src...) // no text holds this byte
-		}
-	}
-	return out
 }

@@ -176,28 +176,6 @@ func TestTextsAreReadOnce(t *testing.T) {
 	}
 }
 
-// What is told apart by its text is told apart by the texts that it takes in.
-func TestGraphTextHoldsTexts(t *testing.T) {
-	src := head + "persona: {file: a.md}\n" + tail + "graphs:\n  i: {start: a, persona: {file: b.md}, nodes: {a: {kind: pass}}, edges: [{from: a, to: END}]}\n"
-	text := func(a, b string) (whole, inner string) {
-		g, diags := withTexts(src, map[string]string{"a.md": a, "b.md": b})
-		if len(diags) > 0 {
-			t.Fatal(diags)
-		}
-		return string(g.Text()), string(g.Inner("#i").Text())
-	}
-	whole, inner := text("one", "two")
-	if again, _ := text("one", "two"); again != whole {
-		t.Error("the same texts differ")
-	}
-	if other, same := text("ONE", "two"); other == whole || same != inner {
-		t.Error("the file's text changes the file's graph, and not the inner one")
-	}
-	if other, changed := text("one", "TWO"); other == whole || changed == inner {
-		t.Error("the inner graph's text changes both")
-	}
-}
-
 func TestBeside(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "a.md"), []byte("four"), 0o600); err != nil {
