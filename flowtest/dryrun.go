@@ -65,13 +65,13 @@ func DryRun(ctx context.Context, cfg Config, g *spec.Graph, opts runner.Options,
 	if opts.Clock != nil {
 		begin = opts.Clock.Now()
 	}
-	a := &acting{c: &Case{stubs: d.stubs}, cfg: &cfg, clock: virtual.NewClock(begin), dry: d}
+	a := &runningCase{c: &Case{stubs: d.stubs}, cfg: &cfg, clock: virtual.NewClock(begin), dry: d}
 	opts.Clock, opts.Sink, opts.Answers, opts.Ask = a.clock, d, nil, nil
 	opts.Secrets = nameSecrets(func(string) string { return "***" })
 	if opts.RunID == "" {
 		opts.RunID = "dry-run"
 	}
-	result, err := flow.Run(context.WithValue(ctx, actingKey{}, a), opts)
+	result, err := flow.Run(context.WithValue(ctx, runningCaseKey{}, a), opts)
 	number := func(p *Planned) int { return cmp.Or(p.Step, math.MaxInt) } // stopped steps come last
 	slices.SortStableFunc(d.steps, func(a, b *Planned) int { return cmp.Compare(number(a), number(b)) })
 	return result, d.steps, err

@@ -30,9 +30,9 @@ type File struct {
 	defaults *spec.Value // may be nil
 	cfg      Config
 	found    spec.Diagnostics
-	shape    spec.Diagnostics     // findings about unknown, missing and invalid keys
-	plain    *prepared            // the flow without replaced nodes
-	flows    map[string]*prepared // by replacement.key
+	shape    spec.Diagnostics         // findings about unknown, missing and invalid keys
+	plain    *preparedFlow            // the flow without replaced nodes
+	flows    map[string]*preparedFlow // by replacement.key
 }
 
 // Load reads a test file and its flow. A file with errors among the findings must not be run. err
@@ -94,12 +94,12 @@ func (f *File) prepare(text []byte) error {
 	f.Graph = g
 	flow, invalid, err := f.prepareFlow(nil, nil)
 	f.found = append(f.found, invalid.Errors()...)
-	f.plain, f.flows = flow, map[string]*prepared{"": flow}
+	f.plain, f.flows = flow, map[string]*preparedFlow{"": flow}
 	return err
 }
 
 // prepareFlow prepares the flow with rewritten graphs, or returns findings if they are invalid.
-func (f *File) prepareFlow(kept store.Store, rewrite func(string, *spec.Graph) *spec.Graph) (*prepared, spec.Diagnostics, error) {
+func (f *File) prepareFlow(kept store.Store, rewrite func(string, *spec.Graph) *spec.Graph) (*preparedFlow, spec.Diagnostics, error) {
 	r, err := newRunner(&f.cfg, kept, rewrite)
 	if err != nil {
 		return nil, nil, err
@@ -111,7 +111,7 @@ func (f *File) prepareFlow(kept store.Store, rewrite func(string, *spec.Graph) *
 	if err != nil {
 		return nil, nil, err
 	}
-	return &prepared{r, flow}, nil, nil
+	return &preparedFlow{r, flow}, nil, nil
 }
 
 func (f *File) checkFlow(path string, src []byte) (*spec.Graph, spec.Diagnostics) {
@@ -250,7 +250,7 @@ type Case struct {
 	session *spec.Value
 	resumes []resumption
 	expect  *expectation
-	flow    *prepared
+	flow    *preparedFlow
 }
 
 // decision holds the targets that a node's llm_decide edges choose.

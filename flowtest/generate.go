@@ -81,8 +81,8 @@ type choice struct {
 	value, usual any
 }
 
-// tried is the run of a case.
-type tried struct {
+// triedCase is the run of a case.
+type triedCase struct {
 	input   map[string]any
 	choices []choice // in the order of the run
 	result  *runner.Result
@@ -96,7 +96,7 @@ type search struct {
 	graph *spec.Graph
 	file  *File
 	world *explore.World
-	runs  []*tried
+	runs  []*triedCase
 }
 
 func newSearch(cfg Config, g *spec.Graph) (*search, error) {
@@ -116,7 +116,7 @@ func newSearch(cfg Config, g *spec.Graph) (*search, error) {
 // exploreEdges looks for a run for each edge. It returns, by edge, why there is none.
 func (s *search) exploreEdges(ctx context.Context) map[int]string {
 	fired, missing, w := map[int]bool{}, map[int]string{}, newGuards(&s.file.cfg, s.graph)
-	keep := func(t *tried) {
+	keep := func(t *triedCase) {
 		if t != nil && len(t.fired) > 0 {
 			s.runs = append(s.runs, t)
 			maps.Copy(fired, t.fired)
@@ -191,8 +191,8 @@ func (s *search) failureStub(of *runner.Failure) map[string]any {
 }
 
 // tryCase runs a case with planned choices. It returns nil if the case is invalid.
-func (s *search) tryCase(input map[string]any, plan []choice) *tried {
-	c := s.file.compileGenerated(&tried{input: input, choices: plan, resumed: -1})
+func (s *search) tryCase(input map[string]any, plan []choice) *triedCase {
+	c := s.file.compileGenerated(&triedCase{input: input, choices: plan, resumed: -1})
 	if c == nil {
 		return nil
 	}
@@ -200,7 +200,7 @@ func (s *search) tryCase(input map[string]any, plan []choice) *tried {
 	if r.got == nil || hasFatal(r.Failures) {
 		return nil
 	}
-	t := &tried{input: input, choices: slices.Clone(plan), resumed: r.resumed}
+	t := &triedCase{input: input, choices: slices.Clone(plan), resumed: r.resumed}
 	order := func(c choice) int {
 		i := slices.IndexFunc(r.got.History, func(h view.HistoryRecord) bool { return h.Node == c.node && h.Visit == c.visit })
 		if i < 0 {
@@ -214,7 +214,7 @@ func (s *search) tryCase(input map[string]any, plan []choice) *tried {
 }
 
 // recordResult records how a run ended, and the edges it fired if a case should show it.
-func (t *tried) recordResult(r *runner.Result) {
+func (t *triedCase) recordResult(r *runner.Result) {
 	t.result, t.fired, t.failed = r, map[int]bool{}, map[execution]bool{}
 	if r.Status == machine.Cancelled || r.Error != nil && r.Error.Kind == "expression" {
 		return
@@ -235,7 +235,7 @@ func (t *tried) recordResult(r *runner.Result) {
 }
 
 // compileGenerated compiles one generated case, or returns nil if it is invalid.
-func (f *File) compileGenerated(t *tried) *Case {
+func (f *File) compileGenerated(t *triedCase) *Case {
 	var b strings.Builder
 	b.WriteString("name: case\nexpect: update\n")
 	t.writeCase(&b, "")
@@ -263,7 +263,7 @@ func (s *search) inputsWithoutValue() []string {
 }
 
 // cost estimates how hard a case is to read.
-func (t *tried) cost() int {
+func (t *triedCase) cost() int {
 	cost := 2*len(t.result.Path) + len(t.choices) + 2*len(t.input)
 	if len(t.input) > 0 {
 		cost += 2
@@ -281,7 +281,7 @@ func (t *tried) cost() int {
 }
 
 // dropFired returns the edges of a set that none of some runs fires.
-func dropFired(edges map[int]bool, runs ...*tried) map[int]bool {
+func dropFired(edges map[int]bool, runs ...*triedCase) map[int]bool {
 	left := maps.Clone(edges)
 	for _, t := range runs {
 		maps.DeleteFunc(left, func(e int, _ bool) bool { return t.fired[e] })
@@ -290,33 +290,33 @@ func dropFired(edges map[int]bool, runs ...*tried) map[int]bool {
 }
 
 // chooseRuns returns a small set of runs that fires the edges of all runs.
-func (s *search) chooseRuns() []*tried {
+func (s *search) chooseRuns() []*triedCase {
 	all := map[int]bool{}
 	for _, t := range s.runs {
 		maps.Copy(all, t.fired)
 	}
-	var out []*tried
+	var out []*triedCase
 	for left := all; len(left) > 0; left = dropFired(all, out...) {
 		out = append(out, s.findBest(left))
 	}
 	for i := range out { // replace it by the simplest that suffices
 		out[i] = s.findBest(dropFired(all, slices.Concat(out[:i], out[i+1:])...))
 	}
-	slices.SortStableFunc(out, func(a, b *tried) int { return len(a.result.Path) - len(b.result.Path) })
+	slices.SortStableFunc(out, func(a, b *triedCase) int { return len(a.result.Path) - len(b.result.Path) })
 	return out
 }
 
 // findBest returns the simplest run that fires the most of some edges.
-func (s *search) findBest(edges map[int]bool) *tried {
-	return slices.MinFunc(s.runs, func(a, b *tried) int {
+func (s *search) findBest(edges map[int]bool) *triedCase {
+	return slices.MinFunc(s.runs, func(a, b *triedCase) int {
 		return cmp.Or(len(dropFired(edges, a))-len(dropFired(edges, b)), a.cost()-b.cost())
 	})
 }
 
 // simplify drops inputs and unusual outcomes that no edge needs.
-func (s *search) simplify(ctx context.Context, runs []*tried) []*tried {
+func (s *search) simplify(ctx context.Context, runs []*triedCase) []*triedCase {
 	left := maxShrinks
-	out := make([]*tried, len(runs))
+	out := make([]*triedCase, len(runs))
 	for i, t := range runs {
 		for simpler := t; simpler != nil; {
 			t, simpler = simpler, s.simplifyOnce(ctx, simpler, &left)
@@ -327,8 +327,8 @@ func (s *search) simplify(ctx context.Context, runs []*tried) []*tried {
 }
 
 // simplifyOnce returns a run of the same edges with an input less or a usual outcome more, or nil.
-func (s *search) simplifyOnce(ctx context.Context, t *tried, left *int) *tried {
-	better := func(input map[string]any, plan []choice) *tried {
+func (s *search) simplifyOnce(ctx context.Context, t *triedCase, left *int) *triedCase {
+	better := func(input map[string]any, plan []choice) *triedCase {
 		if *left--; *left < 0 || ctx.Err() != nil {
 			return nil
 		}

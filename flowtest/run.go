@@ -80,14 +80,14 @@ func Run(cfg Config, files []*File) *Report {
 func (f *File) runCase(cfg *Config, c *Case) *Result {
 	ctx, stop := context.WithTimeout(context.Background(), limit)
 	defer stop()
-	a := &acting{c: c, cfg: cfg, clock: virtual.NewClock(startTime()), stop: stop, visits: map[string]map[string]int{}, calls: map[string]int{}}
-	watch := &watcher{hits: newHits(f.Graph), acting: a}
+	a := &runningCase{c: c, cfg: cfg, clock: virtual.NewClock(startTime()), stop: stop, visits: map[string]map[string]int{}, calls: map[string]int{}}
+	watch := &watcher{hits: newHits(f.Graph), running: a}
 	opts := c.opts
 	opts.Clock, opts.Sink, opts.History = a.clock, watch, true
 	if !c.hasRealStub() {
 		opts.Secrets = nameSecrets(func(name string) string { return "made-up-" + name })
 	}
-	ctx = context.WithValue(ctx, actingKey{}, a)
+	ctx = context.WithValue(ctx, runningCaseKey{}, a)
 	result, err := c.flow.flow.Run(ctx, opts)
 	resumed := 0
 	for i := 0; err == nil && i < len(c.resumes) && result.Status == machine.Paused && !a.hasGivenUp(); i++ {
@@ -125,7 +125,7 @@ func (f *File) runCase(cfg *Config, c *Case) *Result {
 	return out
 }
 
-func (a *acting) hasGivenUp() bool {
+func (a *runningCase) hasGivenUp() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return len(a.failures) > 0
@@ -152,14 +152,14 @@ func sortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Key
 
 // watcher is the sink of a case's run.
 type watcher struct {
-	hits   *hits
-	lines  []string
-	acting *acting
-	failed string // the node that failed last
+	hits    *hits
+	lines   []string
+	running *runningCase
+	failed  string // the node that failed last
 }
 
 func (w *watcher) Event(e *runner.Event) error {
-	if w.acting.hasGivenUp() { // the run is being stopped
+	if w.running.hasGivenUp() { // the run is being stopped
 		return nil
 	}
 	own := !strings.Contains(e.Node, "/")
@@ -183,7 +183,7 @@ func (w *watcher) Event(e *runner.Event) error {
 			return nil
 		}
 		w.failed = e.Node
-		if e.Error != nil && e.Error.Kind == "invalid_output" && w.acting.c.stubs[e.Node] != nil {
+		if e.Error != nil && e.Error.Kind == "invalid_output" && w.running.c.stubs[e.Node] != nil {
 			w.noteUnfit(e)
 		}
 		if e.Error != nil {
@@ -207,7 +207,7 @@ func (w *watcher) Event(e *runner.Event) error {
 
 // failsOnStub fails the case if the expression of a stub has failed.
 func (w *watcher) failsOnStub(e *runner.Event) bool {
-	s := w.acting.c.stubs[e.Node]
+	s := w.running.c.stubs[e.Node]
 	if s == nil || e.Error == nil || e.Error.Kind != "expression" {
 		return false
 	}
@@ -217,16 +217,16 @@ func (w *watcher) failsOnStub(e *runner.Event) bool {
 	if !isStub || err != nil || at >= len(s.exprs) {
 		return false
 	}
-	_ = w.acting.giveUp(s.exprs[at].line, "the expression of the stub of %q has no value: %s", e.Node, text)
+	_ = w.running.giveUp(s.exprs[at].line, "the expression of the stub of %q has no value: %s", e.Node, text)
 	return true
 }
 
 // noteUnfit records that a stub breaks the schema of its node.
 func (w *watcher) noteUnfit(e *runner.Event) {
-	s := w.acting.c.stubs[e.Node]
+	s := w.running.c.stubs[e.Node]
 	failure := Failure{What: "stub", Line: s.line, Got: "the stub of " + strconv.Quote(e.Node) + " does not fit: " + e.Error.Message}
-	if !s.isReal() && !slices.Contains(w.acting.unfit, failure) {
-		w.acting.unfit = append(w.acting.unfit, failure)
+	if !s.isReal() && !slices.Contains(w.running.unfit, failure) {
+		w.running.unfit = append(w.running.unfit, failure)
 	}
 }
 
@@ -249,8 +249,8 @@ func formatStep(e *runner.Event) string {
 
 func shorten(text string) string { return terminal.Truncate(terminal.Line(text), 100) }
 
-// acting is a running case.
-type acting struct {
+// runningCase is the state of a case while it runs.
+type runningCase struct {
 	c     *Case
 	cfg   *Config
 	clock *virtual.Clock
@@ -266,16 +266,16 @@ type acting struct {
 	unfit []Failure
 }
 
-type actingKey struct{}
+type runningCaseKey struct{}
 
-// actingIn returns the running case of a context, or nil.
-func actingIn(ctx context.Context) *acting {
-	a, _ := ctx.Value(actingKey{}).(*acting)
+// findRunningCase returns the running case of a context, or nil.
+func findRunningCase(ctx context.Context) *runningCase {
+	a, _ := ctx.Value(runningCaseKey{}).(*runningCase)
 	return a
 }
 
 // giveUp fails the case and ends its run.
-func (a *acting) giveUp(line int, format string, args ...any) error {
+func (a *runningCase) giveUp(line int, format string, args ...any) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.failures) == 0 {
@@ -287,7 +287,7 @@ func (a *acting) giveUp(line int, format string, args ...any) error {
 
 // answerNode returns the stubbed result of a node.
 func answerNode(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
-	a := actingIn(ctx)
+	a := findRunningCase(ctx)
 	if a == nil {
 		return nil, nil
 	}
@@ -318,7 +318,7 @@ func answerNode(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
 	return e.toReply()
 }
 
-func (a *acting) waitDelay(ctx context.Context, e *entry) error {
+func (a *runningCase) waitDelay(ctx context.Context, e *entry) error {
 	if e.delay <= 0 {
 		return nil
 	}
@@ -337,7 +337,7 @@ func (e *entry) toReply() (*runner.Reply, error) {
 	return nil, nil
 }
 
-func (a *acting) emitEvents(task *runner.Task, e *entry) error {
+func (a *runningCase) emitEvents(task *runner.Task, e *entry) error {
 	if len(e.events) == 0 {
 		return nil
 	}
@@ -349,7 +349,7 @@ func (a *acting) emitEvents(task *runner.Task, e *entry) error {
 }
 
 // canRun reports whether a node without a stub can run, because its effects have stand-ins.
-func (a *acting) canRun(task *runner.Task) bool {
+func (a *runningCase) canRun(task *runner.Task) bool {
 	switch task.Kind {
 	case "graph", "tool", "tools": // what they run has stubs, or fails the case
 		return true
@@ -360,7 +360,7 @@ func (a *acting) canRun(task *runner.Task) bool {
 }
 
 // countVisit returns the number of an execution of a node, from 1.
-func (a *acting) countVisit(task *runner.Task) int {
+func (a *runningCase) countVisit(task *runner.Task) int {
 	if !strings.Contains(task.Node, "/") || task.Index >= 0 {
 		return task.Visit
 	}
@@ -386,7 +386,7 @@ func runStub(context.Context, *runner.Task) (any, error) {
 type realOnly struct{ handler runner.Handler }
 
 func (h realOnly) Run(ctx context.Context, task *runner.Task) (output any, err error) {
-	a := actingIn(ctx)
+	a := findRunningCase(ctx)
 	if a == nil || !a.runsForReal(task) {
 		return h.handler.Run(ctx, task)
 	}
@@ -395,7 +395,7 @@ func (h realOnly) Run(ctx context.Context, task *runner.Task) (output any, err e
 }
 
 // runsForReal reports whether a running node has effects.
-func (a *acting) runsForReal(task *runner.Task) bool {
+func (a *runningCase) runsForReal(task *runner.Task) bool {
 	return a.hasStub(task) || a.dry == nil && slices.Contains(a.cfg.Real, task.Kind)
 }
 
@@ -403,7 +403,7 @@ func (a *acting) runsForReal(task *runner.Task) bool {
 func newStandIns() *node.StandIns {
 	return &node.StandIns{
 		Model: func(ctx context.Context, task *runner.Task, name string) (string, string, model.Client) {
-			switch a := actingIn(ctx); {
+			switch a := findRunningCase(ctx); {
 			case a == nil || a.dry == nil && a.c.script == "":
 				return "", "", nil
 			case a.dry != nil:
@@ -413,13 +413,13 @@ func newStandIns() *node.StandIns {
 			}
 		},
 		Tool: func(ctx context.Context, task *runner.Task, call handler.ToolCall) (any, bool, error) {
-			if a := actingIn(ctx); a != nil {
+			if a := findRunningCase(ctx); a != nil {
 				return a.callTool(ctx, task, call)
 			}
 			return nil, false, nil
 		},
 		Tools: func(ctx context.Context, task *runner.Task, server string) ([]model.Tool, bool) {
-			a := actingIn(ctx)
+			a := findRunningCase(ctx)
 			if a == nil || a.hasStub(task) {
 				return nil, false
 			}
@@ -435,9 +435,11 @@ func newStandIns() *node.StandIns {
 }
 
 // hasStub reports whether a running node has a stub, which must be real.
-func (a *acting) hasStub(task *runner.Task) bool { return a.dry == nil && a.c.stubs[task.Node] != nil }
+func (a *runningCase) hasStub(task *runner.Task) bool {
+	return a.dry == nil && a.c.stubs[task.Node] != nil
+}
 
-func (a *acting) callTool(ctx context.Context, task *runner.Task, call handler.ToolCall) (output any, handled bool, err error) {
+func (a *runningCase) callTool(ctx context.Context, task *runner.Task, call handler.ToolCall) (output any, handled bool, err error) {
 	s := a.c.tools[call.Name]
 	if s == nil {
 		switch {
@@ -485,7 +487,7 @@ type decider struct{ models runner.Decider }
 
 // Decide chooses the target of a decision.
 func (d decider) Decide(ctx context.Context, task *runner.Task, choice handler.Choice) (target, reasoning string, err error) {
-	a := actingIn(ctx)
+	a := findRunningCase(ctx)
 	if a == nil {
 		return d.models.Decide(ctx, task, choice)
 	}

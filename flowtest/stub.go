@@ -147,8 +147,8 @@ func (s *stub) isReal() bool {
 	return slices.ContainsFunc(s.visits, isReal)
 }
 
-// prepared is a flow that is ready to run.
-type prepared struct {
+// preparedFlow is a flow that is ready to run.
+type preparedFlow struct {
 	runner *runner.Runner
 	flow   *runner.Flow
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // formatTestFile returns a test file with a case for each run.
-func formatTestFile(runs []*tried, flow string, missing []string) string {
+func formatTestFile(runs []*triedCase, flow string, missing []string) string {
 	var b strings.Builder
 	b.WriteString("graphrun-test: v1\n")
 	if flow != "" {
@@ -50,7 +50,7 @@ func formatTestFile(runs []*tried, flow string, missing []string) string {
 }
 
 // describe returns a name for a case: the nodes on its path, and which of them failed.
-func (t *tried) describe() string {
+func (t *triedCase) describe() string {
 	var parts []string
 	visits := map[string]int{}
 	for _, node := range t.result.Path {
@@ -76,7 +76,7 @@ func (t *tried) describe() string {
 }
 
 // writeCase writes input, stubs, answers and decisions of a case.
-func (t *tried) writeCase(b *strings.Builder, indent string) {
+func (t *triedCase) writeCase(b *strings.Builder, indent string) {
 	stubs, decide, order := map[string][]any{}, map[string][]any{}, []string{}
 	for _, c := range t.choices {
 		switch c.key {
@@ -116,7 +116,7 @@ func (t *tried) writeCase(b *strings.Builder, indent string) {
 }
 
 // mergeVisits returns one value for all visits if they are equal and the case has run, or the list.
-func (t *tried) mergeVisits(list []any) any {
+func (t *triedCase) mergeVisits(list []any) any {
 	_, isList := list[0].([]any)
 	if t.resumed < 0 || isList || slices.ContainsFunc(list, func(v any) bool { return v == nil || !reflect.DeepEqual(v, list[0]) }) {
 		return list
@@ -125,7 +125,7 @@ func (t *tried) mergeVisits(list []any) any {
 }
 
 // mergeByNode applies mergeVisits to the values of each node.
-func (t *tried) mergeByNode(values map[string][]any) map[string]any {
+func (t *triedCase) mergeByNode(values map[string][]any) map[string]any {
 	out := map[string]any{}
 	for node, list := range values { //lint:ignore mapiter each for itself
 		out[node] = t.mergeVisits(list)
@@ -135,7 +135,7 @@ func (t *tried) mergeByNode(values map[string][]any) map[string]any {
 
 // splitAnswers returns the answers until a person does not answer in time, and the resumes after
 // that, at which the time passes or people answer.
-func (t *tried) splitAnswers() (answers map[string]any, resumes []any) {
+func (t *triedCase) splitAnswers() (answers map[string]any, resumes []any) {
 	given := map[string][]any{}
 	closeSitting := func() {
 		if merged := t.mergeByNode(given); answers == nil {

@@ -49,8 +49,8 @@ func (a *app) addDrawFlags(cmd *cobra.Command, f *drawFlags) {
 	markSettings(flags, "rankdir", "no-start-end", "no-destinations")
 }
 
-// drawn is a flow with its drawing.
-type drawn struct {
+// drawnFlow is a flow with its drawing.
+type drawnFlow struct {
 	graph   *spec.Graph
 	drawing *render.Drawing
 	open    *inspect.Opener
@@ -59,13 +59,13 @@ type drawn struct {
 }
 
 // draw reads a flow and draws it, painted with the run or coverage of the flags.
-func (a *app) draw(path string, f *drawFlags) (*drawn, error) {
+func (a *app) draw(path string, f *drawFlags) (*drawnFlow, error) {
 	if f.run != "" && f.coverage != "" {
 		return nil, usagef("--run and --coverage exclude each other")
 	}
 	var g *spec.Graph
 	var err error
-	out, opts := &drawn{}, f.opts
+	out, opts := &drawnFlow{}, f.opts
 	var load func(string) ([]byte, error)
 	if path != "" {
 		if g, err = a.loadFlow(path); err != nil {
@@ -100,7 +100,7 @@ func (f *drawFlags) requireFlow(cmd *cobra.Command, args []string) error {
 
 // paintRun finds a run and replays it. With a graph, the run must be one of that graph.
 func (a *app) paintRun(g *spec.Graph, id string) (*inspect.Painted, error) {
-	r, err := a.openRecorded(id)
+	r, err := a.openRecordedRun(id)
 	if err != nil {
 		return nil, err
 	}
@@ -198,14 +198,14 @@ type renderFlags struct {
 type drawingFormat struct {
 	picture bool // has a layout
 	binary  bool // is not text
-	write   func(ctx context.Context, w io.Writer, d *drawn, rankdir string) error
+	write   func(ctx context.Context, w io.Writer, d *drawnFlow, rankdir string) error
 }
 
 // listDrawingFormats returns the formats of render. A format's name is its file extension.
 func (a *app) listDrawingFormats() map[string]drawingFormat {
 	return map[string]drawingFormat{
 		"dot": {picture: true, write: writeDOT},
-		"mermaid": {picture: true, write: func(_ context.Context, w io.Writer, d *drawn, rankdir string) error {
+		"mermaid": {picture: true, write: func(_ context.Context, w io.Writer, d *drawnFlow, rankdir string) error {
 			return render.WriteMermaid(w, d.drawing, rankdir)
 		}},
 		"json": {write: writeDrawingJSON},
@@ -215,7 +215,7 @@ func (a *app) listDrawingFormats() map[string]drawingFormat {
 	}
 }
 
-func writeDOT(_ context.Context, w io.Writer, d *drawn, rankdir string) error {
+func writeDOT(_ context.Context, w io.Writer, d *drawnFlow, rankdir string) error {
 	return render.WriteDOT(w, d.drawing, rankdir)
 }
 
@@ -290,7 +290,7 @@ func (f *renderFlags) chooseFormat() (string, error) {
 	return "", usagef("-O %s: no format ends in %q; say which with --format (allowed: %s)", f.file, filepath.Ext(f.file), strings.Join(f.format.allowed, ", "))
 }
 
-func writeDrawingJSON(_ context.Context, w io.Writer, d *drawn, _ string) error {
+func writeDrawingJSON(_ context.Context, w io.Writer, d *drawnFlow, _ string) error {
 	out := *d.drawing
 	if d.run != nil {
 		result := *d.run.Result
@@ -300,8 +300,8 @@ func writeDrawingJSON(_ context.Context, w io.Writer, d *drawn, _ string) error 
 	return writeJSON(w, out, true)
 }
 
-func runGraphviz(form string) func(context.Context, io.Writer, *drawn, string) error {
-	return func(ctx context.Context, w io.Writer, d *drawn, rankdir string) error {
+func runGraphviz(form string) func(context.Context, io.Writer, *drawnFlow, string) error {
+	return func(ctx context.Context, w io.Writer, d *drawnFlow, rankdir string) error {
 		program, err := exec.LookPath("dot")
 		if err != nil {
 			return usagef("%s needs the program dot of Graphviz, which is not installed: "+
@@ -323,7 +323,7 @@ func runGraphviz(form string) func(context.Context, io.Writer, *drawn, string) e
 	}
 }
 
-func (a *app) writePage(ctx context.Context, w io.Writer, d *drawn, _ string) error {
+func (a *app) writePage(ctx context.Context, w io.Writer, d *drawnFlow, _ string) error {
 	checked := inspect.Check(d.graph.File.Name, d.graph.File.Src, a.rules.EnablesOptional(nil))
 	data := inspect.Page{
 		Drawing: d.drawing,

@@ -120,16 +120,16 @@ func (a *app) newSession(kept store.Store, g *spec.Graph, f *driveFlags, notes .
 
 // newRunner makes a runner with graphrun's node kinds.
 func (a *app) newRunner(kept store.Store, opts node.Options) (*runner.Runner, error) {
-	told, err := a.openTelemetry()
+	exporter, err := a.openTelemetry()
 	if err != nil {
 		return nil, err
 	}
 	var watch runner.Sink
-	if told != nil {
-		watch = told
+	if exporter != nil {
+		watch = exporter
 	}
 	return runner.New(runner.Config{
-		Watch: watch, Kinds: told.WrapKinds(node.Kinds(opts)), Store: kept, Owner: sqlite.ThisProcess(), Decider: node.NewDecider(opts), Clock: a.clock,
+		Watch: watch, Kinds: exporter.WrapKinds(node.Kinds(opts)), Store: kept, Owner: sqlite.ThisProcess(), Decider: node.NewDecider(opts), Clock: a.clock,
 		Notifier: &runner.Notifier{Send: node.Notify(opts), Always: a.notify},
 	})
 }
@@ -490,7 +490,7 @@ const flushDelay = 20 * time.Millisecond
 type lineWriter struct {
 	mu    sync.Mutex // guards what follows, since the timer flushes from its own goroutine
 	out   *bufio.Writer
-	timer *time.Timer // nil: nothing is to be flushed
+	timer *time.Timer // nil if everything is flushed
 	err   error       // the first
 }
 

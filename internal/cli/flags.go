@@ -449,11 +449,11 @@ func parseNamedFlow(_ *cobra.Command, args []string) *spec.Graph {
 }
 
 // findNamedRun finds the run that the first argument names. It returns nil if it can't be read.
-func (a *app) findNamedRun(cmd *cobra.Command, args []string) *recorded {
+func (a *app) findNamedRun(cmd *cobra.Command, args []string) *recordedRun {
 	if len(args) == 0 || a.loadSettings(cmd, nil) != nil {
 		return nil
 	}
-	r, err := a.openRecorded(args[0])
+	r, err := a.openRecordedRun(args[0])
 	if err != nil {
 		return nil
 	}

@@ -28,7 +28,7 @@ func newLogsCommand(a *app) *cobra.Command {
 		Use:               "logs RUN [NODE[#VISIT]]",
 		Args:              requireArgs(1, 2, "the id of a run (last: the latest one) and perhaps a node"),
 		ValidArgsFunction: completeByPosition(a.listRunIDs, nodeCandidates(a.parseNamedRun, "", "")),
-	}, func(cmd *cobra.Command, r *recorded, args []string) error {
+	}, func(cmd *cobra.Command, r *recordedRun, args []string) error {
 		g := parseRecordedGraph(&r.record)
 		filter := logFilter{streams: streams.values}
 		if len(args) > 0 {
@@ -99,7 +99,7 @@ func newWhyCommand(a *app) *cobra.Command {
 	}, a.explainSteps))
 }
 
-func (a *app) explainSteps(cmd *cobra.Command, r *recorded, args []string) error {
+func (a *app) explainSteps(cmd *cobra.Command, r *recordedRun, args []string) error {
 	step := 0
 	if len(args) > 0 {
 		n, err := strconv.Atoi(args[0])
@@ -160,8 +160,8 @@ func newReplayCommand(a *app) *cobra.Command {
 	return addOutput(cmd)
 }
 
-// replayed is the JSON of a replay. Divergence is null if there is none.
-type replayed struct {
+// replayedRun is the JSON of a replay. Divergence is null if there is none.
+type replayedRun struct {
 	RunID      string           `json:"run_id"`
 	Steps      int              `json:"steps"`
 	Same       bool             `json:"same"`
@@ -197,7 +197,7 @@ func (a *app) replay(cmd *cobra.Command, f *replayFlags, ids []string) error {
 			return err
 		}
 	}
-	all, lines, differ := []replayed{}, []string(nil), 0
+	all, lines, differ := []replayedRun{}, []string(nil), 0
 	for _, id := range ids {
 		one := replayRun(r, id, flow)
 		all, lines = append(all, one), append(lines, formatReplay(&one)...)
@@ -217,9 +217,9 @@ func (a *app) replay(cmd *cobra.Command, f *replayFlags, ids []string) error {
 	return silent(exitFailed)
 }
 
-func replayRun(r *runner.Runner, id string, flow *runner.Flow) replayed {
+func replayRun(r *runner.Runner, id string, flow *runner.Flow) replayedRun {
 	result, divergence, err := r.Verify(id, flow)
-	out := replayed{RunID: id, Same: err == nil && divergence == nil, Divergence: divergence}
+	out := replayedRun{RunID: id, Same: err == nil && divergence == nil, Divergence: divergence}
 	if result != nil {
 		out.Steps = len(result.Path)
 	}
@@ -231,7 +231,7 @@ func replayRun(r *runner.Runner, id string, flow *runner.Flow) replayed {
 	return out
 }
 
-func formatReplay(r *replayed) []string {
+func formatReplay(r *replayedRun) []string {
 	switch {
 	case r.Error != "":
 		return []string{r.RunID + "  can't be replayed: " + terminal.Line(r.Error)}

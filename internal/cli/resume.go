@@ -435,11 +435,11 @@ func (a *app) answer(cmd *cobra.Command, f *answerFlags, id string, pairs []stri
 		}
 		driven = true // another process resumed it meanwhile
 	}
-	return a.printAnswered(cmd, r, &answered{record.ID, answers, by, driven})
+	return a.printAnswered(cmd, r, &acceptedAnswers{record.ID, answers, by, driven})
 }
 
-// answered is the JSON of answers that were accepted.
-type answered struct {
+// acceptedAnswers is the JSON of answers that were accepted.
+type acceptedAnswers struct {
 	RunID   string              `json:"run_id"`
 	Answers []store.GivenAnswer `json:"answers"`
 	By      string              `json:"by"`
@@ -447,7 +447,7 @@ type answered struct {
 	Driven bool `json:"driven"`
 }
 
-func (a *app) printAnswered(cmd *cobra.Command, r *runner.Runner, out *answered) error {
+func (a *app) printAnswered(cmd *cobra.Command, r *runner.Runner, out *acceptedAnswers) error {
 	names := collect(out.Answers, func(given store.GivenAnswer) string { return given.Target })
 	err := a.print(cmd, out, fmt.Sprintf("run %s: %s answered\n", out.RunID, strings.Join(names, ", ")))
 	if err != nil || out.Driven || outputFormat(cmd) == "json" {

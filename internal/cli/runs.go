@@ -192,11 +192,11 @@ func (a *app) deleteItems(cmd *cobra.Command, noun string, ids []string, remove 
 			return err
 		}
 	}
-	return a.print(cmd, deleted{Forgotten: ids}, eval.Count(len(ids), noun)+" deleted\n")
+	return a.print(cmd, deletedItems{Forgotten: ids}, eval.Count(len(ids), noun)+" deleted\n")
 }
 
-// deleted is the JSON of delete and prune.
-type deleted struct {
+// deletedItems is the JSON of delete and prune.
+type deletedItems struct {
 	Forgotten []string `json:"forgotten"`
 	DryRun    bool     `json:"dry_run,omitempty"` // nothing was deleted
 }
@@ -220,7 +220,7 @@ func newRunsPruneCommand(a *app) *cobra.Command {
 				a.remark(cmd, eval.Count(len(ids), "run")+" would be deleted")
 				text = joinLines(ids)
 			}
-			return a.print(cmd, deleted{ids, dryRun}, text)
+			return a.print(cmd, deletedItems{ids, dryRun}, text)
 		},
 	}
 	addRunFilterFlags(a, cmd, &f)
@@ -273,26 +273,26 @@ func shortPath(path string) string {
 // shownSteps is the number of trace lines that show prints.
 const shownSteps = 40
 
-// recorded is a stored run.
-type recorded struct {
+// recordedRun is a stored run.
+type recordedRun struct {
 	record store.RunRecord
 	runner *runner.Runner
 }
 
-// openRecorded opens the store read-only and finds a run.
-func (a *app) openRecorded(id string) (*recorded, error) {
+// openRecordedRun opens the store read-only and finds a run.
+func (a *app) openRecordedRun(id string) (*recordedRun, error) {
 	kept, r, err := a.openReader()
 	if err != nil {
 		return nil, err
 	}
 	record, err := a.findRun(kept, id)
-	return &recorded{record, r}, err
+	return &recordedRun{record, r}, err
 }
 
 // addRunReader sets the function of a command that reads the run of its first argument.
-func (a *app) addRunReader(cmd *cobra.Command, read func(cmd *cobra.Command, r *recorded, args []string) error) *cobra.Command {
+func (a *app) addRunReader(cmd *cobra.Command, read func(cmd *cobra.Command, r *recordedRun, args []string) error) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		r, err := a.openRecorded(args[0])
+		r, err := a.openRecordedRun(args[0])
 		if err != nil {
 			return err
 		}
@@ -302,7 +302,7 @@ func (a *app) addRunReader(cmd *cobra.Command, read func(cmd *cobra.Command, r *
 }
 
 // showAt returns the run after the step of --at, or as it is now, with only its latest events.
-func (r *recorded) showAt(cmd *cobra.Command, history bool, sink runner.Sink) (*runner.Result, error) {
+func (r *recordedRun) showAt(cmd *cobra.Command, history bool, sink runner.Sink) (*runner.Result, error) {
 	opts := runner.Options{Sink: sink, History: history}
 	if !cmd.Flags().Changed("at") {
 		result, err := r.runner.Show(r.record.ID, opts)
@@ -322,7 +322,7 @@ func (r *recorded) showAt(cmd *cobra.Command, history bool, sink runner.Sink) (*
 	return result, nil
 }
 
-func (r *recorded) explainReadError(err error) error {
+func (r *recordedRun) explainReadError(err error) error {
 	return wrapInputError("run "+r.record.ID+" can't be read", err)
 }
 
@@ -342,7 +342,7 @@ func newRunsShowCommand(a *app) *cobra.Command {
 	var history bool
 	cmd := a.addRunReader(&cobra.Command{
 		Use: "show RUN",
-	}, func(cmd *cobra.Command, r *recorded, _ []string) error {
+	}, func(cmd *cobra.Command, r *recordedRun, _ []string) error {
 		lines := &traceLines{tracer: runview.NewTracer(parseRecordedGraph(&r.record), a.stdoutColors())}
 		var sink runner.Sink = lines
 		if outputFormat(cmd) == "json" {
@@ -398,7 +398,7 @@ func (a *app) formatRun(record *store.RunRecord, result *runner.Result, trace *t
 func newRunsStateCommand(a *app) *cobra.Command {
 	cmd := a.addRunReader(&cobra.Command{
 		Use: "state RUN",
-	}, func(cmd *cobra.Command, r *recorded, _ []string) error {
+	}, func(cmd *cobra.Command, r *recordedRun, _ []string) error {
 		result, err := r.showAt(cmd, false, nil)
 		if err != nil {
 			return err
@@ -414,7 +414,7 @@ func newRunsEventsCommand(a *app) *cobra.Command {
 	var follow bool
 	cmd := a.addRunReader(&cobra.Command{
 		Use: "events RUN",
-	}, func(cmd *cobra.Command, r *recorded, _ []string) error {
+	}, func(cmd *cobra.Command, r *recordedRun, _ []string) error {
 		buffer := bufio.NewWriter(a.Stdout)
 		var out io.Writer = buffer
 		if follow { // someone reads events as they happen
@@ -459,8 +459,8 @@ func withoutHistory(next runner.Sink) runner.SinkFunc {
 // stopPoll is the interval of polling a run that was asked to stop.
 const stopPoll = 100 * time.Millisecond
 
-// stopping is a run that was asked to stop.
-type stopping struct {
+// stopCommand is a call of runs cancel or runs pause.
+type stopCommand struct {
 	app     *app
 	store   store.Store
 	id      string
@@ -473,7 +473,7 @@ type stopping struct {
 // newStopCommand returns the command runs cancel or runs pause.
 func newStopCommand(a *app, request store.Request) *cobra.Command {
 	cmd := &cobra.Command{Use: string(request) + " RUN"}
-	w := &stopping{app: a, request: request, cmd: cmd}
+	w := &stopCommand{app: a, request: request, cmd: cmd}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		kept, record, err := a.openRun(args[0])
 		if err != nil {
@@ -487,7 +487,7 @@ func newStopCommand(a *app, request store.Request) *cobra.Command {
 }
 
 // wait polls the run until it has stopped.
-func (w *stopping) wait(ctx context.Context) error {
+func (w *stopCommand) wait(ctx context.Context) error {
 	ctx, stop := w.app.cancelOnInterrupt(ctx)
 	defer stop()
 	for {
@@ -511,7 +511,7 @@ func (w *stopping) wait(ctx context.Context) error {
 }
 
 // advance acts on the present status of the run. It returns settled if nothing is left to do.
-func (w *stopping) advance(r *store.RunSummary) (settled bool, err error) {
+func (w *stopCommand) advance(r *store.RunSummary) (settled bool, err error) {
 	wanted, could := machine.Cancelled, "be cancelled"
 	if w.request == store.RequestPause {
 		wanted, could = machine.Paused, "pause"
@@ -552,7 +552,7 @@ func (w *stopping) advance(r *store.RunSummary) (settled bool, err error) {
 	return false, nil
 }
 
-func (w *stopping) printStatus(r *store.RunSummary) error {
+func (w *stopCommand) printStatus(r *store.RunSummary) error {
 	text := fmt.Sprintf("run %s is %s; graphrun resume continues it", w.id, r.Status)
 	if r.Status == machine.Running {
 		text = fmt.Sprintf("%s was asked to %s run %s", w.asked, w.request, w.id)

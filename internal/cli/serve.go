@@ -86,7 +86,7 @@ func (a *app) serve(cmd *cobra.Command, f *serveFlags, dir string) error {
 	if f.cfg.Token, err = f.readToken(); err != nil {
 		return err
 	}
-	s, err := a.newServing(f, dir)
+	s, err := a.newFlowServer(f, dir)
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (f *serveFlags) readToken() (string, error) {
 	return token, nil
 }
 
-type serving struct {
+type flowServer struct {
 	app    *app
 	flows  *catalog.Catalog
 	fleet  *fleet.Fleet
@@ -140,12 +140,12 @@ type serving struct {
 	readOnly bool
 }
 
-// newServing makes a server of a folder.
-func (a *app) newServing(f *serveFlags, dir string) (*serving, error) {
+// newFlowServer makes a server of a folder.
+func (a *app) newFlowServer(f *serveFlags, dir string) (*flowServer, error) {
 	if f.maxRuns < 1 {
 		return nil, usagef("--max-runs %d: must be at least 1", f.maxRuns)
 	}
-	s, cfg := &serving{app: a, kill: make(chan struct{}), readOnly: f.cfg.ReadOnly}, f.cfg
+	s, cfg := &flowServer{app: a, kill: make(chan struct{}), readOnly: f.cfg.ReadOnly}, f.cfg
 	var err error
 	if s.flows, err = catalog.Open(dir, catalog.Rules{Optional: a.rules.EnablesOptional(nil), Apply: a.rules.SelectShown}); err != nil {
 		return nil, usage(err)
@@ -201,7 +201,7 @@ func (a *app) openServedStore(readOnly bool) (store.Store, error) {
 }
 
 // run serves requests until a signal, then shuts down gracefully.
-func (s *serving) run(ctx context.Context, listener net.Listener) error {
+func (s *flowServer) run(ctx context.Context, listener net.Listener) error {
 	stopping := func() {
 		s.app.note("stopping: runs pause, and the next serve continues them; interrupt again to end running programs at once")
 	}
@@ -212,7 +212,7 @@ func (s *serving) run(ctx context.Context, listener net.Listener) error {
 }
 
 // serveUntilDone serves requests until ctx ends, then pauses the runs.
-func (s *serving) serveUntilDone(ctx context.Context, listener net.Listener) error {
+func (s *flowServer) serveUntilDone(ctx context.Context, listener net.Listener) error {
 	resumed, failed := make(chan error, 1), make(chan error, 1)
 	go func() { resumed <- s.fleet.ResumeRuns(ctx) }()
 	if !s.readOnly {
@@ -278,7 +278,7 @@ func newMCPCommand(a *app) *cobra.Command {
 }
 
 func (a *app) mcp(ctx context.Context, f *serveFlags, dir string) error {
-	s, err := a.newServing(f, dir)
+	s, err := a.newFlowServer(f, dir)
 	if err != nil {
 		return err
 	}

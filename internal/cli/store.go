@@ -70,7 +70,7 @@ func (a *app) openStore() (store.Store, error) {
 		return a.openCluster(context.Background())
 	}
 	if a.storePath() == "" {
-		a.store.open = &unkept{}
+		a.store.open = &unkeptStore{}
 		return a.store.open, nil
 	}
 	return a.openFile(sqlite.Options{Durability: sqlite.Durability(a.store.durability.value)})
@@ -122,7 +122,7 @@ func (a *app) readStore() (store.Store, error) {
 	case errors.Is(err, sqlite.ErrOlder), errors.Is(err, sqlite.ErrUnfinished):
 		return a.openStore()
 	case errors.Is(err, fs.ErrNotExist):
-		return &unkept{}, nil
+		return &unkeptStore{}, nil
 	}
 	return s, err
 }
@@ -206,13 +206,13 @@ func listStoreNeeds(g *spec.Graph, f *runFlags) []string {
 	return out
 }
 
-// unkept is the store of --store memory. It drops logs and snapshots, which nobody can read.
-type unkept struct{ store.Memory }
+// unkeptStore is the store of --store memory. It drops logs and snapshots, which nobody can read.
+type unkeptStore struct{ store.Memory }
 
-func (*unkept) AppendLog(string, []store.LogChunk, []int64) (int64, error) { return 1, nil }
+func (*unkeptStore) AppendLog(string, []store.LogChunk, []int64) (int64, error) { return 1, nil }
 
 // Create returns a journal without snapshots.
-func (u *unkept) Create(run store.RunRecord, first ...machine.Event) (store.Journal, error) {
+func (u *unkeptStore) Create(run store.RunRecord, first ...machine.Event) (store.Journal, error) {
 	journal, err := u.Memory.Create(run, first...)
 	if err != nil {
 		return nil, err

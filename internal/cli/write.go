@@ -77,8 +77,8 @@ func (a *app) printTemplates(cmd *cobra.Command) error {
 	return a.print(cmd, list, formatTable(rows))
 }
 
-// written is the JSON of the files that init wrote, the flow first.
-type written struct {
+// writtenTemplate is the JSON of the files that init wrote, the flow first.
+type writtenTemplate struct {
 	Template string   `json:"template"`
 	Files    []string `json:"files"`
 }
@@ -91,7 +91,7 @@ func (a *app) writeTemplate(cmd *cobra.Command, name, dir string) error {
 	if files == nil {
 		return usagef("no template %q (templates: %s)%s", name, strings.Join(templates.Names(), ", "), suggest.DidYouMean(name, templates.Names()))
 	}
-	out := written{Template: name}
+	out := writtenTemplate{Template: name}
 	for _, file := range files { // all or none
 		path := filepath.Join(dir, filepath.FromSlash(file.Name))
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
