@@ -50,7 +50,10 @@ func (d *decoder) readGraph(keys []Key, root *Value, owner Text) {
 		}
 	}
 	d.checkRetries(g.Retry)
-	d.readPolicies(root.Get("policies"))
+	before := len(d.diags)
+	d.policyFiles = map[string]bool{}
+	d.addPolicies(root.Get("policies"), nil)
+	d.usePolicyRule(before)
 	for _, f := range g.Finish {
 		g.Edges = append(g.Edges, &Edge{Index: len(g.Edges), Decl: -1, From: f, To: Text{Value: END, Span: f.Span}, Condition: "on_success", Span: f.Span})
 	}

@@ -23,17 +23,6 @@ var policyFileKeys = []Key{
 	{Name: "policies", Type: TypeOneOf, Required: true, Forms: policyForms, Doc: "As in a graph."},
 }
 
-// readPolicies reads the policies of a graph.
-func (d *decoder) readPolicies(v *Value) {
-	if v == nil {
-		return
-	}
-	before := len(d.diags)
-	d.policyFiles = map[string]bool{}
-	d.addPolicies(v, nil)
-	d.usePolicyRule(before)
-}
-
 // usePolicyRule gives the findings from an index on the rule policy-invalid.
 func (d *decoder) usePolicyRule(from int) {
 	for i := range d.diags[from:] {
