@@ -3,6 +3,7 @@
 package runner
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 
@@ -64,10 +65,7 @@ func (b *budget) fitCall(r *handler.Reservation, output *int) *Failure {
 	if b.maxTokens == 0 && b.maxCost == 0 {
 		return nil
 	}
-	longest := *output
-	if longest == 0 {
-		longest = usualAnswer
-	}
+	longest := cmp.Or(*output, usualAnswer)
 	if b.maxTokens > 0 {
 		left := b.maxTokens - b.tokens - b.heldTokens
 		if r.Output == 0 {

@@ -3,6 +3,7 @@
 package runner
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,13 +48,9 @@ func (d *driver) emitStarted(input map[string]any, maxSteps int) {
 	if input == nil { // of none, a journal has nothing
 		input = map[string]any{}
 	}
-	limit := d.flow.tree.Graph.Limits.MaxSteps
-	if maxSteps > 0 {
-		limit = maxSteps
-	}
 	d.event = Event{
 		Type: RunStarted, Time: d.started, Graph: d.flow.tree.Graph.Name.Value, Start: d.plan.Start(),
-		MaxSteps: limit, Input: d.mask.State(d.plan.Graph, input),
+		MaxSteps: cmp.Or(max(0, maxSteps), d.flow.tree.Graph.Limits.MaxSteps), Input: d.mask.State(d.plan.Graph, input),
 	}
 	d.emit()
 }

@@ -3,6 +3,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"time"
@@ -53,12 +54,8 @@ func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
 		return nil, err
 	}
 	opts.Clock = f.clockFor(&opts)
-	if opts.RunID == "" {
-		opts.RunID = store.NewRunID(opts.Clock.Now())
-	}
-	if opts.Dir == "" {
-		opts.Dir = filepath.Dir(f.tree.Graph.File.Name)
-	}
+	opts.RunID = cmp.Or(opts.RunID, store.NewRunID(opts.Clock.Now()))
+	opts.Dir = cmp.Or(opts.Dir, filepath.Dir(f.tree.Graph.File.Name))
 	return newDriver(f, opts, secrets).startRun(ctx, values)
 }
 
@@ -100,9 +97,7 @@ func (f *Flow) clockFor(opts *Options) Clock {
 // Record returns what a store keeps of a run of the flow, for a driver elsewhere.
 func (f *Flow) Record(opts Options) store.RunRecord {
 	now := f.clockFor(&opts).Now()
-	if opts.RunID == "" {
-		opts.RunID = store.NewRunID(now)
-	}
+	opts.RunID = cmp.Or(opts.RunID, store.NewRunID(now))
 	return f.newRecord(&opts, now)
 }
 

@@ -3,6 +3,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,9 +61,7 @@ func (r *Runner) planFork(runID string, opts *ForkOptions) (d *driver, rec *reco
 	if err := opts.checkNames(); err != nil {
 		return nil, nil, nil, err
 	}
-	if opts.RunID == "" {
-		opts.RunID = store.NewRunID(r.cfg.Clock.Now())
-	}
+	opts.RunID = cmp.Or(opts.RunID, store.NewRunID(r.cfg.Clock.Now()))
 	rec.run.ID, rec.run.Parent, rec.run.ParentStep = opts.RunID, runID, opts.At
 	rec.run.Session = ""
 	rec.run.Labels, rec.run.Started = opts.Labels, r.cfg.Clock.Now()

@@ -41,29 +41,31 @@ func (d *driver) askPerson(ctx context.Context, question machine.Question) {
 	pending := d.newPending(&question)
 	go func() {
 		defer cancel()
-		problem := ""
-		for {
-			text, err := d.opts.Ask(ctx, pending, problem)
+		value, err := d.askUntilValid(ctx, &question, pending)
+		d.sendMessage(func() *machine.Event {
+			delete(d.asked, id)
 			if err != nil {
-				d.sendMessage(func() *machine.Event {
-					delete(d.asked, id)
-					return nil
-				})
-				return
+				return nil
 			}
-			value, err := question.Parse(text)
-			if err != nil {
-				problem = err.Error()
-				continue
-			}
-			d.sendMessage(func() *machine.Event {
-				delete(d.asked, id)
-				event := d.answerEvent(&question, value, d.opts.By)
-				return &event
-			})
-			return
-		}
+			event := d.answerEvent(&question, value, d.opts.By)
+			return &event
+		})
 	}()
+}
+
+// askUntilValid asks until an answer is valid, and returns its value.
+func (d *driver) askUntilValid(ctx context.Context, q *machine.Question, pending view.Pending) (any, error) {
+	for problem := ""; ; {
+		text, err := d.opts.Ask(ctx, pending, problem)
+		if err != nil {
+			return nil, err
+		}
+		value, err := q.Parse(text)
+		if err == nil {
+			return value, nil
+		}
+		problem = err.Error()
+	}
 }
 
 // stopAsking ends the call of Options.Ask for a question.

@@ -4,6 +4,7 @@ package runner
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -138,9 +139,7 @@ func (r *Runner) driverOf(runID string, opts Options) (*driver, error) {
 // newDriver returns a driver in the state that the record begins with.
 func (rec *record) newDriver(opts Options) (*driver, error) {
 	opts.RunID, opts.Session = rec.run.ID, rec.run.Session
-	if opts.Dir == "" {
-		opts.Dir = filepath.Dir(rec.flow.tree.Graph.File.Name)
-	}
+	opts.Dir = cmp.Or(opts.Dir, filepath.Dir(rec.flow.tree.Graph.File.Name))
 	known, err := rec.flow.secretsOf(&opts)
 	if err != nil {
 		known, _ = rec.flow.secretsOf(&Options{Secrets: mask.Placeholders})

@@ -91,11 +91,12 @@ func (d *driver) result() *Result {
 		RunID: d.opts.RunID, Graph: d.plan.Graph.Name.Value, Status: s.Status, Quality: s.Quality, Reason: s.Reason, Limited: s.Limited,
 		Start: d.plan.Start(), Steps: s.Steps(), MaxSteps: s.MaxSteps(), MaxStateBytes: s.MaxStateBytes(), Path: []string{}, State: map[string]any{},
 		Output: d.mask.Value(s.Output), Error: d.mask.Failure(s.Failure), Pending: []view.Pending{}, PausedAt: newPausedAt(s), Partial: partial,
-		Finally: d.finallyResults(), Usage: view.NewUsage(s.Usage()), StartedAt: d.started.UTC(), Duration: d.elapsed(d.now()), History: d.history,
+		Usage: view.NewUsage(s.Usage()), StartedAt: d.started.UTC(), Duration: d.elapsed(d.now()), History: d.history,
 	}
 	var fired map[int]int
 	if root := s.Scope(""); root != nil {
 		out.Path, out.State, fired = root.PathNodes(), d.mask.State(d.plan.Graph, root.Values()), root.Fired
+		out.Finally = d.finallyResults(root.Finals)
 	}
 	out.Edges = view.CountEdges(d.plan.Graph, fired)
 	if !s.Ended() {
@@ -128,9 +129,9 @@ func sortKeyOf(h *view.HistoryRecord) int {
 	return h.Step
 }
 
-func (d *driver) finallyResults() []view.FinallyResult {
+func (d *driver) finallyResults(ends []machine.FinallyEnd) []view.FinallyResult {
 	var out []view.FinallyResult
-	for _, end := range d.state.Finals() {
+	for _, end := range ends {
 		result := view.FinallyResult{Node: end.Node, Outcome: "success", Error: d.mask.Failure(end.Failure)}
 		switch {
 		case end.Skipped:

@@ -106,9 +106,7 @@ func (t *Task) startTimeout(u *Unit, timeout time.Duration) {
 		return
 	}
 	s := t.scope.state
-	if u.Ends == 0 {
-		u.Ends = s.Now + int64(timeout)
-	}
+	u.Ends = cmp.Or(u.Ends, s.Now+int64(timeout))
 	s.addCommand(Command{Kind: StartTimer, Timer: TaskTimer, Task: t.attemptID(u), For: s.timeUntil(u.Ends)})
 }
 

@@ -5,6 +5,7 @@
 package machine
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
@@ -449,9 +450,7 @@ func (sc *Scope) mergeThreads(tasks []*Task) *thread {
 	for i, t := range tasks {
 		other := t.view().Thread
 		lists[i] = other.Shared
-		if th.Private == nil {
-			th.Private = other.Private
-		}
+		th.Private = cmp.Or(th.Private, other.Private)
 		if other.At >= th.At {
 			th.Text, th.Result, th.At = other.Text, other.Result, other.At
 		}

@@ -141,9 +141,6 @@ func earlierMoment(a, b int64) int64 {
 	return a
 }
 
-// Finals returns the results of the finally nodes so far, in the order in which they ran.
-func (s *State) Finals() []FinallyEnd { return s.root().Finals }
-
 // Partial returns the output of interrupted nodes so far, by node, or nil.
 func (s *State) Partial() map[string]any {
 	var out map[string]any

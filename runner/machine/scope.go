@@ -199,9 +199,7 @@ func (s *State) scopesInCallOrder() []*Scope {
 	}
 	first, keys := map[TaskID]int{}, map[int][]int{}
 	for _, sc := range out {
-		if first[sc.Owner] == 0 {
-			first[sc.Owner] = sc.ID
-		}
+		first[sc.Owner] = cmp.Or(first[sc.Owner], sc.ID)
 		keys[sc.ID] = append(slices.Clone(keys[sc.Outer]), first[sc.Owner], sc.Call)
 	}
 	slices.SortStableFunc(out, func(a, b *Scope) int { return slices.Compare(keys[a.ID], keys[b.ID]) })

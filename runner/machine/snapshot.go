@@ -3,6 +3,7 @@
 package machine
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -61,10 +62,7 @@ func (v *View) MarshalJSON() ([]byte, error) {
 func (sc *Scope) relinkScope(s *State, p *Plan, outer *Scope) error {
 	sc.state, sc.plan, sc.due = s, p, true
 	if sc.Outer != 0 {
-		if outer == nil {
-			outer = s.byID[sc.Outer]
-		}
-		if outer == nil {
+		if outer = cmp.Or(outer, s.byID[sc.Outer]); outer == nil {
 			return fmt.Errorf("scope %d has no scope %d around it", sc.ID, sc.Outer)
 		}
 		sc.outer = outer

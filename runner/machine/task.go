@@ -263,6 +263,3 @@ func (p *Plan) targetName(to int) string {
 	}
 	return p.nodes[to].id
 }
-
-// NodeCount returns the number of nodes.
-func (p *Plan) NodeCount() int { return len(p.nodes) }

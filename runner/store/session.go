@@ -44,10 +44,8 @@ func (s Session) Masked() Session {
 
 // After returns the session that results if a run saves s over the session before.
 func (s Session) After(before Session) Session {
-	keys := maps.Clone(before.Keys)
-	if keys == nil {
-		keys = map[string]any{}
-	}
+	keys := map[string]any{}
+	maps.Copy(keys, before.Keys)
 	maps.Copy(keys, s.Keys)
 	secret := slices.DeleteFunc(slices.Clone(before.Secret), func(name string) bool {
 		_, again := s.Keys[name]

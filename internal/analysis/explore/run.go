@@ -57,7 +57,7 @@ type Run struct {
 const epoch = int64(1e18)
 
 func (s *search) newRun(last *branch, values map[int]any, concrete bool) *Run {
-	s.spendSteps(costOfRun + (s.Plan.NodeCount()+len(s.Model.graph.State))/nodesAStep)
+	s.spendSteps(costOfRun + (len(s.Plan.Graph.Nodes)+len(s.Model.graph.State))/nodesAStep)
 	r := &Run{
 		State: s.Plan.NewState(), Written: map[string]bool{}, s: s, last: last, values: values, concrete: concrete, now: epoch, strayed: math.MaxInt,
 		results: map[string]*Chosen{}, places: map[int]machine.Place{}, asked: map[machine.TaskID]bool{},

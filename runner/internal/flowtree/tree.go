@@ -3,6 +3,7 @@
 package flowtree
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -121,10 +122,7 @@ func (t *Tree) innerTree(n *spec.Node, next string) *Tree {
 	if callsTools(n) {
 		next, _, _ = strings.Cut(next, "[")
 		for _, file := range t.tools {
-			tree := t.inner[n.ID.Value+":"+file]
-			if tree == nil {
-				tree = t.inner[file]
-			}
+			tree := cmp.Or(t.inner[n.ID.Value+":"+file], t.inner[file])
 			if tree.Graph.Node(next) != nil {
 				return tree
 			}

@@ -2,6 +2,7 @@
 package mask
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -77,10 +78,7 @@ func (m *Masker) Hide(v any) {
 
 // HideText hides a text in exactly this form.
 func (m *Masker) HideText(text string) {
-	old := m.secrets.Load()
-	if old == nil {
-		old = &secretTexts{}
-	}
+	old := cmp.Or(m.secrets.Load(), &secretTexts{})
 	if text == "" || slices.Contains(old.texts, text) {
 		return
 	}

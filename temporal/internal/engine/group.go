@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -83,9 +84,7 @@ func groupID(name string) string {
 
 // Group is the workflow of a group. It ends when the group is empty.
 func (w *Worker) Group(ctx workflow.Context, g *group) error {
-	if g == nil {
-		g = &group{}
-	}
+	g = cmp.Or(g, &group{})
 	err := workflow.SetUpdateHandler(ctx, enterName, g.enterGroup)
 	for err == nil {
 		inTime := true

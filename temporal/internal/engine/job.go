@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -145,9 +146,7 @@ func (j *job) newTask() *runner.Task {
 			_ = j.sendNote(&note{Beside: change, Attempt: activity.GetInfo(j.ctx).Attempt})
 		}
 	}
-	if t.Models == nil {
-		t.Models = &handler.ModelAccess{}
-	}
+	t.Models = cmp.Or(t.Models, &handler.ModelAccess{})
 	t.Models.ModelDesk, t.Models.Secrets = j, j.secrets.allForms()
 	return &t
 }

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -152,10 +153,7 @@ func (f *workflowRun) handleGraph(ctx workflow.Context, call graphCall) (result 
 	}
 	c.job.Call(call.GraphCall, func(output any, err error) { result = resultOf(output, err) })
 	err = workflow.Await(ctx, func() bool { return result != nil || c.over || c.unwanted })
-	if result == nil {
-		result = failedTask("cancelled", "context canceled")
-	}
-	return result, err
+	return cmp.Or(result, failedTask("cancelled", "context canceled")), err
 }
 
 // handleReserve reserves tokens of the budget for a call of a task.
