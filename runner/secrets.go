@@ -3,6 +3,7 @@
 package runner
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/graphrun/graphrun/internal/input"
@@ -46,18 +47,16 @@ func (f *Flow) secretsOf(o *Options) (secrets, error) {
 
 // sortedValues returns all secret values in a fixed order.
 func (s secrets) sortedValues() []any {
-	var names []string
-	byName := map[string]any{}
+	byKey := map[string]any{}
 	for plan, values := range s { //lint:ignore mapiter they are sorted
 		for name, value := range values { //lint:ignore mapiter they are sorted
 			key := plan.Graph.File.Name + plan.Graph.Ref() + "\x00" + name
-			names, byName[key] = append(names, key), value
+			byKey[key] = value
 		}
 	}
-	slices.Sort(names)
-	out := make([]any, len(names))
-	for i, name := range names {
-		out[i] = byName[name]
+	var out []any
+	for _, key := range slices.Sorted(maps.Keys(byKey)) {
+		out = append(out, byKey[key])
 	}
 	return out
 }

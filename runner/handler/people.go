@@ -25,9 +25,6 @@ func (q *Question) Check() error {
 	if q.Key == "" {
 		return fmt.Errorf("a question has no key")
 	}
-	if q.Schema == nil {
-		return nil
-	}
 	if _, err := schema.Compile(q.Schema); err != nil {
 		return fmt.Errorf("question %q: schema of the answer: %w", q.Key, err)
 	}

@@ -4,8 +4,8 @@ package machine
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/graphrun/graphrun/eval"
@@ -23,12 +23,11 @@ type cachePolicy struct {
 }
 
 func (b *builder) newCachePolicy(decl *spec.Cache, node *spec.Node, bound *bind.Node) *cachePolicy {
-	definition := map[string]any{"kind": node.Kind.Value, "version": decl.Version.Value}
 	fields := map[string]any{}
 	for i := range node.Fields {
 		fields[node.Fields[i].Key.Value] = node.Fields[i].Value.Data()
 	}
-	definition["fields"] = fields
+	definition := map[string]any{"kind": node.Kind.Value, "version": decl.Version.Value, "fields": fields}
 	out := &cachePolicy{ttl: decl.TTL, definition: eval.Text(definition), expr: bound.CacheKey}
 	for _, name := range decl.Keys {
 		out.keys = append(out.keys, b.keyIndex(name.Value))
@@ -53,9 +52,7 @@ func (t *Task) setCacheKey(n *node, work *Work, env map[string]any) *Failure {
 		}
 		of = values
 	default:
-		all := map[string]any{
-			"config": work.Config, "input": work.Input, "state": work.State, "item": work.Item,
-		}
+		all := map[string]any{"config": work.Config, "input": work.Input, "state": work.State, "item": work.Item}
 		if talk := work.Talk; talk != nil {
 			messages, err := json.Marshal(talk.Messages)
 			if err != nil {
@@ -65,7 +62,7 @@ func (t *Task) setCacheKey(n *node, work *Work, env map[string]any) *Failure {
 		}
 		of = all
 	}
-	sum := sha256.Sum256([]byte(n.cache.definition + "\x00" + eval.Text(of)))
-	work.CacheKey, work.CacheTTL = hex.EncodeToString(sum[:]), n.cache.ttl
+	work.CacheKey = fmt.Sprintf("%x", sha256.Sum256([]byte(n.cache.definition+"\x00"+eval.Text(of))))
+	work.CacheTTL = n.cache.ttl
 	return nil
 }

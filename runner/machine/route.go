@@ -41,19 +41,14 @@ func (t *Task) resolveEdges() (out routed) {
 	}
 	if !out.asks {
 		t.noteRouted(n, out)
-		t.countFired(out.targets)
+		for _, to := range out.targets {
+			if to.edge >= 0 {
+				t.scope.Fired[to.edge]++
+			}
+		}
 	}
 	t.scope.state.routes = out.targets[:0]
 	return out
-}
-
-func (t *Task) countFired(targets []target) {
-	sc := t.scope
-	for _, to := range targets {
-		if to.edge >= 0 {
-			sc.Fired[to.edge]++
-		}
-	}
 }
 
 func (t *Task) routeSuccess(n *node) routed {

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"iter"
 	"slices"
-	"strconv"
 
 	"github.com/graphrun/graphrun/spec"
 )
@@ -240,15 +239,6 @@ func (sc *Scope) findView(id int) *View {
 // removeScope closes a scope and those within it.
 func (s *State) removeScope(sc *Scope) {
 	s.Scopes = slices.DeleteFunc(s.Scopes, func(other *Scope) bool { return other == sc })
-}
-
-func (sc *Scope) innerPath(t *Task, element int) string {
-	at := sc.plan.nodes[t.Node].id
-	if element > 0 {
-		at += "[" + strconv.Itoa(element-1) + "]"
-	}
-	place := Place{Scope: sc.Path, Node: at}
-	return place.Path()
 }
 
 // Scope returns the open scope with a path ("": the outermost one), or nil.

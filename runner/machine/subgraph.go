@@ -45,7 +45,11 @@ func (t *Task) openGraph(u *Unit, c *Called, plan *Plan, graph string, given map
 	if _, wrong := input.Check(plan.Graph, given, nil); len(wrong) > 0 {
 		return &Failure{Kind: "invalid_input", Message: strings.Join(wrong, "; ")}
 	}
-	path, key := t.scope.innerPath(t, u.Element), t.idempotencyKey(u.Element-1)
+	place := t.place()
+	path, key := place.Path(), t.idempotencyKey(u.Element-1)
+	if u.Element > 0 {
+		path += "[" + strconv.Itoa(u.Element-1) + "]"
+	}
 	if c.Call > 0 {
 		number := strconv.Itoa(c.Call)
 		path, key = path+"#"+number, key+":"+number

@@ -237,9 +237,6 @@ func (s kv) IsLocked(runID string) bool {
 
 // ThisProcess returns the name of this process as a driver.
 func ThisProcess() string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "this machine"
-	}
-	return fmt.Sprintf("process %d on %s", os.Getpid(), host)
+	host, _ := os.Hostname()
+	return fmt.Sprintf("process %d on %s", os.Getpid(), cmp.Or(host, "this machine"))
 }

@@ -40,13 +40,8 @@ func Dial(s cli.EngineSettings) (*Cluster, error) {
 	s.Address = cmp.Or(s.Address, client.DefaultHostPort)
 	s.Namespace = cmp.Or(s.Namespace, client.DefaultNamespace)
 	s.TaskQueue = cmp.Or(s.TaskQueue, "graphrun")
-	if s.Payloads == "" {
-		dir, err := os.UserCacheDir()
-		if err != nil {
-			dir = os.TempDir()
-		}
-		s.Payloads = filepath.Join(dir, "graphrun", "temporal")
-	}
+	dir, _ := os.UserCacheDir()
+	s.Payloads = cmp.Or(s.Payloads, filepath.Join(cmp.Or(dir, os.TempDir()), "graphrun", "temporal"))
 	profile := envconfig.ClientConfigProfile{Address: s.Address, Namespace: s.Namespace, APIKey: s.APIKey}
 	if s.TLS || s.Cert != "" || s.Key != "" || s.CA != "" || s.ServerName != "" {
 		profile.TLS = &envconfig.ClientConfigTLS{ClientCertPath: s.Cert, ClientKeyPath: s.Key, ServerCACertPath: s.CA, ServerName: s.ServerName}
