@@ -322,7 +322,7 @@ func (f *facts) eachJoin(visit func(n *spec.Node, most int)) {
 			continue
 		}
 		most := 1
-		if f.rivals().Meets(v) {
+		if f.pairs().Meets(v) {
 			if most = 2; n.Join.Wait == "N" {
 				most = cmp.Or(f.flow().MostArrivals(v, f.isDead), controlflow.ManyBranches)
 			}

@@ -446,8 +446,10 @@ func (w *Graph) findImplicitJoins() {
 	}
 }
 
-// hasJoinBefore reports whether branches may reach a declared join before their implicit one.
+// hasJoinBefore reports whether a declared join for several branches stands before their
+// implicit one.
 func (w *Graph) hasJoinBefore(fork int, g *Group) bool {
+	var reached map[int]int
 	seen := map[int]bool{g.Join: true, fork: true}
 	for todo := slices.Clone(g.Targets); len(todo) > 0; todo = todo[1:] {
 		v := todo[0]
@@ -455,11 +457,43 @@ func (w *Graph) hasJoinBefore(fork int, g *Group) bool {
 			continue
 		}
 		if seen[v] = true; w.Source.Nodes[v].Join != nil {
-			return true
+			if reached == nil {
+				reached = w.findBranches(fork, g.Targets)
+			}
+			if reached[v] == severalBranches {
+				return true
+			}
 		}
 		todo = append(todo, w.Digraph.Next(v)...)
 	}
 	return false
+}
+
+const severalBranches = -2
+
+// findBranches returns, for each vertex that branches reach without passing their fan-out, the
+// first node of the branch, or severalBranches.
+func (w *Graph) findBranches(fork int, targets []int) map[int]int {
+	reached := map[int]int{}
+	var todo []int
+	reach := func(v, branch int) {
+		if before, known := reached[v]; v == fork || known && (before == branch || before == severalBranches) {
+			return
+		} else if known {
+			branch = severalBranches
+		}
+		reached[v] = branch
+		todo = append(todo, v)
+	}
+	for _, first := range targets {
+		reach(first, first)
+	}
+	for ; len(todo) > 0; todo = todo[1:] {
+		for _, next := range w.Digraph.Next(todo[0]) {
+			reach(next, reached[todo[0]])
+		}
+	}
+	return reached
 }
 
 // findFirstCommon returns the first node that all branches of a node can reach without failures,
