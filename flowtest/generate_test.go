@@ -341,3 +341,27 @@ func TestGeneratedCasesOfExamples(t *testing.T) {
 		})
 	}
 }
+
+// The cases fire at least nine of ten edges of realistic flows whose runs need lists, large
+// numbers and answers that fit each other.
+func TestGeneratedCasesOfRealisticFlows(t *testing.T) {
+	t.Parallel()
+	var fired, total int
+	for _, name := range []string{"customs", "grant", "loan", "machine", "outage"} {
+		file := "../testdata/flows/" + name + ".yaml"
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, _ := spec.Parse(file, src, spec.Options{Load: spec.Beside(file)})
+		made, err := flowtest.Generate(t.Context(), flowtest.Config{}, g, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		fired, total = fired+made.Edges, total+made.Total
+		t.Logf("%s: %d of %d edges", name, made.Edges, made.Total)
+	}
+	if fired*10 < total*9 {
+		t.Errorf("%d of %d edges are fired", fired, total)
+	}
+}

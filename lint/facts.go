@@ -104,7 +104,7 @@ func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
 		}
 		return into
 	})
-	f.model = sync.OnceValue(func() *explore.Model { return explore.NewModel(g, f.bound, f.uses(), nil, -1) })
+	f.model = sync.OnceValue(func() *explore.Model { return explore.NewModel(f.flow(), f.bound, f.uses(), nil, -1) })
 	f.trial = sync.OnceValue(func() *trial { return f.newTrial(nil, g.Limits.MaxSteps) })
 	f.limitless = sync.OnceValue(func() *trial { return f.newTrial(nil, limitlessSteps) })
 	return f
@@ -333,13 +333,14 @@ type trial struct {
 func (f *facts) newTrial(p *policy, maxSteps int) *trial {
 	g, bound := *f.graph, *f.bound
 	g.Policies, bound.Never, g.Limits.MaxSteps = nil, nil, maxSteps
+	g.PauseBefore, g.PauseAfter = nil, nil // runs go on behind breakpoints
 	if p != nil {
 		g.Policies, bound.Never = f.graph.Policies[p.index:p.index+1], f.bound.Never[p.index:p.index+1]
 	}
 	t := &trial{model: f.model()}
 	t.plan, _ = machine.BuildBound(&g, &bound, nil, nil)
 	if p != nil && p.never != nil {
-		t.model = explore.NewModel(f.graph, f.bound, f.uses(), p.never, p.place)
+		t.model = explore.NewModel(f.flow(), f.bound, f.uses(), p.never, p.place)
 	}
 	return t
 }
@@ -366,6 +367,16 @@ func (f *facts) findRun(path []int, q explore.Question) explore.Answer {
 	return a
 }
 
+// isPast returns a function that reports whether a run can't come to a node any more, or nil if
+// the node may run after the end.
+func (f *facts) isPast(node int) func(*explore.Run) bool {
+	if node < 0 || node >= len(f.graph.Nodes) || f.graph.Nodes[node].Final {
+		return nil
+	}
+	before := f.flow().Digraph.Reverse().Reach(node)
+	return func(r *explore.Run) bool { return !r.IsEnding() && r.Avoids(before) }
+}
+
 // findBreach asks for a run that breaks a policy; see explore.Question for the rest of q.
 func (f *facts) findBreach(p *policy, q explore.Question) explore.Answer {
 	if f.events <= 0 {
@@ -379,11 +390,14 @@ func (f *facts) findBreach(p *policy, q explore.Question) explore.Answer {
 	}
 	q.Most = max(leastTried, f.events/(f.waiting+1)) // the policies after this one need some, too
 	q.Model, q.Plan, q.Watch, q.Budget = p.trial.model, p.trial.plan, -1, &f.events
+	q.Hopeless = f.isPast(p.place)
 	switch p.kind {
 	case "never":
 		q.Watch = p.place
-	case "forbid", "reach":
-		q.Visits = map[int]int{p.place: 1}
+	case "forbid":
+		q.Visits, q.Hopeless = map[int]int{p.place: 1}, f.isPast(p.subject)
+	case "reach":
+		q.Visits, q.Hopeless = map[int]int{p.place: 1}, nil
 	case "max_visits":
 		q.Visits = map[int]int{p.place: p.limit + 1}
 		q.Guide = f.pathTo(p.place)

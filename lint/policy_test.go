@@ -42,6 +42,7 @@ func TestUsualPolicies(t *testing.T) {
 		"loop, passed":         {"policies: [{require: judge, before: send}]\n" + loop, ""},
 		"loop, back":           {"policies: [{forbid: judge, after: count}]\n" + loop, "can run after"},
 		"loop, not back":       {"policies: [{forbid: write, after: send}]\n" + loop, ""},
+		"behind a breakpoint":  {"pause_before: [count]\npolicies: [{forbid: judge, after: count}]\n" + loop, "can run after"},
 		"end stays reachable":  {"policies: [{reach: END, from: write}]\n" + loop, ""},
 		"no way to it":         {"policies: [{reach: write, from: send}]\n" + loop, "can't be reached"},
 		"never on every path":  {"policies: [{never: \"visits.write > 0\", at: send}]\n" + loop, "is true at"},

@@ -10,6 +10,7 @@ package explore
 import (
 	"errors"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 
@@ -39,6 +40,8 @@ type Question struct {
 	Evaluates func(r *Run, p *eval.Program, env map[string]any)
 	// Allow, if set, reports whether a run may leave a node in this way.
 	Allow func(r *Run, node int, taken []Taken) bool
+	// Hopeless, if set, reports whether a run can't become the answer any more.
+	Hopeless func(r *Run) bool
 	// Fixed are state keys for whose unknown values the search tries none.
 	Fixed map[string]bool
 	// Omit is a state key that no input sets, or "". States with different values of it differ.
@@ -116,6 +119,13 @@ type branch struct {
 	slot  int
 	value any
 	rest  *untried // the alternatives
+	hints map[hint]any
+}
+
+// hint names the slot to which a run that was reconsidered gave a value: the nth of its source.
+type hint struct {
+	source string
+	nth    int
 }
 
 // untried holds the choices at one point of a run that the search has not tried.
@@ -125,15 +135,16 @@ type untried struct {
 	slot   int
 	values []any
 	level  int // a lower bound of their progress; see reconsider
+	hints  map[hint]any
 }
 
 // takeNext removes the first choice. last reports whether no other is left.
 func (u *untried) takeNext() (b *branch, last bool) {
 	switch {
 	case len(u.events) > 0:
-		b, u.events = &branch{from: u.from, event: &u.events[0], rest: u}, u.events[1:]
+		b, u.events = &branch{from: u.from, event: &u.events[0], rest: u, hints: u.hints}, u.events[1:]
 	case len(u.values) > 0:
-		b, u.values = &branch{from: u.from, slot: u.slot, value: u.values[0], rest: u}, u.values[1:]
+		b, u.values = &branch{from: u.from, slot: u.slot, value: u.values[0], rest: u, hints: u.hints}, u.values[1:]
 	}
 	return b, len(u.events)+len(u.values) == 0
 }
@@ -173,17 +184,25 @@ func Explore(q Question) Answer {
 	return s.answer
 }
 
-// nextBranch removes the untried run with the most progress. It returns nil if there is none.
+// nextBranch removes the oldest or the newest untried run with the most progress, or every third
+// time one of another level. It returns nil if there is none.
 func (s *search) nextBranch() *branch {
-	for i := len(s.todo) - 1; i >= 0; i-- {
-		for len(s.todo[i]) > 0 {
+	turn, levels := s.picks/3, len(s.todo)
+	newest, skipped := s.picks%3 == 1, 0
+	if s.picks%3 == 2 {
+		newest, skipped = turn%2 == 0, turn
+	}
+	s.picks++
+	for i := range levels {
+		level := levels - 1 - (i+skipped)%levels
+		for len(s.todo[level]) > 0 {
 			at := 0
-			if s.picks++; s.picks%2 == 0 {
-				at = len(s.todo[i]) - 1
+			if newest {
+				at = len(s.todo[level]) - 1
 			}
-			b, last := s.todo[i][at].takeNext()
+			b, last := s.todo[level][at].takeNext()
 			if last {
-				s.todo[i] = slices.Delete(s.todo[i], at, at+1)
+				s.todo[level] = slices.Delete(s.todo[level], at, at+1)
 			}
 			if b != nil {
 				return b
@@ -255,7 +274,7 @@ func (s *search) followRun(b *branch, concrete bool) {
 				return
 			}
 			events = events[1:]
-		case concrete:
+		case concrete, s.Hopeless != nil && s.Hopeless(r):
 			return
 		default:
 			key := r.describeState()
@@ -295,8 +314,15 @@ func (s *search) postpone(rest *untried, r *Run) {
 
 // reconsider moves alternatives that steer the way out of a node to the front of the queue.
 // Otherwise the search would try all combinations of later choices before an early one changes.
+// Runs with another early choice first keep the later values of this run.
 func (s *search) reconsider(r *Run, v int) {
 	level := min(r.followed, r.strayed) + 1
+	hints := map[hint]any{}
+	for i := range r.slots {
+		if r.slots[i].bound {
+			hints[r.nameSlot(i)] = r.slots[i].value
+		}
+	}
 	for b := r.last; b != nil; b = b.from {
 		if !s.steers(r, b, v) {
 			continue
@@ -304,7 +330,7 @@ func (s *search) reconsider(r *Run, v int) {
 		r.strayed = min(r.strayed, r.followed)
 		if b.rest.level < level {
 			moved := *b.rest
-			b.rest.events, b.rest.values, moved.level = nil, nil, level
+			b.rest.events, b.rest.values, moved.level, moved.hints = nil, nil, level, hints
 			s.postpone(&moved, r)
 		}
 	}
@@ -392,6 +418,17 @@ func (r *Run) newSlot(s slot) any {
 	return eval.Open{Number: number}
 }
 
+// nameSlot returns the name of a slot in hints.
+func (r *Run) nameSlot(number int) hint {
+	h := hint{source: r.slots[number].source}
+	for i := range r.slots[:number] {
+		if r.slots[i].source == h.source {
+			h.nth++
+		}
+	}
+	return h
+}
+
 // chooseOption binds a slot to its first option and postpones the others.
 func (r *Run) chooseOption(number int) any {
 	s := &r.slots[number]
@@ -405,9 +442,15 @@ func (r *Run) chooseOption(number int) any {
 	case s.partial:
 		r.s.noteGap(strconv.Quote(s.name) + " may have many values")
 	}
-	rest := &untried{from: r.last, slot: number, values: s.options[1:]}
+	options := s.options
+	if hinted, known := r.hints[r.nameSlot(number)]; known {
+		if i := slices.IndexFunc(options, func(v any) bool { return reflect.DeepEqual(v, hinted) }); i > 0 {
+			options = slices.Concat(options[i:i+1], options[:i], options[i+1:])
+		}
+	}
+	rest := &untried{from: r.last, slot: number, values: options[1:]}
 	r.s.postpone(rest, r)
-	s.value, s.bound = s.options[0], true
+	s.value, s.bound = options[0], true
 	r.last = &branch{from: r.last, slot: number, value: s.value, rest: rest}
 	return s.value
 }
@@ -483,13 +526,15 @@ func NewWorld(g *spec.Graph, kinds []spec.Kind) (*World, error) {
 	if found.HasErrors() {
 		return nil, errors.New(found[0].Message)
 	}
-	plan, found := machine.BuildBound(g, bound, nil, nil)
+	resumed := *g
+	resumed.PauseBefore, resumed.PauseAfter = nil, nil // runs go on behind breakpoints
+	plan, found := machine.BuildBound(&resumed, bound, nil, nil)
 	if plan == nil {
 		return nil, errors.New(found[0].Message)
 	}
 	vertices := controlflow.NewVertices(g)
 	flow := controlflow.New(vertices, vertices.EdgesOut(), bound)
-	model := NewModel(g, bound, dataflow.NewUses(g, bound, vertices.From), nil, -1)
+	model := NewModel(flow, bound, dataflow.NewUses(g, bound, vertices.From), nil, -1)
 	return &World{Vertices: vertices, model: model, plan: plan, arcs: flow.Digraph, budget: worldBudget}, nil
 }
 
@@ -505,14 +550,20 @@ func (w *World) Fire(edge int) Answer {
 		root := r.State.Scope("")
 		return !r.broken && r.State.Ended() && root != nil && root.Fired[edge] > 0
 	}
+	before := w.arcs.Reverse().Reach(w.From[edge])
+	q := Question{Guide: guide, Hopeless: func(r *Run) bool {
+		root := r.State.Scope("")
+		return root != nil && root.Fired[edge] == 0 && (r.IsEnding() || r.Avoids(before))
+	}}
 	completes := false
-	a := w.Ask(guide, func(r *Run) bool {
+	q.Found = func(r *Run) bool {
 		completes = fired(r) && r.State.Status == machine.Completed && r.asking == 0
 		return completes || fired(r) && r.State.Status != machine.Limit
-	})
+	}
+	a := w.ask(q, worldMost)
 	if a.Found && !completes {
-		b := w.askLimited(guide, worldNicer, func(r *Run) bool { return fired(r) && r.State.Status == machine.Completed && r.asking == 0 })
-		if b.Found {
+		q.Found = func(r *Run) bool { return fired(r) && r.State.Status == machine.Completed && r.asking == 0 }
+		if b := w.ask(q, worldNicer); b.Found {
 			return b
 		}
 	}
@@ -521,17 +572,17 @@ func (w *World) Fire(edge int) Answer {
 
 // Ask asks for a run. It first tries runs that visit the nodes of a guide.
 func (w *World) Ask(guide []int, found func(*Run) bool) Answer {
-	return w.askLimited(guide, worldMost, found)
+	return w.ask(Question{Guide: guide, Found: found}, worldMost)
 }
 
-func (w *World) askLimited(guide []int, most int, found func(*Run) bool) Answer {
-	count, visits := map[int]int{}, map[int]int{}
-	for _, v := range guide {
+func (w *World) ask(q Question, most int) Answer {
+	count := map[int]int{}
+	q.Visits = map[int]int{}
+	for _, v := range q.Guide {
 		if count[v]++; count[v] > 1 { // distinguish the rounds of a loop
-			visits[v] = count[v] + 1
+			q.Visits[v] = count[v] + 1
 		}
 	}
-	return Explore(Question{
-		Model: w.model, Plan: w.plan, Watch: -1, Guide: guide, Visits: visits, Found: found, Budget: &w.budget, Most: most,
-	})
+	q.Model, q.Plan, q.Watch, q.Budget, q.Most = w.model, w.plan, -1, &w.budget, most
+	return Explore(q)
 }

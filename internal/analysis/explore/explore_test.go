@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/runner/machine"
@@ -27,10 +28,8 @@ func explorePolicy(t *testing.T, text string, change func(q *Question)) (Answer,
 	if plan == nil {
 		t.Fatal(ds)
 	}
-	from := make([]int, len(g.Edges))
-	for i, e := range g.Edges {
-		from[i] = g.Node(e.From.Value).Index
-	}
+	vertices := controlflow.NewVertices(g)
+	flow := controlflow.New(vertices, vertices.EdgesOut(), bound)
 	var never *eval.Program
 	at := -1
 	for i, condition := range bound.Never {
@@ -39,7 +38,7 @@ func explorePolicy(t *testing.T, text string, change func(q *Question)) (Answer,
 		}
 	}
 	budget := 100_000
-	q := Question{Model: NewModel(g, bound, dataflow.NewUses(g, bound, from), never, at), Plan: plan, Watch: -1, Budget: &budget, Most: budget}
+	q := Question{Model: NewModel(flow, bound, dataflow.NewUses(g, bound, vertices.From), never, at), Plan: plan, Watch: -1, Budget: &budget, Most: budget}
 	if change != nil {
 		change(&q)
 	}

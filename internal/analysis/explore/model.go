@@ -45,8 +45,8 @@ type Model struct {
 
 // NewModel prepares a graph. never is nil, or the condition of a policy after the node with the
 // index at. asked are state keys that a question reads.
-func NewModel(g *spec.Graph, bound *bind.Graph, uses *dataflow.Uses, never *eval.Program, at int, asked ...string) *Model {
-	n := len(g.Nodes)
+func NewModel(flow *controlflow.Graph, bound *bind.Graph, uses *dataflow.Uses, never *eval.Program, at int, asked ...string) *Model {
+	g, n := flow.Source, len(flow.Source.Nodes)
 	m := &Model{
 		graph: g, bound: bound, own: make([][]*dataflow.Use, n), asked: asked,
 		counts: map[string]bool{}, members: map[string][][]string{}, decisive: map[*eval.Program]bool{}, copies: map[*eval.Program]bool{},
@@ -69,7 +69,19 @@ func NewModel(g *spec.Graph, bound *bind.Graph, uses *dataflow.Uses, never *eval
 			m.computed[target] = append(m.computed[target], e.Program)
 		}
 	}
-	m.findCaught()
+	for v, n := range g.Nodes { // an each decides how many results there are
+		for _, e := range m.own[v] {
+			if e.Field == "each" {
+				for _, key := range n.Writes.Keys {
+					m.computed[key.Value] = append(m.computed[key.Value], e.Program)
+				}
+				for _, w := range n.Writes.Exprs {
+					m.computed[w.Name.Value] = append(m.computed[w.Name.Value], e.Program)
+				}
+			}
+		}
+	}
+	m.findCaught(flow)
 	m.findDecisive()
 	for v, n := range g.Nodes {
 		if limit := n.VisitLimit(g); limit > 0 {
@@ -83,21 +95,27 @@ func NewModel(g *spec.Graph, bound *bind.Graph, uses *dataflow.Uses, never *eval
 }
 
 // findCaught finds the nodes after whose failures a run can continue.
-func (m *Model) findCaught() {
-	tolerates := controlflow.Tolerates(m.graph)
-	m.ranks = tolerates
-	all := tolerates
-	for _, n := range m.graph.Nodes {
+func (m *Model) findCaught(flow *controlflow.Graph) {
+	for v, n := range m.graph.Nodes {
 		m.ranks = m.ranks || n.Join != nil && n.Join.Wait != "all"
-		all = all || n.Final
-	}
-	for v := range m.mayFail {
-		m.mayFail[v] = all
+		switch how := controlflow.ParallelOf(m.graph, v).OnFailure; {
+		case how == "" || how == "fail_all":
+		case controlflow.Fans(flow.Groups[v]):
+			m.ranks = true
+			for node, reached := range flow.Digraph.Reach(v)[:len(m.mayFail)] {
+				m.mayFail[node] = m.mayFail[node] || reached
+			}
+		default:
+			m.mayFail[v] = m.mayFail[v] || n.Each.IsSet()
+		}
 	}
 	for _, e := range m.graph.Edges {
 		if e.Condition == "on_failure" || e.Condition == "always" {
 			m.mayFail[m.graph.Node(e.From.Value).Index] = true
 		}
+	}
+	if slices.ContainsFunc(m.graph.Nodes, func(n *spec.Node) bool { return n.Final }) {
+		m.mayFail = slices.Repeat([]bool{true}, len(m.mayFail))
 	}
 }
 

@@ -28,6 +28,7 @@ type Run struct {
 
 	s        *search
 	last     *branch // the choices so far
+	hints    map[hint]any
 	values   map[int]any
 	slots    []slot
 	concrete bool // no value stays open
@@ -61,6 +62,9 @@ func (s *search) newRun(last *branch, values map[int]any, concrete bool) *Run {
 	r := &Run{
 		State: s.Plan.NewState(), Written: map[string]bool{}, s: s, last: last, values: values, concrete: concrete, now: epoch, strayed: math.MaxInt,
 		results: map[string]*Chosen{}, places: map[int]machine.Place{}, asked: map[machine.TaskID]bool{},
+	}
+	for b := last; b != nil && r.hints == nil; b = b.from {
+		r.hints = b.hints
 	}
 	r.State.Watched = true
 	r.State.Intercept(func(p *eval.Program, env map[string]any) map[string]any {
@@ -200,7 +204,7 @@ func (r *Run) enterNode(v int) {
 	case r.followed == len(r.s.Guide):
 		r.past = true
 	case r.s.Guide[r.followed] == v:
-		r.followed, r.again = r.followed+1, 0
+		r.followed, r.again, r.strayed = r.followed+1, 0, math.MaxInt
 	case slices.Contains(r.Path, v):
 		r.again++
 	}
@@ -293,6 +297,18 @@ func (r *Run) Ways(n *machine.Note) []Taken {
 		out = append(out, Taken{c.Edge, to})
 	}
 	return out
+}
+
+// Avoids reports whether no task of the run is at one of some nodes.
+func (r *Run) Avoids(nodes []bool) bool {
+	root := r.State.Scope("")
+	return root == nil || !slices.ContainsFunc(root.Tasks, func(t *machine.Task) bool { return nodes[t.Node] })
+}
+
+// IsEnding reports whether the run has ended but for its finally nodes.
+func (r *Run) IsEnding() bool {
+	root := r.State.Scope("")
+	return root == nil || root.End != nil
 }
 
 // Visits returns how often a node was entered before the last event.

@@ -44,7 +44,8 @@ func listValues(of doc, constants []any, read [][]string) (out []any, partial bo
 		case "array":
 			out = append(out, listArrays(of, constants)...)
 		case "object":
-			out = append(out, listObjects(of, constants, read)...)
+			combined, one := listObjects(of, constants, read)
+			out = append(append(out, combined...), one...)
 		case "string":
 			out = append(out, listTexts(of, constants)...)
 		default:
@@ -150,10 +151,10 @@ func listNumbers(of doc, fractions bool, constants []any) (out []any, partial bo
 			}
 		}
 	}
-	if hasHigh {
-		out = append(out, high)
+	if !hasHigh {
+		high = 1_000_000
 	}
-	return out, true
+	return append(out, high), true
 }
 
 // findLeast returns the least number of a schema, or 0 if it has no minimum.
@@ -173,10 +174,16 @@ func findLeast(of doc) any {
 	return 0
 }
 
-// listArrays returns lists of at most two items, and lists with constants as lengths.
+// listArrays returns lists of at most two items, one of all items, and lists with constants as
+// lengths.
 func listArrays(of doc, constants []any) (out []any) {
 	items, _ := of["items"].(doc)
-	all, _ := listValues(items, constants, [][]string{{}})
+	var all []any
+	if items["type"] == "object" {
+		_, all = listObjects(items, constants, [][]string{{}})
+	} else {
+		all, _ = listValues(items, constants, [][]string{{}})
+	}
 	if least, _ := of["minItems"].(int); least < 1 || len(all) == 0 {
 		out = append(out, []any{})
 	}
@@ -188,7 +195,7 @@ func listArrays(of doc, constants []any) (out []any) {
 	for _, v := range all {
 		out = append(out, []any{v}, []any{v, v})
 	}
-	out = append(out, slices.Concat(first, last), slices.Concat(last, first))
+	out = append(out, slices.Concat(first, last), slices.Concat(last, first), all)
 	if most, _ := of["maxItems"].(int); most > 2 && most <= maxOptions {
 		out = append(out, slices.Repeat(first, most))
 	}
@@ -200,13 +207,13 @@ func listArrays(of doc, constants []any) (out []any) {
 	return out
 }
 
-// listObjects returns example objects of a schema. Objects with all properties come first:
-// combinations of the properties that are read, if they are few, then objects that differ in
-// one property. Objects with only the required properties, or none, come last.
-func listObjects(of doc, constants []any, read [][]string) []any {
+// listObjects returns example objects of a schema: combinations of the properties that are read,
+// if they are few, and objects that differ in one property. The last of them have only the
+// required properties, or none.
+func listObjects(of doc, constants []any, read [][]string) (combined, one []any) {
 	properties, _ := of["properties"].(doc)
 	full, _ := makeSample(of).(doc)
-	out, one := []any{full}, []any{}
+	combined, one = []any{full}, []any{full}
 	names := slices.Sorted(maps.Keys(properties))
 	values := make([][]any, len(names))
 	most, product := 0, 1
@@ -223,12 +230,12 @@ func listObjects(of doc, constants []any, read [][]string) []any {
 			continue
 		}
 		var next []any
-		for _, object := range out {
+		for _, object := range combined {
 			for _, value := range values[i] {
 				next = append(next, setPart(object, []string{name}, value))
 			}
 		}
-		out = next
+		combined = next
 	}
 	for nth := range min(most, maxOptions) {
 		for i, name := range names {
@@ -244,7 +251,7 @@ func listObjects(of doc, constants []any, read [][]string) []any {
 			least[text] = full[text]
 		}
 	}
-	return append(append(out, one...), least, doc{})
+	return combined, append(one, least, doc{})
 }
 
 // cutPaths returns the paths inside a member. An empty path reads all members.
@@ -365,7 +372,8 @@ func expectValue(t *eval.Tree, want doc, names map[string]doc) {
 			of, _ = want["items"].(doc)
 		case t.Op == eval.TreeChoice && i == 0:
 			of = boolean
-		case t.Op == eval.TreeChoice, t.Name == "??", t.Name == "+", t.Name == "concat":
+		case t.Op == eval.TreeChoice, t.Name == "??", t.Name == "+", t.Name == "concat",
+			i == 0 && slices.Contains([]string{"take", "reverse", "sort", "uniq"}, t.Name):
 			of = want
 		case function && len(t.Args) == 1 && slices.Contains([]string{"min", "max", "sum", "mean", "median"}, t.Name):
 			of = numbers
@@ -386,6 +394,9 @@ func expectElements(t *eval.Tree, want doc, names map[string]doc) {
 		body, _ = want["items"].(doc)
 	}
 	element := doc{}
+	if items, is := want["items"].(doc); is && function == "filter" {
+		element = items
+	}
 	inner := maps.Clone(names)
 	inner["#"] = element
 	expectValue(t.Body, body, inner)

@@ -123,6 +123,9 @@ func (m *Model) fillParts(v int, doc map[string]any, src *source) {
 	for i := range src.parts {
 		if p := &src.parts[i]; len(p.options) > 0 {
 			p.usual = p.options[0]
+			if empty, isList := p.usual.([]any); isList && len(empty) == 0 && len(p.options) > 1 {
+				p.usual = p.options[1] // fewer programs fail
+			}
 		}
 	}
 }
@@ -214,6 +217,8 @@ func (m *Model) newBaseResult(n *spec.Node, doc map[string]any) any {
 		return makeSample(doc)
 	case kind == "http":
 		return map[string]any{"status": 200, "headers": map[string]any{}, "body": map[string]any{}}
+	case kind == "exec" && n.Field("parse") != nil && n.Field("parse").Text.Value == "lines":
+		return []any{AnyText}
 	case kind == "graph":
 		return map[string]any{"status": "completed", "quality": "clean", "output": map[string]any{}, "state": map[string]any{}}
 	case kind == "llm" && n.Field("tools") != nil:
