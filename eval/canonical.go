@@ -47,8 +47,8 @@ func treeSize(v any, limit int) (int, error) {
 	return c.size, c.err
 }
 
-// Open stands for a value that an analysis has not chosen yet. It passes every check of
-// data; VM.Before replaces it where an expression reads it.
+// Open is a placeholder for a value that an analysis has not chosen yet. It passes every check
+// of data. VM.Before replaces it where an expression reads it.
 type Open struct{ Number int }
 
 // Size returns roughly the memory that canonical data takes: 16 bytes for each value, and

@@ -185,7 +185,7 @@ func (c *checker) checkLet(n *ast.VariableDeclaratorNode, from, to int) *Tree {
 func (c *checker) isTaken(name string) bool {
 	_, isName := c.scope.findType(name)
 	_, isConstant := constants[name]
-	return isName || isConstant || c.findLocal(name) >= 0 || c.scope.isRoot(name) || name == "$env"
+	return isName || isConstant || c.findLocalIndex(name) >= 0 || c.scope.isRoot(name) || name == "$env"
 }
 
 func (c *checker) checkArray(n *ast.ArrayNode, from int) *Tree {

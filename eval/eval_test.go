@@ -319,8 +319,8 @@ func TestUsesAndWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(c.src, err)
 		}
-		if p.Uses(c.name) != c.uses || p.Whole(c.name) != c.whole {
-			t.Errorf("%s, %s: uses %v, whole %v", c.src, c.name, p.Uses(c.name), p.Whole(c.name))
+		if p.Uses(c.name) != c.uses || p.UsesWhole(c.name) != c.whole {
+			t.Errorf("%s, %s: uses %v, whole %v", c.src, c.name, p.Uses(c.name), p.UsesWhole(c.name))
 		}
 	}
 }

@@ -33,7 +33,7 @@ func (v *VM) explainPart(p *Program, t *Tree, env map[string]any, show func(path
 	out := Reason{Source: p.SourceText(t), Op: op, Values: p.substituteValues(t, env, show), Evaluated: true}
 	if op == "" {
 		if result, err := v.evalTree(p, t, env); err == nil {
-			out.Result, _ = p.canonicalResult(t, result)
+			out.Result, _ = p.convertResult(t, result)
 		}
 		return out
 	}

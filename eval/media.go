@@ -50,10 +50,10 @@ func IsMedia(v any) bool {
 	return false
 }
 
-// Pieces splits a value into the texts (string) and parts (map[string]any) of a message.
-// Data becomes Text; parts with their bytes inside it follow, replaced by [image 1] and so
-// on. media is false, without pieces, if there is only text.
-func Pieces(v any) (pieces []any, media bool) {
+// SplitPieces splits a value into the texts (string) and parts (map[string]any) of a message.
+// Data becomes Text, in which [image 1] and so on replace the parts with bytes; these parts
+// follow the text. media is false, without pieces, if there is only text.
+func SplitPieces(v any) (pieces []any, media bool) {
 	if IsMedia(v) {
 		list, isList := v.([]any)
 		if !isList {
@@ -81,13 +81,13 @@ func Pieces(v any) (pieces []any, media bool) {
 	return append([]any{Text(plain)}, deep...), true
 }
 
-// shortURI bounds the data URIs that stay, in bytes.
-const shortURI = 200
+// maxURI bounds the data URIs that stay, in bytes.
+const maxURI = 200
 
-// Brief replaces long data URIs in a value by a note such as [image/png, 12.3 kB].
-func Brief(v any) any { return MapTexts(v, briefText) }
+// ShortenURIs replaces long data URIs in a value by a note such as [image/png, 12.3 kB].
+func ShortenURIs(v any) any { return MapTexts(v, shortenURI) }
 
-// MapTexts returns a copy of plain data with changed texts. Keys stay.
+// MapTexts returns a copy of plain data with changed texts. It keeps the keys of objects.
 func MapTexts(v any, change func(string) string) any {
 	return replaceParts(v, func(v any) (any, bool) {
 		text, isText := v.(string)
@@ -95,8 +95,8 @@ func MapTexts(v any, change func(string) string) any {
 	})
 }
 
-// replaceParts returns a copy of plain data with the replacements of parts. It asks replace
-// about each part before its own parts, in the order of keys.
+// replaceParts returns a copy of plain data with the replacements of parts. It calls replace
+// for each part before the parts inside it, in the order of keys.
 func replaceParts(v any, replace func(v any) (any, bool)) any {
 	if out, replaced := replace(v); replaced {
 		return out
@@ -118,13 +118,13 @@ func replaceParts(v any, replace func(v any) (any, bool)) any {
 	return v
 }
 
-func briefText(text string) string {
-	if len(text) <= shortURI || !strings.HasPrefix(text, "data:") {
+func shortenURI(text string) string {
+	if len(text) <= maxURI || !strings.HasPrefix(text, "data:") {
 		return text
 	}
 	head, data, found := strings.Cut(text[len("data:"):], ",")
 	kind, coded := strings.CutSuffix(head, ";base64")
-	if !found || !coded || len(head) > shortURI {
+	if !found || !coded || len(head) > maxURI {
 		return text
 	}
 	return fmt.Sprintf("[%s, %.1f kB]", kind, float64(len(data))*3/4/1000)

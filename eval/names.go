@@ -18,7 +18,7 @@ var constants = map[string]any{"True": true, "true": true, "False": false, "fals
 
 // resolveIdentifier resolves a bare name: let, declared name, alias, constant.
 func (c *checker) resolveIdentifier(name string, from, to int) *Tree {
-	if i := c.findLocal(name); i >= 0 {
+	if i := c.findLocalIndex(name); i >= 0 {
 		t := *c.locals[i].value
 		t.from, t.to, t.ref, t.operands = from, to, t.ref.withoutName(), nil
 		t.eval = func(f *frame) any { return f.locals[i] }
@@ -50,8 +50,8 @@ func (c *checker) resolveIdentifier(name string, from, to int) *Tree {
 	panic(errorAt(RuleName, from, to, "unknown name %q%s", name, listKnown(known)).withSuggestion(suggest.Closest(name, known)))
 }
 
-// findLocal returns the index of a name that let binds, or -1.
-func (c *checker) findLocal(name string) int {
+// findLocalIndex returns the index of a name that let binds, or -1.
+func (c *checker) findLocalIndex(name string) int {
 	return slices.IndexFunc(c.locals, func(l local) bool { return l.name == name })
 }
 
@@ -146,7 +146,7 @@ func (c *checker) checkMember(n *ast.MemberNode, from, to int) *Tree {
 func (c *checker) resolveRooted(root, name string, from, keyFrom, to int) *Tree {
 	_, isName := c.scope.findType(root)
 	switch {
-	case root != "$env" && !c.scope.isRoot(root), root == "$env" && c.findLocal(name) >= 0: // no local has the name of a root
+	case root != "$env" && !c.scope.isRoot(root), root == "$env" && c.findLocalIndex(name) >= 0: // no local has the name of a root
 		return nil
 	case root == "$env" || c.scope.underRoot(root, name):
 		if t := c.resolveGlobal(name, from, to); t != nil {

@@ -27,7 +27,7 @@ func parseSource(s *source) (tree ast.Node, err *Error) {
 	switch {
 	case perr == nil:
 		if s.broken >= 0 {
-			ast.Walk(&out.Node, showBreaks{})
+			ast.Walk(&out.Node, breakRestorer{})
 		}
 		return out.Node, nil
 	case s.broken >= 0:

@@ -43,11 +43,11 @@ type ReadSet struct {
 
 // Uses reports whether the top-level name may be read, alone or by a whole root.
 func (s *ReadSet) Uses(name string) bool {
-	return slices.ContainsFunc(s.Reads, func(r Read) bool { return r.Path[0] == name }) || s.Whole(name)
+	return slices.ContainsFunc(s.Reads, func(r Read) bool { return r.Path[0] == name }) || s.UsesWhole(name)
 }
 
-// Whole reports whether all of the top-level name may be read.
-func (s *ReadSet) Whole(name string) bool {
+// UsesWhole reports whether all of the top-level name may be read.
+func (s *ReadSet) UsesWhole(name string) bool {
 	return slices.ContainsFunc(s.Reads, func(r Read) bool {
 		return len(r.Path) == 1 && (r.Path[0] == name || slices.Contains(s.roots, r.Path[0]))
 	})

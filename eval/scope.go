@@ -42,7 +42,7 @@ type ScopeOptions struct {
 	// Roots are names such as "state" under which the scope's own names are
 	// readable too: state.x is x.
 	Roots []string
-	// Alias maps other bare names to the paths they stand for.
+	// Alias maps further bare names to paths.
 	Alias map[string][]string
 	// Open allows unknown top-level names; missing ones are null.
 	Open bool
@@ -67,16 +67,16 @@ func (s *Scope) With(names map[string]Type, alias map[string][]string) *Scope {
 	return &out
 }
 
-// Refusing returns a scope where some names may not be read, with the reasons.
-func (s *Scope) Refusing(reasons map[string]string) *Scope {
+// WithRefused returns a scope that refuses to read some names, and says why.
+func (s *Scope) WithRefused(reasons map[string]string) *Scope {
 	out := *s
 	out.opts.Refuse = maps.Clone(reasons)
 	maps.Copy(out.opts.Refuse, s.opts.Refuse)
 	return &out
 }
 
-// Closed returns the scope without undeclared names.
-func (s *Scope) Closed() *Scope {
+// WithoutUndeclared returns a scope where undeclared names are errors.
+func (s *Scope) WithoutUndeclared() *Scope {
 	out := *s
 	out.opts.Open = false
 	return &out

@@ -13,8 +13,8 @@ import (
 // source is the text of an expression.
 type source struct {
 	text string
-	// code is text with "_" for the bytes of strings and spaces for those of comments. All
-	// brackets in it count.
+	// code is text with "_" for the bytes of strings and spaces for those of comments, so that
+	// every bracket in it is one of the expression.
 	code []byte
 	open []int // the offsets of brackets that are never closed
 	// broken is the offset of the first string with a line break, or -1. The parser refuses line
@@ -63,11 +63,11 @@ func (s *source) scan(text string) *Error {
 	return nil
 }
 
-// showBreaks turns the NUL in strings of a syntax tree back into line breaks.
-type showBreaks struct{}
+// breakRestorer turns the NUL in strings of a syntax tree back into line breaks.
+type breakRestorer struct{}
 
 // Visit changes one node.
-func (showBreaks) Visit(n *ast.Node) {
+func (breakRestorer) Visit(n *ast.Node) {
 	if s, ok := (*n).(*ast.StringNode); ok {
 		s.Value = strings.ReplaceAll(s.Value, "\x00", "\n")
 	}

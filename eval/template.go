@@ -163,7 +163,7 @@ func (v *VM) Render(t *Template, env map[string]any, parts bool) (any, error) {
 				return nil, err
 			}
 			if parts {
-				pieces, media = Pieces(out)
+				pieces, media = SplitPieces(out)
 			}
 			if !media {
 				if _, err = treeSize(out, max(maxRendered-b.Len(), 1)); err != nil {

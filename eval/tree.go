@@ -34,9 +34,9 @@ const (
 	TreeOther
 )
 
-// Tree is one checked part of an expression. Names are resolved: state.x and an alias are
-// the paths they stand for, and a name bound by let is its value. Parts with equal keys have
-// equal values in one environment.
+// Tree is one checked part of an expression. Names are resolved: a path replaces state.x and an
+// alias, and the value replaces a name bound by let. Parts with equal keys have equal values in
+// one environment.
 type Tree struct {
 	Op    TreeOp
 	Name  string
@@ -121,15 +121,15 @@ func (t *Tree) Each(f func(*Tree)) {
 	}
 }
 
-// Implied calls part for each part of a condition whose outcome follows from that of the whole:
+// EachImplied calls part for each part of a condition whose outcome follows from that of the whole:
 // the sides of a true `and`, the sides of a false `or`.
-func (t *Tree) Implied(outcome bool, part func(t *Tree, outcome bool)) {
+func (t *Tree) EachImplied(outcome bool, part func(t *Tree, outcome bool)) {
 	switch {
 	case t.Op == TreeUnary && t.Name == "not":
-		t.Args[0].Implied(!outcome, part)
+		t.Args[0].EachImplied(!outcome, part)
 	case t.Op == TreeBinary && (t.Name == "and" && outcome || t.Name == "or" && !outcome):
-		t.Args[0].Implied(outcome, part)
-		t.Args[1].Implied(outcome, part)
+		t.Args[0].EachImplied(outcome, part)
+		t.Args[1].EachImplied(outcome, part)
 	default:
 		part(t, outcome)
 	}
@@ -149,10 +149,10 @@ func (t *Tree) require(rule string, kinds ...kind) {
 // ref is the path of the environment that a value is read from. It never changes.
 type ref struct {
 	keys      []any // names, indexes, anyElement and anyMember
-	isUnnamed bool  // the value has a name of its own, by let
+	isUnnamed bool  // the source reads the value by a name that let binds
 }
 
-// anyElement and anyMember stand for a computed index of a list and a computed key of an object
+// anyElement and anyMember replace a computed index of a list and a computed key of an object
 // in ref.keys.
 type (
 	anyElement struct{}

@@ -34,7 +34,7 @@ func TestImplied(t *testing.T) {
 			return word
 		}
 		var implied []string
-		p.Tree.Implied(tt.outcome, func(part *Tree, outcome bool) { implied = append(implied, name(part, outcome)) })
+		p.Tree.EachImplied(tt.outcome, func(part *Tree, outcome bool) { implied = append(implied, name(part, outcome)) })
 		if got := strings.Join(implied, " "); got != tt.implied {
 			t.Errorf("%s is %v: implies %q, want %q", tt.src, tt.outcome, got, tt.implied)
 		}

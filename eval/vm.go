@@ -90,7 +90,7 @@ func (v *VM) Eval(p *Program, env map[string]any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.canonicalResult(p.Tree, out)
+	return p.convertResult(p.Tree, out)
 }
 
 // Test evaluates a condition. A result that is not a boolean is an error.
@@ -106,9 +106,9 @@ func (v *VM) Test(p *Program, env map[string]any) (bool, error) {
 	return b, nil
 }
 
-// canonicalResult converts the result of a part to canonical data. It fails if the result
+// convertResult converts the result of a part to canonical data. It fails if the result
 // is too large.
-func (p *Program) canonicalResult(t *Tree, out any) (any, error) {
+func (p *Program) convertResult(t *Tree, out any) (any, error) {
 	switch out.(type) {
 	case nil, bool, string:
 		return out, nil

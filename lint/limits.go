@@ -214,7 +214,7 @@ func fixedWait(g *spec.Graph, n *spec.Node, givens []given) time.Duration {
 func checkMissingTimeout(f *facts) {
 	isLimited := isLimited(f.graph, map[*spec.Graph]bool{})
 	for _, n := range f.graph.Nodes {
-		if n.Timeout > 0 || f.graph.Faulty(n.Span) {
+		if n.Timeout > 0 || f.graph.HasFaultIn(n.Span) {
 			continue
 		}
 		if v := n.Field("default"); v != nil && n.Kind.Value == "human" {
@@ -230,14 +230,14 @@ func checkMissingTimeout(f *facts) {
 // of every node of the file that runs it. known holds the answers for other graphs.
 func isLimited(g *spec.Graph, known map[*spec.Graph]bool) bool {
 	limits := &g.Limits
-	if limits.NodeTimeout > 0 || limits.Timeout > 0 || limits.StepTimeout > 0 || g.Faulty(limits.Span) {
+	if limits.NodeTimeout > 0 || limits.Timeout > 0 || limits.StepTimeout > 0 || g.HasFaultIn(limits.Span) {
 		return true
 	} else if answer, ok := known[g]; ok || g.Ref() == "" {
 		return answer
 	}
 	known[g] = false // while it is asked about
 	called := false
-	for _, caller := range append([]*spec.Graph{g.Whole()}, g.Whole().Graphs...) {
+	for _, caller := range append([]*spec.Graph{g.FileGraph()}, g.FileGraph().Graphs...) {
 		for _, r := range subgraph.References(caller) {
 			if r.Value != g.Ref() {
 				continue

@@ -68,7 +68,7 @@ func checkGraph(g *spec.Graph, opts Options) (*facts, spec.Diagnostics) {
 		f.uncheckedPolicies(cmp.Or(opts.Broken, FirstError(found)))
 	}
 	// After an invalid edge, warnings about the shape would only repeat that mistake.
-	misshapen := slices.ContainsFunc(g.Edges, func(e *spec.Edge) bool { return g.Faulty(e.Span) })
+	misshapen := slices.ContainsFunc(g.Edges, func(e *spec.Edge) bool { return g.HasFaultIn(e.Span) })
 	for _, r := range allRules() {
 		if r.check == nil || r.needs > level || r.Off && !opts.Optional || misshapen && r.needs < needAll && r.Severity == spec.Warning {
 			continue

@@ -105,7 +105,7 @@ func (f *facts) checkRole(named spec.Text, role string, at spec.Text, what strin
 // declaredRoles returns the declared roles of models, also of the graph around this one.
 func (f *facts) declaredRoles() map[string]*spec.Value {
 	out := map[string]*spec.Value{}
-	all := slices.Concat(f.graph.Whole().Models, f.graph.Models)
+	all := slices.Concat(f.graph.FileGraph().Models, f.graph.Models)
 	for i := range all {
 		out[all[i].Key.Value] = &all[i].Value
 	}
@@ -113,7 +113,7 @@ func (f *facts) declaredRoles() map[string]*spec.Value {
 }
 
 func checkModelProvider(f *facts) {
-	known := append([]string{"anthropic", "openai", "scripted"}, keysOf(slices.Concat(f.graph.Providers, f.graph.Whole().Providers))...)
+	known := append([]string{"anthropic", "openai", "scripted"}, keysOf(slices.Concat(f.graph.Providers, f.graph.FileGraph().Providers))...)
 	slices.Sort(known)
 	known = slices.Compact(known)
 	for _, m := range f.graph.Models {

@@ -318,7 +318,7 @@ func checkJoinWithoutFanout(f *facts) {
 // arrive. Of joins without a number it only says whether more than one can.
 func (f *facts) eachJoin(visit func(n *spec.Node, most int)) {
 	for v, n := range f.graph.Nodes {
-		if n.Join == nil || !n.Join.Valid() || !f.flow().Reached[v] || f.flow().Anywhere {
+		if n.Join == nil || !n.Join.IsValid() || !f.flow().Reached[v] || f.flow().Anywhere {
 			continue
 		}
 		most := 1

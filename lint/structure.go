@@ -203,7 +203,7 @@ func (f *facts) findUsedKeys() (names map[string]bool, all bool) {
 		field.Value.Reads(read)
 	}
 	ref := f.graph.Ref() // a model may give the parameters of the tools that run the graph
-	for _, tool := range f.graph.Whole().Tools {
+	for _, tool := range f.graph.FileGraph().Tools {
 		graph, properties := tool.Value.Get("graph"), tool.Value.Get("parameters").Get("properties")
 		if ref != "" && graph != nil && graph.Text.Value == ref && properties != nil {
 			add(collect(properties.Fields, func(p spec.Field) spec.Text { return p.Key })...)

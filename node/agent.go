@@ -475,7 +475,7 @@ func (a *agent) recordTurn(response *model.Response, results []answer) {
 }
 
 func shortenResult(output any) any {
-	output = eval.Brief(output)
+	output = eval.ShortenURIs(output)
 	if text := eval.Text(output); len(text) > detailBytes {
 		return headText([]byte(text), detailBytes) + "…"
 	}

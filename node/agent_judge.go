@@ -156,7 +156,7 @@ func (a *agent) judgeRequest(j *judge, value any) model.Request {
 	}
 	answer, err := resultContent(a.node.task, value)
 	if err != nil { // an unreadable part
-		answer = content{text: eval.Text(eval.Brief(value))}
+		answer = content{text: eval.Text(eval.ShortenURIs(value))}
 	}
 	fmt.Fprintf(&b, "The answer to judge:\n%s", answer.text)
 	var shown content // images and other parts of the task and the answer

@@ -34,7 +34,7 @@ func (d *decider) Decide(ctx context.Context, task *runner.Task, choice handler.
 	calls := newCaller(d.models, task)
 	tries := callTries
 	if retry := task.Graph.Retry; retry != nil {
-		tries = spec.Attempts(retry)
+		tries = spec.MaxAttempts(retry)
 	}
 	var answer any
 	req := decisionRequest(task, &choice)
@@ -54,7 +54,7 @@ func (d *decider) Decide(ctx context.Context, task *runner.Task, choice handler.
 
 func decisionRequest(task *runner.Task, choice *handler.Choice) model.Request {
 	var b strings.Builder
-	fmt.Fprintf(&b, "The step %q has finished. Its output:\n%s", nodeID(task.Node), eval.Text(eval.Brief(choice.Output)))
+	fmt.Fprintf(&b, "The step %q has finished. Its output:\n%s", nodeID(task.Node), eval.Text(eval.ShortenURIs(choice.Output)))
 	b.WriteString("\n\n" + pathText(choice.Trail))
 	for i, seen := range choice.See {
 		if i == 0 {

@@ -89,7 +89,7 @@ func valueContent(task *runner.Task, v any) (content, error) {
 
 // resultContent returns a tool's result: images, files and audio as parts, other data as JSON.
 func resultContent(task *runner.Task, v any) (content, error) {
-	if _, media := eval.Pieces(v); !media {
+	if _, media := eval.SplitPieces(v); !media {
 		return content{text: eval.Text(v)}, nil
 	}
 	c, err := contentOf(task, v, findToolFile)
@@ -119,7 +119,7 @@ func isParts(v any) bool {
 // contentOf returns the content of a text, of parts, or of data: JSON, then the parts in it.
 func contentOf(task *runner.Task, v any, find finder) (content, error) {
 	if !isParts(v) {
-		pieces, media := eval.Pieces(v)
+		pieces, media := eval.SplitPieces(v)
 		if !media {
 			return content{text: eval.Text(v)}, nil
 		}

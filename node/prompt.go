@@ -149,9 +149,9 @@ func (n *modelNode) continueContent() (content, error) {
 			return resultContent(n.task, input)
 		}
 		if len(input) > 0 {
-			pieces, media := eval.Pieces(input)
+			pieces, media := eval.SplitPieces(input)
 			if !media {
-				pieces = []any{eval.Text(eval.Brief(input))}
+				pieces = []any{eval.Text(eval.ShortenURIs(input))}
 			}
 			return contentOf(n.task, append([]any{map[string]any{"text": "Input:"}}, pieces...), findAnyFile)
 		}

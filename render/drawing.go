@@ -194,7 +194,7 @@ func Notes(n *spec.Node) []string {
 	if n.MaxVisits > 0 {
 		out = append(out, fmt.Sprintf("≤ %d visits", n.MaxVisits))
 	}
-	if most := spec.Attempts(n.Retry); most > 1 {
+	if most := spec.MaxAttempts(n.Retry); most > 1 {
 		out = append(out, fmt.Sprintf("≤ %d attempts", most))
 	}
 	return out

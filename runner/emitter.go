@@ -367,7 +367,7 @@ func (d *driver) emitToolCall(event *machine.Event) {
 			data[key] = value
 		}
 	}
-	data["output"] = eval.Brief(note["output"])
+	data["output"] = eval.ShortenURIs(note["output"])
 	d.beginEvent(ToolCalled, event.At, event.Task)
 	d.event.Said = &Said{Type: "tool", Name: d.mask.Text(name), Data: d.mask.Value(data)}
 	d.emit()

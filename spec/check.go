@@ -16,7 +16,7 @@ func Check(g *Graph) Diagnostics {
 	c := &graphChecker{reporter: reporter{file: g.File}, graph: g}
 	c.nodeNames.list = func() []string { return collectNames(g.Nodes, func(n *Node) string { return n.ID.Value }) }
 	c.keyNames.list = func() []string { return collectNames(g.State, func(k *StateKey) string { return k.Name.Value }) }
-	for _, r := range g.namedNodes() {
+	for _, r := range g.listNodeReferences() {
 		c.checkReference(r)
 	}
 	for _, n := range g.Nodes {
@@ -75,7 +75,7 @@ type reference struct {
 	key  string
 }
 
-func (g *Graph) namedNodes() (out []reference) {
+func (g *Graph) listNodeReferences() (out []reference) {
 	if g.Start.IsSet() {
 		out = append(out, reference{g.Start, "start"})
 	}
@@ -95,7 +95,7 @@ func (g *Graph) namedNodes() (out []reference) {
 	return out
 }
 
-// checkReference reports a name that is not a node, or a node that can't stand there.
+// checkReference reports an unknown name, or a node that the key can't name.
 func (c *graphChecker) checkReference(r reference) {
 	isKnown, n := c.checkNode(r.name, r.key == "ends"), c.graph.nodes[r.name.Value]
 	c.dangling = c.dangling || !isKnown && r.key == "ends"
@@ -119,7 +119,7 @@ func (c *graphChecker) checkKeysOfNode(n *Node) {
 	if n.Kind.Value == "fail" && (n.Goto.IsSet() || n.HasEnds) {
 		c.report("invalid-value", n.ID.Span, "%q can't have goto or ends: a fail node is terminal", n.ID.Value)
 	}
-	if j := n.Join; j != nil && j.Wait == "any" && j.OnBypass.IsSet() && j.Valid() {
+	if j := n.Join; j != nil && j.Wait == "any" && j.OnBypass.IsSet() && j.IsValid() {
 		c.report("invalid-value", j.OnBypass.Span, "on_bypass belongs to wait: all or a number; %q waits for any branch, so that none can bypass it", n.ID.Value)
 	}
 	switch {
@@ -131,7 +131,7 @@ func (c *graphChecker) checkKeysOfNode(n *Node) {
 	}
 }
 
-// checkNode reports a name that is not a node, nor END where that is allowed. It returns false then.
+// checkNode reports a name that is not a node and returns false. With end, END is allowed, too.
 func (c *graphChecker) checkNode(t Text, end bool) bool {
 	switch {
 	case end && t.Value == END, c.graph.nodes[t.Value] != nil:
@@ -173,7 +173,7 @@ func (c *graphChecker) reportReserved(t Text, end bool) {
 	c.suggest(suggestion)
 }
 
-// indexOf returns the index of a node, or another number for END and for an unknown name.
+// indexOf returns the index of a node, or otherwise for END and for an unknown name.
 func (c *graphChecker) indexOf(t Text, otherwise int) int {
 	if n := c.graph.nodes[t.Value]; n != nil {
 		return n.Index
@@ -260,7 +260,7 @@ func (c *graphChecker) checkInnerGraphs() {
 	for i := range c.graph.Tools {
 		refs = append(refs, c.graph.Tools[i].Value.Get("graph"))
 	}
-	names := &nameSet{list: func() []string { return collectNames(c.graph.Whole().Graphs, (*Graph).Ref) }}
+	names := &nameSet{list: func() []string { return collectNames(c.graph.FileGraph().Graphs, (*Graph).Ref) }}
 	for _, v := range refs {
 		if v == nil || v.Kind != String || !strings.HasPrefix(v.Text.Value, "#") || c.graph.Inner(v.Text.Value) != nil {
 			continue

@@ -10,7 +10,7 @@ func (c *graphChecker) checkStructure() {
 	if len(g.Nodes) == 0 || g.lacksEdges {
 		return
 	}
-	shape := c.shapeOf()
+	shape := c.buildShape()
 	if !shape.lostSource {
 		for i, n := range g.Nodes {
 			if !shape.hasExit[i] && !n.Final && !isReserved(n.ID.Value) {
@@ -46,7 +46,7 @@ type shape struct {
 	lostSource bool   // an edge has an unknown source, perhaps a node without a way out
 }
 
-func (c *graphChecker) shapeOf() shape {
+func (c *graphChecker) buildShape() shape {
 	g := c.graph
 	n := len(g.Nodes)
 	end, anywhere := n, n+1

@@ -30,7 +30,7 @@ func (r *reporter) relate(at Span, message string) {
 	d.Related = append(d.Related, Related{File: r.file, Span: at, Message: message})
 }
 
-// reportRepeated reports names that a list repeats. rule says why a name stands there once.
+// reportRepeated reports names that a list repeats. rule, the end of the message, says why it must not.
 func (r *reporter) reportRepeated(list []Text, rule string) {
 	for i, name := range list {
 		if slices.ContainsFunc(list[:i], func(t Text) bool { return t.Value == name.Value }) {
@@ -55,7 +55,7 @@ func newDecoder(file *File, opts Options) *decoder {
 	return &decoder{reporter: reporter{file: file}, kinds: joinKinds(opts.Kinds), load: opts.Load, texts: map[string][]byte{}}
 }
 
-// place says how messages name a value: by its key.
+// place is how messages name a value: by its key.
 type place struct {
 	key  Text
 	item bool // the value is an item or entry of the key's value
@@ -68,7 +68,7 @@ func (p place) String() string {
 	return fmt.Sprintf("%q", p.key.Value)
 }
 
-// owner returns the key whose value the place is. The items of a list have none.
+// owner returns the key whose value the place is, or no text for an item of a list.
 func (p place) owner() Text {
 	if p.item {
 		return Text{}
@@ -86,7 +86,7 @@ func (d *decoder) readField(k *Key, f *Field, into any) {
 	}
 	d.checkValue(k, &f.Value, place{f.Key, false}, parts)
 	if k.Name == "policies" {
-		d.usePolicyRule(before)
+		d.setPolicyRule(before)
 	}
 	for _, to := range fields {
 		setField(&f.Value, to, k.Role == RoleNode || k.Role == RoleState)
@@ -244,13 +244,13 @@ func (d *decoder) checkScalar(k *Key, v *Value, at place) {
 	case TypeName:
 		ok = k.Role == RoleNode || isID(v.Text.Value)
 	case TypeInt, TypeNumber:
-		n := floatOf(v)
+		n := toFloat(v)
 		ok = (!k.Positive || n > 0) && (k.Min == nil || n >= *k.Min) && (k.Max == nil || n <= *k.Max)
 	case TypeDuration:
 		length, err := time.ParseDuration(v.Text.Value)
 		ok = err == nil && length >= 0 && (!k.Positive || length > 0)
 		if k.Role == RoleExpr && err != nil { // a number of seconds, or an expression
-			ok = v.Kind == String || floatOf(v) >= 0
+			ok = v.Kind == String || toFloat(v) >= 0
 		}
 	}
 	if !ok {
@@ -259,7 +259,7 @@ func (d *decoder) checkScalar(k *Key, v *Value, at place) {
 	}
 }
 
-func floatOf(v *Value) float64 {
+func toFloat(v *Value) float64 {
 	switch v.Kind {
 	case Int:
 		return float64(int(v.bits))
@@ -275,7 +275,7 @@ func IsDuration(s string) bool {
 	return err == nil
 }
 
-// checkEnum reports a value of a key that is not an allowed word.
+// checkEnum reports a value that is not one of the allowed words.
 func (d *decoder) checkEnum(k *Key, allowed []string, v *Value, at place) {
 	if slices.Contains(allowed, v.Text.Value) {
 		return
@@ -305,7 +305,7 @@ func (d *decoder) readObject(keys []Key, choices []Choice, v *Value, owner Text,
 	d.checkKeys(keys, choices, v, owner, "")
 }
 
-// checkKeys reports missing keys and keys that exclude each other. of ends the messages.
+// checkKeys reports missing keys and keys that exclude each other. The messages end in of.
 func (d *decoder) checkKeys(keys []Key, choices []Choice, v *Value, owner Text, of string) {
 	for i := range keys {
 		switch nodes := findField(v.Fields, "nodes"); {
@@ -355,12 +355,14 @@ func collectNames[T any](list []T, nameOf func(T) string) []string {
 	return names
 }
 
-func keyNames(keys []Key) []string { return collectNames(keys, func(k Key) string { return k.Name }) }
+func listKeyNames(keys []Key) []string {
+	return collectNames(keys, func(k Key) string { return k.Name })
+}
 
 // repairKey reports an unknown key of a map. It renames a misspelt key, so that no other finding calls
 // it missing, and returns the intended key, or nil.
 func (d *decoder) repairKey(v *Value, f *Field, keys []Key, into any) *Key {
-	key, names := f.Key, keyNames(keys)
+	key, names := f.Key, listKeyNames(keys)
 	near := findNearest(key.Value, names)
 	allowed := "; allowed are " + strings.Join(names, ", ")
 	if near != "" {

@@ -124,7 +124,7 @@ func setField(v *Value, to any, names bool) {
 			*p = v.Scalar()
 		}
 	case *[]Text:
-		*p = textsOf(v, names)
+		*p = readTexts(v, names)
 	case *string:
 		*p = v.Scalar().Value
 	case *int:
@@ -132,7 +132,7 @@ func setField(v *Value, to any, names bool) {
 			*p = int(v.bits)
 		}
 	case *float64:
-		*p = floatOf(v)
+		*p = toFloat(v)
 	case *bool:
 		if v.Kind == Bool {
 			*p = v.bits != 0
@@ -158,30 +158,30 @@ func setField(v *Value, to any, names bool) {
 	case *map[string]any:
 		*p, _ = v.Data().(map[string]any)
 	case *[]NamedExpr:
-		*p = exprsOf(v)
+		*p = readExprs(v)
 	case *Writes:
 		if v.Kind == Map {
-			p.Exprs = exprsOf(v)
+			p.Exprs = readExprs(v)
 		} else {
-			p.Keys = textsOf(v, true)
+			p.Keys = readTexts(v, true)
 		}
 	case *[]End:
-		*p = endsOf(v)
+		*p = readEnds(v)
 	case *Goal:
 		if v.Kind != Map {
 			p.Description = v.Scalar()
 		}
 	case **Cache:
 		if key := v.Get("key"); key != nil && key.Kind == List {
-			(*p).Keys = textsOf(key, true)
+			(*p).Keys = readTexts(key, true)
 		} else if key != nil {
 			(*p).Key = key.Scalar()
 		}
 	}
 }
 
-// textsOf returns the texts of a scalar or a list of scalars. Only strings can be names.
-func textsOf(v *Value, names bool) (out []Text) {
+// readTexts returns the texts of a scalar or a list of scalars. Only strings can be names.
+func readTexts(v *Value, names bool) (out []Text) {
 	for _, item := range v.OneOrAll() {
 		if t := item.Scalar(); t.IsSet() && (!names || item.Kind == String) {
 			out = append(out, t)
@@ -190,8 +190,8 @@ func textsOf(v *Value, names bool) (out []Text) {
 	return out
 }
 
-// exprsOf returns the entries of a map of expressions.
-func exprsOf(v *Value) (out []NamedExpr) {
+// readExprs returns the entries of a map of expressions.
+func readExprs(v *Value) (out []NamedExpr) {
 	for i := range v.Fields {
 		if t := v.Fields[i].Value.Scalar(); t.IsSet() {
 			out = append(out, NamedExpr{Name: v.Fields[i].Key, Expr: t})
@@ -200,15 +200,15 @@ func exprsOf(v *Value) (out []NamedExpr) {
 	return out
 }
 
-// endsOf reads both forms of `ends`. In a list, a node is its own label.
-func endsOf(v *Value) (out []End) {
+// readEnds reads both forms of `ends`. In a list, a node is its own label.
+func readEnds(v *Value) (out []End) {
 	for _, f := range v.Fields {
 		if f.Value.Kind == String {
 			out = append(out, End{Label: f.Key, Target: f.Value.Text})
 		}
 	}
 	if v.Kind != Map {
-		for _, t := range textsOf(v, true) {
+		for _, t := range readTexts(v, true) {
 			out = append(out, End{Label: t, Target: t})
 		}
 	}

@@ -53,7 +53,7 @@ func (d *decoder) readGraph(keys []Key, root *Value, owner Text) {
 	before := len(d.diags)
 	d.policyFiles = map[string]bool{}
 	d.addPolicies(root.Get("policies"), nil)
-	d.usePolicyRule(before)
+	d.setPolicyRule(before)
 	for _, f := range g.Finish {
 		g.Edges = append(g.Edges, &Edge{Index: len(g.Edges), Decl: -1, From: f, To: Text{Value: END, Span: f.Span}, Condition: "on_success", Span: f.Span})
 	}
@@ -98,7 +98,7 @@ func (d *decoder) finishEdge(e *Edge, v *Value) {
 // expandEdge adds an edge for each source and target of a declaration, sources first.
 func (d *decoder) expandEdge(e *Edge, from, to *Value) {
 	g := d.graph
-	sources, targets := textsOf(from, true), textsOf(to, true)
+	sources, targets := readTexts(from, true), readTexts(to, true)
 	if len(sources) == 0 || len(targets) == 0 || len(sources) < len(from.Items) || len(targets) < len(to.Items) {
 		g.lacksEdges = true
 	}

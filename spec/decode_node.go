@@ -119,7 +119,7 @@ func (d *decoder) repairKeyOfNode(n *Node, v *Value, f *Field, kind *Kind) *Key 
 		}
 	}
 	keys := slices.Concat([]Key{{Name: "kind"}}, kind.Keys, NodeKeys)
-	if len(owners) == 0 || suggest.Closest(key.Value, keyNames(keys)) != "" {
+	if len(owners) == 0 || suggest.Closest(key.Value, listKeyNames(keys)) != "" {
 		return d.repairKey(v, f, keys, n)
 	}
 	d.report("unknown-key", key.At(0, len(key.Value)), "unknown key %q in a node of the kind %s; it belongs to the kind %s", key.Value, kind.Name, listNames(owners))

@@ -23,8 +23,8 @@ var policyFileKeys = []Key{
 	{Name: "policies", Type: TypeOneOf, Required: true, Forms: policyForms, Doc: "As in a graph."},
 }
 
-// usePolicyRule gives the findings from an index on the rule policy-invalid.
-func (d *decoder) usePolicyRule(from int) {
+// setPolicyRule changes the rule of the findings from an index on to policy-invalid.
+func (d *decoder) setPolicyRule(from int) {
 	for i := range d.diags[from:] {
 		if found := &d.diags[from+i]; found.Rule == "missing-field" || found.Rule == "invalid-value" {
 			found.Rule = "policy-invalid"
@@ -38,7 +38,7 @@ func (d *decoder) addPolicies(v *Value, from []string) {
 	for _, item := range v.OneOrAll() {
 		isUnknown := func(f Field) bool { return FindKey(policyKeys, f.Key.Value) == nil && !isExtension(f.Key.Value) }
 		if item.Kind != Map || slices.ContainsFunc(item.Fields, isUnknown) {
-			continue // an unknown key may stand for a missing one
+			continue // the unknown key may be a misspelt required one
 		}
 		if files := item.Get("extends"); files != nil {
 			for i := range item.Fields {
@@ -46,7 +46,7 @@ func (d *decoder) addPolicies(v *Value, from []string) {
 					d.report("invalid-value", key.Span, "\"extends\" stands alone; found %q beside it, which belongs into an entry of its own", key.Value)
 				}
 			}
-			for _, file := range textsOf(files, true) {
+			for _, file := range readTexts(files, true) {
 				d.addPolicyFile(file, from)
 			}
 			continue

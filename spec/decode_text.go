@@ -1,5 +1,5 @@
 // Texts in files of their own: `prompt: {file: path}` (GraphSpec §9). Parse reads such a file and
-// replaces the map by the text. File.Texts has the file.
+// replaces the map by the text. File.Texts lists the file.
 
 package spec
 
@@ -74,7 +74,7 @@ func (d *decoder) readTextFile(v *Value, at place) {
 }
 
 // addText reads a file and adds it to the graph's texts, without a byte order mark and with "\n" at the
-// end of lines. The path is relative to the graph's file. problem tells why the file can't be read.
+// end of lines. The path is relative to the graph's file. problem says why the file can't be read.
 func (d *decoder) addText(path string, at Span) (text *File, problem string) {
 	name := ResolvePath(d.file.Name, path)
 	src, isKnown := d.texts[path]
@@ -88,7 +88,7 @@ func (d *decoder) addText(path string, at Span) (text *File, problem string) {
 	return d.file.addText(name, src, at), ""
 }
 
-// loadText reads a file. shown is its name in messages. problem tells why it can't be read.
+// loadText reads a file. shown is its name in messages. problem says why it can't be read.
 func (d *decoder) loadText(path, shown string) (src []byte, problem string) {
 	switch {
 	case path == "":

@@ -10,7 +10,7 @@ import (
 // Severity is the severity of a finding. The zero value is unset.
 type Severity int
 
-// The severities. A file with an Error finding never runs. An Info finding tells what could not be
+// The severities. A file with an Error finding never runs. An Info finding says what could not be
 // decided and never fails a command.
 const (
 	Error Severity = iota + 1

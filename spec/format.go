@@ -136,7 +136,7 @@ type formatter struct {
 	ended []*yaml.Node             // the block collections that end at the offset, innermost first
 }
 
-// notes are the comments of an entry.
+// notes holds the comments of an entry.
 type notes struct{ above, beside []comment }
 
 // comment is a comment and its column. above and below report blank lines around it.
@@ -294,8 +294,8 @@ func commentLines(list []comment, indent int) (lines []string) {
 	return lines
 }
 
-// formatEntry returns the lines of the entry at an index of a block collection. One comment stands
-// beside the entry, the others above.
+// formatEntry returns the lines of the entry at an index of a block collection. It writes one comment
+// beside the entry, and the others above.
 func (f *formatter) formatEntry(n *yaml.Node, i, indent int) (lines []string) {
 	pad := strings.Repeat(" ", indent)
 	v, head := n.Content[i], pad+"-"

@@ -68,7 +68,7 @@ func FuzzParse(f *testing.F) {
 
 // checkSound asserts what a graph without errors promises to those who run it.
 func checkSound(t *testing.T, g *Graph) {
-	if !g.Complete() || g.Node(g.Start.Value) == nil {
+	if !g.IsComplete() || g.Node(g.Start.Value) == nil {
 		t.Fatalf("no error, but an incomplete graph with start %q", g.Start.Value)
 	}
 	for i, n := range g.Nodes {

@@ -34,7 +34,7 @@ type Graph struct {
 	Cache       *Cache  `key:"cache"`
 	PauseBefore []Text  `key:"pause_before"`
 	PauseAfter  []Text  `key:"pause_after"`
-	// Finally are the nodes that run when the end of the run is decided.
+	// Finally lists the nodes that run after the outcome of the run is known.
 	Finally []Text `key:"finally"`
 	// Feedback is feedback_on_revisit.
 	Feedback     bool     `key:"feedback_on_revisit"`
@@ -44,13 +44,13 @@ type Graph struct {
 	Tools        []Field  `key:"tools"`
 	Secrets      []Secret `key:"secrets"`
 	Policies     []Value
-	// Inapplicable are policies of shared files that name nodes which this graph lacks.
+	// Inapplicable holds policies of shared files that name nodes which this graph lacks.
 	Inapplicable []Value
-	// Notify are the entries of notify: maps with on, and url or command.
+	// Notify holds the entries of notify: maps with on, and url or command.
 	Notify []Value `key:"notify"`
 	// Concurrency is the group of the runs, or nil.
 	Concurrency *Concurrency `key:"concurrency"`
-	// Graphs are the graphs within the file, in file order.
+	// Graphs holds the graphs within the file, in file order.
 	Graphs []*Graph `key:"graphs"`
 	// Entry is the name of a graph within a file, and Span the place of the graph in its file.
 	Entry Text
@@ -61,7 +61,7 @@ type Graph struct {
 	nodes    map[string]*Node
 	keys     map[string]*StateKey
 	edgeIDs  map[string]Span
-	// hasGaps reports that nodes, state or start could not be read, and lacksEdges an edge or all edges.
+	// hasGaps is set if nodes, state or start could not be read, lacksEdges if an edge or all edges could not.
 	// Check does not report the consequences.
 	hasGaps, lacksEdges bool
 	faults              []Span // the places of the findings of Parse
@@ -90,11 +90,11 @@ func (g *Graph) Node(id string) *Node { return g.nodes[id] }
 // Key returns the declared state key of that name, or nil.
 func (g *Graph) Key(name string) *StateKey { return g.keys[name] }
 
-// Complete reports whether all nodes, edges and state keys of the file could be read.
-func (g *Graph) Complete() bool { return !g.hasGaps && !g.lacksEdges }
+// IsComplete reports whether all nodes, edges and state keys of the file could be read.
+func (g *Graph) IsComplete() bool { return !g.hasGaps && !g.lacksEdges }
 
-// Faulty reports whether Parse has a finding within a place.
-func (g *Graph) Faulty(at Span) bool {
+// HasFaultIn reports whether Parse has a finding within a span.
+func (g *Graph) HasFaultIn(at Span) bool {
 	return slices.ContainsFunc(g.faults, func(f Span) bool { return at.From <= f.From && f.To <= at.To })
 }
 
@@ -123,7 +123,7 @@ func (g *Graph) WithNodes(with map[string]*Node) *Graph {
 type Text struct {
 	Value  string
 	Span   Span
-	source *File // that holds it, perhaps as its whole text
+	source *File // the file that holds the scalar; the scalar may be its whole text
 }
 
 // IsSet reports whether the file has the scalar, perhaps as "".
@@ -229,7 +229,7 @@ type Retry struct {
 	InitialInterval time.Duration `key:"initial_interval"`
 	Backoff         float64       `key:"backoff"`
 	MaxInterval     time.Duration `key:"max_interval"`
-	// HasMaxInterval says that the file sets MaxInterval.
+	// HasMaxInterval is set if the file sets MaxInterval.
 	HasMaxInterval bool
 	Jitter         float64 `key:"jitter"`
 	On             []Text  `key:"on"`
@@ -243,8 +243,8 @@ func (r *Retry) AppliesTo(kind string) bool {
 	return len(r.On) == 0 || slices.ContainsFunc(r.On, func(on Text) bool { return on.Value == kind })
 }
 
-// Attempts returns the highest number of attempts that retry blocks allow together.
-func Attempts(blocks []Retry) int {
+// MaxAttempts returns the highest number of attempts that retry blocks allow together.
+func MaxAttempts(blocks []Retry) int {
 	n := 1
 	for i := range blocks {
 		n += max(0, blocks[i].MaxAttempts-1)
@@ -270,7 +270,7 @@ type Node struct {
 	// Retry holds the blocks of the node's own `retry`. See RetryBlocks.
 	Retry   []Retry       `key:"retry"`
 	Timeout time.Duration `key:"timeout"`
-	// MaxVisits is 0 without a limit of the node's own.
+	// MaxVisits is 0 if only the graph limits the visits.
 	MaxVisits   int       `key:"max_visits"`
 	OnMaxVisits string    `key:"on_max_visits"` // fail (default), skip
 	Routing     string    `key:"routing"`       // first (default), all
@@ -375,8 +375,8 @@ type Join struct {
 	Span     Span
 }
 
-// Valid reports whether the number of branches to wait for is legal.
-func (j *Join) Valid() bool {
+// IsValid reports whether the number of branches to wait for is legal.
+func (j *Join) IsValid() bool {
 	return j.Wait == "all" || j.Wait == "any" || j.Wait == "N" && j.Count > 0
 }
 
@@ -413,8 +413,8 @@ func TooDeepMessage(name string) string {
 	return "subgraph " + strconv.Quote(name) + " is nested too deep: at most " + strconv.Itoa(MaxDepth) + " graphs may run inside each other"
 }
 
-// Whole returns the graph of the file that holds this graph.
-func (g *Graph) Whole() *Graph {
+// FileGraph returns the graph of the file that holds this graph.
+func (g *Graph) FileGraph() *Graph {
 	if g.whole != nil {
 		return g.whole
 	}
@@ -435,7 +435,7 @@ func (g *Graph) Inner(ref string) *Graph {
 	if !isRef {
 		return nil
 	}
-	for _, inner := range g.Whole().Graphs {
+	for _, inner := range g.FileGraph().Graphs {
 		if inner.Entry.Value == name {
 			return inner
 		}

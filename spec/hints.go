@@ -190,7 +190,7 @@ func (d *decoder) suggestShape(k *Key, v *Value) string {
 			return word
 		}
 	case TypeDuration:
-		if v.Kind == Int && floatOf(v) > 0 {
+		if v.Kind == Int && toFloat(v) > 0 {
 			return word + "s"
 		}
 	case TypeOneOf:

@@ -58,7 +58,7 @@ func loadDocument(file *File, what string) (*Value, Diagnostics) {
 	c := newConverter(file)
 	if len(docs) > 1 {
 		at := c.offset(docs[1].Line, docs[1].Column)
-		return nil, Diagnostics{syntaxError(file, trimmedLine(file, at), "a second document starts here; a file holds one")}
+		return nil, Diagnostics{syntaxError(file, trimLine(file, at), "a second document starts here; a file holds one")}
 	}
 	var root Value
 	c.convert(docs[0].Content[0], &root)
@@ -138,7 +138,7 @@ func readYAML(text []byte) (docs []*yaml.Node, read []byte, err error) {
 	return docs, read, err
 }
 
-// hiddenMark stands for a question mark while the library reads.
+// hiddenMark replaces a question mark while the library reads.
 const hiddenMark = "\uE802"
 
 var (
@@ -214,8 +214,8 @@ func reportDepth(file *File, at int) Diagnostic {
 	return syntaxError(file, Span{at, min(at+1, len(file.Src))}, fmt.Sprintf("lists and maps are nested more than %d levels deep; at most %d are allowed", maxDepth, maxDepth))
 }
 
-// trimmedLine returns the span of the text on the line of an offset.
-func trimmedLine(file *File, at int) Span {
+// trimLine returns the span of the text on the line of an offset.
+func trimLine(file *File, at int) Span {
 	line := file.Position(at).Line
 	text := file.Line(line)
 	trimmed := strings.TrimLeft(text, " \t\ufeff")
@@ -294,13 +294,13 @@ func explainError(file *File, message string, line, number int) Diagnostic {
 		switch {
 		case at == nil:
 		case len(at) < 4 || at[2] < 0:
-			return syntaxError(file, trimmedLine(file, start), e.say)
+			return syntaxError(file, trimLine(file, start), e.say)
 		default:
 			span := Span{start + at[2], start + at[3]}
 			return syntaxError(file, span, strings.ReplaceAll(e.say, "%s", string(file.Src[span.From:span.To])))
 		}
 	}
-	return syntaxError(file, trimmedLine(file, file.lines[number-1]), message)
+	return syntaxError(file, trimLine(file, file.lines[number-1]), message)
 }
 
 // blockKey and flowKey match the key that makes a text a graph file.

@@ -18,15 +18,15 @@ const pieceSize = 64 << 10
 // readAhead is how many pieces are decoded while an earlier one is converted.
 const readAhead = 2
 
-// piece is a part of a file that is decoded by itself.
+// piece is a part of a file that is decoded on its own.
 type piece struct {
 	Span
 	inner bool            // it continues the list or map of the top-level key before it
 	node  chan *yaml.Node // receives the root of the piece unless that is faulty; nil until decoding starts
 }
 
-// loadPieces reads a file whose map is in block style by pieces of at least a size. It returns
-// nil for other files and for a file with a piece that is not valid by itself.
+// loadPieces reads a file whose map is in block style in pieces of at least a size. It returns
+// nil for other files and for a file with a piece that is not valid on its own.
 func loadPieces(file *File, size int) (*Value, Diagnostics) {
 	src := file.Src
 	if len(src) < size || bytes.Contains(src, []byte("\n---")) || bytes.Contains(src, []byte("\n...")) {

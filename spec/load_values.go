@@ -86,7 +86,7 @@ func (c *converter) convert(n *yaml.Node, v *Value) {
 		c.readScalar(n, at, v)
 	case n.Kind == yaml.SequenceNode:
 		c.readList(n, at, v)
-	case c.isTemplate(n, at, v):
+	case c.readBareTemplate(n, at, v):
 	default:
 		c.readMap(n, at, v)
 	}
@@ -158,7 +158,7 @@ func (c *converter) readList(n *yaml.Node, at int, v *Value) {
 	c.checkTag(n, v, "!!seq")
 }
 
-// endOf returns where a child ends in the text. The value of an alias stands elsewhere.
+// endOf returns where a child ends in the text: for an alias the end of *name, not of the anchored value.
 func (c *converter) endOf(n *yaml.Node, v *Value) int {
 	if n.Kind == yaml.AliasNode {
 		return c.aliasSpan(n).To
@@ -203,8 +203,8 @@ type mapReader struct {
 	end    int            // where the last entry ends
 }
 
-// find returns the entry of that name, or nil.
-func (m *mapReader) find(name string) *Field {
+// findEntry returns the entry of that name, or nil.
+func (m *mapReader) findEntry(name string) *Field {
 	const few = 16
 	if len(m.fields) <= few {
 		return findField(m.fields, name)
@@ -246,7 +246,7 @@ func (c *converter) readEntries(n *yaml.Node, m *mapReader) {
 		m.end = max(m.end, c.endOf(child, &f.Value))
 		f.Key = k.Text
 		isMerge := key.Kind == yaml.ScalarNode && key.Tag == "!!merge"
-		seen := m.find(k.Text.Value)
+		seen := m.findEntry(k.Text.Value)
 		switch {
 		case !k.IsScalar():
 			c.report("syntax", k.Span, "a map key must be a scalar; found %s", describeValue(&k))
@@ -286,7 +286,7 @@ func (c *converter) mergeMaps(n *yaml.Node, m *mapReader) (out []Field) {
 	taken := map[string]bool{}
 	for _, f := range slices.Concat(m.fields[:m.merge], merged, m.fields[m.merge+1:]) {
 		if name := f.Key.Value; !taken[name] {
-			if own := m.find(name); own != nil {
+			if own := m.findEntry(name); own != nil {
 				f = *own
 			}
 			taken[name] = true
@@ -299,9 +299,9 @@ func (c *converter) mergeMaps(n *yaml.Node, m *mapReader) (out []Field) {
 // isAbsent reports whether the value is null because the file has no text for it.
 func (v *Value) isAbsent() bool { return v.Kind == Null && v.Text.Value == "" }
 
-// isTemplate reports whether a map in a map is a template without quotes, {{ name }}. It adds a finding
-// and reads the template as a text.
-func (c *converter) isTemplate(n *yaml.Node, at int, v *Value) bool {
+// readBareTemplate reads a template without quotes, {{ name }}, as a text, although YAML takes it for a
+// map in a map, and reports it. It returns false for other maps.
+func (c *converter) readBareTemplate(n *yaml.Node, at int, v *Value) bool {
 	if n.Style&yaml.FlowStyle == 0 || len(n.Content) != 2 || n.Content[0].Kind != yaml.MappingNode || !bytes.HasPrefix(c.file.Src[at:], []byte("{{")) {
 		return false
 	}
@@ -332,7 +332,7 @@ func (c *converter) readScalar(n *yaml.Node, at int, v *Value) {
 	}
 }
 
-// readTagged reads a scalar with a tag. problem tells why it does not fit the tag.
+// readTagged reads a scalar with a tag. problem says why it does not fit the tag.
 func (c *converter) readTagged(n *yaml.Node, v *Value) (problem string) {
 	want, known := scalarTags[n.Tag]
 	if !known {
@@ -373,7 +373,7 @@ func (c *converter) scalarEnd(n *yaml.Node, at int) int {
 var floatPattern = lazyregexp.New(`^[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?$`)
 
 // resolvePlain reads an unquoted scalar: null, true, false, a whole number (decimal, 0x, 0o), a floating
-// point number. Anything else is a string, such as a date or yes. bits are the field of Value. problem
+// point number. Anything else is a string, such as a date or yes. bits is the field of Value. problem
 // is set for a number that JSON can't hold.
 func resolvePlain(s string) (kind ValueKind, bits uint64, problem string) {
 	switch s {

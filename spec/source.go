@@ -71,12 +71,12 @@ func (s *spelling) offset(i int) int {
 	return s.first
 }
 
-// unmapped returns the part of the value that is not mapped yet.
-func (s *spelling) unmapped() string { return s.value[len(s.spans):] }
+// unmappedPart returns the part of the value that is not mapped yet.
+func (s *spelling) unmappedPart() string { return s.value[len(s.spans):] }
 
 // addSpans maps the next n bytes of the value to a part of the source.
 func (s *spelling) addSpans(n int, at Span) {
-	for range min(n, len(s.unmapped())) {
+	for range min(n, len(s.unmappedPart())) {
 		s.spans = append(s.spans, at)
 	}
 }
@@ -86,7 +86,7 @@ var charEscape = lazyregexp.New(`(?s)^\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|x..|
 
 // alignChar reads a character or an escape and returns the offset after it.
 func (s *spelling) alignChar(at int, quote byte) int {
-	_, size := utf8.DecodeRuneInString(s.unmapped())
+	_, size := utf8.DecodeRuneInString(s.unmappedPart())
 	switch c := s.src[at]; {
 	case c == '\'' && quote == c:
 		s.addSpans(1, Span{at, at + 2})
@@ -96,7 +96,7 @@ func (s *spelling) alignChar(at int, quote byte) int {
 		s.addSpans(size, Span{at, at + n})
 		return at + n
 	}
-	s.wrong = !bytes.HasPrefix(s.src[at:], []byte(s.unmapped()[:size]))
+	s.wrong = !bytes.HasPrefix(s.src[at:], []byte(s.unmappedPart()[:size]))
 	for i := range size {
 		s.addSpans(1, Span{at + i, at + i + 1})
 	}
@@ -105,7 +105,7 @@ func (s *spelling) alignChar(at int, quote byte) int {
 
 // alignBreaks maps line breaks of the value, or the space of a folded line, to a part of the source.
 func (s *spelling) alignBreaks(most int, folded bool, at Span) {
-	rest := s.unmapped()
+	rest := s.unmappedPart()
 	breaks := len(rest) - len(strings.TrimLeft(rest, "\n"))
 	if breaks == 0 && folded && strings.HasPrefix(rest, " ") {
 		breaks = 1
@@ -118,7 +118,7 @@ var lineFold = lazyregexp.New(`^[ \t]*(?:\r?\n[ \t]*)+`)
 
 // alignFlow reads a plain or quoted scalar. A single line break is a space, unless an escape hides it.
 func (s *spelling) alignFlow(at int, quote byte) {
-	for s.unmapped() != "" && at < len(s.src) && !s.wrong {
+	for s.unmappedPart() != "" && at < len(s.src) && !s.wrong {
 		from := at
 		hidden := quote == '"' && s.src[at] == '\\' && lineBreak(s.src, at+1) > 0
 		if hidden {
@@ -145,7 +145,7 @@ func (s *spelling) alignBlock(at int) {
 		s.first++
 	}
 	mapped := 0 // at the beginning of the line
-	for at = head; s.unmapped() != "" && at < len(s.src) && !s.wrong; {
+	for at = head; s.unmappedPart() != "" && at < len(s.src) && !s.wrong; {
 		n := lineBreak(s.src, at)
 		if n == 0 {
 			at = s.alignChar(at, 0)
@@ -153,7 +153,7 @@ func (s *spelling) alignBlock(at int) {
 		}
 		s.alignBreaks(len(s.value), len(s.spans) > mapped, Span{at, at + n})
 		at += n
-		at += max(0, countBlanks(s.src[at:])-countBlanks(s.unmapped()))
+		at += max(0, countBlanks(s.src[at:])-countBlanks(s.unmappedPart()))
 		mapped = len(s.spans)
 	}
 }

@@ -106,7 +106,7 @@ func (s *server) callTool(ctx context.Context, actor Actor, name string, call Ca
 			if err != nil {
 				err = &Error{Message: fmt.Sprintf("tool %q gave an answer that can't be read: %v", full, err)}
 			} else if answer.IsError {
-				err = &Error{Message: eval.Text(eval.Brief(result))}
+				err = &Error{Message: eval.Text(eval.ShortenURIs(result))}
 			}
 		case !isConnectionLost(err):
 			return false, &Error{Message: fmt.Sprintf("tool %q: %v", full, err)}

@@ -266,7 +266,7 @@ func (b *binder) compileSchema(doc map[string]any, source *spec.Value, what stri
 	if !errors.As(err, &fault) {
 		return compiled
 	}
-	if !b.graph.Faulty(source.Span) {
+	if !b.graph.HasFaultIn(source.Span) {
 		b.addFinding("invalid-value", source.PartAt(fault.Path).Span, what+": "+err.Error())
 	}
 	return nil

@@ -180,7 +180,7 @@ func (b *binder) scopeOf(at view, text string) *eval.Scope {
 		scope = b.scopes.scopeAfter(at.node, text)
 	}
 	if strings.Contains(text, "branches") && !b.mayJoin(at.node) {
-		scope = scope.Refusing(map[string]string{
+		scope = scope.WithRefused(map[string]string{
 			"branches": "branches are known at a join only, and " + strconv.Quote(at.node.ID.Value) + " has no join",
 		})
 	}
@@ -238,7 +238,7 @@ func (b *binder) limitScope(base *eval.Scope, at view) *eval.Scope {
 			keys[name], names[name] = eval.Any(), eval.Any()
 		}
 	}
-	return base.Closed().Refusing(refuse).With(names, nil)
+	return base.WithoutUndeclared().WithRefused(refuse).With(names, nil)
 }
 
 // configView returns the view of a key of a node's kind. Some may read secrets (GraphSpec §2).

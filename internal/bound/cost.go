@@ -92,7 +92,7 @@ func (w *walk) boundModelCalls(n *spec.Node, least, most int) span {
 	case n.Kind.Value == "agent":
 		attempts = 1 // its own calls are retried instead
 	case n.RetryBlocks(w.Source) != nil:
-		attempts = spec.Attempts(n.RetryBlocks(w.Source))
+		attempts = spec.MaxAttempts(n.RetryBlocks(w.Source))
 	}
 	if w.Source.Conversation.Get("compaction") != nil || n.Conversation.Get("compaction") != nil {
 		most *= 2 // a call for a summary may precede each call
@@ -151,7 +151,7 @@ func (w *walk) boundDecision(v int) span {
 	}
 	tries := defaultAttempts
 	if retry := w.Source.Retry; retry != nil {
-		tries = spec.Attempts(retry)
+		tries = spec.MaxAttempts(retry)
 	}
 	return span{cost{inCalls: 1}, newCallCost(tries * (1 + asksAgain))}
 }
@@ -180,7 +180,7 @@ func (w *walk) boundChild(n *spec.Node) span {
 		return span{cost{inSteps: 1}, unbounded}
 	}
 	most := cost{b.Steps.Max, b.LLMCalls.Max, b.Tokens.Max, b.CostUSD.Max}
-	return span{cost{inSteps: b.Steps.Min, inCalls: b.LLMCalls.Min}, most.multiply(float64(spec.Attempts(n.RetryBlocks(w.Source))))}
+	return span{cost{inSteps: b.Steps.Min, inCalls: b.LLMCalls.Min}, most.multiply(float64(spec.MaxAttempts(n.RetryBlocks(w.Source))))}
 }
 
 // loadChild returns the bounds of a node's subgraph, or nil if they are unknown.

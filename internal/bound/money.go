@@ -110,17 +110,17 @@ func (w *walk) listModels() (names []string, priced bool) {
 // sharesPrices reports whether models cost the same in a subgraph.
 func (w *walk) sharesPrices(g *spec.Graph) bool {
 	own := w.Source
-	if g.Whole() == own.Whole() {
+	if g.FileGraph() == own.FileGraph() {
 		return len(g.Providers) == 0
 	}
-	return len(g.Providers)+len(g.Whole().Providers)+len(own.Providers)+len(own.Whole().Providers) == 0
+	return len(g.Providers)+len(g.FileGraph().Providers)+len(own.Providers)+len(own.FileGraph().Providers) == 0
 }
 
 // Models returns the models that a run may call, as provider/name, apart from subgraphs. known
 // says that the list is complete.
 func Models(g *spec.Graph) (names []string, known bool) {
 	roles := map[string]string{}
-	for _, models := range [][]spec.Field{g.Whole().Models, g.Models} {
+	for _, models := range [][]spec.Field{g.FileGraph().Models, g.Models} {
 		for i := range models {
 			roles[models[i].Key.Value] = models[i].Value.Text.Value
 		}
@@ -165,7 +165,7 @@ func Price(g *spec.Graph, of func(model string, tokens int) (usd float64, known 
 		n, _ := eval.Number(v.Data())
 		return n
 	}
-	for _, p := range slices.Concat(g.Providers, g.Whole().Providers) {
+	for _, p := range slices.Concat(g.Providers, g.FileGraph().Providers) {
 		if p.Key.Value != server {
 			continue
 		}

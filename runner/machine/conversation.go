@@ -410,7 +410,7 @@ func (t *Task) recordRan(th *thread, n *node) {
 		if t.Failure != nil {
 			ran.Failed, ran.Output = true, cutText(t.Failure.Kind+": "+t.Failure.Message, maxRanOutput)
 		} else {
-			ran.Output = previewValue(eval.Brief(t.output()), maxRanOutput)
+			ran.Output = previewValue(eval.ShortenURIs(t.output()), maxRanOutput)
 		}
 		th.Ran = mergeRan(th.Ran, []Ran{ran})
 	}

@@ -339,7 +339,7 @@ func NewVertices(g *spec.Graph) *Vertices {
 func (w *Vertices) WellFormed() bool {
 	g := w.Source
 	isUnknown := func(end spec.End) bool { return w.Vertex(end.Target.Value) < 0 }
-	return g.Complete() && g.Node(g.Start.Value) != nil && !slices.Contains(w.From, -1) && !slices.Contains(w.To, -1) &&
+	return g.IsComplete() && g.Node(g.Start.Value) != nil && !slices.Contains(w.From, -1) && !slices.Contains(w.To, -1) &&
 		!slices.ContainsFunc(g.Nodes, func(n *spec.Node) bool { return slices.ContainsFunc(n.Ends, isUnknown) })
 }
 

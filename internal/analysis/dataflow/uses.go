@@ -423,7 +423,7 @@ func isNull(t *eval.Tree) bool { return t.Op == eval.TreeConst && t.Value == nil
 
 // namesPresent lists the top-level names that have a value if a test has the given outcome.
 func namesPresent(t *eval.Tree, outcome bool) (names []string) {
-	t.Implied(outcome, func(t *eval.Tree, holds bool) {
+	t.EachImplied(outcome, func(t *eval.Tree, holds bool) {
 		for i := 0; i < 2 && t.Op == eval.TreeBinary && (t.Name == "!=" && holds || t.Name == "==" && !holds); i++ {
 			if isNull(t.Args[i]) && t.Args[1-i].Op == eval.TreePath {
 				names = append(names, t.Args[1-i].Path[0])

@@ -91,7 +91,7 @@ func (l *Loader) Load(g *spec.Graph, file, name string) *Graph {
 // bindInner sets the graph to one within the file of another. Its problems are reported where it
 // stands.
 func (l *Loader) bindInner(c *Graph, inner *spec.Graph) {
-	if inner.Complete() && !inner.Faulty(inner.Span) {
+	if inner.IsComplete() && !inner.HasFaultIn(inner.Span) {
 		if bound, found := bind.Bind(inner, l.kinds, nil); !found.HasErrors() {
 			c.Graph, c.Output = inner, outputType(bound)
 		}
