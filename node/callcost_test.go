@@ -103,7 +103,7 @@ func visits(tb testing.TB, wire string, talk []handler.Message) func() error {
 	return func() error {
 		task := &runner.Task{
 			Node: "a", Visit: 1, Graph: g, Scope: scope, Config: map[string]any{"prompt": "And now?"}, Providers: providers,
-			Models: &handler.ModelAccess{ModelDesk: quietDesk{}}, Talk: &handler.Talk{Talk: machine.Talk{Messages: talk}},
+			Models: &handler.ModelAccess{ModelAccounting: quietDesk{}}, Talk: &handler.Talk{Talk: machine.Talk{Messages: talk}},
 		}
 		if _, err := h.runLLM(tb.Context(), task); err != nil {
 			return err

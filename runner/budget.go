@@ -12,7 +12,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// usualAnswer is the length of an answer without a limit, in tokens.
+// usualAnswer is the assumed length of an answer without a limit, in tokens.
 const usualAnswer = 4096
 
 // budget enforces the limits of a graph on model calls, and the limits of all graphs around it.
@@ -107,7 +107,7 @@ func (b *budget) settleCall(tokens int, cost float64, call *handler.Usage) {
 		at.heldTokens -= tokens
 		at.heldCost -= cost
 		if at.heldTokens == 0 {
-			at.heldCost = 0 // no rounding is left over
+			at.heldCost = 0 // drops rounding errors
 		}
 		at.addCall(call)
 	}

@@ -151,10 +151,10 @@ func (d *driver) awaitFirstSlot(ctx context.Context, slot *groupSlot) (request s
 	return request, err
 }
 
-// rejectBusy ends a run that does not wait for its busy group. Nothing of it stays in the store.
+// rejectBusy ends a run that does not wait for its busy group, and deletes it from the store.
 func (d *driver) rejectBusy(busy *store.BusyError) (*Result, error) {
 	defer d.scope.Close()
-	defer d.stopAll()
+	defer d.stopPendingWork()
 	result := d.result()
 	if err := errors.Join(d.closeJournal(nil), d.flow.runner.cfg.Store.Delete(d.opts.RunID)); err != nil {
 		return nil, errors.Join(busy, err)
@@ -168,7 +168,7 @@ func (d *driver) rejectBusy(busy *store.BusyError) (*Result, error) {
 // leavePaused returns the result of a run that stays paused.
 func (d *driver) leavePaused() (*Result, error) {
 	defer d.scope.Close()
-	defer d.stopAll()
+	defer d.stopPendingWork()
 	result := d.result()
 	if err := d.closeJournal(result); err != nil {
 		return nil, err

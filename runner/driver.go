@@ -34,7 +34,7 @@ type driver struct {
 	// pace is the clock if it is virtual. isCancelling reports whether a cancel request is on its way.
 	pace         *virtual.Clock
 	isCancelling func() bool
-	// host drives the run, unless it is nil. arrived are its messages then.
+	// host drives the run if it is not nil; its messages are in arrived.
 	host    Host
 	arrived []message
 
@@ -47,16 +47,16 @@ type driver struct {
 	queue   []machine.Event
 	durable int
 	due     bool
-	// places has the place of each running attempt, calls the graphs that it has called.
+	// places holds the place of each running attempt, calls the graphs that it has called.
 	places     map[machine.TaskID]machine.Place
 	calls      map[graphCall]*openCall
 	graphCalls map[machine.TaskID]*graphCalls
-	// texts and partials hold the output of running attempts so far, tails possible beginnings of
-	// secrets.
+	// texts and partials hold the output of running attempts so far, tails the ends of texts that
+	// may begin a secret.
 	texts    map[machine.TaskID]nodeText
 	partials map[machine.TaskID]any
 	tails    map[machine.TaskID]string
-	// answers were given in advance, offers come from other processes. asked are the open questions.
+	// answers were given in advance, offers come from other processes. asked holds the open questions.
 	answers answerBook
 	asked   map[questionID]context.CancelFunc
 	offers  []store.Offer
@@ -70,12 +70,12 @@ type driver struct {
 	event   Event // reused
 	history []view.HistoryRecord
 	watcher Sink // receives events before Options.Sink
-	saved   saving
+	saved   snapshotPolicy
 	noted   int64 // when noteSteps was last called
 	// sinkErr and journalErr are the first errors of the sink and the journal.
 	sinkErr    error
 	journalErr error
-	// pauseEmitted means that a replay has emitted the pause, attends that it emits live events.
+	// pauseEmitted means that a replay has emitted the pause, attends that it also emits live events.
 	pauseEmitted bool
 	attends      bool
 	scope        *handler.Scope // shared by tasks
@@ -158,7 +158,7 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 	defer d.folder.Close()
 	defer d.scope.Close()
 	defer d.log.Close()
-	defer d.stopAll()
+	defer d.stopPendingWork()
 	d.forwardRequests()
 	if err := d.driveLoop(ctx, first); err != nil {
 		return d.brokenResult(err), errors.Join(err, d.closeJournal(nil))

@@ -45,7 +45,7 @@ func (d *driver) passWarning(e *Event) {
 
 // emitStarted emits that the run starts. maxSteps is the limit of the caller, or 0.
 func (d *driver) emitStarted(input map[string]any, maxSteps int) {
-	if input == nil { // of none, a journal has nothing
+	if input == nil { // a journal omits an empty input
 		input = map[string]any{}
 	}
 	d.event = Event{
@@ -71,7 +71,7 @@ func (d *driver) emitRunEvent(kind EventType, at int64, result *Result) {
 // maxPartial bounds the text of a node that is kept in case it fails.
 const maxPartial = 64 << 10
 
-// saying is the text that a node has emitted. More text replaces a void one.
+// nodeText is the text that a node has emitted. More text replaces a void one.
 type nodeText struct {
 	text []byte
 	void bool
@@ -193,7 +193,7 @@ func (d *driver) emitEachNote(at int64) {
 	}
 }
 
-// warnOfElements warns of elements that failed, if there is no sink.
+// warnOfElements warns about elements that failed, if there is no sink.
 func (d *driver) warnOfElements() {
 	if d.opts.Warn == nil {
 		return
@@ -201,7 +201,7 @@ func (d *driver) warnOfElements() {
 	notes := d.state.Notes()
 	for i := range notes {
 		if n := &notes[i]; n.Kind == machine.NoteNodeEmitted && n.Failure != nil {
-			d.passWarning(&Event{Node: nodePath(&n.Place), Said: emitSaidOf(nil, d.mask.Failure(n.Failure))})
+			d.passWarning(&Event{Node: nodePath(&n.Place), Said: saidOfEmit(nil, d.mask.Failure(n.Failure))})
 		}
 	}
 }
@@ -222,16 +222,16 @@ var noteTypes = [...]EventType{
 	machine.NoteBranchesStarted: BranchesStarted, machine.NoteBranchesJoined: BranchesJoined,
 }
 
-// emitSaidOf returns the content of a node's `emit`, or a warning of a failed element.
-func emitSaidOf(data any, failure *Failure) *Said {
+// saidOfEmit returns the content of a node's `emit`, or a warning about a failed element.
+func saidOfEmit(data any, failure *Failure) *Said {
 	if failure != nil {
 		return &Said{Type: "warning", Message: failure.Kind + ": " + failure.Message + "; the other elements go on"}
 	}
 	return &Said{Type: "custom", Name: "emit", Data: data}
 }
 
-// droppedSaid returns the content of the event of a join whose waiting branches end.
-func droppedSaid(n *machine.Note) *Said {
+// saidOfDroppedJoin returns the content of the event of a join whose waiting branches end.
+func saidOfDroppedJoin(n *machine.Note) *Said {
 	failed, _ := n.Failure.Details["failed"].([]any)
 	names := make([]string, len(failed))
 	for i, name := range failed {
@@ -244,8 +244,8 @@ func droppedSaid(n *machine.Note) *Said {
 	return &Said{Type: "dropped", Message: message, Data: n.Failure.Details}
 }
 
-// elementSaid returns the content of the event of an element that has ended.
-func elementSaid(n *machine.Note) *Said {
+// saidOfElement returns the content of the event of an element that has ended.
+func saidOfElement(n *machine.Note) *Said {
 	e, outcome := n.Element, "success"
 	if n.Failure != nil {
 		outcome = "failure"
@@ -275,11 +275,11 @@ func (d *driver) fillEvent(n *machine.Note, at int64) {
 		e.Kind, e.Duration = n.NodeKind, time.Duration(max(0, at-n.Began))
 		e.Error = d.mask.Failure(n.Failure)
 	case machine.NoteNodeEmitted:
-		e.Said = emitSaidOf(d.mask.Value(n.Output), d.mask.Failure(n.Failure))
+		e.Said = saidOfEmit(d.mask.Value(n.Output), d.mask.Failure(n.Failure))
 	case machine.NoteJoinDropped:
-		e.Said = droppedSaid(n)
+		e.Said = saidOfDroppedJoin(n)
 	case machine.NoteElementEnded:
-		e.Said = elementSaid(n)
+		e.Said = saidOfElement(n)
 		e.Said.Data = d.mask.Value(e.Said.Data)
 	case machine.NoteAsked, machine.NoteReminded, machine.NoteAnswered:
 		e.Said = d.saidOfQuestion(n)

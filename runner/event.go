@@ -88,7 +88,7 @@ type Event struct {
 	// within a task.
 	Said   *Said
 	Result *Result // run_finished, run_paused
-	live   bool    // it is in no journal
+	live   bool    // not stored in a journal
 }
 
 // Sink receives every event, one at a time, in order. It must copy what it keeps of an event.
@@ -108,13 +108,13 @@ type LiveStore interface {
 	Live(runID string) []LiveEvent
 }
 
-// LiveEvent is an event that is in no journal: text, progress, a warning or run_waiting.
+// LiveEvent is an event that no journal stores: text, progress, a warning or run_waiting.
 type LiveEvent struct {
 	After int // events that the journal had then
 	Event Event
 }
 
-// Live reports whether the event is in no journal.
+// Live reports whether the event is not stored in a journal.
 func (e *Event) Live() bool { return e.live }
 
 // JSONSink writes every event as a line of JSON. Not for concurrent use.
@@ -123,7 +123,7 @@ type JSONSink struct {
 	line []byte
 }
 
-// NewJSONSink returns a sink that writes to w, best a buffered writer, which the caller flushes.
+// NewJSONSink returns a sink that writes to w, preferably a buffered writer that the caller flushes.
 func NewJSONSink(w io.Writer) *JSONSink { return &JSONSink{w: w} }
 
 // Event writes one line.
@@ -271,7 +271,7 @@ func (o *object) addUsage(u *machine.Usage) {
 	o.addMember("cost_usd", u.CostUSD)
 }
 
-// addCandidates adds the edges that were considered, without labels and empty conditions.
+// addCandidates adds the edges that were considered, except labels and empty conditions.
 func (o *object) addCandidates(candidates []machine.Candidate) {
 	type candidate struct {
 		Edge      int    `json:"edge"`

@@ -49,7 +49,7 @@ func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	secrets, err := f.secretsOf(&opts)
+	secrets, err := f.readSecrets(&opts)
 	if err != nil {
 		return nil, err
 	}
@@ -59,13 +59,13 @@ func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
 	return newDriver(f, opts, secrets).startRun(ctx, values)
 }
 
-// Check reports what Run would refuse, except for secrets. The error is an *InputError.
+// Check returns the *InputError with which Run would refuse the options. It does not check secrets.
 func (f *Flow) Check(opts Options) error {
 	_, err := f.checkOptions(&opts)
 	return err
 }
 
-// checkOptions validates the options and takes over the session. It returns the input.
+// checkOptions validates the options and loads the session. It returns the input.
 func (f *Flow) checkOptions(opts *Options) (values map[string]any, err error) {
 	if err := opts.checkNames(); err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (f *Flow) Find(path string) (*spec.Node, error) {
 	return in.Graph.Node(id), nil
 }
 
-// CheckAnswer reports a target that no question can have, or the first invalid answer.
+// CheckAnswer returns an error for a target that no question can have, or for the first invalid answer.
 func (f *Flow) CheckAnswer(target string, given []string) error {
 	node, err := f.tree.CheckTarget(target)
 	if err != nil {

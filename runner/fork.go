@@ -51,7 +51,7 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (*Res
 
 // planFork returns the driver of a fork, the record of the other run, and the first events.
 func (r *Runner) planFork(runID string, opts *ForkOptions) (d *driver, rec *record, first []machine.Event, err error) {
-	if rec, err = r.findRecordAt(runID, opts.At); err != nil {
+	if rec, err = r.loadRecordAt(runID, opts.At); err != nil {
 		return nil, nil, nil, err
 	}
 	set, wrong := input.Check(rec.flow.tree.Graph, opts.Set, nil)
@@ -102,7 +102,7 @@ func (rec *record) forkAt(opts *ForkOptions, set map[string]any) (*driver, []mac
 // replayTo replays a record to the end of a step and applies the edit there. It returns the event
 // that ends the step, or nil if there are fewer steps.
 func (d *driver) replayTo(rec *record, step int, edit map[string]any) (last *machine.Event, err error) {
-	err = rec.eachEvent(func(e *machine.Event) (bool, error) {
+	err = rec.visitEvents(func(e *machine.Event) (bool, error) {
 		d.state.StopAt, d.state.Edit = step, edit
 		err := d.replayEvent(e)
 		d.state.StopAt, d.state.Edit = 0, nil

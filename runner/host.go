@@ -1,4 +1,4 @@
-// Runs inside of another engine, which does their tasks and keeps their time.
+// Runs inside another engine, which executes their tasks and timers.
 
 package runner
 
@@ -17,9 +17,9 @@ type Host interface {
 	Clock
 	// Enter is called with the driver of a run before its first event.
 	Enter(d *Drive)
-	// Wait returns when ready reports true. After an error the driver ends without a trace.
+	// Wait returns when ready reports true. After an error the driver ends and emits nothing more.
 	Wait(ready func() bool) error
-	// Start starts a task. cancel asks for its end.
+	// Start starts a task. cancel requests its end.
 	Start(job *Job) (cancel func())
 }
 
@@ -47,23 +47,23 @@ func (d *Drive) Ask(request store.Request) {
 // Offer gives the run answers, which its journal then settles.
 func (d *Drive) Offer(offer store.Offer) { d.driver.sendOffer(offer) }
 
-// Check reports answers that the run would not take. The error is an *InputError.
+// Check returns an *InputError for answers that the run would refuse.
 func (d *Drive) Check(offer store.Offer) error {
 	_, err := d.driver.answerEvents(offer.Answers, offer.By)
 	return err
 }
 
-// AnswersLeft returns the answers given in advance that nothing has asked for.
+// AnswersLeft returns the unused answers that were given in advance.
 func (d *Drive) AnswersLeft() map[string][]string { return d.driver.answers }
 
-// errHosted is the error of a handler whose work is the host's.
+// errHosted is the error of a handler whose work the host does.
 var errHosted = errors.New("the host does it")
 
-// runHosted is the handler of every node in a run that a host drives.
-func runHosted(context.Context, *Task) (any, error) { return nil, errHosted }
+// deferToHost is the handler of every node in a hosted run.
+func deferToHost(context.Context, *Task) (any, error) { return nil, errHosted }
 
-// startHosted gives a task to the host. end takes its end.
-func (d *driver) startHosted(id machine.TaskID, work *machine.Work, task *Task, end func(machine.Event)) {
+// startHostedTask passes a task to the host, which calls end with its result.
+func (d *driver) startHostedTask(id machine.TaskID, work *machine.Work, task *Task, end func(machine.Event)) {
 	now := d.clock.Now()
 	d.cancel[id] = d.host.Start(&Job{Task: task, Call: d.hostedCall(id), End: func(a *handler.Attempt) {
 		if a.Failure == nil && len(a.Asks) == 0 {

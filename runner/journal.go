@@ -132,18 +132,18 @@ func (d *driver) brokenResult(err error) *Result {
 	return result
 }
 
-// leastTail is the usual Runner.leastTail.
+// leastTail is the default of Runner.leastTail.
 const leastTail = 64 << 10
 
 // stepCost is the cost in bytes of a step that a resume computes again.
 const stepCost = 64
 
-// saving decides when a driver writes the next snapshot.
-type saving struct {
-	from  int  // bytes of events before the state is written
+// snapshotPolicy determines when a driver writes the next snapshot.
+type snapshotPolicy struct {
+	from  int  // bytes of events after which the state is written
 	stale bool // the state is written at once
-	// first is the size of the run's first event, which is as good as a snapshot. fresh says that
-	// it is not known yet.
+	// first is the size of the run's first event, which is as good as a snapshot. fresh means that
+	// first is not known yet.
 	first int
 	fresh bool
 	count int // steps of the last snapshot
@@ -187,13 +187,13 @@ func (d *driver) keepSnapshot() error {
 	if err := d.journal.Snapshot(store.Snapshot{State: text}); err != nil {
 		return d.journalError(err)
 	}
-	d.saved = saving{from: len(text), count: d.state.Count()}
+	d.saved = snapshotPolicy{from: len(text), count: d.state.Count()}
 	return nil
 }
 
 // startFrom sets the driver to the state with which a record begins.
 func (d *driver) startFrom(rec *record) {
-	d.saved = saving{stale: rec.stale, count: rec.head.Steps}
+	d.saved = snapshotPolicy{stale: rec.stale, count: rec.head.Steps}
 	if rec.state == nil {
 		return
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/graphrun/graphrun/runner/view"
 )
 
-// asking is a question that a person is being asked.
+// questionID identifies a question that a person is being asked.
 type questionID struct {
 	task     machine.TaskID
 	question string

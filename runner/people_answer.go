@@ -21,7 +21,7 @@ import (
 
 // Answer answers questions of a run, all of them or none. A driver continues within about a
 // second; without one, the answers are stored for the next. The error is an *InputError for an
-// invalid answer or one that no open question asks for, store.ErrNoRun, or a driver's silence.
+// invalid answer or one without an open question, store.ErrNoRun, or says that the driver does not react.
 func (r *Runner) Answer(ctx context.Context, runID string, answers []store.GivenAnswer, by string) (driven bool, err error) {
 	var other *store.DrivenError
 	for !driven && err == nil {
@@ -51,7 +51,7 @@ func (r *Runner) answerUndriven(runID string, journal store.Journal, answers []s
 	for i := range events {
 		events[i].Hold = true
 	}
-	for i := range events { // before they are saved: an answer that can't be applied must not be
+	for i := range events { // an answer that can't be applied must not be saved
 		if err := d.replayEvent(&events[i]); err != nil {
 			return err
 		}
@@ -119,7 +119,7 @@ func (d *driver) lastAnswer(target string) *machine.Event {
 	}
 	var last *machine.Event
 	rec := record{id: d.opts.RunID, store: kept}
-	err := rec.eachEvent(func(e *machine.Event) (bool, error) {
+	err := rec.visitEvents(func(e *machine.Event) (bool, error) {
 		byPerson := e.Kind == machine.Answered && e.By != ""
 		byTime := e.Kind == machine.TimerFired && e.Timer == machine.AnswerTimer
 		if (e.Target == target || machine.WithoutIndexes(e.Target) == target) && (byPerson || byTime && last == nil) {

@@ -30,7 +30,7 @@ type record struct {
 	head  head
 	stale bool
 	total int // events that were read or are in the snapshot
-	// live has live events and may be nil. heard are those that are not emitted yet.
+	// live provides live events and may be nil. heard are the ones not emitted yet.
 	live  LiveStore
 	heard []LiveEvent
 }
@@ -83,8 +83,8 @@ func (rec *record) readEvents() ([]machine.Event, error) {
 	return rec.store.Events(rec.id, rec.total, stretchSize)
 }
 
-// eachEvent visits the events in order, until visit returns false.
-func (rec *record) eachEvent(visit func(e *machine.Event) (more bool, err error)) error {
+// visitEvents visits the events in order, until visit returns false.
+func (rec *record) visitEvents(visit func(e *machine.Event) (more bool, err error)) error {
 	for {
 		events, err := rec.readEvents()
 		if err != nil || len(events) == 0 {
@@ -99,10 +99,10 @@ func (rec *record) eachEvent(visit func(e *machine.Event) (more bool, err error)
 	}
 }
 
-// findRecord reads what a run is, and compiles the graph that it was started with.
-func (r *Runner) findRecord(runID string) (*record, error) {
+// loadRecord reads the record of a run and compiles the graph that it was started with.
+func (r *Runner) loadRecord(runID string) (*record, error) {
 	if r.cfg.Store == nil {
-		return nil, noStore(runID)
+		return nil, noStoreError(runID)
 	}
 	run, err := r.cfg.Store.Run(runID)
 	if err != nil {
@@ -115,9 +115,9 @@ func (r *Runner) findRecord(runID string) (*record, error) {
 	return &record{id: runID, run: run, flow: flow, store: r.cfg.Store}, nil
 }
 
-// findRecordAt reads a run from its latest snapshot before a step. 0 reads from the beginning.
-func (r *Runner) findRecordAt(runID string, step int) (*record, error) {
-	rec, err := r.findRecord(runID)
+// loadRecordAt reads a run from its latest snapshot before a step. 0 reads from the beginning.
+func (r *Runner) loadRecordAt(runID string, step int) (*record, error) {
+	rec, err := r.loadRecord(runID)
 	if err == nil {
 		err = rec.seekBefore(step)
 	}
@@ -126,7 +126,7 @@ func (r *Runner) findRecordAt(runID string, step int) (*record, error) {
 
 // driverOf returns a driver in the current state of a run.
 func (r *Runner) driverOf(runID string, opts Options) (*driver, error) {
-	rec, err := r.findRecord(runID)
+	rec, err := r.loadRecord(runID)
 	if err == nil && !opts.History {
 		err = rec.seekLatest(-1)
 	}
@@ -140,9 +140,9 @@ func (r *Runner) driverOf(runID string, opts Options) (*driver, error) {
 func (rec *record) newDriver(opts Options) (*driver, error) {
 	opts.RunID, opts.Session = rec.run.ID, rec.run.Session
 	opts.Dir = cmp.Or(opts.Dir, filepath.Dir(rec.flow.tree.Graph.File.Name))
-	known, err := rec.flow.secretsOf(&opts)
+	known, err := rec.flow.readSecrets(&opts)
 	if err != nil {
-		known, _ = rec.flow.secretsOf(&Options{Secrets: mask.Placeholders})
+		known, _ = rec.flow.readSecrets(&Options{Secrets: mask.Placeholders})
 	}
 	d := newDriver(rec.flow, opts, known)
 	d.unread = err
@@ -160,7 +160,7 @@ func (rec *record) replayAll(opts Options) (*driver, error) {
 	opts.Sink, opts.Warn = nil, nil
 	d, err := rec.newDriver(opts)
 	if err == nil {
-		err = rec.eachEvent(func(e *machine.Event) (bool, error) { return true, d.replayEvent(e) })
+		err = rec.visitEvents(func(e *machine.Event) (bool, error) { return true, d.replayEvent(e) })
 	}
 	if err == nil && rec.total == 0 {
 		err = fmt.Errorf("run %q has not begun", rec.id)
@@ -173,7 +173,7 @@ func (rec *record) replayAll(opts Options) (*driver, error) {
 	return d, nil
 }
 
-// replayEvent applies a recorded event, carries nothing out, and emits what happened.
+// replayEvent applies a recorded event and emits what happened, but executes no command.
 func (d *driver) replayEvent(event *machine.Event) error {
 	if event.Kind == machine.Resumed || event.Kind == machine.CancelAsked || event.Hold {
 		d.emitPause()
@@ -227,7 +227,7 @@ func (d *driver) emitPause() {
 	}
 }
 
-// countPauseEvents counts the two events of a pause that the driver before emitted.
+// countPauseEvents counts the two events that the previous driver emitted for a pause.
 func (d *driver) countPauseEvents() {
 	if d.state.Status == machine.Paused && !d.pauseEmitted {
 		d.seq += 2
@@ -235,7 +235,7 @@ func (d *driver) countPauseEvents() {
 	}
 }
 
-// recordedResult returns the result of a run that is only read: its duration ends with the last event.
+// recordedResult returns the result of a run that is only read. Its duration ends with the last event.
 func (d *driver) recordedResult() *Result {
 	result := d.result()
 	result.Duration = d.elapsed(d.last)

@@ -23,7 +23,7 @@ const (
 // it continues until the run or ctx ends. Output of a node that writes a secret key follows its
 // end.
 func (r *Runner) Logs(ctx context.Context, runID string, follow bool, each func(*store.LogChunk) error) error {
-	rec, err := r.findRecord(runID)
+	rec, err := r.loadRecord(runID)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ type logReader struct {
 	busy map[string]bool
 }
 
-// readNew passes on new chunks. With wait it stops before chunks of busy nodes, else it skips them.
+// readNew passes on new chunks. If wait is set, it stops before chunks of busy nodes, else it skips them.
 func (l *logReader) readNew(wait bool) error {
 	for looked := false; ; {
 		chunks, err := l.runner.cfg.Store.Log(l.rec.run.ID, l.after, logBatch)
@@ -99,7 +99,7 @@ func (l *logReader) learnSecrets() error {
 	if err != nil {
 		return err
 	}
-	d.learnState()
+	d.learnStateSecrets()
 	l.mask, l.busy = d.mask, map[string]bool{}
 	for _, t := range d.state.Current() {
 		if d.flow.tree.WritesSecret(d.graphAt(t.Scope), t.Node) {

@@ -20,10 +20,10 @@ const (
 	recentEvents = 400 // Show passes at least so many events to a sink
 )
 
-// Show returns a run as it stands, driven or not. It passes the latest part of the journal to the
-// sink. With History it reads the whole journal.
+// Show returns the current result of a run, with or without a driver. It passes the latest part
+// of the journal to the sink. With History it reads the whole journal.
 func (r *Runner) Show(runID string, opts Options) (*Result, error) {
-	rec, err := r.findRecord(runID)
+	rec, err := r.loadRecord(runID)
 	if err == nil && !opts.History {
 		err = rec.seekLatest(-1)
 	}
@@ -50,7 +50,7 @@ func (r *Runner) ShowAt(runID string, step int, opts Options) (*Result, error) {
 // conditions read. It executes nothing. It begins at the latest snapshot before step from, and
 // ends after step to, or at the last event if to is negative. A sink ends it with ErrEnough.
 func (r *Runner) Replay(runID string, from, to int, opts Options) (*Result, error) {
-	rec, err := r.findRecordAt(runID, from)
+	rec, err := r.loadRecordAt(runID, from)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (rec *record) replayUpTo(at int, opts Options) (*Result, error) {
 		return nil, err
 	}
 	d.state.Explain = true
-	err = rec.eachEvent(func(e *machine.Event) (bool, error) {
+	err = rec.visitEvents(func(e *machine.Event) (bool, error) {
 		if at == 0 && e.Kind != machine.RunBegan {
 			return false, nil
 		}
@@ -86,7 +86,7 @@ func (rec *record) replayUpTo(at int, opts Options) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(lines) == 1 && lines[0].StandsAs() == store.Crashed {
+		if len(lines) == 1 && lines[0].EffectiveStatus() == store.Crashed {
 			result.Status = store.Crashed
 		}
 		result.Running = d.listRunning()
@@ -150,7 +150,7 @@ func (r *Runner) Attend(ctx context.Context, runID string, from int, opts Option
 
 // reader returns a driver that has read the first events of a run without a sink.
 func (r *Runner) reader(runID string, from int, opts Options) (*driver, *record, error) {
-	rec, err := r.findRecord(runID)
+	rec, err := r.loadRecord(runID)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -162,7 +162,7 @@ func (r *Runner) reader(runID string, from int, opts Options) (*driver, *record,
 	if err != nil || from == 0 {
 		return d, rec, err
 	}
-	err = rec.eachEvent(func(e *machine.Event) (bool, error) {
+	err = rec.visitEvents(func(e *machine.Event) (bool, error) {
 		err := d.replayEvent(e)
 		return rec.total < from, err
 	})

@@ -1,4 +1,4 @@
-// Verification of recorded runs: a replay finds the first step that leads elsewhere now, or
+// Verification of recorded runs: a replay finds the first step that takes another path now, or
 // in another version of the graph, and says why.
 
 package runner
@@ -37,7 +37,7 @@ type route struct {
 	why    []string
 }
 
-// newWalker returns a walker that has replayed nothing yet.
+// newWalker returns a walker at the start of the record.
 func (rec *record) newWalker(flow *Flow) (*walker, error) {
 	own := *rec
 	own.flow = flow
@@ -53,7 +53,7 @@ func (rec *record) newWalker(flow *Flow) (*walker, error) {
 // flow gets the recorded outputs and answers. It returns the first divergence, or nil, and the
 // result up to there.
 func (r *Runner) Verify(runID string, other *Flow) (*Result, *view.Divergence, error) {
-	rec, err := r.findRecord(runID)
+	rec, err := r.loadRecord(runID)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -102,7 +102,7 @@ func (rec *record) compareWith(other *Flow, lenient bool) (*comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = rec.eachEvent(func(e *machine.Event) (more bool, err error) {
+	err = rec.visitEvents(func(e *machine.Event) (more bool, err error) {
 		if c.began == nil {
 			c.began = e
 		}
@@ -218,7 +218,7 @@ func unreachedStep(then, now *walker, step string) *view.Divergence {
 	return d
 }
 
-// compareRoutes returns the first step that leads elsewhere now, or nil. Branches may end in any order.
+// compareRoutes returns the first step that takes another path now, or nil. Branches may end in any order.
 func compareRoutes(then, now *walker) *view.Divergence {
 	then.unmatched, now.unmatched = append(then.unmatched, then.routes...), append(now.unmatched, now.routes...)
 	for i := 0; i < len(then.unmatched); {

@@ -80,7 +80,7 @@ func (r *Result) ExitCode(strict bool) int {
 
 func (d *driver) result() *Result {
 	s := d.state
-	d.learnState()
+	d.learnStateSecrets()
 	for i := range d.history { // with what has become secret since
 		d.history[i].Output = d.mask.Value(d.history[i].Output)
 		d.history[i].Error = d.mask.Failure(d.history[i].Error)

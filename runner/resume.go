@@ -28,7 +28,7 @@ const openTries = 50
 // withJournal opens the journal of a run for do.
 func (r *Runner) withJournal(ctx context.Context, runID string, tries int, do func(journal store.Journal) (*Result, error)) (*Result, error) {
 	if r.cfg.Store == nil {
-		return nil, noStore(runID)
+		return nil, noStoreError(runID)
 	}
 	journal, err := r.cfg.Store.Open(runID, r.cfg.Owner)
 	for driven := (*store.DrivenError)(nil); tries > 0 && errors.As(err, &driven); tries-- {
@@ -44,7 +44,7 @@ func (r *Runner) withJournal(ctx context.Context, runID string, tries int, do fu
 	return result, errors.Join(err, journal.Close()) // closing twice is fine
 }
 
-func noStore(runID string) error {
+func noStoreError(runID string) error {
 	return fmt.Errorf("run %q: %w: there is no store", runID, store.ErrNoRun)
 }
 

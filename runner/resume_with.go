@@ -66,7 +66,7 @@ func (r *Runner) ResumeWith(ctx context.Context, runID string, g *spec.Graph, op
 
 // newVersionDriver returns a driver of the run with another version, and the run's record then.
 func (r *Runner) newVersionDriver(runID string, flow *Flow, opts Options) (*driver, store.RunRecord, error) {
-	rec, err := r.findRecord(runID)
+	rec, err := r.loadRecord(runID)
 	if err == nil {
 		err = rec.checkFit(flow)
 	}

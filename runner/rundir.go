@@ -1,4 +1,4 @@
-// The folder of a run (GraphSpec §8, run.dir), and where its programs leave their marks.
+// The folder of a run (GraphSpec §8, run.dir), and the folder that tracks its running programs.
 
 package runner
 

@@ -12,11 +12,11 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// secrets are the values of secrets by name, of each graph.
+// secrets holds the values of secrets by graph and name.
 type secrets map[*machine.Plan]map[string]any
 
-// secretsOf reads the secrets of a flow. The error is an *InputError.
-func (f *Flow) secretsOf(o *Options) (secrets, error) {
+// readSecrets reads the secrets of a flow. The error is an *InputError.
+func (f *Flow) readSecrets(o *Options) (secrets, error) {
 	out := secrets{}
 	var problems []string
 	for _, tree := range f.tree.All() {
@@ -71,8 +71,8 @@ func (f *Flow) newMask(known secrets) *mask.Masker {
 	return m
 }
 
-// learnState masks the current values of secret keys.
-func (d *driver) learnState() {
+// learnStateSecrets masks the current values of secret keys.
+func (d *driver) learnStateSecrets() {
 	for _, sc := range d.state.Scopes {
 		if g := sc.Plan().Graph; len(mask.SecretKeys(g)) > 0 {
 			d.mask.Learn(g, sc.Values())

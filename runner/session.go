@@ -16,7 +16,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// taken is the part of a session that a run continues.
+// sessionPart is the part of a session that a run continues.
 type sessionPart struct {
 	keys map[string]any
 	talk []handler.Message

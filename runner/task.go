@@ -37,12 +37,12 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	task.Partial = func(data any) { d.storePartial(id, data) }
 	task.RunDir = d.folder.Make
 	if d.flow.tree.Of(work.Graph).HasTools() {
-		d.offerGraphs(id, task)
+		d.enableGraphCalls(id, task)
 	}
 	ready := d.shareSetup(task, id, work.Turns)
 	handler := d.flow.runner.handlers[work.Kind]
 	if d.host != nil {
-		handler = HandlerFunc(runHosted)
+		handler = HandlerFunc(deferToHost)
 	}
 	if work.Kind == "graph" {
 		handler = HandlerFunc(beginGraph)
@@ -71,7 +71,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	} else if event := d.runAttempt(ctx, task, handler); event.Kind != "" {
 		end(event)
 	} else {
-		d.startHosted(id, work, task, end)
+		d.startHostedTask(id, work, task, end)
 	}
 }
 
@@ -110,8 +110,8 @@ func placePath(p *machine.Place, index int) string {
 	return p.Path() + "[" + strconv.Itoa(index) + "]"
 }
 
-// runAttempt runs a handler once and returns its end as an event, without a kind if the host has
-// to do the work.
+// runAttempt runs a handler once and returns its end as an event. The event has no kind if the
+// host does the work.
 func (d *driver) runAttempt(ctx context.Context, task *Task, handler Handler) machine.Event {
 	var failed error
 	a := task.Try(ctx, HandlerFunc(func(ctx context.Context, task *Task) (output any, err error) {

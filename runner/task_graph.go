@@ -58,7 +58,7 @@ func (c *graphCalls) allWait() bool {
 	return c.waiting > 0 && c.waiting >= max(c.running, 1)
 }
 
-// beginCall asks the driver for a graph. done is called with its result.
+// beginCall asks the driver to run a graph. done is called with the result.
 func (c *graphCalls) beginCall(call handler.GraphCall, done func(graphResult)) *openCall {
 	d := c.driver
 	open := &openCall{done, sync.OnceFunc(func() {
@@ -79,7 +79,7 @@ func (c *graphCalls) callGraph(ctx context.Context, call handler.GraphCall) (any
 	result := make(chan graphResult, 1)
 	open := c.beginCall(call, func(r graphResult) { result <- r })
 	select {
-	case r := <-result: // it does not count as waiting any more
+	case r := <-result: // it no longer counts as waiting
 		return r.outputOrError()
 	case <-ctx.Done():
 		open.wake()
@@ -96,12 +96,12 @@ func (r graphResult) outputOrError() (any, error) {
 	return fields["output"], nil
 }
 
-func (d *driver) offerGraphs(id machine.TaskID, task *Task) {
+func (d *driver) enableGraphCalls(id machine.TaskID, task *Task) {
 	calls := &graphCalls{driver: d, task: id}
 	d.graphCalls[id] = calls
 	task.Beside = func(change int) {
 		parts := calls.addCounts(0, change)
-		d.sendMessage(func() *machine.Event { return nil }) // the driver looks whether the run pauses
+		d.sendMessage(func() *machine.Event { return nil }) // makes the driver check whether the run pauses
 		d.pace.Work(parts)
 	}
 	task.CallGraph = calls.callGraph

@@ -12,20 +12,20 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// desk is the handler.ModelDesk of a task.
-type desk struct {
+// accounting implements handler.ModelAccounting for a task.
+type accounting struct {
 	*budget // of the run
 	driver  *driver
 	task    machine.TaskID
 }
 
 // Note journals a finished call.
-func (k *desk) Note(data any, call handler.Usage) error {
+func (k *accounting) Note(data any, call handler.Usage) error {
 	return k.driver.sendNote(k.task, data, &call, 0)
 }
 
 // Hide masks a text.
-func (k *desk) Hide(secret string) {
+func (k *accounting) Hide(secret string) {
 	k.driver.sendMessage(func() *machine.Event {
 		k.driver.mask.HideText(secret)
 		return nil
@@ -33,7 +33,7 @@ func (k *desk) Hide(secret string) {
 }
 
 // Sleep waits by the clock of the run.
-func (k *desk) Sleep(ctx context.Context, d time.Duration) error {
+func (k *accounting) Sleep(ctx context.Context, d time.Duration) error {
 	if k.driver.opts.Rush {
 		return ctx.Err()
 	}
@@ -41,10 +41,10 @@ func (k *desk) Sleep(ctx context.Context, d time.Duration) error {
 }
 
 // Now is the time of the run.
-func (k *desk) Now() time.Time { return time.Unix(0, k.driver.now()) }
+func (k *accounting) Now() time.Time { return time.Unix(0, k.driver.now()) }
 
-// paramsOf returns the caller's parameters for a node. Its own override those for all nodes; the
-// last one counts.
+// paramsOf returns the caller's parameters for a node. The node's own parameters override those
+// for all nodes; later ones override earlier ones.
 func paramsOf(params []handler.ModelParam, path string) map[string]any {
 	all, own := map[string]any{}, map[string]any{} // by key
 	for _, p := range params {
@@ -106,14 +106,14 @@ func (d *driver) shareSetup(task *Task, id machine.TaskID, turns map[string]int)
 	own := d.findSetup(scopes[0])
 	task.Tools, task.Providers = own.tools, own.providers
 	answered := d.answered
-	if d.host != nil { // nothing is kept from one task to the next
+	if d.host != nil { // a hosted run keeps nothing between tasks
 		answered = d.state.Scripted
 	}
 	goal := scopes[0].Goal()
 	task.Models = &handler.ModelAccess{
 		Goal: goal, OwnGoal: goal == task.Graph.Goal.Description.Value, Overrides: d.state.Models.Models, Dir: d.opts.Dir,
 		Params: paramsOf(d.state.Models.Params, task.Node), Answered: answered, Secrets: d.mask.Values(), Turns: turns,
-		ModelDesk: &desk{d.budgetFor(scopes), d, id},
+		ModelAccounting: &accounting{d.budgetFor(scopes), d, id},
 	}
 	for _, sc := range scopes[1:] {
 		task.Models.Around = append(task.Models.Around, d.modelScope(sc))

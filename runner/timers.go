@@ -22,7 +22,7 @@ type timerID struct {
 
 func timerOf(c *machine.Command) timerID { return timerID{c.Timer, c.Task, c.Fan, c.Lane} }
 
-// timerDelay returns after what time a timer fires.
+// timerDelay returns the delay after which a timer fires.
 func (d *driver) timerDelay(c *machine.Command) time.Duration {
 	if (c.Timer == machine.RetryTimer || c.Timer == machine.WaitTimer) && d.opts.Rush {
 		return 0
@@ -62,7 +62,7 @@ func (d *driver) stopTimer(id timerID) {
 	}
 }
 
-// cancelTask cancels a handler. One that does not return in time is given up.
+// cancelTask cancels a handler. If it does not return in time, the run continues without it.
 func (d *driver) cancelTask(task machine.TaskID) {
 	for call, open := range d.calls { //lint:ignore mapiter in any order
 		if call.task == task {
@@ -80,7 +80,7 @@ func (d *driver) cancelTask(task machine.TaskID) {
 	})
 }
 
-func (d *driver) stopAll() {
+func (d *driver) stopPendingWork() {
 	close(d.done)
 	for _, cancel := range d.cancel { //lint:ignore mapiter in any order
 		cancel()

@@ -537,7 +537,7 @@ func (a *app) collectFromRuns(wordOf func(*store.RunSummary) string) candidates 
 
 func (a *app) listRunIDs(cmd *cobra.Command, args []string) []string {
 	return a.collectFromRuns(func(r *store.RunSummary) string {
-		return cobra.CompletionWithDesc(r.ID, r.Graph+", "+string(r.StandsAs()))
+		return cobra.CompletionWithDesc(r.ID, r.Graph+", "+string(r.EffectiveStatus()))
 	})(cmd, args)
 }
 

@@ -220,7 +220,7 @@ func (a *app) resumeDue(ctx context.Context, f *driveFlags) error {
 }
 
 func resumeDueRun(ctx context.Context, r *runner.Runner, f *driveFlags, line *store.RunSummary) resumedRun {
-	out := resumedRun{RunID: line.ID, Graph: line.Graph, Status: line.StandsAs(), Reason: line.Reason, Steps: line.Steps}
+	out := resumedRun{RunID: line.ID, Graph: line.Graph, Status: line.EffectiveStatus(), Reason: line.Reason, Steps: line.Steps}
 	if ctx.Err() != nil {
 		out.ExitCode = exitCancelled
 		return out

@@ -90,7 +90,7 @@ func newRunsListCommand(a *app) *cobra.Command {
 func (a *app) printRuns(cmd *cobra.Command, runs []store.RunSummary) error {
 	rows := [][]string{{"RUN", "GRAPH", "STATUS", "STEPS", "STARTED", "NOTES"}}
 	for _, r := range runs {
-		status := string(r.StandsAs())
+		status := string(r.EffectiveStatus())
 		switch {
 		case r.Unreadable != "":
 			status = "unreadable"

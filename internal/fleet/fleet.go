@@ -288,7 +288,7 @@ func (f *Fleet) resumeMarked(id, how string) {
 		f.marks.remove(id)
 		return
 	}
-	switch stands := lines[0].StandsAs(); {
+	switch stands := lines[0].EffectiveStatus(); {
 	case stands == store.Crashed, how == stopped && (stands == machine.Paused || stands == machine.Cancelled):
 		f.resumeLeft(id)
 	case stands != machine.Paused && stands != machine.Running:
@@ -328,7 +328,7 @@ func (f *Fleet) resumeWaiting() error {
 			continue
 		}
 		due := !line.Due.IsZero() && !line.Due.After(now)
-		if line.StandsAs() == store.Crashed || due || how == stopped || f.isAnswered(&line) {
+		if line.EffectiveStatus() == store.Crashed || due || how == stopped || f.isAnswered(&line) {
 			f.resumeLeft(line.ID)
 		}
 	}

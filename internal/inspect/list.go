@@ -55,7 +55,7 @@ func FindRuns(s store.Store, filter store.RunFilter, statuses []string) ([]store
 		filter.Status = append(filter.Status, machine.Status(status))
 	}
 	runs, err := s.List(filter)
-	runs = slices.DeleteFunc(runs, func(r store.RunSummary) bool { return !slices.Contains(statuses, string(r.StandsAs())) })
+	runs = slices.DeleteFunc(runs, func(r store.RunSummary) bool { return !slices.Contains(statuses, string(r.EffectiveStatus())) })
 	if limit > 0 && len(runs) > limit {
 		runs = runs[:limit]
 	}
@@ -87,7 +87,7 @@ func ListRuns(runs []store.RunSummary) []ListedRun {
 	for i := range runs {
 		r := &runs[i]
 		out[i] = ListedRun{
-			RunID: r.ID, Graph: r.Graph, File: r.File, Status: string(r.StandsAs()), Reason: r.Reason, Quality: r.Quality, Unreadable: r.Unreadable, Steps: r.Steps,
+			RunID: r.ID, Graph: r.Graph, File: r.File, Status: string(r.EffectiveStatus()), Reason: r.Reason, Quality: r.Quality, Unreadable: r.Unreadable, Steps: r.Steps,
 			StartedAt: r.Started.UTC(), UpdatedAt: r.Updated.UTC(), Labels: r.Labels, Session: r.Session,
 			Parent: r.Parent, Driver: r.Owner,
 		}
@@ -107,7 +107,7 @@ func FindDueRuns(r *runner.Runner, s store.Store, now time.Time) ([]store.RunSum
 	}
 	running, err := s.List(store.RunFilter{Status: []machine.Status{machine.Running}})
 	for _, line := range running {
-		if line.StandsAs() != store.Crashed {
+		if line.EffectiveStatus() != store.Crashed {
 			continue
 		}
 		result, err := r.Show(line.ID, runner.Options{})

@@ -1,4 +1,4 @@
-// What tasks get, and return as plain data.
+// Inputs and results of tasks as plain data.
 
 package handler
 

@@ -1,4 +1,4 @@
-// Package handler has what node kinds use of a run besides the keys, the input and the state of
+// Package handler holds what node kinds use of a run besides the keys, the input and the state of
 // their Task: the conversation (Talk), models and the budget (ModelAccess), questions to people
 // (Question), graphs as tools (GraphCall), and values that live as long as the run (Scope).
 package handler
@@ -70,7 +70,7 @@ type Usage = machine.Usage
 // ModelParam is a parameter of model nodes that the caller of a run sets.
 type ModelParam = machine.ModelParam
 
-// ModelScope has the models of a graph by role and its providers by name, with paths relative to Dir.
+// ModelScope holds the models of a graph by role and its providers by name, with paths relative to Dir.
 type ModelScope struct {
 	Models    map[string]string
 	Providers map[string]any
@@ -82,18 +82,18 @@ type ModelAccess struct {
 	Goal    string // of the run, in words
 	OwnGoal bool   // Goal is that of the graph
 	// Overrides are the caller's models by role, with paths relative to Dir.
-	Overrides map[string]string
-	Dir       string
-	Around    []ModelScope   // the graphs around the graph of the task, the outermost last
-	Params    map[string]any // that the caller set for the node, by key
-	Secrets   []string       `json:"-"` // texts that a recording must not hold
-	Turns     map[string]int // calls of the visit in earlier attempts, by role
-	Answered  []Usage        // calls that scripts answered before the run was resumed
-	ModelDesk `json:"-"`     // never nil in a handler
+	Overrides       map[string]string
+	Dir             string
+	Around          []ModelScope   // the graphs around the graph of the task, the outermost last
+	Params          map[string]any // that the caller set for the node, by key
+	Secrets         []string       `json:"-"` // texts that a recording must not hold
+	Turns           map[string]int // calls of the visit in earlier attempts, by role
+	Answered        []Usage        // calls that scripts answered before the run was resumed
+	ModelAccounting `json:"-"`     // never nil in a handler
 }
 
-// ModelDesk accounts for the calls of models of a task.
-type ModelDesk interface {
+// ModelAccounting accounts for the model calls of a task.
+type ModelAccounting interface {
 	// Note stores a finished call and its data in the journal, and returns when it is durable.
 	Note(data any, call Usage) error
 	// Reserve reserves tokens of the run's budget for a call.

@@ -28,7 +28,7 @@ func (s *Scope) Lasting() *Scope {
 	return s
 }
 
-// TasksDir returns the folder for the marks of running programs, or "" for a temporary one.
+// TasksDir returns the folder that marks running programs, or "" for a temporary one.
 func (s *Scope) TasksDir() string { return s.tasks }
 
 // Keep returns the value of a key, which open makes at the first call. An io.Closer is closed

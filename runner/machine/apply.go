@@ -12,7 +12,7 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// maxBatch is how many steps without effects one event runs.
+// maxBatch is the maximum number of steps without effects that one event runs.
 const maxBatch = 1000
 
 // Apply brings an event into the state and returns the work that follows. It does no
@@ -83,7 +83,7 @@ func (s *State) advanceClock(at int64) {
 	}
 }
 
-// handleTimer acts on a timer. Timers of what has ended meanwhile change nothing.
+// handleTimer acts on a timer. A timer whose scope, branch or attempt has ended changes nothing.
 func (s *State) handleTimer(t *Task, e *Event) {
 	switch e.Timer {
 	case RunTimer:
@@ -136,7 +136,7 @@ func (s *State) runUntilEvent() {
 		if s.StopAt != 0 && s.root().Count >= s.StopAt {
 			return
 		}
-		if s.fireJoins() || s.startFirstReady() || s.endFinishedScope() {
+		if s.resolveNextJoin() || s.startFirstReady() || s.endFinishedScope() {
 			continue
 		}
 		s.updateStatus()
@@ -176,7 +176,7 @@ func (s *State) startFirstReady() bool {
 			i++
 			continue
 		}
-		if i == 0 && len(s.ready) > 16 { // without a move of all others
+		if i == 0 && len(s.ready) > 16 { // avoids shifting all others
 			s.ready[0], s.ready = ready{}, s.ready[1:]
 		} else {
 			s.ready = append(s.ready[:i], s.ready[i+1:]...)
@@ -257,7 +257,7 @@ func (sc *Scope) isBusy() bool {
 			continue
 		}
 		if other != sc && (other.End != nil || len(other.Tasks) == 0) {
-			return true // its result is still to come
+			return true // its result is pending
 		}
 		for _, t := range other.activeTasks() {
 			if t.Deciding || slices.ContainsFunc(t.Units, func(u *Unit) bool { return u.State != queued && u.State != ended && !u.hasOpenGraph() }) {

@@ -38,8 +38,8 @@ type Unit struct {
 	Until int64 `json:"until,omitempty"`
 	Ends  int64 `json:"ends,omitempty"`
 	// Questions are what the attempt has asked people.
-	Questions []*Asked `json:"questions,omitempty"`
-	// Notes are those of the attempt; Calls counts its calls of models.
+	Questions []*UnitQuestion `json:"questions,omitempty"`
+	// Notes are the attempt's notes; Calls counts its model calls.
 	Notes []any      `json:"notes,omitempty"`
 	Calls callCounts `json:"calls,omitzero"`
 	// Called are the graphs that the attempt runs or has called.
@@ -89,13 +89,13 @@ func (t *Task) sendToDriver(u *Unit, n *node, config, env map[string]any) {
 		return
 	}
 	s := t.scope.state
-	t.countPlace(n, 1)
+	t.countRunning(n, 1)
 	s.addCommand(Command{Kind: RunTask, Task: t.attemptID(u), Work: work})
 	t.startTimeout(u, work.Timeout)
 }
 
-// countPlace counts an attempt that takes a place of max_concurrency, or gives it back.
-func (t *Task) countPlace(n *node, change int) {
+// countRunning adds change to the running attempts of all enclosing scopes, for max_concurrency.
+func (t *Task) countRunning(n *node, change int) {
 	if n.countsForConcurrency() {
 		t.scope.visitEnclosing(func(one *Scope) { one.running += change })
 	}
@@ -165,7 +165,7 @@ func (s *State) handleTaskEnd(t *Task, e *Event) {
 		return
 	}
 	sc := t.scope
-	t.countPlace(&sc.plan.nodes[t.Node], -1)
+	t.countRunning(&sc.plan.nodes[t.Node], -1)
 	sc.savePartial(t.Node, e)
 	failure := e.Failure
 	switch {
@@ -192,10 +192,10 @@ func (s *State) handleTaskEnd(t *Task, e *Event) {
 // savePartial keeps the partial output of a failed attempt, and its failure.
 func (sc *Scope) savePartial(node int, e *Event) {
 	if e.Partial != nil {
-		sc.Partial = withEntry(sc.Partial, node, e.Partial)
+		sc.Partial = setEntry(sc.Partial, node, e.Partial)
 	}
 	if e.Reason != "" {
-		sc.Reasons = withEntry(sc.Reasons, node, e.Reason)
+		sc.Reasons = setEntry(sc.Reasons, node, e.Reason)
 	} else {
 		delete(sc.Reasons, node)
 	}
@@ -310,7 +310,7 @@ func (t *Task) startWait(u *Unit, n *node, config map[string]any) {
 		t.endAttempt(u, nil, failure)
 		return
 	}
-	if n.decl.Timeout > 0 && delay > n.decl.Timeout { // limits.node_timeout is for work
+	if n.decl.Timeout > 0 && delay > n.decl.Timeout { // limits.node_timeout bounds work, not waits
 		delay = n.decl.Timeout
 		u.Cause = &Failure{Kind: "timeout", Message: "attempt took longer than its timeout of " + eval.DurationText(n.decl.Timeout)}
 	}
@@ -353,7 +353,7 @@ func parseWait(given any) (time.Duration, *Failure) {
 	return time.Duration(min(seconds*float64(time.Second), maxWait)), nil
 }
 
-// stopUnit cancels a unit. It writes nothing any more.
+// stopUnit cancels a unit. From then on the unit writes nothing.
 func (t *Task) stopUnit(u *Unit) {
 	sc := t.scope
 	s := sc.state
@@ -363,7 +363,7 @@ func (t *Task) stopUnit(u *Unit) {
 		if u.runsGraph() {
 			break
 		}
-		t.countPlace(&sc.plan.nodes[t.Node], -1)
+		t.countRunning(&sc.plan.nodes[t.Node], -1)
 		place := t.place()
 		s.Stopping = append(s.Stopping, Stopping{Task: id, Node: place.Path(), Scope: sc.ID, At: t.Node})
 		s.addCommand(Command{Kind: CancelTask, Task: id})

@@ -26,21 +26,21 @@ func (sc *Scope) cancelBranch(t *Task, why string) {
 }
 
 // propagateFailure handles a failure without a failure edge. The i-th enclosing fan-out or one
-// further out takes it by its on_failure; otherwise the scope fails.
+// further out handles it if its on_failure says so; otherwise the scope fails.
 func (sc *Scope) propagateFailure(at *Position, by *Task, failure *Failure, i int) {
 	for ; i >= 0; i-- {
 		f := sc.findFan(at.Place[i].Fan)
 		if slices.Contains(at.Joined, f.ID) || sc.plan.nodes[f.Source].parallel.OnFailure == "fail_all" {
 			continue
 		}
-		sc.failLane(f, at.Place[i].Lane, by, failure)
+		sc.failBranch(f, at.Place[i].Lane, by, failure)
 		return
 	}
 	sc.endScopeByTask(by, failureEnd(failure))
 }
 
-// failLane ends a failed branch, and the fan-out if all its branches have failed.
-func (sc *Scope) failLane(f *Fan, lane int, by *Task, failure *Failure) {
+// failBranch ends a failed branch, and the fan-out if all its branches have failed.
+func (sc *Scope) failBranch(f *Fan, lane int, by *Task, failure *Failure) {
 	sc.Degraded, sc.due = true, true
 	for _, o := range slices.Clone(sc.Tasks) {
 		if o == by || o.isOnBranch(f.ID, lane) {

@@ -103,7 +103,7 @@ func (b *builder) initNode(n *node, decl *spec.Node, bound *bind.Node) {
 		all.OnFailure, all.Conflict = cmp.Or(own.OnFailure, all.OnFailure), cmp.Or(own.Conflict, all.Conflict)
 		all.BranchTimeout, all.Join = cmp.Or(own.BranchTimeout, all.BranchTimeout), cmp.Or(own.Join, all.Join)
 	}
-	n.talk = newTalking(b.plan.Graph, decl)
+	n.talk = newTalkSettings(b.plan.Graph, decl)
 	if n.talk.model {
 		n.talk.once = b.onceKeys(bound)
 	}

@@ -19,7 +19,7 @@ type Conflict struct {
 // writer is a write with its step and the step's position in merge order.
 type writer struct {
 	*Write
-	done *Done
+	done *FinishedStep
 	at   int
 }
 
@@ -51,7 +51,7 @@ func (v *View) decideConflict(key int, tasks []*Task, byID map[int]*writer) (hea
 			policy, fan = sc.plan.nodes[f.Source].parallel.Conflict, f.ID
 		}
 		for {
-			a, b := findApart(left, f)
+			a, b := findConcurrentWriters(left, f)
 			if b == nil {
 				break
 			}
@@ -66,7 +66,7 @@ func (v *View) decideConflict(key int, tasks []*Task, byID map[int]*writer) (hea
 				found = append(found, Conflict{Key: key, Fan: fan})
 			}
 			if f != nil {
-				v.overruled = withEntry(v.overruled, loser.ID, fan)
+				v.overruled = setEntry(v.overruled, loser.ID, fan)
 			}
 			left = slices.DeleteFunc(left, func(w *writer) bool { return w == loser })
 		}
@@ -74,7 +74,7 @@ func (v *View) decideConflict(key int, tasks []*Task, byID map[int]*writer) (hea
 	return heads, left[0], found
 }
 
-// headsOf returns the writes of a key that the next one follows.
+// headsOf returns the latest writes to a key in the task's past.
 func (t *Task) headsOf(key int) []int {
 	if t.Done {
 		for i := len(t.Writes) - 1; i >= 0; i-- {
@@ -100,7 +100,7 @@ func writesUpTo(last []int, byID map[int]*writer) map[int]bool {
 	return out
 }
 
-// writesBefore returns the writes to a key in the past of a split; nil has none.
+// writesBefore returns the writes to a key in the past of a split, or none if split is nil.
 func (sc *Scope) writesBefore(split *Fan, key int, byID map[int]*writer) map[int]bool {
 	if split == nil {
 		return nil
@@ -133,11 +133,11 @@ func (sc *Scope) fansOf(writers []*writer) []*Fan {
 	return out
 }
 
-// findApart returns two writers on different branches of a fan-out, or any two if f is nil.
-func findApart(list []*writer, f *Fan) (a, b *writer) {
+// findConcurrentWriters returns two writers on different branches of a fan-out, or any two if f is nil.
+func findConcurrentWriters(list []*writer, f *Fan) (a, b *writer) {
 	for i, a := range list {
 		for _, b := range list[i+1:] {
-			if f == nil || areApart(a.done.Lanes, b.done.Lanes, f.ID) {
+			if f == nil || areOnDifferentBranches(a.done.Lanes, b.done.Lanes, f.ID) {
 				return a, b
 			}
 		}
@@ -145,8 +145,8 @@ func findApart(list []*writer, f *Fan) (a, b *writer) {
 	return nil, nil
 }
 
-// areApart reports whether two steps were on a fan-out's branches, but never on the same one.
-func areApart(a, b []Lane, fan int) bool {
+// areOnDifferentBranches reports whether two steps were on a fan-out's branches, but never on the same one.
+func areOnDifferentBranches(a, b []Lane, fan int) bool {
 	apart := findLane(b, fan) >= 0
 	on := false
 	for _, lane := range a {

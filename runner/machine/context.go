@@ -34,7 +34,7 @@ func (sc *Scope) initState(input, session, edit map[string]any) {
 func (sc *Scope) loadValue(v *View, name string, value any) any {
 	i, ok := sc.plan.keyOf[name]
 	if !ok {
-		sc.Extra = withEntry(sc.Extra, name, value)
+		sc.Extra = setEntry(sc.Extra, name, value)
 		v.env = nil
 		return value
 	}
@@ -98,7 +98,7 @@ func (v *View) contextValue(name string, t *Task) any {
 	}
 }
 
-// buildContext returns the values for expressions on a view. Of contextNames it updates names.
+// buildContext returns the values for expressions on a view. It computes only the contextNames in names.
 func (v *View) buildContext(t *Task, names uses) map[string]any {
 	if v.env == nil {
 		v.env = v.values()
@@ -238,12 +238,12 @@ func (v *View) readableState(n *node) map[string]any {
 	return out
 }
 
-// output returns the output of a task. That of a lazy node is made when it is first read.
+// output returns the output of a task. A lazy node's output is made when it is first read.
 func (t *Task) output() any {
 	if p := t.scope.plan; t.Output == nil && t.Node >= 0 && p.nodes[t.Node].lazy && len(t.Writes) > 0 {
 		output := make(map[string]any, len(t.Writes))
 		for _, w := range t.Writes {
-			if !w.Reset { // which a fork adds
+			if !w.Reset { // a fork adds those
 				output[p.keys[w.Key].name] = w.Update
 			}
 		}

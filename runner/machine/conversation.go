@@ -13,16 +13,16 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// conversation holds each message of a run once. Lists hold positions in it, which never change.
-type conversation []said
+// conversation holds each message of a run once. Lists refer to messages by position, which never changes.
+type conversation []entry
 
-// said is a message. A summary covers earlier ones.
-type said struct {
+// entry is a message, perhaps a summary of earlier ones.
+type entry struct {
 	Message
 	Covers []int `json:"covers,omitempty"`
 }
 
-func (c *conversation) addMessage(list []int, m said) []int {
+func (c *conversation) addMessage(list []int, m entry) []int {
 	*c = append(*c, m)
 	return append(slices.Clip(list), len(*c)-1)
 }
@@ -73,7 +73,7 @@ func (c *conversation) compactList(list, covered []int, summary Message) []int {
 		all = append(all, (*c)[at].Covers...) // a summary of summaries
 	}
 	kept := slices.DeleteFunc(slices.Clone(list), func(at int) bool { return slices.Contains(covered, at) })
-	return append(c.addMessage(nil, said{summary, all}), kept...)
+	return append(c.addMessage(nil, entry{summary, all}), kept...)
 }
 
 // Message is one turn of a conversation.
@@ -96,9 +96,9 @@ type TalkDelta struct {
 
 // Talk is the conversation that one task sees.
 type Talk struct {
-	// Messages are those that the node sees, oldest first.
+	// Messages are the messages that the node sees, oldest first.
 	Messages []Message
-	// Own means that the visit has a list of its own. Done and Steps date from its beginning.
+	// Own means that the visit has a list of its own. Done and Steps describe its beginning.
 	Own bool
 	// Continues means that Messages ends in the results of this node's own tool calls.
 	Continues bool
@@ -129,8 +129,8 @@ type Ran struct {
 	Task int `json:"task"`
 }
 
-// talking says how a node takes part in the conversation.
-type talking struct {
+// talkSettings holds how a node takes part in the conversation.
+type talkSettings struct {
 	joins    bool // it reads and adds messages
 	model    bool // it calls a model
 	isolated bool
@@ -146,10 +146,10 @@ type talking struct {
 // defaultKeepLast is how many turns compaction keeps.
 const defaultKeepLast = 4
 
-// newTalking reads the conversation settings of a node. Those of the graph are the defaults.
-func newTalking(g *spec.Graph, n *spec.Node) talking {
+// newTalkSettings reads the conversation settings of a node. The graph's settings are the defaults.
+func newTalkSettings(g *spec.Graph, n *spec.Node) talkSettings {
 	kind := n.Kind.Value
-	t := talking{model: kind == "llm" || kind == "agent", see: "all", feedback: g.Feedback}
+	t := talkSettings{model: kind == "llm" || kind == "agent", see: "all", feedback: g.Feedback}
 	t.joins = t.model || kind == "tools" || kind == "graph" && modeOf(n.Conversation) == "continuous"
 	if n.Feedback != nil {
 		t.feedback = *n.Feedback
@@ -159,7 +159,7 @@ func newTalking(g *spec.Graph, n *spec.Node) talking {
 	return t
 }
 
-func (t *talking) readSettings(v *spec.Value) {
+func (t *talkSettings) readSettings(v *spec.Value) {
 	if see := v.Get("see"); see != nil {
 		t.see = see.Text.Value
 	}
@@ -200,7 +200,7 @@ func (t *Task) newTalk(n *node) *Talk {
 		MaxTokens: n.talk.maxTokens, KeepLast: n.talk.keepLast, Own: n.talk.isolated && n.talk.model,
 		Messages: t.scope.state.Talk.messages(t.visibleMessages(n)),
 	}
-	if own := th.privateOf(n, t.Node); out.Own && own != nil {
+	if own := th.findPrivateList(n, t.Node); out.Own && own != nil {
 		out.Done, out.Steps = own.Done, own.Steps
 	}
 	if !n.talk.model {
@@ -219,7 +219,7 @@ func (t *Task) newTalk(n *node) *Talk {
 // visibleMessages returns the positions of the messages that a task may see.
 func (t *Task) visibleMessages(n *node) []int {
 	c, th := t.scope.state.Talk, t.view().Thread
-	if own := th.privateOf(n, t.Node); own != nil {
+	if own := th.findPrivateList(n, t.Node); own != nil {
 		return own.List
 	}
 	hide := func(at int) bool { return false }
@@ -330,9 +330,9 @@ func (t *Task) talkDelta() *TalkDelta {
 
 func (t *Task) addToThread(th *thread, n *node) {
 	delta := t.talkDelta()
-	own := th.privateOf(n, t.Node)
+	own := th.findPrivateList(n, t.Node)
 	switch isPrivate := own != nil || n.talk.isolated && n.talk.model; {
-	case isPrivate && n.talk.model && !endsInCalls(delta.Add): // nobody reads it again
+	case isPrivate && n.talk.model && !endsInCalls(delta.Add): // nothing reads it again
 		th.Private = nil
 	case own != nil:
 		next := *own
@@ -355,8 +355,8 @@ func (t *Task) addToThread(th *thread, n *node) {
 	}
 }
 
-// privateOf returns the private list that a tool node or its owner continues, or nil.
-func (th *thread) privateOf(n *node, at int) *privateList {
+// findPrivateList returns the private list that a tool node or its owner continues, or nil.
+func (th *thread) findPrivateList(n *node, at int) *privateList {
 	if p := th.Private; p != nil && (!n.talk.model || p.Owner == at) {
 		return p
 	}
@@ -373,7 +373,7 @@ func (t *Task) appendMessages(n *node, list []int, delta *TalkDelta) []int {
 	}
 	for _, m := range delta.Add {
 		m.Node = n.id
-		list = c.addMessage(list, said{Message: m})
+		list = c.addMessage(list, entry{Message: m})
 	}
 	return list
 }
@@ -393,7 +393,7 @@ func (th *thread) setLast(m *Message, at int) {
 	}
 }
 
-// deltaOf returns what an event adds to the conversation. A cached answer counts as said.
+// deltaOf returns what an event adds to the conversation. A cached answer is added like a new one.
 func (t *Task) deltaOf(e *Event) *TalkDelta {
 	if e.Talk == nil && e.Cached && t.node().talk.model {
 		return &TalkDelta{Add: []Message{{Role: "assistant", Content: eval.Text(e.Output)}}}
@@ -516,7 +516,7 @@ func (p *Plan) newThread(s *State, sc *Scope) *thread {
 	th := &thread{}
 	if sc.Outer == 0 {
 		for _, m := range s.Run.Talk {
-			th.Shared = s.Talk.addMessage(th.Shared, said{Message: m})
+			th.Shared = s.Talk.addMessage(th.Shared, entry{Message: m})
 			th.setLast(&m, 0)
 		}
 	} else if owner := sc.owner; owner != nil && sc.Call == 0 {
@@ -525,7 +525,7 @@ func (p *Plan) newThread(s *State, sc *Scope) *thread {
 			th.Text, th.Result, sc.Continues = around.Text, around.Result, true
 			for _, m := range s.Talk.messages(around.Shared) {
 				m.Node = "../" + m.Node // a node of the scope may have the same name
-				th.Shared = s.Talk.addMessage(th.Shared, said{Message: m})
+				th.Shared = s.Talk.addMessage(th.Shared, entry{Message: m})
 			}
 		}
 	}

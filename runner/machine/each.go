@@ -12,7 +12,7 @@ type Each struct {
 	// Next is the next element to begin, from 1. Done counts those that have ended.
 	Next int `json:"next"`
 	Done int `json:"done"`
-	// Size is the size of all results, as eval.Size counts.
+	// Size is the size of all results, as eval.Size measures it.
 	Size int `json:"size,omitempty"`
 	// Failures and Talk hold the failures and messages of elements by index.
 	Failures map[int]*Failure   `json:"failures,omitempty"`
@@ -77,14 +77,14 @@ func (t *Task) endElement(u *Unit) {
 	policy, i := sc.plan.nodes[t.Node].parallel.OnFailure, u.Element-1
 	e.Done++
 	if u.Failure != nil {
-		e.Failures = withEntry(e.Failures, i, u.Failure)
+		e.Failures = setEntry(e.Failures, i, u.Failure)
 	}
 	t.noteElement(u)
 	switch {
 	case u.Failure == nil:
 		e.Results[i] = u.Output
 		if u.Talk != nil {
-			e.Talk = withEntry(e.Talk, i, u.Talk)
+			e.Talk = setEntry(e.Talk, i, u.Talk)
 		}
 	case policy == "fail_all":
 		for _, other := range t.Units {

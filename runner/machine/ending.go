@@ -75,7 +75,7 @@ func (sc *Scope) completeScope() {
 		return
 	}
 	if failure := sc.checkStateSize(v, nil); failure != nil {
-		sc.endBySize(nil, failure)
+		sc.endAtSizeLimit(nil, failure)
 		return
 	}
 	output, err := sc.evalOutput(false)
@@ -86,8 +86,8 @@ func (sc *Scope) completeScope() {
 	sc.endScope(&End{Status: Completed, Reason: "end", Output: output})
 }
 
-// evalOutput evaluates `output`, by default the last output in path order that reached END. With
-// parts, parts that fail are null.
+// evalOutput evaluates `output`, by default the last output in path order that reached END. If
+// parts is set, a part that fails is null.
 func (sc *Scope) evalOutput(parts bool) (any, error) {
 	output := sc.LastEnd.Output
 	if sc.LastEnd.Task == 0 && parts {
@@ -333,7 +333,7 @@ func (s *State) startGrace() {
 	}
 }
 
-// cancelFinally cancels what is left of finally.
+// cancelFinally cancels the remaining finally nodes.
 func (s *State) cancelFinally() {
 	root := s.root()
 	if root.End == nil || s.Grace != graceRuns {

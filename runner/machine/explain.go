@@ -41,15 +41,15 @@ func (c Candidate) MarshalJSON() ([]byte, error) {
 	}{c.Edge, c.ID, c.Label, c.To, c.Condition, orNil(c.When), rest(c)})
 }
 
-// tested is an evaluated condition with the values of its parts, for State.Explain.
-type tested struct {
+// conditionTest is an evaluated condition with the values of its parts, for State.Explain.
+type conditionTest struct {
 	edge   int
 	reason eval.Reason
 }
 
 // explainEdges explains the edges of a finished step, in declaration order. With values, it adds
 // what false conditions read.
-func (t *Task) explainEdges(n *node, out routed, values bool) []Candidate {
+func (t *Task) explainEdges(n *node, out routing, values bool) []Candidate {
 	p := t.scope.plan
 	fired := func(edge int) bool {
 		return slices.ContainsFunc(out.targets, func(to target) bool { return to.edge == edge })
@@ -69,7 +69,7 @@ func (t *Task) explainEdges(n *node, out routed, values bool) []Candidate {
 		}
 		if !isGoto {
 			c.Why = t.explainEdge(n, e, c.Fired, late[at])
-			if i := slices.IndexFunc(out.tests, func(test tested) bool { return test.edge == at }); i >= 0 && !values {
+			if i := slices.IndexFunc(out.tests, func(test conditionTest) bool { return test.edge == at }); i >= 0 && !values {
 				c.Test = &out.tests[i].reason
 				c.Why = c.Test.String()
 			}
@@ -150,7 +150,7 @@ func (p *Plan) describeValues(e *edge, env map[string]any) string {
 	values := readValues(e, env)
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		parts = append(parts, name+" = "+p.formatRead([]any{name}, values[name]))
+		parts = append(parts, name+" = "+p.formatValueAt([]any{name}, values[name]))
 	}
 	if len(parts) == 0 {
 		return ""
@@ -178,8 +178,8 @@ func readValues(e *edge, env map[string]any) map[string]any {
 	return out
 }
 
-// formatRead formats a value that was read from a path, for a person.
-func (p *Plan) formatRead(path []any, v any) string {
+// formatValueAt formats a value that was read from a path, for a person.
+func (p *Plan) formatValueAt(path []any, v any) string {
 	name, _ := path[0].(string)
 	if i, ok := p.keyOf[name]; ok && p.keys[i].decl.Secret {
 		return "***"

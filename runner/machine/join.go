@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// fireJoins decides one join, and reports whether it did: the join runs, fails or is dropped.
-func (s *State) fireJoins() bool {
+// resolveNextJoin runs, fails or drops one join, and reports whether it did.
+func (s *State) resolveNextJoin() bool {
 	return slices.ContainsFunc(s.Scopes, func(sc *Scope) bool {
-		return sc.End == nil && (sc.due || sc.mayFailBypassed() || !sc.hasMovingTask()) && sc.fireJoin()
+		return sc.End == nil && (sc.due || sc.mayFailBypassedJoin() || !sc.hasMovingTask()) && sc.resolveNextJoin()
 	})
 }
 
@@ -33,9 +33,9 @@ func (sc *Scope) waitsWithBlocked(t *Task) bool {
 	})
 }
 
-func (sc *Scope) mayFailBypassed() bool { return sc.plan.failsBypassed && len(sc.Detours) > 0 }
+func (sc *Scope) mayFailBypassedJoin() bool { return sc.plan.failsBypassed && len(sc.Detours) > 0 }
 
-func (sc *Scope) fireJoin() bool {
+func (sc *Scope) resolveNextJoin() bool {
 	sc.due, sc.blocked = false, nil
 	waits := slices.DeleteFunc(slices.Clone(sc.Tasks), func(t *Task) bool { return !t.Waits })
 	slices.SortStableFunc(waits, func(a, b *Task) int { return a.Node - b.Node })
@@ -211,7 +211,7 @@ bends:
 // hasInPast reports whether a task's past since the split contains the step of another task.
 func (sc *Scope) hasInPast(t *Task, step int) bool {
 	for v := t.view(); v.Base != 0; v = v.base {
-		if slices.ContainsFunc(v.Done, func(d *Done) bool { return d.Task == step }) {
+		if slices.ContainsFunc(v.Done, func(d *FinishedStep) bool { return d.Task == step }) {
 			return true
 		}
 	}
@@ -241,7 +241,7 @@ func (sc *Scope) joinTasks(group []*Task, preset *Failure) {
 	}
 	slices.SortStableFunc(lost, func(a, b *Task) int { return slices.Compare(a.Order, b.Order) })
 	first := group[0]
-	place, over := sc.placeAfterJoin(group)
+	place, over := sc.lanesAfterJoin(group)
 	t := &Task{
 		Node: first.Node, Position: &Position{Order: first.Order, Place: place, Over: over, Joined: slices.Clone(first.Joined)},
 		From: first.From, Input: first.Input, Cause: first.Cause, Preset: preset,
@@ -267,7 +267,7 @@ func (sc *Scope) joinTasks(group []*Task, preset *Failure) {
 	view, conflicts := sc.mergeTasks(group, lost)
 	merged := view.changedKeys()
 	sc.dropTasks(group...)
-	if len(conflicts) == 0 { // an edge may want the values at the split
+	if len(conflicts) == 0 { // an edge may need the values at the split
 		var over *Fan
 		if view, over = sc.foldView(view); over != nil && sc.isLast(t, over.Order) {
 			t.Order = over.Order // else the orders of a loop would grow with each round
@@ -302,7 +302,7 @@ func (sc *Scope) joinTasks(group []*Task, preset *Failure) {
 	}
 	sc.state.makeReady(ready{t, nil})
 	if failure := sc.checkStateSize(view, nil); failure != nil {
-		sc.endBySize(nil, failure)
+		sc.endAtSizeLimit(nil, failure)
 	}
 }
 
@@ -329,7 +329,7 @@ func (t *Task) pastRank() int {
 	return t.Rank - 1
 }
 
-// spansBranches reports whether the group stands on several branches of a fan-out.
+// spansBranches reports whether the group is on several branches of a fan-out.
 func (sc *Scope) spansBranches(group []*Task, fan int) bool {
 	own := findLane(group[0].Place, fan)
 	return slices.ContainsFunc(group, func(m *Task) bool { return findLane(m.Place, fan) != own })
@@ -377,9 +377,9 @@ func (sc *Scope) moveFinishedFans(t *Task, sources map[int]int) {
 	t.Place, t.Over = place, over
 }
 
-// placeAfterJoin returns the lanes after a join: outside of the fan-out if all branches met,
+// lanesAfterJoin returns the lanes after a join: outside of the fan-out if all branches met,
 // otherwise those of the first branch that arrived.
-func (sc *Scope) placeAfterJoin(group []*Task) ([]Lane, []Over) {
+func (sc *Scope) lanesAfterJoin(group []*Task) ([]Lane, []Over) {
 	place, over := group[0].Place, group[0].Over
 	if len(group) == 1 {
 		return place, over
@@ -425,7 +425,7 @@ func (sc *Scope) setInputs(t *Task, group, lost []*Task) {
 			t.Inputs[id] = append(first.([]any), m.Input)
 		default:
 			t.Inputs[id] = []any{first, m.Input}
-			lists = withEntry(lists, id, true)
+			lists = setEntry(lists, id, true)
 		}
 	}
 	if len(came) > 1 {
@@ -440,7 +440,7 @@ func (sc *Scope) setInputs(t *Task, group, lost []*Task) {
 			t.Branches[sc.plan.nodes[m.From.Node].id] = map[string]any{"output": m.From.Output}
 		}
 	}
-	for _, l := range slices.Concat(lost, sc.failuresElsewhere(group, lost)) {
+	for _, l := range slices.Concat(lost, sc.failuresForWaitAll(group, lost)) {
 		if l.Lost == nil {
 			continue
 		}
@@ -450,9 +450,9 @@ func (sc *Scope) setInputs(t *Task, group, lost []*Task) {
 	}
 }
 
-// failuresElsewhere returns failed tasks that could not reach the join, on branches that wait_all
-// brings to it nevertheless.
-func (sc *Scope) failuresElsewhere(group, lost []*Task) []*Task {
+// failuresForWaitAll returns the failed tasks that could not reach the join, but that wait_all
+// reports to it.
+func (sc *Scope) failuresForWaitAll(group, lost []*Task) []*Task {
 	return slices.DeleteFunc(slices.Clone(sc.Gone), func(g *Task) bool {
 		return g.Lost == nil || slices.Contains(lost, g) || !slices.ContainsFunc(group, func(w *Task) bool {
 			f := sc.awaitedFan(w, g.Place)
@@ -478,7 +478,7 @@ func (sc *Scope) markDecided(place []Lane, node int) {
 
 // failBypassedJoin fails a join with `on_bypass: fail` that every branch bypassed.
 func (sc *Scope) failBypassedJoin() bool {
-	if !sc.mayFailBypassed() {
+	if !sc.mayFailBypassedJoin() {
 		return false
 	}
 	bends := slices.Clone(sc.Detours)

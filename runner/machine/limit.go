@@ -12,7 +12,7 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// timeLeft returns the rest of limits.timeout, which may be negative, or false without a limit.
+// timeLeft returns what remains of limits.timeout, perhaps negative, or false without a limit.
 func (sc *Scope) timeLeft() (left time.Duration, ok bool) {
 	limit := sc.limits.Timeout
 	if limit <= 0 || sc.End != nil {
@@ -110,8 +110,8 @@ func (sc *Scope) checkStateSize(v *View, writes []Write) *Failure {
 	return &Failure{Kind: "limit", Message: message}
 }
 
-// endBySize ends the scope whose max_state_bytes is exceeded, by the writes of t or nil.
-func (sc *Scope) endBySize(t *Task, failure *Failure) {
+// endAtSizeLimit ends the scope whose max_state_bytes is exceeded by the writes of t, which may be nil.
+func (sc *Scope) endAtSizeLimit(t *Task, failure *Failure) {
 	if sc.End != nil {
 		return
 	}

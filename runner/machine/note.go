@@ -91,7 +91,7 @@ func (t *Task) addNote(n *Note) {
 	s.notes = append(s.notes, *n)
 }
 
-func (t *Task) noteAgain() {
+func (t *Task) noteContinued() {
 	t.Stopped = false
 	t.addNote(&Note{Kind: NoteNodeStarted, Again: true})
 }
@@ -113,7 +113,7 @@ func (t *Task) noteElement(u *Unit) {
 }
 
 // noteQuestion reports that a question was asked, is still open, or was answered.
-func (t *Task) noteQuestion(kind NoteKind, u *Unit, q *Asked, by string) {
+func (t *Task) noteQuestion(kind NoteKind, u *Unit, q *UnitQuestion, by string) {
 	t.addNote(&Note{Kind: kind, Task: t.attemptID(u), Question: t.newQuestion(u, q), By: by})
 }
 
@@ -135,7 +135,7 @@ func (s *State) noteStateUpdate(t *Task, keys []int) {
 }
 
 // noteRouted reports which edges fired after a step, and why.
-func (t *Task) noteRouted(n *node, out routed) {
+func (t *Task) noteRouted(n *node, out routing) {
 	if out.end != nil && out.end.Status != Stuck {
 		return
 	}

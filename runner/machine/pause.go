@@ -234,7 +234,7 @@ func (t *Task) reissueUnit(u *Unit) {
 		timer(RetryTimer, u.Until)
 	case u.State == asking:
 		if t.Stopped {
-			t.noteAgain()
+			t.noteContinued()
 		}
 		if u.isAnswered() { // they came while nobody drove the run
 			t.continueIfAnswered(u)

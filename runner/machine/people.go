@@ -13,8 +13,8 @@ import (
 	"github.com/graphrun/graphrun/internal/schema"
 )
 
-// Asked is a question of a unit, and its answer.
-type Asked struct {
+// UnitQuestion is a question of a unit, and its answer.
+type UnitQuestion struct {
 	Ask
 	Default    any  `json:"default,omitempty"`
 	HasDefault bool `json:"has_default,omitempty"`
@@ -55,7 +55,7 @@ func WithoutIndexes(target string) string {
 	return path
 }
 
-// cutParts shortens each part of a path before a mark.
+// cutParts cuts each part of a path at a mark.
 func cutParts(path, mark string) string {
 	parts := strings.Split(path, "/")
 	for i := range parts {
@@ -84,7 +84,7 @@ func (a *Ask) answerSchema() (*schema.Schema, error) { return schema.Compile(a.S
 
 func (t *Task) askPerson(u *Unit, n *node, config map[string]any) {
 	s := t.scope.state
-	q := &Asked{Ask: Ask{Prompt: eval.Text(config["prompt"])}}
+	q := &UnitQuestion{Ask: Ask{Prompt: eval.Text(config["prompt"])}}
 	if given, ok := config["choices"]; ok {
 		choices, _ := given.([]any)
 		if len(choices) == 0 {
@@ -110,22 +110,22 @@ func (t *Task) askPerson(u *Unit, n *node, config map[string]any) {
 			q.Reminders = most
 		}
 	}
-	t.openQuestions(u, []*Asked{q})
+	t.openQuestions(u, []*UnitQuestion{q})
 }
 
 // openAsks opens the questions of an interrupted attempt. Answers to earlier questions stay.
 func (t *Task) openAsks(u *Unit, asks []Ask) {
-	list := slices.DeleteFunc(slices.Clone(u.Questions), func(q *Asked) bool { return !q.Settled })
+	list := slices.DeleteFunc(slices.Clone(u.Questions), func(q *UnitQuestion) bool { return !q.Settled })
 	for _, ask := range asks {
-		if findAsked(list, ask.ID) == nil {
-			list = append(list, &Asked{Ask: ask})
+		if findQuestion(list, ask.ID) == nil {
+			list = append(list, &UnitQuestion{Ask: ask})
 		}
 	}
 	t.stopTimeout(u)
 	t.openQuestions(u, list)
 }
 
-func (t *Task) openQuestions(u *Unit, list []*Asked) {
+func (t *Task) openQuestions(u *Unit, list []*UnitQuestion) {
 	for _, q := range list {
 		if q.Schema == nil {
 			q.Schema = map[string]any{"type": "string"}
@@ -144,8 +144,8 @@ func (t *Task) openQuestions(u *Unit, list []*Asked) {
 }
 
 // pendingQuestions returns the questions of a unit that have no answer yet.
-func (u *Unit) pendingQuestions() []*Asked {
-	return slices.DeleteFunc(slices.Clone(u.Questions), func(q *Asked) bool { return q.Settled })
+func (u *Unit) pendingQuestions() []*UnitQuestion {
+	return slices.DeleteFunc(slices.Clone(u.Questions), func(q *UnitQuestion) bool { return q.Settled })
 }
 
 // commandQuestions asks the unit's open questions and starts the answer timer.
@@ -167,12 +167,12 @@ func (t *Task) startAnswerTimer(u *Unit) {
 	}
 }
 
-func (t *Task) newQuestion(u *Unit, q *Asked) *Question {
+func (t *Task) newQuestion(u *Unit, q *UnitQuestion) *Question {
 	return &Question{Task: t.attemptID(u), Place: t.place(), Ask: q.Ask, Round: u.Round}
 }
 
-func findAsked(list []*Asked, id string) *Asked {
-	return findFirst(list, func(q *Asked) bool { return q.ID == id })
+func findQuestion(list []*UnitQuestion, id string) *UnitQuestion {
+	return findFirst(list, func(q *UnitQuestion) bool { return q.ID == id })
 }
 
 // answers returns the answers for the next attempt, by question.
@@ -180,7 +180,7 @@ func (u *Unit) answers() map[string]any {
 	var out map[string]any
 	for _, q := range u.Questions {
 		if q.Settled {
-			out = withEntry(out, q.ID, q.Answer)
+			out = setEntry(out, q.ID, q.Answer)
 		}
 	}
 	return out
@@ -208,7 +208,7 @@ func (s *State) acceptAnswer(t *Task, e *Event) {
 	if u == nil || u.State != asking {
 		return
 	}
-	q := findAsked(u.Questions, e.Question)
+	q := findQuestion(u.Questions, e.Question)
 	if q == nil || q.Settled {
 		return
 	}
@@ -226,7 +226,7 @@ func (s *State) acceptAnswer(t *Task, e *Event) {
 	}
 }
 
-func (t *Task) recordAnswer(u *Unit, q *Asked, answer any, by string) {
+func (t *Task) recordAnswer(u *Unit, q *UnitQuestion, answer any, by string) {
 	q.Settled, q.Answer = true, answer
 	t.noteQuestion(NoteAnswered, u, q, by)
 	t.scope.state.addCommand(Command{Kind: CloseQuestion, Task: t.attemptID(u), Question: t.newQuestion(u, q)})
@@ -253,7 +253,7 @@ func (t *Task) continueIfAnswered(u *Unit) {
 	t.queueUnit(u)
 }
 
-// handleAnswerTimer emits due reminders, and settles timed-out questions with their defaults.
+// handleAnswerTimer emits due reminders, and answers timed-out questions with their defaults.
 func (t *Task) handleAnswerTimer(u *Unit) {
 	if u.State != asking {
 		return

@@ -83,7 +83,7 @@ type node struct {
 	onBypass  string
 	inner     *Plan  // of a graph node
 	graph     string // what its `graph:` names
-	talk      talking
+	talk      talkSettings
 	asksAgain bool  // the handler asks again for an output that does not fit
 	lazy      bool  // a set node whose output is made from its writes when something reads it
 	sound     []int // nodes that an edge or a label leads to, without failure edges
@@ -198,7 +198,7 @@ func (sc *Scope) canReach(from, to, avoid int) bool {
 	set, ok := s.reach[key]
 	if !ok {
 		set = sc.plan.nodesLeadingTo(to, func(node int) bool { return node == avoid })
-		s.reach = withEntry(s.reach, key, set)
+		s.reach = setEntry(s.reach, key, set)
 	}
 	return from >= 0 && set[from]
 }
@@ -231,15 +231,15 @@ func (sc *Scope) findImplicitJoin(source int, targets []int) int {
 	if len(begin) < 2 || p.nodes[source].parallel.Join != "auto" {
 		return noNode
 	}
-	if at := p.findFirstMeeting(begin, source); at != noNode && !p.nodes[at].joins && !slices.Contains(begin, source) {
+	if at := p.findMeetingNode(begin, source); at != noNode && !p.nodes[at].joins && !slices.Contains(begin, source) {
 		return at
 	}
 	return noNode
 }
 
-// findFirstMeeting returns the first node that all ways reach without failure edges and without
+// findMeetingNode returns the first node that all paths reach without failure edges and without
 // passing source, or noNode.
-func (p *Plan) findFirstMeeting(begin []int, source int) int {
+func (p *Plan) findMeetingNode(begin []int, source int) int {
 	// By node: from how many it was reached, the last of them, and the most edges to it.
 	reached, last, most := make([]int, len(p.nodes)), make([]int, len(p.nodes)), make([]int, len(p.nodes))
 	var level, next, all []int

@@ -145,7 +145,7 @@ func earlierMoment(a, b int64) int64 {
 func (s *State) Partial() map[string]any {
 	var out map[string]any
 	for node, value := range s.root().Partial { //lint:ignore mapiter the result is a map
-		out = withEntry(out, s.plan.nodes[node].id, value)
+		out = setEntry(out, s.plan.nodes[node].id, value)
 	}
 	return out
 }

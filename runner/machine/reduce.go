@@ -13,7 +13,7 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// reducer says how a key combines its value with updates. The zero value is unset.
+// reducer is how a key combines its value with updates. The zero value is unset.
 type reducer int
 
 const (
@@ -89,7 +89,7 @@ func (v *View) appendItems(i int, current any, items []any) (any, *Failure) {
 		own = slices.Clone(list)
 	}
 	if own == nil {
-		own = []any{} // what nothing was added to is a list, too
+		own = []any{} // a key without additions is a list, too
 	}
 	own = append(own, items...)
 	if err := k.schema.CheckAppended(own, len(list)); err != nil {
@@ -152,7 +152,7 @@ func combineNumbers(how reducer, current, update any) (any, error) {
 func unionLists(current, update any) any {
 	list, _ := current.([]any)
 	out := append([]any{}, list...)
-	seen := map[any]bool{} // of those that can be keys
+	seen := map[any]bool{} // the comparable values
 	isKnown := func(v any) bool {
 		switch v.(type) {
 		case []any, map[string]any:

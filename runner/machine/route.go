@@ -8,28 +8,28 @@ import (
 	"strings"
 )
 
-// routed holds targets, an end of the scope, or a question to the router. If all are empty, no
-// edge takes the failure of the step.
-type routed struct {
+// routing is what follows a step: targets, an end of the scope, or a question to the router. If
+// all are empty, no edge handles the failure of the step.
+type routing struct {
 	targets []target
 	end     *End
 	asks    bool
-	tests   []tested
+	tests   []conditionTest
 }
 
 // resolveEdges resolves the edges of a finished step.
-func (t *Task) resolveEdges() (out routed) {
+func (t *Task) resolveEdges() (out routing) {
 	n := t.node()
 	if len(n.watches) > 0 && t.Failure == nil {
 		if end := t.checkForbidden(n); end != nil {
-			return routed{end: end}
+			return routing{end: end}
 		}
 	}
 	switch {
 	case t.Failure != nil:
 		out = t.routeFailure(n)
 	case t.Skipped:
-		out = t.fireEdges(n.plain, routed{})
+		out = t.fireEdges(n.plain, routing{})
 	default:
 		out = t.routeSuccess(n)
 	}
@@ -51,26 +51,26 @@ func (t *Task) resolveEdges() (out routed) {
 	return out
 }
 
-func (t *Task) routeSuccess(n *node) routed {
+func (t *Task) routeSuccess(n *node) routing {
 	targets, dynamic, failure := t.evalTargets(n, t.Output, nil)
 	switch {
 	case failure != nil:
 		failure.Node = n.id
-		return routed{end: &End{Status: Failed, Reason: failure.Kind, Failure: failure}}
+		return routing{end: &End{Status: Failed, Reason: failure.Kind, Failure: failure}}
 	case dynamic:
-		return routed{targets: targets}
+		return routing{targets: targets}
 	}
 	out := t.fireMatches(n.conditional, n.decl.Routing == "all")
 	if out.end != nil || len(out.targets) > 0 {
 		return out
 	}
 	if len(n.decide) > 0 {
-		return t.fireDecided(n, out)
+		return t.fireChosenEdge(n, out)
 	}
 	return t.fireEdges(n.plain, out)
 }
 
-func (t *Task) routeFailure(n *node) routed {
+func (t *Task) routeFailure(n *node) routing {
 	out := t.fireMatches(n.failWhen, n.decl.Routing == "all")
 	switch {
 	case out.end != nil || len(out.targets) > 0:
@@ -85,7 +85,7 @@ func (t *Task) routeFailure(n *node) routed {
 }
 
 // fireMatches fires the first edge whose condition holds, or all. Edges of one declaration fire together.
-func (t *Task) fireMatches(edges []int, all bool) (out routed) {
+func (t *Task) fireMatches(edges []int, all bool) (out routing) {
 	p, s := t.scope.plan, t.scope.state
 	out.targets = s.routes[:0]
 	decl := -1
@@ -98,7 +98,7 @@ func (t *Task) fireMatches(edges []int, all bool) (out routed) {
 		if !fired || all || e.spec.Decl != decl {
 			env := t.view().buildContext(t, e.uses)
 			if s.Explain {
-				out.tests = append(out.tests, tested{at, s.vm.Explain(e.when, env, p.formatRead)})
+				out.tests = append(out.tests, conditionTest{at, s.vm.Explain(e.when, env, p.formatValueAt)})
 			}
 			match, err := s.vm.Test(e.when, env)
 			if err != nil {
@@ -117,7 +117,7 @@ func (t *Task) fireMatches(edges []int, all bool) (out routed) {
 	return out
 }
 
-func (t *Task) fireEdges(edges []int, out routed) routed {
+func (t *Task) fireEdges(edges []int, out routing) routing {
 	out.targets = slices.Grow(out.targets, len(edges))
 	for _, at := range edges {
 		if out.end = t.fireEdge(&out, at); out.end != nil {
@@ -128,7 +128,7 @@ func (t *Task) fireEdges(edges []int, out routed) routed {
 }
 
 // fireEdge takes an edge. Its transform makes the target's input.
-func (t *Task) fireEdge(out *routed, at int) *End {
+func (t *Task) fireEdge(out *routing, at int) *End {
 	p := t.scope.plan
 	e := &p.edges[at]
 	if e.to == endNode || p.nodes[e.to].act != actSet || p.readsInputs {
@@ -174,7 +174,7 @@ func (t *Task) attemptNumber() int {
 }
 
 // stuckEnd ends the scope because no edge fired. The failure lists every candidate.
-func (t *Task) stuckEnd(n *node, tests []tested) *End {
+func (t *Task) stuckEnd(n *node, tests []conditionTest) *End {
 	message := "no edge fires after node " + strconv.Quote(n.id)
 	if t.Skipped {
 		message += ", which was skipped at its visit limit (only unconditional edges are tried)"
@@ -184,12 +184,12 @@ func (t *Task) stuckEnd(n *node, tests []tested) *End {
 	}
 	return &End{Status: Stuck, Reason: "no_edge", Failure: &Failure{
 		Kind: "stuck", Node: n.id, Attempt: t.attemptNumber(), Message: message,
-		Candidates: t.explainEdges(n, routed{tests: tests}, true), OutputPreview: previewValue(t.output(), 200),
+		Candidates: t.explainEdges(n, routing{tests: tests}, true), OutputPreview: previewValue(t.output(), 200),
 	}}
 }
 
-// fireDecided fires the chosen llm_decide edge, or asks the router if there are several.
-func (t *Task) fireDecided(n *node, out routed) routed {
+// fireChosenEdge fires the chosen llm_decide edge, or asks the router if there are several.
+func (t *Task) fireChosenEdge(n *node, out routing) routing {
 	switch {
 	case t.Choice == nil && len(n.decide) == 1:
 		out.end = t.fireEdge(&out, n.decide[0])

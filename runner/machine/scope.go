@@ -25,7 +25,7 @@ type Scope struct {
 	// Extra are values of keys that the graph does not declare.
 	Extra map[string]any `json:"extra,omitempty"`
 
-	// Tasks are those under way: they wait at a join, are ready, or run.
+	// Tasks are the tasks under way: they wait at a join, are ready, or run.
 	Tasks []*Task `json:"tasks,omitempty"`
 	// Ended are tasks that reached END or a dropped join, Gone those of failed or cancelled branches.
 	Ended []*Task `json:"ended,omitempty"`
@@ -39,7 +39,7 @@ type Scope struct {
 	// Partial holds the partial output of cancelled nodes, Reasons why nodes ended as they did.
 	Partial map[int]any    `json:"partial,omitempty"`
 	Reasons map[int]string `json:"reasons,omitempty"`
-	// LastEnd and LastStep are the last steps in path order that reached END, and of all.
+	// LastEnd is the last step in path order that reached END, LastStep the last of all steps.
 	LastEnd  Source `json:"last_end,omitzero"`
 	LastStep Source `json:"last_step,omitzero"`
 	// Given counts the messages before the scope began. Continues means that it continues them.
@@ -48,14 +48,14 @@ type Scope struct {
 	// Fired counts the edges that fired, by index.
 	Fired map[int]int `json:"fired"`
 
-	// Executions counts started steps, inner ones too, Refused the visits over max_visits.
+	// Executions counts started steps, also in inner scopes, Refused the visits over max_visits.
 	Executions int `json:"executions,omitempty"`
 	Refused    int `json:"refused,omitempty"`
 	// MaxRank is the highest rank of a step that has ended.
 	MaxRank int `json:"max_rank,omitempty"`
-	// Count is how many steps have ended, those too that end a branch or the scope.
+	// Count counts the ended steps, including those that end a branch or the scope.
 	Count int `json:"count,omitempty"`
-	// Spent is the usage of calls of models, also in inner scopes.
+	// Spent is the usage of model calls, also in inner scopes.
 	Spent Usage `json:"spent,omitzero"`
 	// Since is the run's active time at the start of the scope's timeout.
 	Since int64 `json:"since,omitempty"`
@@ -63,7 +63,7 @@ type Scope struct {
 	Full     bool `json:"full,omitempty"`
 	Degraded bool `json:"degraded,omitempty"`
 
-	// End is how the scope ends, once that is decided: nothing but finally runs then.
+	// End is how the scope ends, once that is decided. From then on only finally runs.
 	End *End `json:"end,omitempty"`
 	// Culprit is the number of the task that ended the scope. It runs again on resume.
 	Culprit int `json:"culprit,omitempty"`
@@ -84,13 +84,13 @@ type Scope struct {
 	suspended bool
 	limits    spec.Limits
 	maxBytes  int // the smallest max_state_bytes of this scope and those around it
-	// running counts the attempts in it, and in scopes within it, that take a place.
+	// running counts the attempts, also in inner scopes, that count for max_concurrency.
 	running int
 	// due means that a join may have become ready since the last scan, which found the groups of
 	// blocked. It keeps a fan-out of n branches from n² scans.
 	due     bool
 	blocked []*Task // one waiting task of each group
-	swept   int     // the number of views that the last sweep has left
+	swept   int     // the number of views after the last sweep
 }
 
 // End is how a scope ends.
@@ -112,7 +112,7 @@ type Detour struct {
 	Reached []int `json:"reached,omitempty"`
 }
 
-// Position is a place among the branches of a scope. It is shared, and never changed.
+// Position locates a task among the branches of a scope. It is shared and immutable.
 type Position struct {
 	// Order are the indexes of the branches in their declarations, for path order.
 	Order []int `json:"order"`
@@ -160,7 +160,7 @@ type Branch struct {
 	By     int      `json:"by,omitempty"` // the task that failed
 }
 
-// noNode is the absence of a node.
+// noNode is the index that stands in for a missing node.
 const noNode = -2
 
 // openScope creates the scope of a graph, without its first task.

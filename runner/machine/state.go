@@ -19,12 +19,12 @@ type State struct {
 	Failure *Failure `json:"failure,omitempty"`
 	// Output is the run's output once it has completed.
 	Output any `json:"output,omitempty"`
-	// PausedAt are the breakpoints that a paused run stands at.
+	// PausedAt are the breakpoints at which the run is paused.
 	PausedAt []Stop `json:"paused_at,omitempty"`
 	// Group names the concurrency group, if any.
 	Group string `json:"group,omitempty"`
 	Goal  string `json:"goal,omitempty"`
-	// Began and Now are Unix nanoseconds: when the run began, and of the last event.
+	// Began is when the run began, Now the time of the last event, both in Unix nanoseconds.
 	Began int64 `json:"began"`
 	Now   int64 `json:"now"`
 	// Active is the run's working time in nanoseconds: no pauses, no time without a driver.
@@ -35,7 +35,7 @@ type State struct {
 	Pausing bool `json:"pausing,omitempty"`
 	// Parked means that the run waits for time without a driver.
 	Parked bool `json:"parked,omitempty"`
-	// Numbers are the last ones given to tasks, fan-outs, views, scopes and writes.
+	// Numbers holds the last numbers given to tasks, fan-outs, views, scopes and writes.
 	Numbers Numbers `json:"numbers"`
 	// Scopes are the open scopes in order of number, outer before inner.
 	Scopes []*Scope `json:"scopes"`
@@ -79,7 +79,7 @@ type State struct {
 	// ready are the tasks and units that may start, in path order.
 	ready []ready
 	byID  map[int]*Scope
-	// confided are values that this Apply gave to secret keys.
+	// secretValues are the values that this Apply gave to secret keys.
 	secretValues []any
 }
 
@@ -154,10 +154,10 @@ func (s *State) Intercept(before func(p *eval.Program, env map[string]any) map[s
 	s.vm.Before = before
 }
 
-// Ended reports whether the run has ended for good.
+// Ended reports whether the run has ended. A paused run has not.
 func (s *State) Ended() bool { return s.Status != "" && s.Status != Running && s.Status != Paused }
 
-// SetSecrets sets the secrets by plan, before RunBegan or after Restore. Nothing stores them.
+// SetSecrets sets the secrets by plan, before RunBegan or after Restore. They are never stored.
 func (s *State) SetSecrets(secrets map[*Plan]map[string]any) { s.secrets = secrets }
 
 // root returns the outermost scope, an empty one before the run begins.

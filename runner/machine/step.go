@@ -60,7 +60,7 @@ func (t *Task) beginStep() {
 	over := limit > 0 && visits >= limit && !t.Final
 	skips := n.decl.OnMaxVisits == "skip"
 	t.Skipped, t.Refused = over && skips, over && !skips
-	if t.Refused { // no execution, but a loop of nothing else has to end
+	if t.Refused { // not an execution, but counted so that a loop of such visits ends
 		sc.Refused++
 	} else if !t.Final {
 		sc.visitEnclosing(func(one *Scope) { one.Executions++ })
@@ -77,8 +77,8 @@ func (t *Task) beginStep() {
 	t.Visit = visits + 1
 	if t.Final {
 		s.Endings++
-		t.Visit = sc.FinalVisits[t.Node] + 1 // those before a resume count
-		sc.FinalVisits = withEntry(sc.FinalVisits, t.Node, t.Visit)
+		t.Visit = sc.FinalVisits[t.Node] + 1 // visits before a resume count
+		sc.FinalVisits = setEntry(sc.FinalVisits, t.Node, t.Visit)
 	} else if t.Preset == nil {
 		if failure := t.checkGuards(n.guards, t.Node); failure != nil {
 			sc.endScopeByTask(t, failureEnd(failure))
@@ -190,7 +190,7 @@ func (t *Task) failStep(failure *Failure) {
 	t.finishStep()
 }
 
-// finishStep ends a step: its writes stand, and its edges are resolved.
+// finishStep ends a step: it applies the writes and resolves the edges.
 func (t *Task) finishStep() {
 	sc := t.scope
 	t.Done = true
@@ -244,7 +244,7 @@ func (t *Task) applyStep() {
 	if failure := sc.checkStateSize(v, t.Writes); failure != nil {
 		v.revertTask(t, back)
 		t.Failure = failure
-		sc.endBySize(t, failure)
+		sc.endAtSizeLimit(t, failure)
 		return
 	}
 	out := t.resolveEdges()
@@ -311,7 +311,7 @@ func (sc *Scope) recordDetour(t *Task) {
 	}
 }
 
-// restoreSplitValues gives keys whose conflict a failure edge took their value at the split.
+// restoreSplitValues resets keys in conflict to their value at the split, after a failure edge.
 func (sc *Scope) restoreSplitValues(t *Task, v *View) {
 	for _, c := range t.Settled {
 		w := Write{Key: c.Key, Absent: true}
@@ -395,7 +395,7 @@ func (sc *Scope) moveTask(t *Task, to target) *Task {
 	}
 	sc.due = sc.due || t.blocks
 	next := t.nextTask(to)
-	if t.seen.Base == 0 && len(t.Writes) < maxKeptWrites { // nobody keeps the writes of the step
+	if t.seen.Base == 0 && len(t.Writes) < maxKeptWrites { // nothing keeps the writes of the step
 		next.Writes = t.Writes[:0]
 	}
 	sc.state.Numbers.Task++
@@ -404,10 +404,10 @@ func (sc *Scope) moveTask(t *Task, to target) *Task {
 	return t
 }
 
-// maxKeptWrites is how many writes a task keeps room for.
+// maxKeptWrites bounds the writes whose memory the next task reuses.
 const maxKeptWrites = 16
 
-// placeTask brings a task to its node: it ends at END, waits at a join, or is ready.
+// placeTask puts a task at its node: it ends at END, waits at a join, or is ready.
 func (sc *Scope) placeTask(t *Task) {
 	if t.Node == endNode {
 		sc.dropTasks(t)
@@ -417,7 +417,7 @@ func (sc *Scope) placeTask(t *Task) {
 		}
 		if failure := t.checkGuards(sc.plan.endGuards, t.From.Node); failure != nil {
 			sc.endScopeByTask(t, failureEnd(failure))
-		} else if t.view().Base == 0 { // nothing is to be merged
+		} else if t.view().Base == 0 { // nothing to merge
 			sc.Ended = sc.Ended[:len(sc.Ended)-1]
 		}
 		return
@@ -471,7 +471,7 @@ func (t *Task) startAttempt(u *Unit) {
 	sc := t.scope
 	s, n := sc.state, &sc.plan.nodes[t.Node]
 	if t.Stopped || (u.Begun || u.Attempt > 1) && t.Each == nil {
-		t.noteAgain()
+		t.noteContinued()
 	}
 	u.State, u.Begun, u.Cause = running, true, nil
 	u.Output, u.Failure, u.Writes, u.Talk = nil, nil, nil, nil

@@ -73,7 +73,7 @@ func (sc *Scope) addFirstTask(given, session, edit map[string]any) {
 	v := sc.Views[0]
 	sc.placeTask(sc.addTask(&Task{Node: sc.plan.start, View: v.ID, Rank: 1, Position: &Position{}, Input: orEmpty(sc.Input)}))
 	if failure := sc.checkStateSize(v, nil); failure != nil {
-		sc.endBySize(nil, failure)
+		sc.endAtSizeLimit(nil, failure)
 	}
 }
 

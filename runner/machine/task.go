@@ -54,7 +54,7 @@ type Task struct {
 	// Number counts the ended steps of the scope, this one included; 0 while it runs.
 	Number int   `json:"number,omitempty"`
 	At     int64 `json:"at,omitempty"` // when it began, Unix nanoseconds
-	// Edits is the input with `before` added.
+	// Before is the input with `before` added.
 	Before map[string]any `json:"before,omitempty"`
 	// Each is the list of elements; Units are the elements under way, or the one unit.
 	Each  *Each   `json:"each,omitempty"`
@@ -198,7 +198,7 @@ func (t *Task) listAncestors() []ancestor {
 	return out
 }
 
-// place returns where a task stands, for code outside of the machine.
+// place returns the position of a task, for code outside of the machine.
 func (t *Task) place() Place {
 	return Place{
 		Scope: t.scope.Path, Node: t.scope.plan.targetName(t.Node), Visit: t.Visit, Branch: t.branchName(),

@@ -19,13 +19,13 @@ type ModelParam struct {
 	Value any    `json:"value"`
 }
 
-// Usage is the consumption of model calls.
+// Usage is what one or more model calls consumed.
 type Usage struct {
 	// Calls counts all calls, also failed ones.
 	Calls        int `json:"calls"`
 	InputTokens  int `json:"input_tokens"`
 	OutputTokens int `json:"output_tokens"`
-	// CachedTokens are input tokens from the provider's cache, ReasoningTokens output tokens of thoughts.
+	// CachedTokens are input tokens from the provider's cache, ReasoningTokens output tokens for reasoning.
 	CachedTokens    int `json:"cached_tokens,omitempty"`
 	ReasoningTokens int `json:"reasoning_tokens,omitempty"`
 	// Estimated means that some tokens are estimated: a server reported none, or the call was cut.
@@ -91,7 +91,7 @@ func (s *State) addUsage(t *Task, e *Event) {
 	if u != nil && !t.Deciding {
 		calls = &u.Calls
 	}
-	calls.Turns = withEntry(calls.Turns, call.Role, call.Turn)
+	calls.Turns = setEntry(calls.Turns, call.Role, call.Turn)
 }
 
 // callCounts counts the model calls of a visit by role, earlier attempts included.

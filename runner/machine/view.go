@@ -28,9 +28,9 @@ type View struct {
 	// Mem holds the results of watched nodes since the split.
 	Mem map[int]*Memory `json:"mem,omitempty"`
 	// Done are the steps since the split.
-	Done   []*Done `json:"done,omitempty"`
-	Thread *thread `json:"thread,omitempty"`
-	// Size is the size of all values, as eval.Size counts.
+	Done   []*FinishedStep `json:"done,omitempty"`
+	Thread *thread         `json:"thread,omitempty"`
+	// Size is the size of all values, as eval.Size measures it.
 	Size int `json:"size,omitempty"`
 
 	base  *View // with the number Base
@@ -41,7 +41,7 @@ type View struct {
 	overruled map[int]int
 }
 
-// Visits counts the visits of a node, and those that succeeded where a policy asks.
+// Visits counts the visits of a node, and if a policy needs them, the successful ones.
 type Visits struct {
 	Node      int `json:"node"`
 	Count     int `json:"count"`
@@ -58,8 +58,8 @@ type Memory struct {
 	History []any    `json:"history,omitempty"`
 }
 
-// Done is a finished step of a branch that a join may have to replay.
-type Done struct {
+// FinishedStep is a finished step of a branch that a join may have to replay.
+type FinishedStep struct {
 	*Position
 	Task int `json:"task"`
 	Node int `json:"node"`
@@ -110,8 +110,8 @@ func (sc *Scope) initView(v, base *View) {
 	sc.Views = append(sc.Views, v)
 }
 
-// withEntry sets a value in a map that may be nil, and returns the map.
-func withEntry[K comparable, V any](m map[K]V, key K, value V) map[K]V {
+// setEntry sets a value in a map that may be nil, and returns the map.
+func setEntry[K comparable, V any](m map[K]V, key K, value V) map[K]V {
 	if m == nil {
 		m = map[K]V{}
 	}
@@ -158,13 +158,13 @@ func (v *View) lastMemory(node int) *Memory {
 	return nil
 }
 
-// addCounts adds the visits and results of another view, which are later.
+// addCounts adds the visits and results of a later view.
 func (v *View) addCounts(later *View) {
 	for _, visits := range later.Visits {
 		v.addVisits(visits)
 	}
 	for node, m := range later.Mem { //lint:ignore mapiter each is set once
-		v.Mem = withEntry(v.Mem, node, m)
+		v.Mem = setEntry(v.Mem, node, m)
 	}
 }
 
@@ -212,9 +212,9 @@ func (sc *Scope) sweepViews() {
 	sc.swept = len(sc.Views)
 }
 
-// asDone returns a finished task as a step of a past.
-func (t *Task) asDone() Done {
-	d := Done{
+// asFinishedStep returns a finished task as a step of a past.
+func (t *Task) asFinishedStep() FinishedStep {
+	d := FinishedStep{
 		Position: t.Position, Task: t.ID, Node: t.Node, Rank: t.Rank, Skipped: t.Skipped, Refused: t.Refused,
 		Failure: t.Failure, Writes: t.Writes,
 	}
@@ -224,7 +224,7 @@ func (t *Task) asDone() Done {
 	return d
 }
 
-// change is a value that set replaced, and the size of the state before.
+// change is a value that setValue replaced, and the size of the state before.
 type change struct {
 	key, size int
 	value     any
@@ -242,7 +242,7 @@ func (v *View) rollBack(mark int) {
 	s.changes = s.changes[:mark]
 }
 
-// undo holds what revert restores.
+// undo holds what revertTask restores.
 type undo struct {
 	mark   int
 	heads  map[int][]int
@@ -256,7 +256,7 @@ func (v *View) applyTask(t *Task) undo {
 	for i := range t.Writes {
 		v.applyWrite(&t.Writes[i])
 	}
-	d := t.asDone()
+	d := t.asFinishedStep()
 	v.countStep(&d, 1)
 	v.updateMemory(&d)
 	if t.Thread != nil {
@@ -280,17 +280,17 @@ func (v *View) addHead(w *Write) {
 	s := v.scope.state
 	s.Numbers.Write++
 	w.ID, w.After = s.Numbers.Write, v.Heads[w.Key]
-	v.Heads = withEntry(v.Heads, w.Key, []int{w.ID})
+	v.Heads = setEntry(v.Heads, w.Key, []int{w.ID})
 }
 
 // revertTask removes the last step of the view.
 func (v *View) revertTask(t *Task, back undo) {
 	v.rollBack(back.mark)
 	v.Heads, v.Thread = back.heads, back.thread
-	d := t.asDone()
+	d := t.asFinishedStep()
 	v.countStep(&d, -1)
 	if back.mem != nil {
-		v.Mem = withEntry(v.Mem, t.Node, back.mem)
+		v.Mem = setEntry(v.Mem, t.Node, back.mem)
 	} else {
 		delete(v.Mem, t.Node)
 	}
@@ -300,7 +300,7 @@ func (v *View) revertTask(t *Task, back undo) {
 }
 
 // countStep adds a step to the counts, or removes it.
-func (v *View) countStep(d *Done, by int) {
+func (v *View) countStep(d *FinishedStep, by int) {
 	if d.Refused {
 		return
 	}
@@ -314,7 +314,7 @@ func (v *View) countStep(d *Done, by int) {
 }
 
 // updateMemory records the result of a step whose node is watched.
-func (v *View) updateMemory(d *Done) {
+func (v *View) updateMemory(d *FinishedStep) {
 	if !v.scope.plan.watched[d.Node] {
 		return
 	}
@@ -328,7 +328,7 @@ func (v *View) updateMemory(d *Done) {
 			m.History = append(slices.Clip(m.History), d.Output)
 		}
 	}
-	v.Mem = withEntry(v.Mem, d.Node, m)
+	v.Mem = setEntry(v.Mem, d.Node, m)
 }
 
 // applyWrite applies one write. An invalid write after a merge changes nothing and returns why.
@@ -343,7 +343,7 @@ func (v *View) applyWrite(w *Write) *Failure {
 		}
 		switch list, _ := value.([]any); reducer {
 		case reduceAppend:
-			v.lists = withEntry(v.lists, w.Key, list)
+			v.lists = setEntry(v.lists, w.Key, list)
 			v.setValue(w.Key, slices.Clip(list), v.Size+sizeOf(w.Update)) // without measuring the whole list
 			return nil
 		case reducePrepend:
@@ -410,7 +410,7 @@ func (sc *Scope) mergeTasks(arrived, lost []*Task) (*View, []Conflict) {
 		if winner != nil {
 			v.applyWrite(winner.Write)
 		}
-		v.Heads = withEntry(v.Heads, key, heads)
+		v.Heads = setEntry(v.Heads, key, heads)
 		conflicts = append(conflicts, found...)
 	}
 	v.Thread = sc.mergeThreads(arrived)
@@ -430,12 +430,12 @@ func findCommonBase(a, b *View) *View {
 }
 
 // collectSteps returns the steps of tasks since a view, in merge order.
-func (sc *Scope) collectSteps(base *View, arrived, lost []*Task) []*Done {
-	var out []*Done
+func (sc *Scope) collectSteps(base *View, arrived, lost []*Task) []*FinishedStep {
+	var out []*FinishedStep
 	index := make(map[int]int, len(arrived)+len(lost)) // by task, in out
 	all := slices.Concat(arrived, lost)
 	split := sc.findSplit(all)
-	add := func(d *Done, isLost bool) {
+	add := func(d *FinishedStep, isLost bool) {
 		at, known := index[d.Task]
 		if known && (d.Hoist == 0 || out[at].Hoist != 0) {
 			return
@@ -462,18 +462,18 @@ func (sc *Scope) collectSteps(base *View, arrived, lost []*Task) []*Done {
 			}
 		}
 		if t.Done && (isLost || t.ID == sc.Culprit) {
-			d := t.asDone()
+			d := t.asFinishedStep()
 			add(&d, isLost)
 		}
 	}
-	slices.SortFunc(out, func(a, b *Done) int {
+	slices.SortFunc(out, func(a, b *FinishedStep) int {
 		return cmp.Or(cmp.Compare(a.mergeRank(), b.mergeRank()), comparePositions(a.Rank, a.Order, b.Rank, b.Order))
 	})
 	return out
 }
 
 // mergeRank returns twice the rank, plus one for hoisted steps, which follow the others.
-func (d *Done) mergeRank() int {
+func (d *FinishedStep) mergeRank() int {
 	if d.Hoist != 0 {
 		return 2*d.Hoist + 1
 	}

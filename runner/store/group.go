@@ -15,7 +15,7 @@ import (
 type GroupState struct {
 	// Inside means that the run has a slot.
 	Inside bool
-	// Members are the runs that have a slot, longest first.
+	// Members are the runs that have a slot, the oldest first.
 	Members []GroupMember
 }
 
@@ -52,7 +52,7 @@ func (w *Waiting) String() string {
 	return fmt.Sprintf("group %q is busy: %d of at most %d inside: %s", w.Group, len(w.Members), w.Limit, strings.Join(holders, ", "))
 }
 
-// BusyError reports that the group of a run has no slot for it, and that it does not wait.
+// BusyError reports that a run's group has no free slot, and that the run does not wait.
 type BusyError struct {
 	RunID string
 	Waiting

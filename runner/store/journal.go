@@ -117,7 +117,7 @@ func (j *journal) Journaled() int {
 	return j.journaled
 }
 
-// Note changes what List shows.
+// Note updates the summary that List returns.
 func (j *journal) Note(s RunSummary) error {
 	return j.writeOnce(func() error {
 		return j.changeRun(func(_ Tx, run *savedRun) error {
@@ -230,7 +230,7 @@ func EncodeEvents(events []machine.Event) (texts [][]byte, err error) {
 // DecodeEvent reads a text of EncodeEvents.
 func DecodeEvent(text []byte) (machine.Event, error) {
 	var e machine.Event
-	// Not by way of json.Unmarshal, which would read the text twice.
+	// json.Unmarshal would read the text twice.
 	if err := e.UnmarshalJSON(text); err != nil {
 		return machine.Event{}, fmt.Errorf("event can't be read: %w", err)
 	}

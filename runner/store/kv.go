@@ -63,7 +63,7 @@ type KVStore struct {
 	KV KV
 	// Owner names drivers that have no name of their own.
 	Owner string
-	// Poll is the time between two looks for requests of other processes; 0 for never.
+	// Poll is the interval at which requests of other processes are read; 0 for never.
 	Poll time.Duration
 
 	memory memoryKV
@@ -88,7 +88,7 @@ func (s *KVStore) Close() error {
 	return failed
 }
 
-// keyOf joins the parts of a key. No part contains a slash then.
+// keyOf joins the parts of a key, and escapes slashes in them.
 func keyOf(parts ...string) string {
 	for i := range parts {
 		parts[i] = url.PathEscape(parts[i])
@@ -104,8 +104,8 @@ func localTime(t time.Time) time.Time {
 	return t.Local()
 }
 
-// endOf is greater than all keys with a prefix.
-func endOf(prefix string) string { return prefix + "\x7f" }
+// prefixEnd returns a key that is greater than all keys with a prefix.
+func prefixEnd(prefix string) string { return prefix + "\x7f" }
 
 func putJSON(tx Tx, key string, value any) error {
 	text, err := encodeJSON(value)
@@ -163,7 +163,7 @@ type memoryKV struct {
 	locks sync.Map   // by run id
 }
 
-// searchKey returns where a key is, or where to insert it.
+// searchKey returns the index of a key, or the index at which to insert it.
 func (m *memoryKV) searchKey(key string) (index int, found bool) {
 	return slices.BinarySearchFunc(m.pairs, key, func(p Pair, key string) int { return strings.Compare(p.Key, key) })
 }
@@ -254,7 +254,7 @@ func (tx *memoryTx) Delete(key string) error {
 // DeleteAll removes keys.
 func (tx *memoryTx) DeleteAll(prefix string) error {
 	from, _ := tx.searchKey(prefix)
-	to, _ := tx.searchKey(endOf(prefix))
+	to, _ := tx.searchKey(prefixEnd(prefix))
 	tx.undo = append(tx.undo, tx.pairs[from:to]...)
 	tx.pairs = slices.Delete(tx.pairs, from, to)
 	return nil

@@ -1,4 +1,4 @@
-// The log of a run: what its programs and models said.
+// The log of a run: the output of its programs and models.
 
 package store
 
@@ -45,7 +45,7 @@ func (s *KVStore) AppendLog(runID string, chunks []LogChunk, drop []int64) (firs
 		if _, err := getRun(tx, runID); err != nil {
 			return err
 		}
-		last, err := tx.Last(logPrefix(runID), endOf(logPrefix(runID)))
+		last, err := tx.Last(logPrefix(runID), prefixEnd(logPrefix(runID)))
 		first = int64(numberOf(last.Key)) + 1
 		for i := range chunks {
 			saved := savedChunk{chunks[i], []byte(chunks[i].Text)}
@@ -60,7 +60,7 @@ func (s *KVStore) AppendLog(runID string, chunks []LogChunk, drop []int64) (firs
 	return first, err
 }
 
-// Log returns chunks with numbers after one.
+// Log returns the chunks with numbers greater than after.
 func (s *KVStore) Log(runID string, after int64, limit int) ([]LogChunk, error) {
 	var pairs []Pair
 	err := s.storage().View(func(tx Tx) (err error) {

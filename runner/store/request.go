@@ -111,7 +111,7 @@ func deleteOffers(tx Tx, runID string) error {
 	return err
 }
 
-func offerStatus(tx Tx, id string) (open bool, refused string, err error) {
+func getOfferStatus(tx Tx, id string) (open bool, refused string, err error) {
 	var offer savedOffer
 	found, err := getJSON(tx, offerKey(id), &offer)
 	return found && err == nil && offer.Refused == "", offer.Refused, err
@@ -120,7 +120,7 @@ func offerStatus(tx Tx, id string) (open bool, refused string, err error) {
 // Offered returns whether an offer is open, and why it was refused.
 func (s *KVStore) Offered(id string) (open bool, refused string, err error) {
 	err = s.storage().View(func(tx Tx) (err error) {
-		open, refused, err = offerStatus(tx, id)
+		open, refused, err = getOfferStatus(tx, id)
 		return err
 	})
 	return open, refused, err
@@ -129,7 +129,7 @@ func (s *KVStore) Offered(id string) (open bool, refused string, err error) {
 // Withdraw deletes an offer.
 func (s *KVStore) Withdraw(id string) (open bool, refused string, err error) {
 	err = s.storage().Update(func(tx Tx) (err error) {
-		if open, refused, err = offerStatus(tx, id); err != nil {
+		if open, refused, err = getOfferStatus(tx, id); err != nil {
 			return err
 		}
 		return tx.Delete(offerKey(id))

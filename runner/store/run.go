@@ -68,8 +68,8 @@ type RunSummary struct {
 	Owner string
 }
 
-// StandsAs returns Status, or Crashed for a running run without a driver.
-func (s *RunSummary) StandsAs() machine.Status {
+// EffectiveStatus returns Status, or Crashed for a running run without a driver.
+func (s *RunSummary) EffectiveStatus() machine.Status {
 	if s.Status == machine.Running && s.Owner == "" {
 		return Crashed
 	}

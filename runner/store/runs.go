@@ -87,7 +87,7 @@ func getRun(tx Tx, runID string) (*savedRun, error) {
 	return run, err
 }
 
-// putRun stores a run, where List finds it.
+// putRun stores a run under the key by which List finds it.
 func putRun(tx Tx, run *savedRun) error {
 	key := run.listKey()
 	before, err := tx.Get(runKey(run.ID))
@@ -103,10 +103,10 @@ func putRun(tx Tx, run *savedRun) error {
 	return putJSON(tx, key, run)
 }
 
-// newRun returns a run that is not stored yet, but its texts. It fails with ErrRunExists.
+// newRun stores the texts of a new run and returns the run, not stored yet. It fails with ErrRunExists.
 func newRun(tx Tx, r RunRecord) (*savedRun, error) {
 	if before, err := tx.Get(runKey(r.ID)); err != nil || before != nil {
-		return nil, cmp.Or(err, runExists(r.ID))
+		return nil, cmp.Or(err, runExistsError(r.ID))
 	}
 	run := &savedRun{RunSummary: RunSummary{RunRecord: r, Status: machine.Running, Updated: r.Started}}
 	run.Source, run.Files = nil, nil
@@ -117,9 +117,9 @@ func newRun(tx Tx, r RunRecord) (*savedRun, error) {
 	return run, errors.Join(putJSON(tx, countKey, run.Number), run.putTexts(tx, &r))
 }
 
-func runExists(runID string) error { return fmt.Errorf("run %q: %w", runID, ErrRunExists) }
+func runExistsError(runID string) error { return fmt.Errorf("run %q: %w", runID, ErrRunExists) }
 
-// putTexts stores the texts of a run, once for all runs that have the same.
+// putTexts stores the texts of a run. Runs with the same texts share them.
 func (r *savedRun) putTexts(tx Tx, from *RunRecord) error {
 	text, err := encodeJSON(texts{from.Source, from.Files})
 	r.Texts = fmt.Sprintf("%x", sha256.Sum256(text))
@@ -182,7 +182,7 @@ func (s *KVStore) createRun(record RunRecord, first []machine.Event, inherit fun
 	if err != nil {
 		return nil, err
 	}
-	taken := func() error { return runExists(record.ID) }
+	taken := func() error { return runExistsError(record.ID) }
 	return s.lockAndOpen(record.ID, s.ownerName(""), taken, func(tx Tx) (*savedRun, error) {
 		run, err := newRun(tx, record)
 		if err != nil {
@@ -241,7 +241,7 @@ func (s *KVStore) Run(runID string) (out RunRecord, err error) {
 	return out, err
 }
 
-// statuses are those that a run can have in a store.
+// statuses lists the statuses that a run can have in a store.
 var statuses = [...]machine.Status{
 	machine.Running, machine.Paused, machine.Completed, machine.Failed, machine.Stuck, machine.Limit, machine.Cancelled,
 }
@@ -258,7 +258,7 @@ func (s *KVStore) List(filter RunFilter) ([]RunSummary, error) {
 			if len(filter.Status) > 0 && !slices.Contains(filter.Status, status) {
 				continue
 			}
-			left := cmp.Or(max(0, filter.Limit), math.MaxInt) // more of one status are not needed
+			left := cmp.Or(max(0, filter.Limit), math.MaxInt) // no status needs more
 			err = cmp.Or(err, visitJSON(tx, listKeys+keyOf(string(status))+"/", func(run *savedRun) bool {
 				if filter.Match(&run.RunSummary) {
 					found = append(found, run)
@@ -281,7 +281,7 @@ func (s *KVStore) List(filter RunFilter) ([]RunSummary, error) {
 	return out, err
 }
 
-// newSummary returns what List shows of a run.
+// newSummary returns the summary of a run for List.
 func (s *KVStore) newSummary(run *savedRun) RunSummary {
 	out := run.RunSummary
 	out.Started, out.Updated, out.Due = localTime(out.Started), localTime(out.Updated), localTime(out.Due)
@@ -346,11 +346,11 @@ func appendEvents(tx Tx, prefix string, n int, texts [][]byte) error {
 
 // measureJournal counts a run's events, and the bytes of those after its last snapshot.
 func measureJournal(tx Tx, run *savedRun) (events, journaled int, err error) {
-	last, err := tx.Last(run.eventPrefix(), endOf(run.eventPrefix()))
+	last, err := tx.Last(run.eventPrefix(), prefixEnd(run.eventPrefix()))
 	if err != nil {
 		return 0, 0, err
 	}
-	state, err := tx.Last(snapshotPrefix(run.ID), endOf(snapshotPrefix(run.ID)))
+	state, err := tx.Last(snapshotPrefix(run.ID), prefixEnd(snapshotPrefix(run.ID)))
 	if err != nil {
 		return 0, 0, err
 	}
@@ -395,7 +395,7 @@ func (s *KVStore) Events(runID string, n, size int) ([]machine.Event, error) {
 
 // Snapshot returns the latest snapshot of at most so many events.
 func (s *KVStore) Snapshot(runID string, most int) (out Snapshot, err error) {
-	limit := endOf(snapshotPrefix(runID))
+	limit := prefixEnd(snapshotPrefix(runID))
 	if most >= 0 {
 		limit = numberedKey(snapshotPrefix(runID), most)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // Session holds the state keys of scope session, and the conversation. A run saves it at its end.
-// Of two runs at once, the later end counts.
+// If two runs overlap, the one that ends later wins.
 type Session struct {
 	ID string
 	// Keys holds plain data by state key, of all graphs.
@@ -42,7 +42,7 @@ func (s Session) Masked() Session {
 	return s
 }
 
-// After returns the session that results if a run saves s over the session before.
+// After returns the session that results when a run saves s over the session before.
 func (s Session) After(before Session) Session {
 	keys := map[string]any{}
 	maps.Copy(keys, before.Keys)

@@ -1,5 +1,5 @@
 // Package store keeps the journals of runs: every event of a run in order, so that any process
-// can resume, replay or show it. A Store has them all, and what belongs to runs besides: logs,
+// can resume, replay or show it. A Store holds them all, and the other data of runs: logs,
 // sessions, answers that wait for a driver, cached results of nodes. A Journal is the log of
 // one run, open for its driver.
 //
@@ -39,7 +39,7 @@ type Store interface {
 	// Delete deletes a run. It fails with a *DrivenError while a driver has the run.
 	Delete(runID string) error
 
-	// Offer leaves answers for the driver of a run, now or later, until one settles them.
+	// Offer leaves answers for the current or next driver of a run, which settles them.
 	Offer(runID string, offer Offer) error
 	// Offered returns whether an offer is open, and why it was refused. Otherwise it was taken,
 	// withdrawn or deleted with its run.
@@ -76,14 +76,14 @@ type Store interface {
 // Journal is the log of one run for its driver, written by one goroutine. After an error nothing
 // can be appended: open the run again to see what was stored.
 type Journal interface {
-	// Append stores events durably, all or none, for the price of one.
+	// Append stores events durably, all or none, in one commit.
 	Append(events ...machine.Event) error
 	// Snapshot stores the state after all events so far; s.Events is ignored. A driver writes one
 	// when Journaled exceeds its size, so that reads and writes stay within a factor of two.
 	Snapshot(s Snapshot) error
 	// Journaled returns the bytes of events since the last snapshot, or -1 without snapshots.
 	Journaled() int
-	// Note changes what List shows: Status, Reason, Quality, Steps, Due and Updated.
+	// Note updates the summary that List returns: Status, Reason, Quality, Steps, Due and Updated.
 	Note(s RunSummary) error
 	// Adopt replaces Graph, File, Source and Files of the run, and deletes its snapshots.
 	Adopt(run RunRecord) error
@@ -109,16 +109,16 @@ type FolderStore interface {
 	RunDir(runID string) string
 }
 
-// ErrRunExists means that a run of that id is in the store already.
+// ErrRunExists means that the store already has a run with that id.
 var ErrRunExists = errors.New("a run of that id exists")
 
-// ErrNoRun means that the store has no run of that id.
+// ErrNoRun means that the store has no run with that id.
 var ErrNoRun = errors.New("no such run")
 
 // ErrDamaged means that the store can't read what it wrote.
 var ErrDamaged = errors.New("the file is damaged")
 
-// ErrNoSession means that the store has no session of that id.
+// ErrNoSession means that the store has no session with that id.
 var ErrNoSession = errors.New("no such session")
 
 // ErrJournalClosed means that a journal was written to after it was closed.

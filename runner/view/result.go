@@ -38,7 +38,7 @@ func textOrNil(t *spec.Text) *string {
 	return &t.Value
 }
 
-// EdgeCount says how often an edge fired.
+// EdgeCount counts how often an edge fired.
 type EdgeCount struct {
 	Index     int     `json:"index"`
 	ID        *string `json:"id"`
@@ -54,7 +54,7 @@ type Usage struct {
 	LLMCalls     int `json:"llm_calls"`
 	InputTokens  int `json:"input_tokens"`
 	OutputTokens int `json:"output_tokens"`
-	// CachedTokens are input tokens from providers' caches, ReasoningTokens output tokens of thoughts.
+	// CachedTokens are input tokens from providers' caches, ReasoningTokens output tokens for reasoning.
 	CachedTokens    int `json:"cached_tokens,omitempty"`
 	ReasoningTokens int `json:"reasoning_tokens,omitempty"`
 	// Estimated means that some tokens are estimated: a server reported none, or a call was cut.

@@ -79,9 +79,9 @@ type ConversationSink interface {
 	Spoken(s *Spoken) error
 }
 
-// Divergence is the first place where a walk leaves the record.
+// Divergence is the first step at which a replay differs from the record.
 type Divergence struct {
-	// Step and Node are the execution that led elsewhere, if there is one.
+	// Step and Node are the execution that took another path, if there is one.
 	Step int    `json:"step,omitempty"`
 	Node string `json:"node,omitempty"`
 	// Recorded and Now are the nodes that followed then, and follow now.

@@ -1,4 +1,4 @@
-// Package virtual has a clock for tests and dry runs, on which waiting takes no time.
+// Package virtual provides a clock for tests and dry runs, on which waiting takes no time.
 package virtual
 
 import (
@@ -34,7 +34,7 @@ type occasion struct {
 	ctx  context.Context // of a sleeping task, else nil
 }
 
-// NewClock returns a clock that stands at start.
+// NewClock returns a clock whose time is start.
 func NewClock(start time.Time) *Clock { return &Clock{now: start, changed: make(chan struct{})} }
 
 // Now returns the time.
@@ -62,7 +62,7 @@ func (c *Clock) AfterFunc(d time.Duration, f func()) (stop func() bool) {
 	}
 }
 
-// Go runs a task in a goroutine after those that work now. A nil clock does so at once.
+// Go runs a task in a goroutine once the working tasks wait or have ended. A nil clock runs it at once.
 func (c *Clock) Go(task func()) {
 	if c == nil {
 		go task()
@@ -148,7 +148,7 @@ func (c *Clock) addOccasion(d time.Duration, o *occasion) *occasion {
 	return o
 }
 
-// removeOccasion reports whether the occasion was still to come.
+// removeOccasion removes an occasion, and reports whether it was still pending.
 func (c *Clock) removeOccasion(o *occasion) bool {
 	i := slices.Index(c.queue, o)
 	if i >= 0 {
@@ -157,8 +157,8 @@ func (c *Clock) removeOccasion(o *occasion) bool {
 	return i >= 0
 }
 
-// Advance runs the next occasion if no task works and busy returns false. The driver calls it
-// again and again. The channel is closed when there may be more to do.
+// Advance runs the next occasion if no task works and busy returns false. The driver calls it in
+// a loop. The channel is closed when there may be more to do.
 func (c *Clock) Advance(busy func() bool) (again <-chan struct{}) {
 	c.mu.Lock()
 	again = c.changed
@@ -172,7 +172,7 @@ func (c *Clock) Advance(busy func() bool) (again <-chan struct{}) {
 
 // nextOccasion removes and returns the occasion that happens now; nil for none.
 func (c *Clock) nextOccasion(busy func() bool) *occasion {
-	cancelled := func(o *occasion) bool { return o.ctx != nil && o.ctx.Err() != nil } // it is about to work
+	cancelled := func(o *occasion) bool { return o.ctx != nil && o.ctx.Err() != nil } // its task is about to work
 	if c.working > 0 || busy() || len(c.queue) == 0 || slices.ContainsFunc(c.queue, cancelled) {
 		return nil
 	}

@@ -46,12 +46,12 @@ var digested = map[reflect.Type]string{
 	reflect.TypeFor[machine.Chosen]():   `Edge`,
 	reflect.TypeFor[machine.Task](): `ID:task Node Waits Begun Done Skipped Refused Late Deciding Rank:rank Position From Cause Lost Preset Failure
 		Carries Settled Input:past Inputs:past Branches:past Before:past Output Writes Choice Units Each View:contents`,
-	reflect.TypeFor[machine.Unit]():   `Element State Attempt Round Tried Begun CutOff Until:time Questions Cause Failure Output Writes`,
-	reflect.TypeFor[machine.Asked]():  `ID Settled Answer`,
-	reflect.TypeFor[machine.Each]():   `Next Done Failures Items Results`,
-	reflect.TypeFor[machine.Memory](): `Outcome Stale Failure Output History`,
-	reflect.TypeFor[machine.Done]():   `Task:task Node Rank:rank Position Skipped Refused Hoist:rank Failure Output:past Writes`,
-	reflect.TypeFor[machine.Write]():  `ID Key Absent Reset After Update`,
+	reflect.TypeFor[machine.Unit]():         `Element State Attempt Round Tried Begun CutOff Until:time Questions Cause Failure Output Writes`,
+	reflect.TypeFor[machine.UnitQuestion](): `ID Settled Answer`,
+	reflect.TypeFor[machine.Each]():         `Next Done Failures Items Results`,
+	reflect.TypeFor[machine.Memory]():       `Outcome Stale Failure Output History`,
+	reflect.TypeFor[machine.FinishedStep](): `Task:task Node Rank:rank Position Skipped Refused Hoist:rank Failure Output:past Writes`,
+	reflect.TypeFor[machine.Write]():        `ID Key Absent Reset After Update`,
 }
 
 // digestedField is a parsed word of digested.

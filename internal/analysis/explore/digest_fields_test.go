@@ -43,13 +43,13 @@ var leftOut = map[reflect.Type]map[string]string{
 		"Final": derived, "Visit": derived, "Step": derived, "Number": toLimit, "At": ofTime, "Passed": resumed, "Stopped": resumed,
 		"Cached": atEnd, "Notes": spoken, "Calls": spoken, "Thread": spoken,
 	},
-	reflect.TypeFor[machine.Source](): {"Task": named},
-	reflect.TypeFor[machine.Chosen](): {"Failure": derived, "Reasoning": atEnd},
-	reflect.TypeFor[machine.Fan]():    {"Began": ofTime},
-	reflect.TypeFor[machine.Unit]():   {"Ends": ofTime, "Notes": spoken, "Calls": spoken, "Called": inner, "Talk": spoken, "Late": "only a run that was cancelled and resumes has one"},
-	reflect.TypeFor[machine.Asked]():  {"Default": fixed, "HasDefault": fixed, "Remind": ofTime, "Every": fixed, "Reminders": ofTime},
-	reflect.TypeFor[machine.Each]():   {"Talk": spoken, "Size": derived},
-	reflect.TypeFor[machine.View]():   {"Depth": derived, "Kept": snapshot, "Thread": spoken, "Size": "a run that ends because of it is a gap"},
+	reflect.TypeFor[machine.Source]():       {"Task": named},
+	reflect.TypeFor[machine.Chosen]():       {"Failure": derived, "Reasoning": atEnd},
+	reflect.TypeFor[machine.Fan]():          {"Began": ofTime},
+	reflect.TypeFor[machine.Unit]():         {"Ends": ofTime, "Notes": spoken, "Calls": spoken, "Called": inner, "Talk": spoken, "Late": "only a run that was cancelled and resumes has one"},
+	reflect.TypeFor[machine.UnitQuestion](): {"Default": fixed, "HasDefault": fixed, "Remind": ofTime, "Every": fixed, "Reminders": ofTime},
+	reflect.TypeFor[machine.Each]():         {"Talk": spoken, "Size": derived},
+	reflect.TypeFor[machine.View]():         {"Depth": derived, "Kept": snapshot, "Thread": spoken, "Size": "a run that ends because of it is a gap"},
 }
 
 func TestDigestKnowsEveryField(t *testing.T) {
@@ -65,7 +65,7 @@ func TestDigestKnowsEveryField(t *testing.T) {
 		}
 	}
 	in[reflect.TypeFor[machine.Scope]()] = append(in[reflect.TypeFor[machine.Scope]()], "Views")
-	in[reflect.TypeFor[machine.Asked]()] = append(in[reflect.TypeFor[machine.Asked]()], "Ask")
+	in[reflect.TypeFor[machine.UnitQuestion]()] = append(in[reflect.TypeFor[machine.UnitQuestion]()], "Ask")
 	for of, names := range in {
 		for _, name := range names {
 			if _, known := of.FieldByName(name); !known {

@@ -126,9 +126,9 @@ func FindQuestion(open []machine.Question, target string) int {
 	return i
 }
 
-// CheckFits reports the first answer that a question does not take.
+// CheckFits returns an error for the first answer that a question does not accept.
 func CheckFits(q *machine.Question, answers []string) error {
-	for _, text := range slices.Compact(slices.Clone(answers)) { // tests of flows repeat one many times
+	for _, text := range slices.Compact(slices.Clone(answers)) { // flow tests repeat one many times
 		if _, err := q.Parse(text); err != nil {
 			return err
 		}

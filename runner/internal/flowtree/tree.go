@@ -42,7 +42,7 @@ func (t *Tree) Of(plan *machine.Plan) *Tree {
 	return t.all[slices.IndexFunc(t.all, func(one *Tree) bool { return one.Plan == plan })]
 }
 
-// Config says how graphs are found and changed. The zero value reads files.
+// Config configures how graphs are found and changed. The zero value reads files.
 type Config struct {
 	// Kinds are the node kinds that can run, in addition to the machine's and graph.
 	Kinds []spec.Kind
@@ -184,7 +184,7 @@ func (t *Tree) OfferGraphs(tools map[string]any) {
 			continue
 		}
 		child := t.inner[file]
-		own := maps.Clone(fields) // all runs share those of the plan
+		own := maps.Clone(fields) // all runs share the plan's fields
 		if _, given := own["parameters"]; !given {
 			own["parameters"] = parametersOf(child.Graph)
 		}

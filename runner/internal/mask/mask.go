@@ -231,7 +231,7 @@ func (m *Masker) Delta(g *spec.Graph, delta []machine.KeyValue) []machine.KeyVal
 	})
 }
 
-// mapCopy returns a copy of a list to whose items f was applied.
+// mapCopy returns a copy of a list after f has changed its items.
 func mapCopy[T any](list []T, f func(*T)) []T {
 	out := slices.Clone(list)
 	for i := range out {

@@ -1,4 +1,4 @@
-// Package runlog stores what the programs and models of a run say, beside the journal. The run
+// Package runlog stores the output of a run's programs and models beside the journal. The run
 // never waits for it, its size is bounded, and secrets are masked.
 package runlog
 
@@ -81,8 +81,8 @@ func (l *Log) Open(about store.LogChunk, quiet bool) io.WriteCloser {
 // isStoring reports whether chunks are stored, as long as the store has not failed.
 func (l *Log) isStoring() bool { return l.Store != nil && !l.failed }
 
-// schedule starts the timer of the next batch if there is something to do.
-func (l *Log) schedule() {
+// scheduleFlush starts the timer of the next batch if there is something to do.
+func (l *Log) scheduleFlush() {
 	if l.timer == nil && l.isStoring() && !l.closed && len(l.queue)+len(l.drop) > 0 {
 		l.timer = time.AfterFunc(cmp.Or(l.Every, logFlush), l.flush)
 	}
@@ -116,13 +116,13 @@ func (l *Log) flush() {
 			l.drop = append(l.drop, c.Seq)
 		}
 	}
-	l.schedule()
+	l.scheduleFlush()
 }
 
-// Close stores what is left. Later writes are lost.
+// Close stores the queued chunks. Later writes are lost.
 func (l *Log) Close() {
 	l.flush()
-	l.flush() // deletes what became superfluous during the first
+	l.flush() // deletes chunks that became superfluous during the first flush
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed = true; l.timer != nil {

@@ -57,7 +57,7 @@ func (r *Reader) passEnd(c *store.LogChunk) error {
 	return r.each(c)
 }
 
-// Flush passes on what was held back.
+// Flush passes on the text that Read kept.
 func (r *Reader) Flush() error {
 	for _, call := range slices.Sorted(maps.Keys(r.open)) {
 		if err := r.passEnd(r.open[call]); err != nil {

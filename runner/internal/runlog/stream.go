@@ -15,16 +15,16 @@ import (
 
 // stream is a stream of an attempt. The lock of its log guards it.
 type stream struct {
-	log      *Log
-	about    store.LogChunk
-	quiet    bool   // Heard does not receive it
-	rest     string // of what was written: perhaps the beginning of a secret
-	offset   int64
-	head     int      // size of the beginning that is stored
-	tail     []*chunk // the end, oldest first
-	tailSize int
-	line     []byte // the latest line, for Heard
-	telling  bool   // Heard is about to be called
+	log        *Log
+	about      store.LogChunk
+	quiet      bool   // Heard does not receive it
+	rest       string // the end of the written text, which may begin a secret
+	offset     int64
+	head       int      // size of the beginning that is stored
+	tail       []*chunk // the end, oldest first
+	tailSize   int
+	line       []byte // the latest line, for Heard
+	isHeardDue bool   // Heard is about to be called
 }
 
 // Write adds text to the stream.
@@ -49,7 +49,7 @@ func (s *stream) Close() error {
 		} else {
 			s.newChunk(l.Now()).End = true
 		}
-		l.schedule()
+		l.scheduleFlush()
 	}
 	s.rest = ""
 	return nil
@@ -68,7 +68,7 @@ func (s *stream) addText(text []byte) {
 	s.offset += int64(skip)
 	s.appendChunks(text[skip:], true)
 	s.dropOldest()
-	s.log.schedule()
+	s.log.scheduleFlush()
 }
 
 // appendChunks adds text to the head or to the tail.
@@ -144,8 +144,8 @@ func (s *stream) rememberLine(text []byte) {
 		all = all[at+1:]
 	}
 	s.line = bytes.Clone(all[max(0, len(all)-maxLine):])
-	if !s.telling {
-		s.telling = true
+	if !s.isHeardDue {
+		s.isHeardDue = true
 		time.AfterFunc(heardAfter, s.callHeard)
 	}
 }
@@ -155,7 +155,7 @@ func (s *stream) callHeard() {
 	l.mu.Lock()
 	line := s.about
 	line.Time, line.Text = l.Now(), string(bytes.TrimSpace(s.line))
-	s.telling = false
+	s.isHeardDue = false
 	closed := l.closed
 	l.mu.Unlock()
 	if !closed {

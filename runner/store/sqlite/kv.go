@@ -28,9 +28,9 @@ type transaction struct {
 // afterKeys is greater than any character of a key.
 const afterKeys = "\x7f"
 
-// locate returns the table of a key and the key there. Events have a table with numbers as keys,
+// locateKey returns the table of a key and the key there. Events have a table with numbers as keys,
 // so that an append writes one page.
-func locate(key string) (table string, at any) {
+func locateKey(key string) (table string, at any) {
 	rest, isEvent := strings.CutPrefix(key, store.EventKeys)
 	if !isEvent {
 		return "kv", key
@@ -63,7 +63,7 @@ func (tx transaction) Get(key string) (value []byte, err error) {
 
 // Put stores a value.
 func (tx transaction) Put(key string, value []byte) (err error) {
-	if table, at := locate(key); table == "events" {
+	if table, at := locateKey(key); table == "events" {
 		_, err = tx.putEvent.Exec(at, value)
 	} else {
 		_, err = tx.Exec(`INSERT INTO kv (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2`, key, append([]byte{}, value...))
@@ -79,16 +79,16 @@ func (tx transaction) Delete(key string) error {
 
 // DeleteAll removes the keys that begin with prefix.
 func (tx transaction) DeleteAll(prefix string) error {
-	table, from := locate(prefix)
-	_, to := locate(prefix + afterKeys)
+	table, from := locateKey(prefix)
+	_, to := locateKey(prefix + afterKeys)
 	_, err := tx.Exec(`DELETE FROM `+table+` WHERE key >= ? AND key < ?`, from, to)
 	return err
 }
 
 // Scan visits the pairs whose keys begin with prefix.
 func (tx transaction) Scan(prefix, after string, visit func(p store.Pair) bool) error {
-	table, from := locate(max(prefix, after))
-	_, to := locate(prefix + afterKeys)
+	table, from := locateKey(max(prefix, after))
+	_, to := locateKey(prefix + afterKeys)
 	rows, err := tx.Query(`SELECT key, value FROM `+table+` WHERE key >= ? AND key < ? ORDER BY key`, from, to)
 	if err != nil {
 		return err
@@ -109,8 +109,8 @@ func (tx transaction) Scan(prefix, after string, visit func(p store.Pair) bool) 
 
 // Last returns the last pair up to a limit.
 func (tx transaction) Last(prefix, limit string) (p store.Pair, err error) {
-	table, from := locate(prefix)
-	_, to := locate(limit)
+	table, from := locateKey(prefix)
+	_, to := locateKey(limit)
 	var at any
 	err = tx.QueryRow(`SELECT key, value FROM `+table+` WHERE key >= ? AND key <= ? ORDER BY key DESC LIMIT 1`, from, to).Scan(&at, &p.Value)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -53,7 +53,7 @@ func TestLocksEndWithTheProcess(t *testing.T) {
 	}
 	_ = d.cmd.Process.Kill()
 	d.finish()
-	if list, err := s.List(store.RunFilter{}); err != nil || len(list) != 1 || list[0].Owner != "" || list[0].StandsAs() != store.Crashed {
+	if list, err := s.List(store.RunFilter{}); err != nil || len(list) != 1 || list[0].Owner != "" || list[0].EffectiveStatus() != store.Crashed {
 		t.Errorf("%+v, %v; want a run that crashed", list, err)
 	}
 	journal, err := s.Open("one", "")

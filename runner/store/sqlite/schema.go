@@ -1,4 +1,4 @@
-// The tables and their version, and errors of the file in words.
+// The tables and their version, and descriptions of SQLite's errors.
 
 package sqlite
 
@@ -39,7 +39,7 @@ func (s *Store) readVersion() (version int, err error) {
 	switch {
 	case err != nil:
 		return 0, err
-	case id == 0 && version == 0 && tables == 0: // being made, or empty
+	case id == 0 && version == 0 && tables == 0: // empty, or about to get its tables
 		return 0, nil
 	case id == applicationID && 0 < version && version < schemaVersion:
 		return 0, fmt.Errorf("%w: this one can't read it; delete it, or name another file", ErrOlder)
@@ -119,7 +119,7 @@ var kinds = map[int]error{
 	lib.SQLITE_IOERR:             ErrIO,
 }
 
-// describeError puts an error of SQLite in words. It returns others as they are.
+// describeError describes an error of SQLite. It returns other errors unchanged.
 func describeError(err error) error {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {

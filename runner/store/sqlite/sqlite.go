@@ -39,7 +39,7 @@ type Options struct {
 	Durability Durability
 	// Owner is the name under which Create takes locks; empty: ThisProcess().
 	Owner string
-	// Look is the time between looks for requests to a driver; 0 means 0.3 s, negative never.
+	// Look is the interval at which a driver reads requests; 0 means 0.3 s, negative never.
 	Look time.Duration
 	// Busy is how long a write waits for writes of other processes. The default is 10 s.
 	Busy time.Duration
@@ -163,7 +163,7 @@ func (s *Store) makeFile() (fresh bool, err error) {
 	switch {
 	case err == nil && info.IsDir():
 		return false, errors.New("it is a folder; a file is needed")
-	case err == nil && !info.Mode().IsRegular(): // whose rights are none of our business
+	case err == nil && !info.Mode().IsRegular(): // leave its permissions alone
 		return false, errors.New("it is a device, a pipe or a socket; a regular file is needed")
 	case err == nil:
 		return info.Size() == 0, s.makePrivate(info.Mode().Perm())
@@ -231,7 +231,7 @@ func (s *Store) RunDir(runID string) string {
 	return filepath.Join(s.path+".d", name)
 }
 
-// wrapError names the file and puts SQLite's errors in words. Errors about a run stay as they are.
+// wrapError names the file and describes SQLite's errors. Errors about a run stay unchanged.
 func (s *Store) wrapError(err error) error {
 	if err == nil || errors.Is(err, store.ErrNoRun) || errors.Is(err, store.ErrRunExists) || errors.Is(err, store.ErrNoSession) {
 		return err

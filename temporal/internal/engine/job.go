@@ -75,7 +75,7 @@ func failedTask(kind, message string) *taskResult {
 	return &taskResult{Attempt: handler.Attempt{Failure: &runner.Failure{Kind: kind, Message: message}}}
 }
 
-// job is a running task. It implements handler.ModelDesk.
+// job is a running task. It implements handler.ModelAccounting.
 type job struct {
 	worker  *Worker
 	ctx     context.Context
@@ -147,7 +147,7 @@ func (j *job) newTask() *runner.Task {
 		}
 	}
 	t.Models = cmp.Or(t.Models, &handler.ModelAccess{})
-	t.Models.ModelDesk, t.Models.Secrets = j, j.secrets.allForms()
+	t.Models.ModelAccounting, t.Models.Secrets = j, j.secrets.allForms()
 	return &t
 }
 
