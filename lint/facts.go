@@ -3,14 +3,18 @@
 package lint
 
 import (
+	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"sync"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/assignment"
 	"github.com/graphrun/graphrun/internal/analysis/concurrency"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
+	"github.com/graphrun/graphrun/internal/analysis/domain"
 	"github.com/graphrun/graphrun/internal/analysis/explore"
 	"github.com/graphrun/graphrun/internal/analysis/subgraph"
 	"github.com/graphrun/graphrun/internal/analysis/taint"
@@ -58,6 +62,7 @@ type facts struct {
 	assigned   func() *assignment.Analysis
 	made       func() *made
 	judgements func() []judgement
+	situations func() []situation
 	dead       func() []bool        // edges that are proven never to fire
 	arcsInto   func() map[int][]arc // by vertex, dead ones included
 	model      func() *explore.Model
@@ -92,6 +97,7 @@ func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
 	f.assigned = sync.OnceValue(func() *assignment.Analysis { return assignment.New(f.flow(), 0, f.isDead) })
 	f.made = sync.OnceValue(f.findMade)
 	f.judgements = sync.OnceValue(f.solveDecisions)
+	f.situations = sync.OnceValue(f.findSituations)
 	f.dead = sync.OnceValue(f.findDead)
 	f.arcsInto = sync.OnceValue(func() map[int][]arc {
 		into := map[int][]arc{}
@@ -274,8 +280,90 @@ func (f *facts) countSteps() []int {
 	return out
 }
 
-// pathTo returns a shortest path from the start to a vertex, or nil.
-func (f *facts) pathTo(v int) []int { return f.pathBetween(f.Start(), v) }
+// situation is a vertex on a path, with the only values that keys have there by the path itself.
+type situation struct {
+	vertex, before int // before is the index of the situation before it, or -1
+	known          map[string][]any
+}
+
+// findSituations follows paths whose conditions can hold after what the paths write, the shortest
+// first.
+func (f *facts) findSituations() []situation {
+	const most = 1_000
+	list, seen := []situation{{f.Start(), -1, nil}}, map[string]bool{}
+	for i := 0; i < len(list) && len(list) < most; i++ {
+		v := list[i].vertex
+		if v >= len(f.graph.Nodes) {
+			continue
+		}
+		written := f.knownAfter(v, list[i].known)
+		for k := range f.flow().Groups[v] {
+			g, known := &f.flow().Groups[v][k], written
+			if g.Kind == controlflow.OnFailure {
+				known = list[i].known
+			}
+			for _, t := range g.Targets {
+				next := situation{t, i, known}
+				if f.flow().Joins[min(t, f.End-1)] || t < f.End && f.graph.Nodes[t].Join != nil { // other branches write, too
+					next.known = nil
+				}
+				name := fmt.Sprint(t, next.known)
+				if !seen[name] && !f.isDead(g) && f.canFollow(arc{v, t, k}, known) {
+					seen[name] = true
+					list = append(list, next)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// knownAfter returns the known values of keys after a success of a node.
+func (f *facts) knownAfter(v int, before map[string][]any) map[string][]any {
+	known := maps.Clone(before)
+	for _, w := range f.access()[v].Writes {
+		delete(known, w.Name.Value)
+		d, ok := f.domainOfWrite(f.graph.Nodes[v], w.Name.Value)
+		if ok && len(d.Values) > 0 && f.tested()[w.Name.Value] && dataflow.Replaces(f.graph.State[w.Key]) && !f.graph.Nodes[v].Each.IsSet() {
+			if known == nil {
+				known = map[string][]any{}
+			}
+			known[w.Name.Value] = d.Values
+		}
+	}
+	return known
+}
+
+// canFollow reports whether the conditions of an arc can hold with known values of keys.
+func (f *facts) canFollow(a arc, known map[string][]any) bool {
+	var claims []solve.Claim
+	for _, o := range f.outcomesOf(a) {
+		if slices.ContainsFunc(o.program.Reads, func(r eval.Read) bool { return known[r.Path[0]] != nil }) {
+			claims = append(claims, solve.Claim{Tree: o.program.Tree, Holds: o.holds})
+		}
+	}
+	return claims == nil || f.solver.Possible(claims, func(path []string, typ eval.Type) solve.Domain {
+		if values := known[path[0]]; len(path) == 1 && values != nil {
+			return solve.Domain{Values: values}
+		}
+		return domain.OfType(typ)
+	})
+}
+
+// pathTo returns a shortest path from the start to a vertex, or nil. It prefers one that runs can
+// follow.
+func (f *facts) pathTo(v int) (path []int) {
+	list := f.situations()
+	i := slices.IndexFunc(list, func(s situation) bool { return s.vertex == v })
+	if i < 0 {
+		return f.pathBetween(f.Start(), v)
+	}
+	for ; i >= 0; i = list[i].before {
+		path = append(path, list[i].vertex)
+	}
+	slices.Reverse(path)
+	return path
+}
 
 // pathBetween returns a shortest path, or nil.
 func (f *facts) pathBetween(from, to int) []int {
