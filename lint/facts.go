@@ -129,13 +129,12 @@ func (f *facts) findWriters() map[string][]*spec.Node {
 	return out
 }
 
-// childOf returns the valid subgraph of a node, or nil.
-func (f *facts) childOf(n *spec.Node) *spec.Graph {
-	if n.Kind.Value != "graph" {
-		return nil
-	}
-	if c := f.subgraphs().Load(f.graph, "", text(n, "graph").Value); c != nil {
-		return c.Graph
+// child returns the valid subgraph of a node, or nil.
+func (f *facts) child(n *spec.Node) *subgraph.Graph {
+	if n.Kind.Value == "graph" {
+		if c := f.subgraphs().Load(f.graph, "", text(n, "graph").Value); c != nil && c.Graph != nil {
+			return c
+		}
 	}
 	return nil
 }

@@ -162,26 +162,26 @@ func (f *facts) listGiven(n *spec.Node, field string) []given {
 // childType returns the type of a subgraph's result. Names that its state lacks are left to
 // checkChildKeys.
 func (f *facts) childType(n *spec.Node) (eval.Type, bool) {
-	g := f.childOf(n)
-	if g == nil {
+	c := f.child(n)
+	if c == nil {
 		return eval.Type{}, false
 	}
-	keys := make(map[string]eval.Type, len(g.State))
-	for _, key := range g.State {
+	keys := make(map[string]eval.Type, len(c.Graph.State))
+	for _, key := range c.Graph.State {
 		keys[key.Name.Value] = eval.FromSchema(key.Schema)
 	}
-	output := f.subgraphs().Load(f.graph, "", text(n, "graph").Value).Output
-	return bind.ChildResult(output, eval.Object(keys, true)), true
+	return bind.ChildResult(c.Output(), eval.Object(keys, true)), true
 }
 
 // checkChildKeys reports names that a subgraph's state does not have, under with and in
 // output.state.name.
 func checkChildKeys(f *facts) {
 	for _, n := range f.graph.Nodes {
-		g := f.childOf(n)
-		if g == nil || !g.StrictState {
+		c := f.child(n)
+		if c == nil || !c.Graph.StrictState {
 			continue
 		}
+		g := c.Graph
 		names := collect(g.State, func(key *spec.StateKey) string { return key.Name.Value })
 		slices.Sort(names)
 		report := func(name string, at, whole spec.Span) {
@@ -235,8 +235,8 @@ func (f *facts) findTaker(n *spec.Node) (taker, bool) {
 // findCallee returns the graph that a node runs, by itself or as a tool, and the field with its
 // input. It returns nil if the graph is not known.
 func (f *facts) findCallee(n *spec.Node) (g *spec.Graph, field string) {
-	if g := f.childOf(n); g != nil {
-		return g, "with"
+	if c := f.child(n); c != nil {
+		return c.Graph, "with"
 	}
 	v := f.declaredTool(text(n, "tool").Value).Get("graph")
 	if n.Kind.Value != "tool" || v == nil || v.Kind != spec.String {

@@ -10,7 +10,9 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/analysis/subgraph"
+	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/graphalg"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -33,8 +35,8 @@ func checkStepLimit(f *facts) {
 	sum := 0
 	for v, n := range f.graph.Nodes {
 		steps[v] = 1
-		if g := f.childOf(n); g != nil && !n.Each.IsSet() && !f.goesOnFailed(n) {
-			steps[v] += costToEnd(g, func(*spec.Node) int { return 1 })
+		if c := f.child(n); c != nil && !n.Each.IsSet() && !f.goesOnFailed(n) {
+			steps[v] += costToEnd(c.Graph, func(*spec.Node) int { return 1 })
 		}
 		sum += steps[v]
 	}
@@ -167,12 +169,12 @@ func (f *facts) checkTimeEnds(n *spec.Node) {
 func (f *facts) checkInnerWaits() {
 	limits := &f.graph.Limits
 	for _, n := range f.graph.Nodes {
-		g := f.childOf(n)
-		if g == nil || n.Each.IsSet() {
+		c := f.child(n)
+		if c == nil || n.Each.IsSet() {
 			continue
 		}
-		givens := f.listGiven(n, "with")
-		least := time.Duration(costToEnd(g, func(n *spec.Node) int { return int(fixedWait(g, n, givens)) }))
+		env := knownInputs(c, f.listGiven(n, "with"))
+		least := time.Duration(costToEnd(c.Graph, func(n *spec.Node) int { return int(fixedWait(c, n, env)) }))
 		for _, limit := range []struct {
 			name string
 			most time.Duration
@@ -185,27 +187,47 @@ func (f *facts) checkInnerWaits() {
 	}
 }
 
-// fixedWait returns the constant time of a wait node, also one that is given for a key, or 0.
-func fixedWait(g *spec.Graph, n *spec.Node, givens []given) time.Duration {
-	if n.Kind.Value != "wait" {
-		return 0
-	}
-	word := text(n, "for").Value
-	isWritten := func(n *spec.Node) bool {
-		return n.Field("set").Get(word) != nil || slices.ContainsFunc(n.Writes.Keys, func(key spec.Text) bool { return key.Value == word }) ||
-			slices.ContainsFunc(n.Writes.Exprs, func(e spec.NamedExpr) bool { return e.Name.Value == word })
+// knownInputs returns the values of the keys of a subgraph that no node of it writes, as far as what
+// is given to it and its defaults tell.
+func knownInputs(c *subgraph.Graph, givens []given) map[string]any {
+	env := map[string]any{}
+	for _, key := range c.Graph.State {
+		if !key.Required && key.Default != nil {
+			env[key.Name.Value] = key.Default.Data()
+		}
 	}
 	for _, in := range givens {
-		if in.name.Value != word || in.bound == nil || slices.ContainsFunc(g.Nodes, isWritten) {
-			continue
-		}
-		if values := in.bound.Constants(); len(values) == 1 {
-			word, _ = values[0].(string)
-			break
+		delete(env, in.name.Value)
+		if in.bound == nil && !in.computed {
+			env[in.name.Value] = in.value.Data()
+		} else if in.bound != nil && len(in.bound.Constants()) == 1 {
+			env[in.name.Value] = in.bound.Constants()[0]
 		}
 	}
-	wait, err := time.ParseDuration(word)
-	if err != nil || wait < 0 || n.Timeout > 0 && n.Timeout < wait {
+	for _, a := range dataflow.Accesses(c.Graph, c.Bound) {
+		for _, w := range a.Writes {
+			delete(env, w.Name.Value)
+		}
+	}
+	return env
+}
+
+// fixedWait returns the time of a wait node if some values of keys fix it, or 0.
+func fixedWait(c *subgraph.Graph, n *spec.Node, env map[string]any) (wait time.Duration) {
+	config := c.Bound.Nodes[n.Index].Config
+	i := slices.IndexFunc(config, func(field bind.Field) bool { return field.Name == "for" })
+	if n.Kind.Value != "wait" || i < 0 {
+		return 0
+	}
+	isKnown := true
+	config[i].Value.Reads(func(r eval.Read) { isKnown = isKnown && env[r.Path[0]] != nil })
+	out, err := config[i].Value.Eval(new(eval.VM), env)
+	if word, isText := out.(string); isText {
+		wait, err = time.ParseDuration(word)
+	} else if seconds, isNumber := eval.Number(out); isNumber {
+		wait = time.Duration(min(seconds, math.MaxInt32) * float64(time.Second))
+	}
+	if !isKnown || err != nil || wait < 0 || n.Timeout > 0 && n.Timeout < wait {
 		return 0
 	}
 	return wait

@@ -246,37 +246,61 @@ func (f *facts) checkDefaultsOnly() {
 	}
 }
 
-// checkHastyJoins reports joins that go on with the first branch, although the nodes behind
-// them read keys that only one of the branches writes and keys that only another writes.
+// checkHastyJoins reports joins that go on with the first branch, although what lies behind them
+// reads keys that different branches write, or counts to two what the branches add to a list.
 func (f *facts) checkHastyJoins() {
 	for _, join := range f.graph.Nodes {
 		if join.Join == nil || join.Join.Wait != "any" || f.flow().Anywhere {
 			continue
 		}
 		behind, before := f.alive().Reach(join.Index), f.verticesBefore(join.Index)
-		read := map[string]bool{}
+		read, counted := map[string]bool{}, map[string]bool{}
 		for i := range f.uses().All {
 			if u := &f.uses().All[i]; !u.Optional && (u.Node < 0 || behind[u.Node]) {
 				for _, r := range dataflow.FirmReads(u.Program) {
 					read[r.Path[0]] = true
 				}
+				u.Program.Tree.Each(func(t *eval.Tree) { counted[countedToTwo(t)] = true })
 			}
 		}
-		var first *spec.StateKey
+		type write struct {
+			key *spec.StateKey
+			by  *spec.Node
+		}
+		var writes []write // that count
 		for _, key := range f.graph.State {
 			writers := f.writersOf()[key.Name.Value]
-			if !read[key.Name.Value] || len(writers) != 1 || !before[writers[0].Index] || behind[writers[0].Index] || key.Default == nil {
-				continue
+			isElsewhere := func(n *spec.Node) bool { return !before[n.Index] || behind[n.Index] }
+			needed := read[key.Name.Value] && len(writers) == 1 || counted[key.Name.Value] && !dataflow.Replaces(key)
+			if needed && key.Default != nil && len(writes)+len(writers) < maxRivals && !slices.ContainsFunc(writers, isElsewhere) {
+				writes = append(writes, collect(writers, func(n *spec.Node) write { return write{key, n} })...)
 			}
-			if first == nil {
-				first = key
-			} else if earlier := f.writersOf()[first.Name.Value][0]; f.inParallel(earlier.Index, writers[0].Index) {
+		}
+		for i, w := range writes {
+			isBeside := func(e write) bool { return e.by != w.by && f.inParallel(e.by.Index, w.by.Index) }
+			if k := slices.IndexFunc(writes[:i], isBeside); k >= 0 {
 				f.report(join.Join.Span, "%q goes on with the first branch, but %q of %q and %q of %q are read behind it; write wait: all", join.ID.Value,
-					first.Name.Value, earlier.ID.Value, key.Name.Value, writers[0].ID.Value)
+					writes[k].key.Name.Value, writes[k].by.ID.Value, w.key.Name.Value, w.by.ID.Value)
 				break
 			}
 		}
 	}
+}
+
+// countedToTwo returns the key whose elements a comparison counts to two or more, or "".
+func countedToTwo(t *eval.Tree) string {
+	if t.Op != eval.TreeBinary || t.Name != ">=" && t.Name != ">" && t.Name != "==" {
+		return ""
+	}
+	n, _ := eval.Number(t.Args[1].Value)
+	list := t.Args[0].Over
+	if t.Args[0].Op == eval.TreeCall && t.Args[0].Name == "len" {
+		list = t.Args[0].Args[0]
+	}
+	if list == nil || list.Op != eval.TreePath || n < 2 && (n < 1 || t.Name != ">") {
+		return ""
+	}
+	return list.Path[0]
 }
 
 // thingRead returns the number of the thing that a use reads, or -1.

@@ -141,10 +141,11 @@ func (r reader) findChildKey(path []string) *spec.StateKey {
 	if r.use.Node < 0 || len(path) < 2 || path[0] != "output" || r.use.Moment == dataflow.Before {
 		return nil
 	}
-	g := r.f.childOf(r.node())
-	if g == nil {
+	c := r.f.child(r.node())
+	if c == nil {
 		return nil
 	}
+	g := c.Graph
 	if path[1] == "state" && len(path) == 3 {
 		return g.Key(path[2])
 	}

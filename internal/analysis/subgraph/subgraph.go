@@ -22,7 +22,7 @@ type Graph struct {
 	Path    string // of the file, and "#name" behind it
 	File    string
 	Graph   *spec.Graph
-	Output  eval.Type // of its runs
+	Bound   *bind.Graph
 	Problem string
 	// Place is where the file is not valid.
 	Place *spec.Related
@@ -93,7 +93,7 @@ func (l *Loader) Load(g *spec.Graph, file, name string) *Graph {
 func (l *Loader) bindInner(c *Graph, inner *spec.Graph) {
 	if inner.IsComplete() && !inner.HasFaultIn(inner.Span) {
 		if bound, found := bind.Bind(inner, l.kinds, nil); !found.HasErrors() {
-			c.Graph, c.Output = inner, outputType(bound)
+			c.Graph, c.Bound = inner, bound
 		}
 	}
 }
@@ -111,9 +111,7 @@ func (l *Loader) readFile(c *Graph) {
 	default:
 		g, found := spec.Parse(l.nameOf(c.Path), src, spec.Options{Kinds: l.kinds, Load: Beside(l.load, c.Path)})
 		if found = append(found, spec.Check(g)...); !found.HasErrors() {
-			var bound *bind.Graph
-			bound, found = bind.Bind(g, l.kinds, nil)
-			c.Output = outputType(bound)
+			c.Bound, found = bind.Bind(g, l.kinds, nil)
 			found = l.filter(g.File, found)
 		}
 		if !found.HasErrors() {
@@ -145,12 +143,12 @@ func (l *Loader) nameOf(name string) string {
 	return path.Join(path.Dir(filepath.ToSlash(l.root.File.Name)), name)
 }
 
-// outputType returns the type of a graph's declared output.
-func outputType(g *bind.Graph) eval.Type {
-	if g == nil || g.Output == nil {
+// Output returns the type of the declared output.
+func (c *Graph) Output() eval.Type {
+	if c.Bound == nil || c.Bound.Output == nil {
 		return eval.Any()
 	}
-	return g.Output.Type()
+	return c.Bound.Output.Type()
 }
 
 // LineOf returns the line of a finding, and the name of the text that it is in.
