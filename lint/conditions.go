@@ -62,9 +62,9 @@ func (d *judgement) edge(i int) *spec.Edge { return d.site.f.graph.Edges[d.edges
 // span returns the position of a condition without white space around it.
 func (d *judgement) span(i int) spec.Span {
 	when := d.edge(i).When
-	trimmed := strings.TrimLeft(when.Value, " \t\r\n")
-	from := len(when.Value) - len(trimmed)
-	return when.At(from, from+len(strings.TrimRight(trimmed, " \t\r\n")))
+	text := strings.TrimSpace(when.Value)
+	from := strings.Index(when.Value, text)
+	return when.At(from, from+len(text))
 }
 
 // findDead returns the edges that provably never fire, because of some condition of their node.
@@ -231,8 +231,11 @@ func checkShadowedEdges(f *facts) {
 	for _, d := range f.judgements() {
 		always := slices.IndexFunc(d.result.Verdicts, func(v solve.Verdict) bool { return v.Always })
 		for k, v := range d.result.Verdicts {
-			if !v.Shadowed || len(v.By) == 1 && isRepeated(d.edge(k), d.edge(v.By[0])) {
-				continue // rule duplicate-edge
+			isRepeated := func(by int) bool { // rule duplicate-edge
+				return d.edge(k).To.Value == d.edge(by).To.Value && strings.TrimSpace(d.edge(k).When.Value) == strings.TrimSpace(d.edge(by).When.Value)
+			}
+			if !v.Shadowed || len(v.By) == 1 && isRepeated(v.By[0]) {
+				continue
 			}
 			names := collect(v.By, func(by int) string { return strconv.Quote(d.edge(by).When.Value) })
 			found := f.report(d.span(k), "this edge never fires: whenever its condition holds, %s", describeEarlier(names))
@@ -248,11 +251,6 @@ func checkShadowedEdges(f *facts) {
 			}
 		}
 	}
-}
-
-// isRepeated reports whether two edges of a node have one target and condition.
-func isRepeated(e, earlier *spec.Edge) bool {
-	return e.To.Value == earlier.To.Value && strings.TrimSpace(e.When.Value) == strings.TrimSpace(earlier.When.Value)
 }
 
 // describeEarlier says which earlier conditions hold, shortened if they are many.

@@ -82,7 +82,7 @@ type cycles struct {
 	of      []int            // component of each vertex among the arcs
 	out     map[int][]arc    // arcs inside of components, by their beginnings
 	why     map[int][]string // by node: what bounds its arcs, in words
-	// writers caches writersBeside, progress the results of progressOfKey, while of stays the same.
+	// writers caches writersBeside, progress the progress of keys, while of stays the same.
 	writers  map[loopKey][]*spec.Node
 	progress map[progressKey]*progress
 }
@@ -92,7 +92,7 @@ type cycles struct {
 // until no other is found, because an inner cycle may reset what ends it.
 func (f *facts) findOpenCycles(ignored int, trust bool) *cycles {
 	r := &cycles{f: f, ignored: ignored, trust: trust, why: map[int][]string{}}
-	for a := range f.arcs() {
+	for _, a := range f.arcs() {
 		if f.flow().Cyclic[a.from] && f.sharesCycle(a.from, a.to) {
 			r.arcs = append(r.arcs, a)
 		}
@@ -413,7 +413,13 @@ func (r *cycles) findProgress(t *eval.Tree, a arc) *progress {
 	case !length && len(path) == 1 && path[0] == "step":
 		return &progress{true, math.Inf(1), func(a arc) bool { return r.isCounted(a) || r.f.graph.Nodes[a.from].OnMaxVisits == "skip" }}
 	case len(path) == 1 && r.f.graph.Key(path[0]) != nil:
-		return r.progressOfKey(r.f.keyOf[path[0]], length, a)
+		at := progressKey{r.besideOf(a), r.f.keyOf[path[0]], length}
+		p, known := r.progress[at]
+		if !known {
+			p = r.combineChanges(at.key, length, r.writersBeside(a, path[0]))
+			r.progress[at] = p
+		}
+		return p
 	}
 	return nil
 }
@@ -436,18 +442,6 @@ func (r *cycles) progressOfVisits(name string, succeeded bool, a arc) *progress 
 type progressKey struct {
 	beside, key int
 	length      bool
-}
-
-// progressOfKey returns the progress of a number in the state, or of the length of a list, or
-// nil.
-func (r *cycles) progressOfKey(key int, length bool, a arc) *progress {
-	at := progressKey{r.besideOf(a), key, length}
-	p, known := r.progress[at]
-	if !known {
-		p = r.combineChanges(key, length, r.writersBeside(a, r.f.graph.State[key].Name.Value))
-		r.progress[at] = p
-	}
-	return p
 }
 
 // combineChanges returns the progress that the writers of a key make together, or nil.

@@ -14,7 +14,6 @@ import (
 	"github.com/graphrun/graphrun/internal/analysis/concurrency"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
-	"github.com/graphrun/graphrun/internal/analysis/domain"
 	"github.com/graphrun/graphrun/internal/analysis/explore"
 	"github.com/graphrun/graphrun/internal/analysis/subgraph"
 	"github.com/graphrun/graphrun/internal/analysis/taint"
@@ -101,12 +100,8 @@ func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
 	f.dead = sync.OnceValue(f.findDead)
 	f.arcsInto = sync.OnceValue(func() map[int][]arc {
 		into := map[int][]arc{}
-		for v, groups := range f.flow().Groups {
-			for i := range groups {
-				for _, t := range groups[i].Targets {
-					into[t] = append(into[t], arc{v, t, i})
-				}
-			}
+		for a := range f.allArcs() {
+			into[a.to] = append(into[a.to], a)
 		}
 		return into
 	})
@@ -175,14 +170,6 @@ func canFail(n *spec.Node) bool {
 	return true
 }
 
-// mayErr reports whether an expression of a node may fail. Values that a set node writes
-// are left out: explored runs compute them.
-func (f *facts) mayErr(v int) bool {
-	return slices.ContainsFunc(f.uses().OfNode(v), func(u dataflow.Use) bool {
-		return u.Field != "set" && u.Program != nil && !u.Optional
-	})
-}
-
 // failsBypassed reports whether a join fails when too few branches can still reach it.
 func failsBypassed(n *spec.Node) bool { return n.Join != nil && n.Join.OnBypass.Value == "fail" }
 
@@ -190,7 +177,8 @@ func failsBypassed(n *spec.Node) bool { return n.Join != nil && n.Join.OnBypass.
 // succeeded: it failed, and is then skipped at its limit of visits.
 func (f *facts) skipsUnmade(v int) bool {
 	n := f.graph.Nodes[v]
-	if n.OnMaxVisits != "skip" || !canFail(n) && !f.mayErr(v) || !f.flow().Cyclic[v] && !f.flow().FansOut {
+	mayErr := func(u dataflow.Use) bool { return u.Field != "set" && u.Program != nil && !u.Optional } // runs compute what is set
+	if n.OnMaxVisits != "skip" || !canFail(n) && !slices.ContainsFunc(f.uses().OfNode(v), mayErr) || !f.flow().Cyclic[v] && !f.flow().FansOut {
 		return false
 	}
 	return f.goesOnFailed(n)
@@ -212,13 +200,13 @@ func (f *facts) isDead(g *controlflow.Group) bool {
 // arc leads from a node to a vertex, by one of its groups.
 type arc struct{ from, to, group int }
 
-// arcs iterates over the arcs of groups that may fire.
-func (f *facts) arcs() iter.Seq[arc] {
+// allArcs iterates over the arcs of all groups.
+func (f *facts) allArcs() iter.Seq[arc] {
 	return func(yield func(arc) bool) {
 		for v, groups := range f.flow().Groups {
 			for i := range groups {
 				for _, t := range groups[i].Targets {
-					if !f.isDead(&groups[i]) && !yield(arc{v, t, i}) {
+					if !yield(arc{v, t, i}) {
 						return
 					}
 				}
@@ -227,15 +215,14 @@ func (f *facts) arcs() iter.Seq[arc] {
 	}
 }
 
+// arcs lists the arcs of groups that may fire.
+func (f *facts) arcs() []arc {
+	return slices.DeleteFunc(slices.Collect(f.allArcs()), func(a arc) bool { return f.isDead(&f.flow().Groups[a.from][a.group]) })
+}
+
 // filterArcs returns the arcs of groups that may fire and that a filter admits.
 func (f *facts) filterArcs(filter func(a arc) bool) *graphalg.Digraph {
-	var arcs []arc
-	for a := range f.arcs() {
-		if filter == nil || filter(a) {
-			arcs = append(arcs, a)
-		}
-	}
-	return f.digraph(arcs)
+	return f.digraph(slices.DeleteFunc(f.arcs(), func(a arc) bool { return filter != nil && !filter(a) }))
 }
 
 // digraph returns the graph of some arcs.
@@ -301,13 +288,17 @@ func (f *facts) findSituations() []situation {
 			if g.Kind == controlflow.OnFailure {
 				known = list[i].known
 			}
+			isKnown := func(name string) bool { return known[name] != nil }
+			domainOf := func(path []string, _ eval.Type) solve.Domain {
+				return solve.Domain{Values: known[path[0]], Null: len(path) > 1}
+			}
 			for _, t := range g.Targets {
 				next := situation{t, i, known}
 				if f.flow().Joins[min(t, f.End-1)] || t < f.End && f.graph.Nodes[t].Join != nil { // other branches write, too
 					next.known = nil
 				}
 				name := fmt.Sprint(t, next.known)
-				if !seen[name] && !f.isDead(g) && f.canFollow(arc{v, t, k}, known) {
+				if !seen[name] && !f.isDead(g) && f.solver.Possible(f.claimsOf(arc{v, t, k}, isKnown), domainOf) {
 					seen[name] = true
 					list = append(list, next)
 				}
@@ -319,34 +310,16 @@ func (f *facts) findSituations() []situation {
 
 // knownAfter returns the known values of keys after a success of a node.
 func (f *facts) knownAfter(v int, before map[string][]any) map[string][]any {
-	known := maps.Clone(before)
+	known := map[string][]any{}
+	maps.Copy(known, before)
 	for _, w := range f.access()[v].Writes {
 		delete(known, w.Name.Value)
 		d, ok := f.domainOfWrite(f.graph.Nodes[v], w.Name.Value)
 		if ok && len(d.Values) > 0 && f.tested()[w.Name.Value] && dataflow.Replaces(f.graph.State[w.Key]) && !f.graph.Nodes[v].Each.IsSet() {
-			if known == nil {
-				known = map[string][]any{}
-			}
 			known[w.Name.Value] = d.Values
 		}
 	}
 	return known
-}
-
-// canFollow reports whether the conditions of an arc can hold with known values of keys.
-func (f *facts) canFollow(a arc, known map[string][]any) bool {
-	var claims []solve.Claim
-	for _, o := range f.outcomesOf(a) {
-		if slices.ContainsFunc(o.program.Reads, func(r eval.Read) bool { return known[r.Path[0]] != nil }) {
-			claims = append(claims, solve.Claim{Tree: o.program.Tree, Holds: o.holds})
-		}
-	}
-	return claims == nil || f.solver.Possible(claims, func(path []string, typ eval.Type) solve.Domain {
-		if values := known[path[0]]; len(path) == 1 && values != nil {
-			return solve.Domain{Values: values}
-		}
-		return domain.OfType(typ)
-	})
 }
 
 // pathTo returns a shortest path from the start to a vertex, or nil. It prefers one that runs can

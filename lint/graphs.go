@@ -129,6 +129,17 @@ type given struct {
 	computed bool        // also if it didn't compile
 }
 
+// constants lists the values, as far as they are known.
+func (in *given) constants() []any {
+	switch {
+	case in.bound != nil:
+		return in.bound.Constants()
+	case in.computed:
+		return nil
+	}
+	return []any{in.value.Data()}
+}
+
 // boundField returns the bound value of a field of a node, or nil.
 func (f *facts) boundField(n *spec.Node, field string) *bind.Value {
 	config := f.bound.Nodes[n.Index].Config
@@ -329,18 +340,11 @@ func (f *facts) checkRequired(schema *spec.Value) {
 }
 
 func (f *facts) checkGiven(in *given, want map[string]any, what string) {
-	var values []any
-	switch {
-	case in.bound != nil:
-		if typ := eval.FromSchema(want); !typ.Accepts(in.bound.Type()) {
-			f.report(in.value.Span, "the value is %s, but %s holds %s", in.bound.Type().WithArticle(), what, typ.WithArticle())
-			return
-		}
-		values = in.bound.Constants()
-	case !in.computed:
-		values = []any{in.value.Data()}
+	if typ := eval.FromSchema(want); in.bound != nil && !typ.Accepts(in.bound.Type()) {
+		f.report(in.value.Span, "the value is %s, but %s holds %s", in.bound.Type().WithArticle(), what, typ.WithArticle())
+		return
 	}
-	f.checkValues(values, want, in.value.Span, what, spec.Error)
+	f.checkValues(in.constants(), want, in.value.Span, what, spec.Error)
 }
 
 // checkValues reports the first value that a schema refuses, and whether there is one.

@@ -198,10 +198,8 @@ func knownInputs(c *subgraph.Graph, givens []given) map[string]any {
 	}
 	for _, in := range givens {
 		delete(env, in.name.Value)
-		if in.bound == nil && !in.computed {
-			env[in.name.Value] = in.value.Data()
-		} else if in.bound != nil && len(in.bound.Constants()) == 1 {
-			env[in.name.Value] = in.bound.Constants()[0]
+		if values := in.constants(); len(values) == 1 {
+			env[in.name.Value] = values[0]
 		}
 	}
 	for _, a := range dataflow.Accesses(c.Graph, c.Bound) {

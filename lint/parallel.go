@@ -112,13 +112,19 @@ func (f *facts) startsBoth(fork int, g *controlflow.Group, x, y int) bool {
 	if f.isDead(g) || len(g.Targets) > maxRivals {
 		return false
 	}
-	var claims []solve.Claim
-	for _, e := range g.Edges {
-		if when := f.bound.Edges[e].When; g.Subset && when != nil && (f.To[e] == x || f.To[e] == y) {
-			claims = append(claims, solve.Claim{Tree: when.Tree, Holds: true})
+	leads := func(i int) bool { return g.Subset && (g.Targets[i] == x || g.Targets[i] == y) }
+	claims := f.claimsOn(g, leads, leads)
+	return len(claims) != 2 || f.arePossible(f.graph.Nodes[fork], claims)
+}
+
+// claimsOn returns the outcomes of the conditions of some edges of a group.
+func (f *facts) claimsOn(g *controlflow.Group, of, holds func(i int) bool) (out []solve.Claim) {
+	for i, e := range g.Edges {
+		if when := f.bound.Edges[e].When; when != nil && of(i) {
+			out = append(out, solve.Claim{Tree: when.Tree, Holds: holds(i)})
 		}
 	}
-	return len(claims) != 2 || f.arePossible(f.graph.Nodes[fork], claims)
+	return out
 }
 
 func checkAccidentalFanout(f *facts) {
@@ -277,7 +283,7 @@ func (f *facts) fewestArrivals(join, v int, known map[int]arrivals) arrivals {
 		for k, t := range g.Targets {
 			few := f.fewestArrivals(join, t, known)
 			all, edge = all+few.count, max(edge, few.edge)
-			if g.Subset && few.count < best.count && g.Edges != nil && f.firesAlone(v, g, k) {
+			if g.Subset && few.count < best.count && g.Edges != nil && f.arePossible(f.graph.Nodes[v], f.claimsOn(g, func(i int) bool { return true }, func(i int) bool { return i == k })) {
 				best, behind = arrivals{few.count, g.Edges[k]}, few.edge
 			}
 		}
@@ -293,17 +299,6 @@ func (f *facts) fewestArrivals(join, v int, known map[int]arrivals) arrivals {
 	}
 	known[v] = best
 	return best
-}
-
-// firesAlone reports whether one edge of a group may fire without the others.
-func (f *facts) firesAlone(v int, g *controlflow.Group, k int) bool {
-	var claims []solve.Claim
-	for i, e := range g.Edges {
-		if when := f.bound.Edges[e].When; when != nil {
-			claims = append(claims, solve.Claim{Tree: when.Tree, Holds: i == k})
-		}
-	}
-	return f.arePossible(f.graph.Nodes[v], claims)
 }
 
 func checkJoinWithoutFanout(f *facts) {

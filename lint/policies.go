@@ -71,18 +71,14 @@ func (f *facts) policies(unknown func(name spec.Text, canEnd bool)) []*policy {
 func checkPolicyInvalid(f *facts) {
 	const most = 12
 	names := f.nodeNames()
-	for _, p := range f.policies(func(name spec.Text, canEnd bool) {
+	f.policies(func(name spec.Text, canEnd bool) {
 		what := "is not a node of this graph"
 		if name.Value == spec.END && !canEnd {
 			what = "can't stand here"
 		}
 		d := f.report(name.At(0, len(name.Value)), "%q %s; nodes are %s", name.Value, what, strings.Join(names[:min(most, len(names))], ", "))
 		d.Suggestion = suggest.Closest(name.Value, names)
-	}) {
-		if p.kind == "require" && p.subject == p.place {
-			f.report(p.at.Span, "%q can't be required before itself", f.Name(p.subject))
-		}
-	}
+	})
 }
 
 // nodeNames returns the names of the nodes, sorted.
@@ -323,11 +319,6 @@ func (f *facts) tryAllRuns(p *policy) string {
 // refute returns how a run breaks a policy, or "" if none was found.
 func (f *facts) refute(p *policy) string {
 	how := f.describeBreach(p)
-	if p.kind == "never" {
-		if value, ok := p.never.Const(); ok && value == true {
-			return fmt.Sprintf("%q is true whenever %q runs", p.at.Value, f.Name(p.place))
-		}
-	}
 	switch {
 	case p.kind == "reach" && p.subject != f.End:
 		return how

@@ -92,7 +92,7 @@ func (f *facts) findMade() *made {
 
 // learnFromConditions notes what conditions show to have a value: where `comment != None` held, it has.
 func (m *made) learnFromConditions() {
-	for a := range m.f.arcs() {
+	for _, a := range m.f.arcs() {
 		for _, o := range m.f.outcomesOf(a) {
 			for _, number := range m.thingsShownBy(o.program) {
 				if !m.shows(o, number, a.from) {
@@ -263,24 +263,22 @@ func (f *facts) checkHastyJoins() {
 				u.Program.Tree.Each(func(t *eval.Tree) { counted[countedToTwo(t)] = true })
 			}
 		}
-		type write struct {
-			key *spec.StateKey
-			by  *spec.Node
-		}
-		var writes []write // that count
-		for _, key := range f.graph.State {
-			writers := f.writersOf()[key.Name.Value]
-			isElsewhere := func(n *spec.Node) bool { return !before[n.Index] || behind[n.Index] }
-			needed := read[key.Name.Value] && len(writers) == 1 || counted[key.Name.Value] && !dataflow.Replaces(key)
-			if needed && key.Default != nil && len(writes)+len(writers) < maxRivals && !slices.ContainsFunc(writers, isElsewhere) {
-				writes = append(writes, collect(writers, func(n *spec.Node) write { return write{key, n} })...)
+		var writes []writer // of which more than one must be there
+		for v, a := range f.access() {
+			for _, w := range a.Writes {
+				key, writers := f.graph.State[w.Key], f.writersOf()[w.Name.Value]
+				isElsewhere := func(n *spec.Node) bool { return !before[n.Index] || behind[n.Index] }
+				isNeeded := read[w.Name.Value] && len(writers) == 1 || counted[w.Name.Value] && !dataflow.Replaces(key)
+				if isNeeded && key.Default != nil && len(writes) < maxRivals && !slices.ContainsFunc(writers, isElsewhere) {
+					writes = append(writes, writer{v, w})
+				}
 			}
 		}
 		for i, w := range writes {
-			isBeside := func(e write) bool { return e.by != w.by && f.inParallel(e.by.Index, w.by.Index) }
+			isBeside := func(e writer) bool { return e.node != w.node && f.inParallel(e.node, w.node) }
 			if k := slices.IndexFunc(writes[:i], isBeside); k >= 0 {
 				f.report(join.Join.Span, "%q goes on with the first branch, but %q of %q and %q of %q are read behind it; write wait: all", join.ID.Value,
-					writes[k].key.Name.Value, writes[k].by.ID.Value, w.key.Name.Value, w.by.ID.Value)
+					writes[k].Name.Value, f.Name(writes[k].node), w.Name.Value, f.Name(w.node))
 				break
 			}
 		}
@@ -477,10 +475,6 @@ func checkTemplateMissing(f *facts) {
 	into := f.EdgesInto()
 	for i := range f.uses().All {
 		u := &f.uses().All[i]
-		// In other texts a $ may stand before a price.
-		if at := strings.LastIndex(u.Text.Value[:u.From], "${{"); at >= 0 && u.Node >= 0 && f.graph.Nodes[u.Node].Kind.Value == "http" && strings.TrimSpace(u.Text.Value[at+3:u.From]) == "" {
-			f.report(u.Text.At(at, at+1), "the $ before {{ stays in the text; expressions are written {{ … }}")
-		}
 		if u.Optional {
 			f.checkOptionalInput(u, into)
 			continue
