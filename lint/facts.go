@@ -4,7 +4,6 @@ package lint
 
 import (
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"sync"
@@ -100,7 +99,7 @@ func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
 	f.dead = sync.OnceValue(f.findDead)
 	f.arcsInto = sync.OnceValue(func() map[int][]arc {
 		into := map[int][]arc{}
-		for a := range f.allArcs() {
+		for _, a := range f.allArcs() {
 			into[a.to] = append(into[a.to], a)
 		}
 		return into
@@ -200,24 +199,21 @@ func (f *facts) isDead(g *controlflow.Group) bool {
 // arc leads from a node to a vertex, by one of its groups.
 type arc struct{ from, to, group int }
 
-// allArcs iterates over the arcs of all groups.
-func (f *facts) allArcs() iter.Seq[arc] {
-	return func(yield func(arc) bool) {
-		for v, groups := range f.flow().Groups {
-			for i := range groups {
-				for _, t := range groups[i].Targets {
-					if !yield(arc{v, t, i}) {
-						return
-					}
-				}
+// allArcs lists the arcs of all groups.
+func (f *facts) allArcs() (out []arc) {
+	for v, groups := range f.flow().Groups {
+		for i := range groups {
+			for _, t := range groups[i].Targets {
+				out = append(out, arc{v, t, i})
 			}
 		}
 	}
+	return out
 }
 
 // arcs lists the arcs of groups that may fire.
 func (f *facts) arcs() []arc {
-	return slices.DeleteFunc(slices.Collect(f.allArcs()), func(a arc) bool { return f.isDead(&f.flow().Groups[a.from][a.group]) })
+	return slices.DeleteFunc(f.allArcs(), func(a arc) bool { return f.isDead(&f.flow().Groups[a.from][a.group]) })
 }
 
 // filterArcs returns the arcs of groups that may fire and that a filter admits.

@@ -268,7 +268,7 @@ func (f *facts) checkHastyJoins() {
 			for _, w := range a.Writes {
 				key, writers := f.graph.State[w.Key], f.writersOf()[w.Name.Value]
 				isElsewhere := func(n *spec.Node) bool { return !before[n.Index] || behind[n.Index] }
-				isNeeded := read[w.Name.Value] && len(writers) == 1 || counted[w.Name.Value] && !dataflow.Replaces(key)
+				isNeeded := read[w.Name.Value] && len(writers) == 1 || counted[w.Name.Value] && !dataflow.Replaces(key) && f.addsOne(v, w)
 				if isNeeded && key.Default != nil && len(writes) < maxRivals && !slices.ContainsFunc(writers, isElsewhere) {
 					writes = append(writes, writer{v, w})
 				}
@@ -283,6 +283,15 @@ func (f *facts) checkHastyJoins() {
 			}
 		}
 	}
+}
+
+// addsOne reports whether a write surely adds one element to a list.
+func (f *facts) addsOne(v int, w dataflow.Write) bool {
+	if n := f.graph.Nodes[v]; w.Value == nil && !n.Each.IsSet() {
+		d, known := f.domainOfWrite(n, w.Name.Value)
+		return known && (d.Values != nil || d.Kind != solve.Any && d.Kind != solve.Other)
+	}
+	return w.Value != nil && !w.Value.Type().IsAny() && !w.Value.Type().IsList()
 }
 
 // countedToTwo returns the key whose elements a comparison counts to two or more, or "".
@@ -475,6 +484,10 @@ func checkTemplateMissing(f *facts) {
 	into := f.EdgesInto()
 	for i := range f.uses().All {
 		u := &f.uses().All[i]
+		// In other texts a $ may stand before a price.
+		if at := strings.LastIndex(u.Text.Value[:u.From], "${{"); at >= 0 && u.Node >= 0 && f.graph.Nodes[u.Node].Kind.Value == "http" && strings.TrimSpace(u.Text.Value[at+3:u.From]) == "" {
+			f.report(u.Text.At(at, at+1), "the $ before {{ stays in the text; expressions are written {{ … }}")
+		}
 		if u.Optional {
 			f.checkOptionalInput(u, into)
 			continue

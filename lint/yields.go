@@ -249,8 +249,6 @@ func (r reader) checkComparison(t *eval.Tree) bool {
 			switch {
 			case op != "==" && op != "!=" && !canHold(d, op, c):
 				r.f.report(r.use.Span(), "%s %s %s is never true: %s", name, op, value, d.Why)
-			case op[0] == '<' && d.HasMax && isBeyond(c, d.Max, 1) || op[0] == '>' && d.HasMin && isBeyond(c, d.Min, -1):
-				r.f.report(r.use.Span(), "%s %s %s is always true: %s", name, op, value, d.Why)
 			case (op == "==" || op == "!=") && !canHold(d, "==", c):
 				near := ""
 				if word, isText := c.Value.(string); isText {
@@ -259,6 +257,10 @@ func (r reader) checkComparison(t *eval.Tree) bool {
 					}
 				}
 				r.f.report(r.use.Span(), "%s is never %s: %s%s", name, value, strings.Replace(d.Why, name+" is", "it is", 1), near)
+			case side.Op != eval.TreePath || side.Path[0] == "output" || side.Path[0] == "nodes": // a condition may say what its node yields
+				continue
+			case op[0] == '<' && d.HasMax && isBeyond(c, d.Max, 1) || op[0] == '>' && d.HasMin && isBeyond(c, d.Min, -1):
+				r.f.report(r.use.Span(), "%s %s %s is always true: %s", name, op, value, d.Why)
 			default:
 				continue
 			}
