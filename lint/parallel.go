@@ -317,10 +317,10 @@ func (f *facts) eachJoin(visit func(n *spec.Node, most int)) {
 			continue
 		}
 		most := 1
-		if f.pairs().Meets(v) {
-			if most = 2; n.Join.Wait == "N" {
-				most = cmp.Or(f.flow().MostArrivals(v, f.isDead), controlflow.ManyBranches)
-			}
+		if n.Join.Wait == "N" && f.pairs().Meets(v) {
+			most = cmp.Or(f.flow().MostArrivals(v, f.isDead), controlflow.ManyBranches)
+		} else if n.Join.Wait != "N" && f.rivals().Meets(v) {
+			most = 2
 		}
 		visit(n, most)
 	}
