@@ -158,14 +158,23 @@ func checkUnknownPrice(f *facts) {
 	if f.graph.Limits.MaxCostUSD == 0 || f.opts.Price == nil {
 		return
 	}
-	names, _ := bound.Models(f.graph)
-	for _, name := range names {
-		provider, _, ok := strings.Cut(name, "/")
-		if !ok || strings.Contains(name, "{{") {
-			continue // not known before the run, or no model at all
+	graphs, reported := []*spec.Graph{f.graph}, map[string]bool{}
+	for _, n := range f.graph.Nodes {
+		if c := f.child(n); c != nil {
+			graphs = append(graphs, c.Graph)
 		}
-		if _, known := bound.Price(f.graph, f.opts.Price, name, 1); !known {
-			f.report(f.graph.Limits.Span, "the price of %q is not known, so limits.max_cost_usd can't be kept; give it in providers.%s.prices, or use limits.max_tokens", name, provider)
+	}
+	for _, g := range graphs {
+		names, _ := bound.Models(g)
+		for _, name := range names {
+			provider, _, ok := strings.Cut(name, "/")
+			if !ok || strings.Contains(name, "{{") || reported[name] {
+				continue // not known before the run, or no model at all
+			}
+			if _, known := bound.Price(g, f.opts.Price, name, 1); !known {
+				reported[name] = true
+				f.report(f.graph.Limits.Span, "the price of %q is not known, so limits.max_cost_usd can't be kept; give it in providers.%s.prices, or use limits.max_tokens", name, provider)
+			}
 		}
 	}
 }
