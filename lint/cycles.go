@@ -7,6 +7,7 @@ package lint
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/graphalg"
 	"github.com/graphrun/graphrun/internal/lazyregexp"
+	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -360,13 +362,23 @@ func (f *facts) defaultLeaves(n *spec.Node) bool {
 		env[n.Writes.Keys[0].Value] = answer
 	}
 	isUnknown := func(r eval.Read) bool { _, known := env[r.Path[0]]; return !known }
+	mayHold := func(when *eval.Tree) bool { // after the answer
+		claims := []solve.Claim{{Tree: when, Holds: true}}
+		for _, name := range slices.Sorted(maps.Keys(env)) {
+			is := []*eval.Tree{{Op: eval.TreePath, Path: []string{name}}, {Op: eval.TreeConst, Value: answer}}
+			claims = append(claims, solve.Claim{Tree: &eval.Tree{Op: eval.TreeBinary, Name: "==", Args: is}, Holds: true})
+		}
+		return f.arePossible(n, claims)
+	}
 	return !slices.ContainsFunc(f.edgesOut()[n.Index], func(i int) bool {
 		when := f.bound.Edges[i].When
 		switch {
 		case !f.sharesCycle(n.Index, f.To[i]) || f.graph.Edges[i].Condition == "on_failure":
 			return false
-		case when == nil || slices.ContainsFunc(when.Reads, isUnknown):
+		case when == nil:
 			return true
+		case slices.ContainsFunc(when.Reads, isUnknown):
+			return mayHold(when.Tree)
 		}
 		stays, err := new(eval.VM).Test(when, env)
 		return err != nil || stays

@@ -496,10 +496,11 @@ func (f *facts) attemptTrue(p *policy) (out []explore.Question) {
 	if len(keys) > 0 {
 		out = append(out, explore.Question{Guide: guide, Fixed: keys})
 	}
-	at := site{f: f, node: f.graph.Nodes[p.place]}
+	at, computed := site{f: f, node: f.graph.Nodes[p.place]}, maps.Clone(keys) // no input gives these
 	verdicts := f.solver.Solve(solve.Problem{Conditions: []*eval.Tree{p.never.Tree}, Domain: at.domain}).Verdicts
 	if verdicts[0].Always || f.isGuarded(p, keys) {
-		out = append(out, explore.Question{Guide: guide})
+		maps.DeleteFunc(computed, func(name string, _ bool) bool { return f.graph.Key(name).Required || !f.isWrittenOnlyBy(name, "set") })
+		out = append(out, explore.Question{Guide: guide, Fixed: computed})
 	}
 	return out
 }

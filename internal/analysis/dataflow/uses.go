@@ -390,6 +390,10 @@ func (w *firmWalk) walk(t *eval.Tree, known []string) {
 		for _, a := range t.Members { //lint:ignore mapiter the order does not matter
 			w.walk(a, known)
 		}
+		if t.Over != nil {
+			w.walk(t.Over, known)
+			w.walk(t.Body, known)
+		}
 	}
 }
 
