@@ -349,7 +349,7 @@ func (f *facts) findStuck(d *judgement) (path []int, values []string, open bool)
 		skipped := func(n machine.Note) bool { return n.Skipped } // its conditions are not tried
 		return !slices.ContainsFunc(r.State.Notes(), skipped)
 	}
-	q := explore.Question{Found: isStuck, Hopeless: f.isPast(d.site.node.Index), Evaluates: func(_ *explore.Run, p *eval.Program, env map[string]any) {
+	q := explore.Question{Found: isStuck, Hopeless: f.hopelessAfter(d.site.node.Index), Evaluates: func(_ *explore.Run, p *eval.Program, env map[string]any) {
 		if slices.Contains(d.conditions, p) {
 			seen[p] = maps.Clone(env)
 		}

@@ -70,7 +70,7 @@ func (f *facts) canRepeat(cycle []int) bool {
 	v, t := cycle[0], f.limitless()
 	return t.plan != nil && explore.Explore(explore.Question{
 		Model: t.model, Plan: t.plan, Watch: -1, Guide: slices.Concat(f.pathTo(v), slices.Repeat(cycle[1:], rounds)),
-		Visits: map[int]int{v: rounds + 1}, Budget: &f.showing, Most: maxShown / 2, Hopeless: f.isPast(v),
+		Visits: map[int]int{v: rounds + 1}, Budget: &f.showing, Most: maxShown / 2, Hopeless: f.hopelessAfter(v),
 		Found: func(r *explore.Run) bool { return r.Visits(v) > rounds },
 	}).Found
 }

@@ -423,14 +423,14 @@ func (f *facts) findRun(path []int, q explore.Question) explore.Answer {
 	return a
 }
 
-// isPast returns a function that reports whether a run can't come to a node any more, or nil if
-// the node may run after the end.
-func (f *facts) isPast(node int) func(*explore.Run) bool {
+// hopelessAfter returns a function that reports whether a run can no longer reach a node. It
+// returns nil if the node may run after the end.
+func (f *facts) hopelessAfter(node int) func(*explore.Run) bool {
 	if node < 0 || node >= len(f.graph.Nodes) || f.graph.Nodes[node].Final {
 		return nil
 	}
 	before := f.flow().Digraph.Reverse().Reach(node)
-	return func(r *explore.Run) bool { return !r.IsEnding() && r.Avoids(before) }
+	return func(r *explore.Run) bool { return !r.IsEnding() && !r.HasTaskAt(before) }
 }
 
 // findBreach asks for a run that breaks a policy; see explore.Question for the rest of q.
@@ -446,12 +446,12 @@ func (f *facts) findBreach(p *policy, q explore.Question) explore.Answer {
 	}
 	q.Most = max(leastTried, f.events/(f.waiting+1)) // the policies after this one need some, too
 	q.Model, q.Plan, q.Watch, q.Budget = p.trial.model, p.trial.plan, -1, &f.events
-	q.Hopeless = f.isPast(p.place)
+	q.Hopeless = f.hopelessAfter(p.place)
 	switch p.kind {
 	case "never":
 		q.Watch = p.place
 	case "forbid":
-		q.Visits, q.Hopeless = map[int]int{p.place: 1}, f.isPast(p.subject)
+		q.Visits, q.Hopeless = map[int]int{p.place: 1}, f.hopelessAfter(p.subject)
 	case "reach":
 		q.Visits, q.Hopeless = map[int]int{p.place: 1}, nil
 	case "max_visits":

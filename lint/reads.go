@@ -442,7 +442,7 @@ func (f *facts) canHoldOnPath(path []int) bool {
 // findOpenRead returns a run that evaluates a use while a thing is not made, guided by a
 // path. It is not possible if every run was tried and none does.
 func (m *made) findOpenRead(u *dataflow.Use, number int, path []int) (run []int, possible bool) {
-	q := explore.Question{Hopeless: m.f.isPast(u.Node)}
+	q := explore.Question{Hopeless: m.f.hopelessAfter(u.Node)}
 	var read []string
 	if of := m.things[number]; of.key >= 0 {
 		q.Omit = m.f.graph.State[of.key].Name.Value

@@ -540,7 +540,7 @@ func (f *facts) checkRange(n *spec.Node) {
 		for round := cycleThrough(f.alive(), n.Index); round != nil && len(guide) < maxGuide; {
 			guide = append(guide, round[1:]...)
 		}
-		a := f.findRun(guide, explore.Question{Fixed: fixed, Hopeless: f.isPast(n.Index), Found: func(r *explore.Run) bool {
+		a := f.findRun(guide, explore.Question{Fixed: fixed, Hopeless: f.hopelessAfter(n.Index), Found: func(r *explore.Run) bool {
 			at := slices.IndexFunc(r.State.Notes(), func(note machine.Note) bool { return note.Kind == machine.NoteNodeFailed && note.Node == n.ID.Value })
 			if at >= 0 {
 				why = r.State.Notes()[at].Failure.Message

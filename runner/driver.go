@@ -34,7 +34,7 @@ type driver struct {
 	// pace is the clock if it is virtual. isCancelling reports whether a cancel request is on its way.
 	pace         *virtual.Clock
 	isCancelling func() bool
-	// host drives the run if it is not nil; its messages are in arrived.
+	// host, unless it is nil, drives the run. arrived holds the messages that it has received.
 	host    Host
 	arrived []message
 

@@ -71,7 +71,7 @@ func (d *driver) emitRunEvent(kind EventType, at int64, result *Result) {
 // maxPartial bounds the text of a node that is kept in case it fails.
 const maxPartial = 64 << 10
 
-// nodeText is the text that a node has emitted. More text replaces a void one.
+// nodeText is the text that a node has emitted so far. If it is void, the next text replaces it.
 type nodeText struct {
 	text []byte
 	void bool

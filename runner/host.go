@@ -17,7 +17,7 @@ type Host interface {
 	Clock
 	// Enter is called with the driver of a run before its first event.
 	Enter(d *Drive)
-	// Wait returns when ready reports true. After an error the driver ends and emits nothing more.
+	// Wait returns when ready reports true. After an error the driver stops.
 	Wait(ready func() bool) error
 	// Start starts a task. cancel requests its end.
 	Start(job *Job) (cancel func())

@@ -301,8 +301,8 @@ func (a *app) addRunReader(cmd *cobra.Command, read func(cmd *cobra.Command, r *
 	return cmd
 }
 
-// showAt returns the run after the step of --at, or as it is now, with only its latest events.
-func (r *recordedRun) showAt(cmd *cobra.Command, history bool, sink runner.Sink) (*runner.Result, error) {
+// loadResult returns the run after the step of --at, or as it is now, with only its latest events.
+func (r *recordedRun) loadResult(cmd *cobra.Command, history bool, sink runner.Sink) (*runner.Result, error) {
 	opts := runner.Options{Sink: sink, History: history}
 	if !cmd.Flags().Changed("at") {
 		result, err := r.runner.Show(r.record.ID, opts)
@@ -326,7 +326,7 @@ func (r *recordedRun) explainReadError(err error) error {
 	return wrapInputError("run "+r.record.ID+" can't be read", err)
 }
 
-// addAtFlag adds --at, for use with showAt.
+// addAtFlag adds --at, for use with loadResult.
 func addAtFlag(cmd *cobra.Command) {
 	cmd.Flags().Int("at", 0, "show it as it was after this STEP; 0: before the first (default: as it is now)")
 }
@@ -348,7 +348,7 @@ func newRunsShowCommand(a *app) *cobra.Command {
 		if outputFormat(cmd) == "json" {
 			sink = nil
 		}
-		result, err := r.showAt(cmd, history && sink == nil, sink)
+		result, err := r.loadResult(cmd, history && sink == nil, sink)
 		if err != nil {
 			return err
 		}
@@ -399,7 +399,7 @@ func newRunsStateCommand(a *app) *cobra.Command {
 	cmd := a.addRunReader(&cobra.Command{
 		Use: "state RUN",
 	}, func(cmd *cobra.Command, r *recordedRun, _ []string) error {
-		result, err := r.showAt(cmd, false, nil)
+		result, err := r.loadResult(cmd, false, nil)
 		if err != nil {
 			return err
 		}

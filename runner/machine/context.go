@@ -98,7 +98,8 @@ func (v *View) contextValue(name string, t *Task) any {
 	}
 }
 
-// buildContext returns the values for expressions on a view. It computes only the contextNames in names.
+// buildContext returns the values for expressions on a view. It updates those of names in a map
+// that all calls for the view share.
 func (v *View) buildContext(t *Task, names uses) map[string]any {
 	if v.env == nil {
 		v.env = v.values()

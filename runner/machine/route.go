@@ -34,7 +34,7 @@ func (t *Task) resolveEdges() (out routing) {
 		out = t.routeSuccess(n)
 	}
 	if out.end == nil && !out.asks && len(out.targets) == 0 && t.Failure == nil {
-		out.end = t.stuckEnd(n, out.tests)
+		out.end = t.newStuckEnd(n, out.tests)
 	}
 	if n.decl.Routing == "all" { // priorities say what is tried first; branches are in the order of the file
 		slices.SortStableFunc(out.targets, func(a, b target) int { return a.edge - b.edge })
@@ -173,8 +173,8 @@ func (t *Task) attemptNumber() int {
 	return 1
 }
 
-// stuckEnd ends the scope because no edge fired. The failure lists every candidate.
-func (t *Task) stuckEnd(n *node, tests []conditionTest) *End {
+// newStuckEnd returns the end of a scope where no edge fired. The failure lists every candidate.
+func (t *Task) newStuckEnd(n *node, tests []conditionTest) *End {
 	message := "no edge fires after node " + strconv.Quote(n.id)
 	if t.Skipped {
 		message += ", which was skipped at its visit limit (only unconditional edges are tried)"

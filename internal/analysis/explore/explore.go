@@ -553,7 +553,7 @@ func (w *World) Fire(edge int) Answer {
 	before := w.arcs.Reverse().Reach(w.From[edge])
 	q := Question{Guide: guide, Hopeless: func(r *Run) bool {
 		root := r.State.Scope("")
-		return root != nil && root.Fired[edge] == 0 && (r.IsEnding() || r.Avoids(before))
+		return root != nil && root.Fired[edge] == 0 && (r.IsEnding() || !r.HasTaskAt(before))
 	}}
 	completes := false
 	q.Found = func(r *Run) bool {

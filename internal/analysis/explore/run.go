@@ -299,13 +299,13 @@ func (r *Run) Ways(n *machine.Note) []Taken {
 	return out
 }
 
-// Avoids reports whether no task of the run is at one of some nodes.
-func (r *Run) Avoids(nodes []bool) bool {
+// HasTaskAt reports whether a task of the run is at one of some nodes.
+func (r *Run) HasTaskAt(nodes []bool) bool {
 	root := r.State.Scope("")
-	return root == nil || !slices.ContainsFunc(root.Tasks, func(t *machine.Task) bool { return nodes[t.Node] })
+	return root != nil && slices.ContainsFunc(root.Tasks, func(t *machine.Task) bool { return nodes[t.Node] })
 }
 
-// IsEnding reports whether the run has ended but for its finally nodes.
+// IsEnding reports whether the run has ended, or only its finally nodes are left.
 func (r *Run) IsEnding() bool {
 	root := r.State.Scope("")
 	return root == nil || root.End != nil
