@@ -189,7 +189,7 @@ func (d *dryRun) taintNode(task *runner.Task) {
 
 // planNode records what a node would do, and returns a made-up result.
 func (d *dryRun) planNode(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
-	about, err := node.Describe(ctx, task)
+	about, err := node.DescribeEffect(ctx, task)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-// Calls of language models: requests, conversations, parts and answers.
+// Requests, conversations, parts and answers of language models.
 
 // Package model defines calls of language models. A Client is one model of one
 // provider. Adapters exist for the protocols of OpenAI and Anthropic, for answers from a
@@ -35,8 +35,8 @@ const (
 type Message struct {
 	Role    Role   `json:"role"`
 	Content string `json:"content,omitempty"`
-	// Parts hold the whole message if it is more than text. Content is then their text
-	// of FormatParts. An assistant's message has none.
+	// Parts hold the whole message if it is more than text. Content is then what
+	// FormatParts returns for them. An assistant's message has no parts.
 	Parts []Part `json:"parts,omitempty"`
 	// ToolCalls are the calls that an assistant wants.
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
@@ -55,7 +55,7 @@ type Message struct {
 type ToolCall struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Args is nil with Malformed.
+	// Args is nil if Malformed is set.
 	Args map[string]any `json:"args"`
 	// Malformed is the text of arguments that are not a JSON object.
 	Malformed string `json:"malformed,omitempty"`
@@ -157,7 +157,7 @@ func (u Usage) IsPossible() bool {
 	return u.ReasoningTokens <= u.OutputTokens && u.CachedTokens+u.CacheWriteTokens <= u.InputTokens
 }
 
-// Response is a whole answer.
+// Response is the complete answer to a request.
 type Response struct {
 	Content   string     `json:"content,omitempty"`
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
@@ -213,10 +213,9 @@ type Error struct {
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
-// PairResults returns messages in which the results of tool calls follow their calls, in the
-// order of the calls. A missing result, because the graph went elsewhere, becomes an
-// error. A result without its call becomes a message of the user. It never changes
-// the given slice.
+// PairResults returns messages in which the results of tool calls follow their calls, in
+// the order of the calls. If a graph did not make a call, its result is an error. A result
+// without a call becomes a message of the user. PairResults does not change its argument.
 func PairResults(messages []Message) []Message {
 	out := make([]Message, 0, len(messages))
 	placed := make([]bool, len(messages))
@@ -225,7 +224,7 @@ func PairResults(messages []Message) []Message {
 		case placed[i]:
 			continue
 		case m.Role == ToolResult:
-			out = append(out, asUser(m))
+			out = append(out, toUserMessage(m))
 			continue
 		}
 		out = append(out, m)
@@ -245,8 +244,8 @@ func PairResults(messages []Message) []Message {
 	return out
 }
 
-// asUser returns a result without its call as a message of the user.
-func asUser(m Message) Message {
+// toUserMessage returns a tool result that has no call as a message of the user.
+func toUserMessage(m Message) Message {
 	intro := fmt.Sprintf("Result of the tool %s:", m.Name)
 	out := Message{Role: User, Content: intro + " " + m.Content}
 	if len(m.Parts) > 0 {
@@ -266,7 +265,7 @@ const (
 	AudioPart PartKind = "audio"
 )
 
-// Part is a piece of a message: a text, or the bytes or address of something else.
+// Part is a piece of a message: a text, or the bytes or the address of an image, file or audio.
 type Part struct {
 	Kind PartKind `json:"kind"`
 	Text string   `json:"text,omitempty"`
@@ -298,7 +297,7 @@ func (p *Part) String() string {
 // DataURI returns the bytes of a part as a data URI.
 func (p *Part) DataURI() string { return "data:" + p.Type + ";base64," + p.Data }
 
-// FormatParts returns parts as text, with names in place of others than text.
+// FormatParts returns parts as text. Images, files and audio are shown by name.
 func FormatParts(parts []Part) string {
 	out := make([]string, len(parts))
 	for i := range parts {
@@ -307,8 +306,9 @@ func FormatParts(parts []Part) string {
 	return strings.Join(out, "\n")
 }
 
-// ReadDataURI reads a data URI into the Data and Type of a part. is reports whether the text is one.
-func ReadDataURI(uri string) (part Part, is bool, err error) {
+// ReadDataURI reads a data URI into the Data and Type of a part. isURI reports whether the
+// text begins like a data URI.
+func ReadDataURI(uri string) (part Part, isURI bool, err error) {
 	if len(uri) < 5 || !strings.EqualFold(uri[:5], "data:") {
 		return Part{}, false, nil
 	}

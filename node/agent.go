@@ -18,8 +18,8 @@ import (
 	"github.com/graphrun/graphrun/tool"
 )
 
-// runAgent lets the model work and returns its final answer. Its turns enter the conversation if
-// it succeeds, else the partial result.
+// runAgent runs the agent's loop and returns its final answer. The agent's turns enter the
+// conversation if it succeeds, else the partial result.
 func (k *toolkit) runAgent(ctx context.Context, task *runner.Task) (any, error) {
 	a, err := k.prepareAgent(ctx, task)
 	if err != nil {
@@ -55,20 +55,20 @@ type agent struct {
 	base     model.Request
 	messages []model.Message
 	said     []model.Message
-	// tools are the current tools, allowed the names of the declared ones, own the others.
+	// tools are the current tools, allowed the names of declared ones, ownTools the loop's own.
 	tools    []model.Tool
 	allowed  []string
-	own      map[string]ownTool
+	ownTools map[string]ownTool
 	registry *tool.Registry
 
-	turns     int // of this trial or state
+	turns     int // in this trial or state
 	allTurns  int
 	toolCalls int
 	rounds    int     // of the judge
-	invalid   int     // answers that did not fit, in a row
+	invalid   int     // consecutive answers that did not fit
 	spent     float64 // US dollars
 	text      string  // the last text of the model
-	last      string  // the last turn, to detect a loop that stands still
+	last      string  // the last turn, to detect a loop without progress
 	repeats   int     // of the last turn
 	trail     []any   // the turns, for the partial result
 	trials    int
@@ -103,12 +103,12 @@ func (k *toolkit) prepareAgent(ctx context.Context, task *runner.Task) (*agent, 
 	}
 	a.base, a.messages, a.said = req, req.Messages, said
 	if n.finish != "" {
-		a.base.Schema = nil // the tool has it as parameters
+		a.base.Schema = nil // the finish tool has the schema as parameters
 	}
 	return a, a.setTools(ctx, n.Tools)
 }
 
-// ownTool is a tool of the loop itself. An accepted call ends the turns with a value.
+// ownTool is a tool of the loop itself. A call that take accepts ends the turns with a value.
 type ownTool struct {
 	model.Tool
 	take func(model.ToolCall) (any, answer)
@@ -116,11 +116,11 @@ type ownTool struct {
 
 func (a *agent) setTools(ctx context.Context, names []string) error {
 	finish := a.loop.FinishTool
-	declared, _ := a.registry.Find(finish)
+	declared, _ := a.registry.FindTool(finish)
 	if declared != nil && !slices.Contains(names, finish) {
 		names = append(slices.Clone(names), finish)
 	}
-	a.allowed, a.tools, a.own = names, nil, map[string]ownTool{}
+	a.allowed, a.tools, a.ownTools = names, nil, map[string]ownTool{}
 	if len(names) > 0 {
 		var err error
 		if a.tools, err = a.kit.listOffered(ctx, a.task, names); err != nil {
@@ -134,7 +134,7 @@ func (a *agent) setTools(ctx context.Context, names []string) error {
 }
 
 func (a *agent) addTool(t ownTool) {
-	a.own[t.Name] = t
+	a.ownTools[t.Name] = t
 	a.tools = append(a.tools, t.Tool)
 }
 
@@ -143,7 +143,7 @@ func (a *agent) runPattern(ctx context.Context) (any, error) {
 	case "evaluator_optimizer":
 		return a.runTrials(ctx)
 	case "state_machine":
-		return a.workUntilAccepted(ctx, a.walkStates)
+		return a.workUntilAccepted(ctx, a.runStates)
 	}
 	return a.workUntilAccepted(ctx, func(ctx context.Context) (any, error) {
 		if a.node.finish != "" {
@@ -272,12 +272,11 @@ func (l *loopConfig) readStates(decl *spec.Node) error {
 	return nil
 }
 
-// callTries bounds the attempts of a failing call of an agent or a decision, which the runner
-// does not repeat.
+// callTries bounds the attempts of a call in an agent or a decision: the runner repeats whole tasks.
 const callTries = 3
 
-// takeTurns lets the model take turns until read accepts its answer, or a tool of the loop ends
-// them. Without read only a tool ends the turns; next reminds the model of it.
+// takeTurns lets the model take turns until read accepts its answer, or a tool of the loop ends them. If
+// read is nil, only a tool ends the turns, and next is the message that reminds the model to call it.
 func (a *agent) takeTurns(ctx context.Context, next string, read func(*model.Response) (any, error)) (any, error) {
 	for {
 		response, err := a.takeTurn(ctx)
@@ -308,7 +307,7 @@ func (a *agent) takeTurns(ctx context.Context, next string, read func(*model.Res
 	}
 }
 
-// takeTurn makes one call of the model, unless a limit is reached.
+// takeTurn makes one model call, unless a limit is reached.
 func (a *agent) takeTurn(ctx context.Context) (*model.Response, error) {
 	if err := a.checkLimits(ctx); err != nil {
 		return nil, err
@@ -323,7 +322,8 @@ func (a *agent) takeTurn(ctx context.Context) (*model.Response, error) {
 		return nil, err
 	}
 	s.endAnswer(response.Content)
-	// A turn cut in its calls continues: their results say which arguments can't be read.
+	// An answer that was cut within its tool calls is accepted: the results say which
+	// arguments can't be read.
 	if response.Stop != model.StopLength || len(response.ToolCalls) == 0 {
 		if err := checkEnding(a.node, response); err != nil {
 			return nil, err
@@ -334,7 +334,7 @@ func (a *agent) takeTurn(ctx context.Context) (*model.Response, error) {
 	return response, nil
 }
 
-// checkLimits returns why no further turn begins.
+// checkLimits returns an error if no further turn may begin.
 func (a *agent) checkLimits(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
@@ -377,20 +377,20 @@ func (a *agent) addCost(named string, response *model.Response) error {
 	return nil
 }
 
-// useTools makes the calls of a turn. done means that one ended the turns with a value.
+// useTools makes the tool calls of a turn. done means that one ended the turns with a value.
 func (a *agent) useTools(ctx context.Context, asked []model.ToolCall) (value any, done bool, err error) {
 	answers := make([]answer, len(asked))
 	var calls []toolCall
-	var places []int // of calls in asked
+	var indexes []int // of calls in asked
 	for i, c := range asked {
-		if own, ours := a.own[c.Name]; ours {
+		if own, ours := a.ownTools[c.Name]; ours {
 			var taken any
 			if taken, answers[i] = own.take(c); !answers[i].IsError {
 				value, done = taken, true
 			}
 			continue
 		}
-		calls, places = append(calls, toolCall{ToolCall: c, number: a.toolCalls + i}), append(places, i)
+		calls, indexes = append(calls, toolCall{ToolCall: c, number: a.toolCalls + i}), append(indexes, i)
 	}
 	a.toolCalls += len(asked)
 	results, err := a.kit.callTools(ctx, a.task, a.allowed, calls, false)
@@ -398,14 +398,14 @@ func (a *agent) useTools(ctx context.Context, asked []model.ToolCall) (value any
 		return nil, false, err
 	}
 	for i, result := range results {
-		answers[places[i]] = result
+		answers[indexes[i]] = result
 		if calls[i].Name == a.loop.FinishTool && !result.IsError {
 			value, done = result.Output, true
 		}
 	}
 	a.recordTurn(&model.Response{Content: a.messages[len(a.messages)-1].Content, ToolCalls: asked}, answers)
 	for i, c := range asked {
-		decl, _ := a.registry.Find(c.Name)
+		decl, _ := a.registry.FindTool(c.Name)
 		answers[i].Output = decl.CutResult(answers[i].Output)
 		m, err := resultMessage(a.task, c, answers[i])
 		if err != nil {
@@ -433,7 +433,7 @@ func (a *agent) newFinishTool() ownTool {
 	return ownTool{model.Tool{Name: a.loop.FinishTool, Description: "Ends the work with the final answer.", Parameters: parameters}, a.readFinish}
 }
 
-// readFinish reads the answer in a call of the finish tool: its arguments, or the only one.
+// readFinish reads the answer from a call of the finish tool: all arguments, or else the only one.
 func (a *agent) readFinish(c model.ToolCall) (any, answer) {
 	if c.Malformed != "" {
 		return nil, answer{Output: "the arguments are not a JSON object", IsError: true}

@@ -21,7 +21,7 @@ type judge struct {
 	Named     string   `key:"model" default:"judge"`
 	Criteria  []string `key:"criteria"`
 	MaxRounds int      `key:"max_rounds" default:"3" min:"1"`
-	// IsBounded is not nil if the file sets max_rounds: trials have a bound of their own.
+	// IsBounded is not nil if the file sets max_rounds. Otherwise only max_trials bounds the trials.
 	IsBounded any `key:"max_rounds"`
 }
 
@@ -88,8 +88,8 @@ func (a *agent) unacceptedFailure(feedback string, value any) *runner.Failure {
 	return a.escalationFailure(fmt.Sprintf("the judge accepted no answer in %s", eval.Count(a.rounds, "round")), feedback, value)
 }
 
-// askJudge asks the judge about an answer. A judge that fails escalates, unless the task is over
-// or the budget spent.
+// askJudge asks the judge about an answer. If the judge fails, the failure is an
+// escalation, unless the task was cancelled or the budget is spent.
 func (a *agent) askJudge(ctx context.Context, j *judge, value any) (verdict, error) {
 	response, err := a.callModel(ctx, "judge", j.Named, a.judgeRequest(j, value), nil)
 	var failure *runner.Failure
@@ -125,7 +125,7 @@ func readVerdict(response *model.Response) (verdict, error) {
 	if word := strings.TrimSpace(response.Content); slices.Contains([]string{"ACCEPT", "RETRY", "ESCALATE"}, word) {
 		return verdict{Word: word}, nil
 	}
-	value, err := newAnswerReader(requireOnly(verdictSchema(), "verdict"))(response)
+	value, err := newAnswerReader(relaxRequired(verdictSchema(), "verdict"))(response)
 	if err != nil {
 		return verdict{}, err
 	}
@@ -154,7 +154,7 @@ func (a *agent) judgeRequest(j *judge, value any) model.Request {
 		}
 		b.WriteByte('\n')
 	}
-	answer, err := resultContent(a.node.task, value)
+	answer, err := readResultContent(a.node.task, value)
 	if err != nil { // an unreadable part
 		answer = content{text: eval.Text(eval.ShortenURIs(value))}
 	}
@@ -179,7 +179,7 @@ func (a *agent) judgeRequest(j *judge, value any) model.Request {
 	}
 }
 
-// runTrials returns the best trial once it is good enough or trials stop improving.
+// runTrials makes trials until one is good enough or they stop improving, and returns the best.
 func (a *agent) runTrials(ctx context.Context) (any, error) {
 	j := a.judge
 	if j == nil {
@@ -226,7 +226,7 @@ func (a *agent) runTrials(ctx context.Context) (any, error) {
 	}
 }
 
-// stopReason returns why no further trial begins, or "".
+// stopReason returns why no further trial begins, or "" if one does.
 func (a *agent) stopReason(word string, score float64, since int) string {
 	switch {
 	case word == "ACCEPT":
@@ -241,10 +241,10 @@ func (a *agent) stopReason(word string, score float64, since int) string {
 	return ""
 }
 
-// transitionTool is the tool by which a model chooses the next state.
+// transitionTool is the tool with which a model chooses the next state.
 const transitionTool = "transition"
 
-func (a *agent) walkStates(ctx context.Context) (any, error) {
+func (a *agent) runStates(ctx context.Context) (any, error) {
 	schema := a.base.Schema
 	defer func() { a.base.Schema = schema }()
 	a.text = ""
@@ -303,7 +303,7 @@ func (a *agent) enterState(ctx context.Context, s *loopState) error {
 func newTransitionTool(s *loopState) ownTool {
 	return ownTool{
 		Tool: model.Tool{Name: transitionTool, Description: "Goes on to another state.", Parameters: closedSchema(
-			map[string]any{"to": map[string]any{"type": "string", "enum": toList(s.Transitions)}}, "to",
+			map[string]any{"to": map[string]any{"type": "string", "enum": toAnyList(s.Transitions)}}, "to",
 		)},
 		take: func(c model.ToolCall) (any, answer) {
 			name, _ := c.Args["to"].(string)

@@ -1,4 +1,4 @@
-// Answers of models: refused, filtered and cut ones, and reading JSON by a schema.
+// Reading answers of models: refused, filtered and cut ones, and JSON with a schema.
 
 package node
 
@@ -14,9 +14,9 @@ import (
 	"github.com/graphrun/graphrun/runner"
 )
 
-// askUntilFits repeats a call until read accepts its answer. It does not repeat answers that
-// ended badly. Without a fitting answer it fails with kind invalid_output. The node and the stream
-// of its text are nil for routers and summaries, whose model is named like the role.
+// askUntilFits repeats a call until read accepts its answer. It does not repeat a call whose answer
+// was refused, filtered or cut. Without a fitting answer it fails with kind invalid_output. n and s
+// are nil for routers and summaries: their model is named like the role.
 func (c *caller) askUntilFits(
 	ctx context.Context, role string, n *modelNode, req model.Request, s *stream, read func(*model.Response) (any, error),
 ) (any, *model.Response, error) {
@@ -39,7 +39,7 @@ func (c *caller) askUntilFits(
 		if try >= retries {
 			return nil, nil, unfitFailure(response, try+1, problem)
 		}
-		s.voidText() // the next answer takes its place
+		s.voidText() // the next answer replaces it
 		req.Messages = append(req.Messages[:len(req.Messages):len(req.Messages)],
 			model.Message{Role: model.Assistant, Content: response.Content},
 			model.Message{Role: model.User, Content: retryPrompt(problem)})
@@ -68,14 +68,13 @@ func newAnswerReader(doc map[string]any) func(*model.Response) (any, error) {
 	}
 }
 
-// closedSchema returns the schema of an object with some properties, required in an order, and no
-// others.
+// closedSchema returns the schema of an object with these properties and no others.
 func closedSchema(properties map[string]any, required ...string) map[string]any {
-	return map[string]any{"type": "object", "additionalProperties": false, "required": toList(required), "properties": properties}
+	return map[string]any{"type": "object", "additionalProperties": false, "required": toAnyList(required), "properties": properties}
 }
 
-// requireOnly returns the schema of an object that may hold more than the required key.
-func requireOnly(doc map[string]any, key string) map[string]any {
+// relaxRequired returns a schema that requires only one key and allows other properties.
+func relaxRequired(doc map[string]any, key string) map[string]any {
 	return map[string]any{"type": "object", "properties": doc["properties"], "required": []any{key}}
 }
 
@@ -110,15 +109,15 @@ func stripFence(text string) string {
 	return text
 }
 
-// endings are the failure kinds and messages of answers that ended badly.
+// endings are the failure kinds and messages of answers that were refused, filtered or cut.
 var endings = map[model.StopReason][2]string{
 	model.StopRefusal: {"refused", "the model refused to answer"},
 	model.StopFilter:  {"filtered", "the provider's content filter ended the answer"},
 	model.StopLength:  {"truncated", "the answer was cut: it had all the tokens that it may have"},
 }
 
-// checkEnding returns the failure of an answer that ended badly, unless the node accepts it. For
-// routers, judges and summaries n is nil: their failures quote the answer.
+// checkEnding returns the failure of an answer that was refused, filtered or cut, unless the node
+// accepts it. n is nil for routers, judges and summaries, whose failures quote the answer.
 func checkEnding(n *modelNode, response *model.Response) error {
 	what, bad := endings[response.Stop]
 	if !bad {

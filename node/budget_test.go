@@ -146,7 +146,7 @@ edges: [{from: a, to: END}]`, runner.Options{})
 // and for limits.
 func TestCutCallsCount(t *testing.T) {
 	chat := newChat(t, func(string) string { return "never" })
-	chat.url = modeltest.Hang(t, "../model/openai/testdata/text-stream.http", 4)
+	chat.url = modeltest.ServeAndHang(t, "../model/openai/testdata/text-stream.http", 4)
 	chat.more = ", timeout: 20ms, prices: {m: {input: 1, output: 1}}"
 	const flow = `start: a
 limits: {max_tokens: 60}

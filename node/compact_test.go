@@ -61,7 +61,7 @@ func TestGivenMessages(t *testing.T) {
 		map[string]any{"role": "assistant", "tool_calls": []any{map[string]any{"id": "1", "name": "t", "args": map[string]any{"x": 1}}}},
 		map[string]any{"role": "tool", "tool_call_id": "1", "name": "t", "content": 3},
 	}
-	messages, system, err := givenMessages(&runner.Task{}, good)
+	messages, system, err := readMessages(&runner.Task{}, good)
 	if err != nil || len(messages) != 3 || len(system) != 1 || messages[0].Content != `{"n":1}` || messages[1].ToolCalls[0].Name != "t" || messages[2].Content != "3" {
 		t.Errorf("%v, %v, %v", messages, system, err)
 	}
@@ -72,7 +72,7 @@ func TestGivenMessages(t *testing.T) {
 		`messages[0]: "tool_calls" is a numbe`: map[string]any{"role": "assistant", "tool_calls": 1},
 		"messages[0]: tool_calls[0] has no na": map[string]any{"role": "assistant", "tool_calls": []any{map[string]any{}}},
 	} {
-		if _, _, err := givenMessages(&runner.Task{}, []any{bad}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := readMessages(&runner.Task{}, []any{bad}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %s", bad, err, want)
 		}
 	}

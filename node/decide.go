@@ -20,7 +20,7 @@ import (
 // decisionTime is the default timeout of a decision.
 const decisionTime = 2 * time.Minute
 
-// decider answers llm_decide edges by the router model.
+// decider decides llm_decide edges with the router model.
 type decider struct{ models *models }
 
 // Decide asks the router model for a target and its reason.
@@ -38,7 +38,7 @@ func (d *decider) Decide(ctx context.Context, task *runner.Task, choice handler.
 	}
 	var answer any
 	req := decisionRequest(task, &choice)
-	read := newAnswerReader(requireOnly(req.Schema, "target"))
+	read := newAnswerReader(relaxRequired(req.Schema, "target"))
 	err = calls.retryCall(ctx, "router", tries, func() error {
 		answer, _, err = calls.askUntilFits(ctx, "router", nil, req, nil, read)
 		return err
@@ -83,7 +83,7 @@ func decisionRequest(task *runner.Task, choice *handler.Choice) model.Request {
 		}),
 		Messages: []model.Message{{Role: model.User, Content: b.String()}},
 		Schema: closedSchema(map[string]any{
-			"target": map[string]any{"type": "string", "enum": toList(targets)}, "reasoning": map[string]any{"type": "string"},
+			"target": map[string]any{"type": "string", "enum": toAnyList(targets)}, "reasoning": map[string]any{"type": "string"},
 		}, "target", "reasoning"),
 	}
 }
@@ -109,7 +109,7 @@ func pathText(path []string) string {
 	return "The path so far: " + way + "\nVisits: " + strings.Join(names, ", ")
 }
 
-func toList(texts []string) []any {
+func toAnyList(texts []string) []any {
 	out := make([]any, len(texts))
 	for i, text := range texts {
 		out[i] = text

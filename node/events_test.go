@@ -126,10 +126,10 @@ func TestAFloodOfBadEventsIsSummedUp(t *testing.T) {
 	if _, err := runExec(t, task); err != nil {
 		t.Fatal(err)
 	}
-	if len(rec.said) != saidSkipped+1 {
+	if len(rec.said) != maxSkipWarnings+1 {
 		t.Fatalf("said %d times", len(rec.said))
 	}
-	if want, got := "480 more lines of the task's events are skipped, up to line 500", rec.said[saidSkipped].Message; got != want {
+	if want, got := "480 more lines of the task's events are skipped, up to line 500", rec.said[maxSkipWarnings].Message; got != want {
 		t.Errorf("said %q, want %q", got, want)
 	}
 }
@@ -147,7 +147,7 @@ func TestEventFileStartedOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	file.stop, file.done = make(chan struct{}), make(chan struct{})
-	go file.followFile()
+	go file.pollFile()
 	file.closeFile()
 	if len(rec.said) != 1 || rec.said[0].Text != "again" {
 		t.Errorf("said %+v, offset %d", rec.said, file.offset)

@@ -1,5 +1,5 @@
-// The kind exec: what to run and with which input, running it, what its end means, and the
-// events that a program appends to GRAPHRUN_TASK_EVENTS.
+// The kind exec: preparing and running a program, reading its result, and the events that
+// it appends to GRAPHRUN_TASK_EVENTS.
 
 package node
 
@@ -34,7 +34,7 @@ import (
 const taskPrefix = "GRAPHRUN_TASK_"
 
 type execHandler struct {
-	// source is the tool whose program this is; "" means the node itself.
+	// source is the tool that runs the program, or "" for an exec node.
 	source string
 	timing Options
 }
@@ -51,7 +51,7 @@ func (h *execHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 	}
 	var keeper *procs.Keeper
 	if task.Scope != nil {
-		keeper = keeperOf(task.Scope)
+		keeper = findKeeper(task.Scope)
 	} else { // outside of a run
 		keeper = procs.NewKeeper("")
 		defer keeper.Close()
@@ -91,8 +91,8 @@ func (h *execHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 // keeperKey is the key of the keeper in the scope of a run.
 type keeperKey struct{}
 
-// keeperOf returns the keeper of a run's programs, or of all runs: its watchdog is expensive.
-func keeperOf(scope *handler.Scope) *procs.Keeper {
+// findKeeper returns the keeper of a run's programs, or of all runs: its watchdog is expensive.
+func findKeeper(scope *handler.Scope) *procs.Keeper {
 	scope = scope.Lasting()
 	return scope.Keep(keeperKey{}, func() any { return procs.NewKeeper(scope.TasksDir()) }).(*procs.Keeper)
 }
@@ -132,7 +132,7 @@ func readExec(task *runner.Task) (*process, error) {
 	}
 	var err error
 	if job.dir, err = filepath.Abs(procs.JoinPath(task.Dir, job.Dir)); err == nil {
-		_, err = os.Stat(job.dir) // a failed start would not say which of the two is missing
+		_, err = os.Stat(job.dir) // a failed start would not say whether the folder or the program is missing
 	}
 	if err != nil {
 		return nil, newFailure("failed", "working directory: %v", err)
@@ -212,7 +212,7 @@ func stoppedFailure(ctx context.Context, what string) *runner.Failure {
 func (p *process) runProgram(ctx context.Context) ([]byte, error) {
 	bounded, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stdout := &capped{limit: p.MaxOutput, over: cancel}
+	stdout := &limitedBuffer{limit: p.MaxOutput, onExceed: cancel}
 	stderr := &procs.Tail{Keep: detailBytes + utf8.UTFMax}
 	path, err := procs.Find(p.argv[0], p.dir, p.env)
 	if err != nil {
@@ -266,22 +266,22 @@ func exitFailure(name string, code int, signal string, stderr []byte) *runner.Fa
 	return newFailure("exit_status", "%s", how)
 }
 
-// capped keeps the first limit bytes and calls over once if there are more. It accepts all bytes,
-// so that the program does not die of a closed pipe.
-type capped struct {
+// limitedBuffer keeps the first limit bytes and calls onExceed once if there are more. It
+// accepts all bytes, so that the program does not die of a closed pipe.
+type limitedBuffer struct {
 	limit    int
-	over     func()
+	onExceed func()
 	buf      bytes.Buffer
 	exceeded bool
 }
 
-func (c *capped) Write(p []byte) (int, error) {
+func (c *limitedBuffer) Write(p []byte) (int, error) {
 	n := len(p)
 	if room := c.limit - c.buf.Len(); n > room {
 		p = p[:room]
 		if !c.exceeded {
 			c.exceeded = true
-			c.over()
+			c.onExceed()
 		}
 	}
 	c.buf.Write(p)
@@ -303,15 +303,15 @@ func (p *process) startFailure(err error) *runner.Failure {
 
 const (
 	maxEventLine = 64 << 10
-	// eventPoll is short enough for a person who watches.
+	// eventPoll is short enough that a person sees no delay.
 	eventPoll = 50 * time.Millisecond
-	// saidSkipped bounds the warnings about skipped lines. One more counts the rest.
-	saidSkipped = 20
+	// maxSkipWarnings bounds the warnings about skipped lines. One more warning counts the rest.
+	maxSkipWarnings = 20
 	// maxQuestions bounds the open questions of a program.
 	maxQuestions = 100
 )
 
-// eventFile follows a file of events. Its goroutine owns the fields from offset on.
+// eventFile reads a growing file of events. Its goroutine owns offset and the fields after it.
 type eventFile struct {
 	path string
 	file *os.File
@@ -332,14 +332,14 @@ func openEvents(dir string, emit func(runner.Said)) (*eventFile, error) {
 		return nil, fmt.Errorf("can't create the file for the task's events: %w", err)
 	}
 	e := &eventFile{path: path, file: file, emit: emit, stop: make(chan struct{}), done: make(chan struct{})}
-	go e.followFile()
+	go e.pollFile()
 	return e, nil
 }
 
-// closeFile reads the rest, removes the file and returns the program's questions.
+// closeFile reads the remaining lines, removes the file and returns the program's questions.
 func (e *eventFile) closeFile() []handler.Question {
 	if e.file == nil {
-		return nil // creating it failed
+		return nil // the file could not be created
 	}
 	close(e.stop)
 	<-e.done
@@ -348,7 +348,7 @@ func (e *eventFile) closeFile() []handler.Question {
 	return e.parser.questions
 }
 
-func (e *eventFile) followFile() {
+func (e *eventFile) pollFile() {
 	defer close(e.done)
 	ticker := time.NewTicker(eventPoll)
 	defer ticker.Stop()
@@ -358,7 +358,7 @@ func (e *eventFile) followFile() {
 			e.readLines(false)
 		case <-e.stop:
 			e.readLines(true)
-			if more := e.parser.skipped - saidSkipped; more > 0 {
+			if more := e.parser.skipped - maxSkipWarnings; more > 0 {
 				e.emit(runner.Said{Type: "warning", Message: fmt.Sprintf("%d more lines of the task's events are skipped, up to line %d", more, e.parser.number)})
 			}
 			return
@@ -366,9 +366,9 @@ func (e *eventFile) followFile() {
 	}
 }
 
-// readLines reads the complete lines, at the end also one without a line break. It does not wait
-// for more, since what outlives a program may write for ever. A file that shrank is read from its
-// beginning: a program may open it anew for each event.
+// readLines reads the new complete lines, and atEnd also a last line without a line break. It never
+// waits for more, since a child of the program may write forever. It reads a file that shrank from
+// its beginning, because a program may open and truncate it for each event.
 func (e *eventFile) readLines(atEnd bool) {
 	info, err := e.file.Stat()
 	if err != nil || info.Size() == e.offset {
@@ -402,7 +402,7 @@ type eventParser struct {
 	questions []handler.Question
 }
 
-// parseLine reads a line; a line that is not an event gives a warning, an empty one nothing.
+// parseLine reads a line. A line that is not an event gives a warning, an empty line nothing.
 func (p *eventParser) parseLine(line []byte, tooLong bool) (runner.Said, bool) {
 	p.number++
 	if len(bytes.TrimSpace(line)) == 0 && !tooLong {
@@ -412,7 +412,7 @@ func (p *eventParser) parseLine(line []byte, tooLong bool) (runner.Said, bool) {
 	if err == nil {
 		return said, said.Type != ""
 	}
-	if p.skipped++; p.skipped > saidSkipped {
+	if p.skipped++; p.skipped > maxSkipWarnings {
 		return said, false
 	}
 	shown := eval.Shorten(stripControls(headText(line, 400)), 80)
@@ -457,7 +457,7 @@ func (p *eventParser) readEvent(event map[string]any) (said runner.Said, err err
 	return said, err
 }
 
-// keepQuestion keeps a question. It replaces an earlier one with the same key.
+// keepQuestion stores a question, and replaces an earlier one with the same key.
 func (p *eventParser) keepQuestion(event map[string]any) error {
 	key, err := readText(event, "key", false)
 	prompt, wrongPrompt := readText(event, "prompt", true)
@@ -498,7 +498,7 @@ func (p *eventParser) readProgress(event map[string]any) (said runner.Said, err 
 	return said, err
 }
 
-// readText returns a field of an event, which must be a text.
+// readText returns a field of an event, which must be a string.
 func readText(event map[string]any, name string, optional bool) (string, error) {
 	text, isText := event[name].(string)
 	if !isText && !(optional && event[name] == nil) {

@@ -38,13 +38,13 @@ func newHTTPHandler(client *http.Client) *httpHandler {
 		if usual, ok := http.DefaultTransport.(*http.Transport); ok {
 			transport = usual.Clone()
 		}
-		transport.MaxIdleConnsPerHost = 16 // what a fan-out to one server keeps busy
+		transport.MaxIdleConnsPerHost = 16 // a fan-out to one server keeps these busy
 		client = &http.Client{Transport: transport}
 	}
 	return &httpHandler{client: client}
 }
 
-// call is a request and what its answer may be.
+// call is a request and the limits for its answer.
 type call struct {
 	URL     string         `key:"url"`
 	Query   map[string]any `key:"query"`
@@ -104,7 +104,7 @@ func readCall(ctx context.Context, config map[string]any) (*call, error) {
 	return c, c.setHeaders(bodyType)
 }
 
-// targetURL returns the URL with query. The URL's own query keeps its bytes for signatures.
+// targetURL returns the URL with query added. Its own query keeps its bytes, which may be signed.
 func (c *call) targetURL() (*url.URL, error) {
 	target, err := url.Parse(strings.TrimSpace(c.URL))
 	if err != nil {
@@ -172,8 +172,8 @@ func (c *call) setHeaders(bodyType string) error {
 // token matches the name of a header (RFC 9110, 5.6.2).
 var token = lazyregexp.New("^[-!#$%&'*+.^_`|~0-9A-Za-z]+$")
 
-// checkRedirect follows redirects as far as the call says. At other hosts it drops the graph's
-// headers: the standard client drops only known credentials.
+// checkRedirect follows redirects as far as the call allows. It drops the graph's headers
+// for other hosts, because the standard client drops only known credentials.
 func (c *call) checkRedirect(req *http.Request, via []*http.Request) error {
 	if c.Follow == "none" {
 		return http.ErrUseLastResponse
@@ -184,7 +184,7 @@ func (c *call) checkRedirect(req *http.Request, via []*http.Request) error {
 	if scheme := req.URL.Scheme; scheme != "http" && scheme != "https" {
 		return fmt.Errorf("was redirected to a URL of scheme %q; http and https are allowed", scheme)
 	}
-	// A redirect back from another host may lead to an address that the host chose.
+	// After a redirect to another host, that host may have chosen even an address of the first one.
 	isAway := func(at *http.Request) bool { return !isSameHost(via[0].URL, at.URL) }
 	if !isAway(req) && !slices.ContainsFunc(via, isAway) {
 		return nil
@@ -212,13 +212,13 @@ func (c *call) requestFailure(ctx context.Context, resp *http.Response, err erro
 	if ctx.Err() != nil {
 		return stoppedFailure(ctx, c.shown+" got no answer")
 	}
-	// Only the innermost error: the outer ones repeat the URL, with its query.
+	// Use only the innermost error: the outer ones repeat the URL with its query.
 	var outer *url.Error
 	inner := err
 	for errors.As(inner, &outer) {
 		inner = outer.Err
 	}
-	if resp != nil { // a redirect that was not followed
+	if resp != nil { // a redirect was not followed
 		return c.statusFailure(resp, inner.Error(), nil)
 	}
 	switch {
@@ -288,7 +288,7 @@ func statusText(status int) string {
 	return strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status))
 }
 
-// parseBody returns a body as data of its content type. It fails for broken JSON.
+// parseBody decodes a body by its content type. It fails for invalid JSON.
 func parseBody(contentType string, body []byte) (any, error) {
 	kind, params, err := mime.ParseMediaType(contentType)
 	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
@@ -300,13 +300,13 @@ func parseBody(contentType string, body []byte) (any, error) {
 			return nil, nil // an answer to HEAD
 		}
 		return decodeJSON(body)
-	case kind == "" && utf8.Valid(body), wire.IsText(kind):
+	case kind == "" && utf8.Valid(body), wire.IsTextType(kind):
 		return decodeText(params["charset"], body), nil
 	}
 	return base64.StdEncoding.EncodeToString(body), nil
 }
 
-// decodeText decodes UTF-8 and Latin-1, and keeps the valid UTF-8 of other encodings.
+// decodeText decodes UTF-8 and Latin-1. In other encodings it replaces bytes that are not valid UTF-8.
 func decodeText(charset string, body []byte) string {
 	if c := strings.ToLower(charset); c != "iso-8859-1" && c != "latin1" {
 		return validText(body)

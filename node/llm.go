@@ -45,16 +45,16 @@ func (k *toolkit) runLLM(ctx context.Context, task *runner.Task) (any, error) {
 		task.Talk.Say(response.Message())
 	}
 	if len(n.Tools) > 0 {
-		return map[string]any{"content": value, "tool_calls": callsData(response.ToolCalls)}, nil
+		return map[string]any{"content": value, "tool_calls": encodeCalls(response.ToolCalls)}, nil
 	}
 	return value, nil
 }
 
-// composeRequest returns the request and its messages that are new in the conversation.
+// composeRequest returns the request, and those of its messages that are new in the conversation.
 func (n *modelNode) composeRequest(ctx context.Context, calls *caller) (model.Request, []model.Message, error) {
 	req := n.request
 	if n.Messages != nil {
-		given, system, err := givenMessages(n.task, n.Messages)
+		given, system, err := readMessages(n.task, n.Messages)
 		req.System, req.Messages = n.systemPrompt(system), given
 		return req, nil, err
 	}
@@ -63,7 +63,7 @@ func (n *modelNode) composeRequest(ctx context.Context, calls *caller) (model.Re
 		req.System = identityText(n.task)
 	}
 	if talk == nil {
-		req.Messages = []model.Message{n.promptWithFeedback().newMessage(model.User)}
+		req.Messages = []model.Message{n.addFeedback().newMessage(model.User)}
 		return req, nil, nil
 	}
 	req.Messages = slices.Clone(talk.Messages)
@@ -83,14 +83,14 @@ func (n *modelNode) composeRequest(ctx context.Context, calls *caller) (model.Re
 	}
 	answered := len(req.Messages) == 0 || req.Messages[len(req.Messages)-1].Role == model.Assistant
 	if !talk.Own {
-		for _, text := range n.turnMessages(talk) {
+		for _, text := range n.handoverMessages(talk) {
 			say(content{text: text})
 		}
 	}
-	if c := n.promptWithFeedback(); !c.isEmpty() {
+	if c := n.addFeedback(); !c.isEmpty() {
 		say(c)
 	} else if answered && !talk.Moved {
-		c, err := n.continueContent()
+		c, err := n.inputContent()
 		if err != nil {
 			return req, nil, err
 		}
@@ -111,22 +111,22 @@ type modelNode struct {
 	Named        string `key:"model" default:"default"`
 	Instructions string `key:"instructions"`
 	Prompt       any    `key:"prompt"`
-	// Messages is the whole list for this call, by default the conversation's.
+	// Messages is the whole list for this call, by default the conversation.
 	Messages []any    `key:"messages"`
 	Retries  int      `key:"output_retries" default:"2" min:"0"` // of invalid output
 	Tools    []string `key:"tools"`
-	Accept   []string `key:"accept"` // bad endings that count as answers
+	Accept   []string `key:"accept"` // bad endings (refused, filtered, truncated) that count as answers
 
 	task    *runner.Task
 	decl    *spec.Node
 	prompt  content
 	request model.Request // the parameters of each call
 	schema  *schema.Schema
-	// finish is the tool that alone ends the node's work with the output as arguments, or "".
+	// finish is the only tool that ends the node's work, with the output as arguments, or "".
 	finish string
 }
 
-// paramKeys are the keys that --set-model-param sets; others go to the provider.
+// paramKeys are the keys of a node that --set-model-param sets. Other keys go to the provider.
 var paramKeys = []string{"max_tokens", "model", "output_retries", "reasoning", "stop", "temperature"}
 
 func readModelNode(ctx context.Context, kit *toolkit, task *runner.Task) (*modelNode, error) {
@@ -140,7 +140,7 @@ func readModelNode(ctx context.Context, kit *toolkit, task *runner.Task) (*model
 		err = decodeConfig(config, &n.request)
 	}
 	if err == nil && n.Prompt != nil {
-		n.prompt, err = kit.promptContent(ctx, task, n.decl.Field("prompt"), n.Prompt)
+		n.prompt, err = kit.readPrompt(ctx, task, n.decl.Field("prompt"), n.Prompt)
 	}
 	if err != nil {
 		return nil, err
@@ -174,10 +174,10 @@ func configWithParams(task *runner.Task) map[string]any {
 
 func nodeID(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
-// givenMessages reads the key `messages`. System messages go to the system prompt.
-func givenMessages(task *runner.Task, list []any) (messages []model.Message, system []string, err error) {
+// readMessages reads the key `messages`. It returns the texts of system messages separately.
+func readMessages(task *runner.Task, list []any) (messages []model.Message, system []string, err error) {
 	for i, item := range list {
-		m, err := givenMessage(task, item)
+		m, err := readMessage(task, item)
 		if failure, ok := errors.AsType[*runner.Failure](err); ok {
 			err = invalidInput("messages[%d]: %s", i, failure.Message)
 		}
@@ -193,7 +193,7 @@ func givenMessages(task *runner.Task, list []any) (messages []model.Message, sys
 	return messages, system, nil
 }
 
-func givenMessage(task *runner.Task, item any) (m model.Message, err error) {
+func readMessage(task *runner.Task, item any) (m model.Message, err error) {
 	fields, ok := item.(map[string]any)
 	if !ok {
 		return m, invalidInput("it is %s; an object with role and content is wanted", keys.TypeName(item))
@@ -213,7 +213,7 @@ func givenMessage(task *runner.Task, item any) (m model.Message, err error) {
 	if err != nil {
 		return m, err
 	}
-	said, err := valueContent(task, plain)
+	said, err := readValueContent(task, plain)
 	if err != nil {
 		return m, err
 	}
@@ -234,7 +234,7 @@ func givenMessage(task *runner.Task, item any) (m model.Message, err error) {
 	return m, err
 }
 
-func callsData(calls []model.ToolCall) []any {
+func encodeCalls(calls []model.ToolCall) []any {
 	out := make([]any, len(calls))
 	for i, call := range calls {
 		if call.Args == nil {

@@ -1,5 +1,4 @@
-// One model call with its hooks: within the budget, journaled before anything else
-// happens, and never paid for twice.
+// One model call with its hooks, within the budget, journaled, and never paid for twice.
 
 package node
 
@@ -26,7 +25,7 @@ import (
 type caller struct {
 	models *models
 	task   *runner.Task
-	// turns counts the visit's calls of all attempts by role.
+	// turns counts the calls of all attempts of the visit, by role.
 	turns map[string]int
 }
 
@@ -48,8 +47,8 @@ type callNote struct {
 	Error    *model.Error    `json:"error,omitempty"`
 }
 
-// callModel calls a model in a role: chat, router, judge or compact. The task's log answers calls
-// from before a crash. The error is a *runner.Failure or the context's.
+// callModel calls a model in a role: chat, router, judge or compact. It takes the results of calls that
+// finished before a crash from the task's log. The error is a *runner.Failure or the context's.
 func (c *caller) callModel(ctx context.Context, role, named string, req model.Request, s *stream) (*model.Response, error) {
 	ref, client, err := c.models.resolveOrReplace(ctx, c.task, named)
 	if err != nil {
@@ -70,36 +69,36 @@ func (c *caller) callModel(ctx context.Context, role, named string, req model.Re
 			return nil, modelFailure(err)
 		}
 	}
-	if err = beforeModel(ctx, c.task, ref.name, &req); err != nil {
+	if err = runBeforeModel(ctx, c.task, ref.name, &req); err != nil {
 		return nil, err
 	}
 	size := price.EstimateRequestTokens(&req)
 	if err := checkSize(ref, &req, size, price.Of(ref.priceName()).BaseRates()); err != nil {
 		return nil, err
 	}
-	oneToken, known := ref.findPrices().MaxCost(size, 1) // 0 tokens stand for the default of the model
+	oneToken, known := ref.findPrices().MaxCost(size, 1) // 1, because 0 would mean the model's default
 	twoTokens, _ := ref.findPrices().MaxCost(size, 2)
-	room, err := c.task.Models.Reserve(handler.Reservation{
+	reservation, err := c.task.Models.Reserve(handler.Reservation{
 		Input: size, Output: req.MaxTokens, Known: known, Base: 2*oneToken - twoTokens, Each: twoTokens - oneToken,
 	})
 	if err != nil {
 		return nil, err
 	}
-	req.MaxTokens = room.Output
+	req.MaxTokens = reservation.Output
 	began := currentTime(c.task)
 	response, err := client.Chat(ctx, &req, s.beginCall(&req))
 	took := currentTime(c.task).Sub(began)
-	heard := s.endCall()
+	streamed := s.endCall()
 	if failed, ok := errors.AsType[*model.Error](err); ok && failed.Unsent {
 		c.turns[role]--
-		room.Settle(handler.Usage{})
-		afterModel(ctx, c.task, ref.name, &req, nil, modelFailure(err))
+		reservation.Settle(handler.Usage{})
+		runAfterModel(ctx, c.task, ref.name, &req, nil, modelFailure(err))
 		return nil, modelFailure(err)
 	}
-	tokens, estimated := countTokens(ref, size, response, err, heard)
+	tokens, estimated := countTokens(ref, size, response, err, streamed)
 	if response != nil {
 		response.Usage = tokens
-		for i := range response.ToolCalls { // a client of a Go program may return other types
+		for i := range response.ToolCalls { // a Go program's own client may return other types
 			call := &response.ToolCalls[i]
 			args, err := eval.Canonical(call.Args)
 			if call.Args, _ = args.(map[string]any); err != nil {
@@ -109,15 +108,15 @@ func (c *caller) callModel(ctx context.Context, role, named string, req model.Re
 	}
 	usage := c.newUsage(ref, &req, tokens, estimated)
 	usage.DurationMS = new(took.Milliseconds())
-	room.Settle(usage)
-	if err != nil && ctx.Err() == nil && heard != "" {
+	reservation.Settle(usage)
+	if err != nil && ctx.Err() == nil && streamed != "" {
 		s.voidText()
 	}
-	afterModel(ctx, c.task, ref.name, &req, response, modelFailure(err))
+	runAfterModel(ctx, c.task, ref.name, &req, response, modelFailure(err))
 	return c.journalResult(key, response, err, usage)
 }
 
-// retryCall makes calls in a role until one succeeds, fails for good, or all tries are used.
+// retryCall repeats a call until it succeeds, its failure is not transient, or all tries are used.
 func (c *caller) retryCall(ctx context.Context, role string, tries int, call func() error) error {
 	transient := []string{"rate_limited", "network", "overloaded", "timeout"}
 	for try := 1; ; try++ {
@@ -146,7 +145,7 @@ type stream struct {
 	thought  strings.Builder // a line without its end
 }
 
-// beginCall returns the receiver of a call's text, and sets that of thoughts.
+// beginCall returns the function that receives the text of a call, and sets the one for thoughts.
 func (s *stream) beginCall(req *model.Request) (onText func(string)) {
 	if s == nil {
 		return nil
@@ -205,7 +204,7 @@ func (s *stream) endAnswer(whole string) {
 	emitSaid(s.task, runner.Said{Type: "text", Text: whole, Final: true})
 }
 
-// checkSize refuses a call that is too large for its model. tokens is an estimate.
+// checkSize returns an error for a call that is too large for its model. tokens is an estimate.
 func checkSize(ref modelRef, req *model.Request, tokens int, known price.Rates) error {
 	if longest := known.MaxOutput; longest > 0 && req.MaxTokens > longest {
 		return invalidInput("max_tokens is %d; %s answers with at most %d tokens", req.MaxTokens, ref.name, longest)
@@ -241,7 +240,7 @@ func identifyCaller(task *runner.Task, role string, turn int) model.Caller {
 	return out
 }
 
-// journalResult journals a call that has ended. It only counts a cancelled one.
+// journalResult journals the response or error of a call. It journals only the usage of a cancelled call.
 func (c *caller) journalResult(key string, response *model.Response, err error, usage handler.Usage) (*model.Response, error) {
 	note := callNote{Key: key, Response: response}
 	if err != nil && !errors.As(err, &note.Error) {
@@ -283,8 +282,8 @@ func decodeData(data, into any) error {
 	return err
 }
 
-// beforeModel calls the hooks before a model call, which may change the request.
-func beforeModel(ctx context.Context, task *runner.Task, name string, req *model.Request) error {
+// runBeforeModel calls the hooks before a model call, which may change the request.
+func runBeforeModel(ctx context.Context, task *runner.Task, name string, req *model.Request) error {
 	for _, h := range task.Hooks {
 		if h.BeforeModel == nil {
 			continue
@@ -298,7 +297,7 @@ func beforeModel(ctx context.Context, task *runner.Task, name string, req *model
 	return nil
 }
 
-func afterModel(ctx context.Context, task *runner.Task, name string, req *model.Request, response *model.Response, err error) {
+func runAfterModel(ctx context.Context, task *runner.Task, name string, req *model.Request, response *model.Response, err error) {
 	var said model.Message
 	if response != nil {
 		said = response.Message()
@@ -314,18 +313,18 @@ func newHookedCall(name string, req *model.Request) *handler.ModelCall {
 	return &handler.ModelCall{Model: name, Role: req.Caller.Role, System: req.System, Messages: slices.Clone(req.Messages)}
 }
 
-// countTokens returns the tokens of a call with a request of about size. So that limits hold, it
-// estimates missing and impossible counts. A refused call is free.
-func countTokens(ref modelRef, size int, response *model.Response, err error, heard string) (tokens model.Usage, estimated bool) {
+// countTokens returns the tokens of a call whose request has about size tokens. It
+// estimates missing and impossible counts, so that limits hold. A refused call is free.
+func countTokens(ref modelRef, size int, response *model.Response, err error, streamed string) (tokens model.Usage, estimated bool) {
 	var failed *model.Error
-	isRefused := errors.As(err, &failed) && heard == "" && failed.Kind != "timeout"
+	isRefused := errors.As(err, &failed) && streamed == "" && failed.Kind != "timeout"
 	switch {
 	case response != nil && ref.isScript():
 		return response.Usage, false
 	case response == nil && (ref.isScript() || isRefused):
 		return model.Usage{}, false
 	case response == nil:
-		return price.EstimateUsage(size, &model.Response{Content: heard}), true
+		return price.EstimateUsage(size, &model.Response{Content: streamed}), true
 	}
 	tokens = response.Usage
 	missing := price.EstimateUsage(size, response)

@@ -1,4 +1,4 @@
-// Which model a node or a role means, opening it once a run, and bounding its calls.
+// Finding the model for a node or a role, opening it once per run, and limiting its calls.
 
 package node
 
@@ -19,7 +19,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// modelRef is a model as provider/name, with the folder and the providers for it.
+// modelRef is a model named provider/name, with the folder and the providers that apply to it.
 type modelRef struct {
 	name, dir string
 	providers map[string]any
@@ -52,7 +52,7 @@ func resolveModel(task *runner.Task, named string) (modelRef, error) {
 		"there is no model for the role %q; declare models: {%s: provider/name}, or pass --model %s=provider/name", named, named, named)
 }
 
-// lookUpRole returns the model or role for a role, or no name. Overrides belong to the run's own graph.
+// lookUpRole returns the model or role for a role, or no name. Overrides belong to the run's graph.
 func lookUpRole(task *runner.Task, scope handler.ModelScope, role string) modelRef {
 	for _, name := range []string{role, "default"} {
 		if ref := task.Models.Overrides[name]; ref != "" {
@@ -65,7 +65,7 @@ func lookUpRole(task *runner.Task, scope handler.ModelScope, role string) modelR
 	return modelRef{}
 }
 
-// overrideProviders returns the providers of the run's graph, unless only the task's declares them.
+// overrideProviders returns the run's providers, unless only the task's graph declares this one.
 func overrideProviders(task *runner.Task, ref string) map[string]any {
 	if around := task.Models.Around; len(around) > 0 {
 		name, _, _ := strings.Cut(ref, "/")
@@ -77,7 +77,7 @@ func overrideProviders(task *runner.Task, ref string) map[string]any {
 	return task.Providers
 }
 
-// openKey is the key of an open model in the run's scope. All graphs of a run share scripts.
+// openKey is the key of an open model in the run's scope. All graphs of a run share its scripts.
 type openKey struct {
 	name, dir string
 	graph     *spec.Graph
@@ -97,7 +97,7 @@ func newModels(opts Options) models {
 
 // openModel returns the client of a model, which the whole run shares.
 func (m *models) openModel(task *runner.Task, ref modelRef) (model.Client, error) {
-	m.cassette.HideSecretForms(task.Models.Secrets) // there may be more than at the last call
+	m.cassette.HideSecretForms(task.Models.Secrets) // more secrets may be known than at the last call
 	key := openKey{ref.name, ref.dir, task.Graph}
 	if ref.isScript() {
 		key.graph = nil
@@ -107,7 +107,7 @@ func (m *models) openModel(task *runner.Task, ref modelRef) (model.Client, error
 		hideKeys(task, m.cassette, ref.providers)
 		connect := func() (model.Client, error) { return m.connectModel(task, ref) }
 		if m.cassette != nil {
-			return m.cassette.Client(ref.name, connect)
+			return m.cassette.NewClient(ref.name, connect)
 		}
 		client, err := connect()
 		if err != nil {
@@ -133,7 +133,7 @@ func (m *models) connectModel(task *runner.Task, ref modelRef) (model.Client, er
 	if script, ok := client.(*scripted.Client); ok {
 		for _, call := range task.Models.Answered { // before the run was resumed
 			if call.Model == ref.name {
-				script.Skip(model.Caller{Node: call.Node, Place: call.Place, Role: call.Role, Visit: call.Visit, Turn: call.Turn})
+				script.SkipCall(model.Caller{Node: call.Node, Place: call.Place, Role: call.Role, Visit: call.Visit, Turn: call.Turn})
 			}
 		}
 	}
@@ -149,7 +149,7 @@ func (ref modelRef) findProvider() (declared map[string]any, id string) {
 	return declared, id
 }
 
-// priceName returns the model's name in the price table; "" for the graph's own servers.
+// priceName returns the model's name in the price table, or "" for a server with its own address.
 func (ref modelRef) priceName() string {
 	declared, id := ref.findProvider()
 	kind, _ := declared["type"].(string)
@@ -172,7 +172,7 @@ func (ref modelRef) findPrices() price.Prices {
 	return price.Of(ref.priceName())
 }
 
-// hideKeys masks the keys of providers, and the run's secrets in a recording.
+// hideKeys registers the keys of providers and the run's secrets, which a recording must mask.
 func hideKeys(task *runner.Task, tape *cassette.Cassette, providers map[string]any) {
 	tape.HideSecretForms(task.Models.Secrets)
 	for _, name := range keys.Sorted(providers) {
@@ -206,7 +206,7 @@ type flightKey struct {
 	most     int
 }
 
-// limitedClient is a client whose calls wait for the gate, which holds a token for each call in flight.
+// limitedClient is a client whose calls wait for the gate, which has a token per call in flight.
 type limitedClient struct {
 	model.Client
 	gate chan struct{}

@@ -1,8 +1,8 @@
-// The kinds of the package and their options, descriptions of tasks, notifications.
+// The node kinds of the package and their options, descriptions of tasks, notifications.
 
-// Package node has the node kinds that act on the world: exec, http, llm, agent, tool and tools.
-// docs/language.md says what each does. They get evaluated configuration as plain data, and are
-// safe for concurrent use.
+// Package node has the node kinds that act on the world: exec, http, llm, agent, tool and
+// tools. docs/language.md says what each does. Their configuration is evaluated plain data.
+// They are safe for concurrent use.
 package node
 
 import (
@@ -24,9 +24,9 @@ import (
 type Options struct {
 	// Grace is the time between SIGTERM and SIGKILL; 0 means 5 s.
 	Grace time.Duration
-	// Kill ends the grace of all programs when it is closed.
+	// When Kill is closed, programs are killed without further grace.
 	Kill <-chan struct{}
-	// Linger is how long children of a program may keep its output open after it; 0 means 2 s.
+	// Linger is how long children may keep a program's output open after its end; 0 means 2 s.
 	Linger time.Duration
 	// Client makes the requests of http nodes, with another redirect policy. It has a default.
 	Client *http.Client
@@ -89,9 +89,9 @@ func decodeConfig(config map[string]any, into any) error {
 	return nil
 }
 
-// Describe returns what an exec node would start (command, dir, stdin, env) or an http node send
-// (method, url, headers, body), else nothing.
-func Describe(ctx context.Context, task *runner.Task) (map[string]any, error) {
+// DescribeEffect returns what an exec node would start (command, dir, stdin, env) or an
+// http node would send (method, url, headers, body). It returns nil for other kinds.
+func DescribeEffect(ctx context.Context, task *runner.Task) (map[string]any, error) {
 	switch task.Kind {
 	case "exec":
 		job, err := readExec(task)
@@ -125,8 +125,8 @@ func Describe(ctx context.Context, task *runner.Task) (map[string]any, error) {
 	return nil, nil
 }
 
-// Notify returns a function that sends a notification like an http or exec node.
-func Notify(opts Options) func(ctx context.Context, notice runner.Notice) error {
+// NewNotifier returns a function that sends a notification with an http request or a program.
+func NewNotifier(opts Options) func(ctx context.Context, notice runner.Notice) error {
 	kinds := map[string]runner.Handler{}
 	for _, kind := range Kinds(opts) {
 		kinds[kind.Spec.Name] = kind.Handler

@@ -23,7 +23,7 @@ func TestNotifyByRequest(t *testing.T) {
 		w.WriteHeader(status)
 	}))
 	defer server.Close()
-	send := node.Notify(node.Options{})
+	send := node.NewNotifier(node.Options{})
 	notice := runner.Notice{Graph: &spec.Graph{}, Config: map[string]any{"url": server.URL, "headers": map[string]any{"X-Kind": "ask"}}, About: map[string]any{"text": "asks"}}
 	if err := send(t.Context(), notice); err != nil {
 		t.Fatal(err)

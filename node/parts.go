@@ -46,7 +46,7 @@ func (c content) newMessage(role model.Role) model.Message {
 	return model.Message{Role: role, Content: c.text, Parts: c.parts}
 }
 
-// contentOfParts returns the content of parts, as one text if possible.
+// contentOfParts returns the content of parts. If all are texts, it is one text.
 func contentOfParts(parts []model.Part) content {
 	out := content{text: model.FormatParts(parts)}
 	if slices.ContainsFunc(parts, func(p model.Part) bool { return p.Kind != model.TextPart }) {
@@ -55,16 +55,16 @@ func contentOfParts(parts []model.Part) content {
 	return out
 }
 
-// finder returns the absolute path of the file that a part names.
-type finder func(task *runner.Task, kind, named string) (string, error)
+// fileFinder returns the absolute path of the file that a part names.
+type fileFinder func(task *runner.Task, kind, named string) (string, error)
 
 // findAnyFile finds files relative to the graph's folder, for parts in the graph's file.
 func findAnyFile(task *runner.Task, _, named string) (string, error) {
 	return procs.JoinPath(task.Dir, named), nil
 }
 
-// findOwnFile finds files only in the folders of the graph and the run, for parts in values:
-// people, tools and requests must not choose what a provider receives.
+// findOwnFile finds files only in the folders of the graph and the run, for parts in
+// values. People, tools and requests must not be able to send any other file to a provider.
 func findOwnFile(task *runner.Task, kind, named string) (string, error) {
 	if path, within := findWithin(task, named); within {
 		return path, nil
@@ -72,7 +72,7 @@ func findOwnFile(task *runner.Task, kind, named string) (string, error) {
 	return "", fmt.Errorf("there is no such file in the folder of the graph or of the run, and a value names no others; write {%s: path} in the prompt for one elsewhere", kind)
 }
 
-// errNotMedia means that a tool's result names a file but does not hold it.
+// errNotMedia means that a tool's result names a file that is not sent to the model.
 var errNotMedia = errors.New("not media")
 
 // findToolFile finds images and audio in the results of tools. Other paths are data.
@@ -83,24 +83,25 @@ func findToolFile(task *runner.Task, kind, named string) (string, error) {
 	return "", errNotMedia
 }
 
-func valueContent(task *runner.Task, v any) (content, error) {
-	return contentOf(task, v, findOwnFile)
+func readValueContent(task *runner.Task, v any) (content, error) {
+	return readContent(task, v, findOwnFile)
 }
 
-// resultContent returns a tool's result: images, files and audio as parts, other data as JSON.
-func resultContent(task *runner.Task, v any) (content, error) {
+// readResultContent reads a tool's result: images, files and audio as parts, other data as JSON.
+func readResultContent(task *runner.Task, v any) (content, error) {
 	if _, media := eval.SplitPieces(v); !media {
 		return content{text: eval.Text(v)}, nil
 	}
-	c, err := contentOf(task, v, findToolFile)
+	c, err := readContent(task, v, findToolFile)
 	if errors.Is(err, errNotMedia) {
 		return content{text: eval.Text(v)}, nil
 	}
 	return c, err
 }
 
-// isParts reports whether a value is a part, or a list with some. A list of texts is data.
-func isParts(v any) bool {
+// holdsParts reports whether a value is a part, or a list of parts and texts with at least
+// one part. A list of texts is data.
+func holdsParts(v any) bool {
 	list, isList := v.([]any)
 	if !isList {
 		list = []any{v}
@@ -116,9 +117,10 @@ func isParts(v any) bool {
 	return some
 }
 
-// contentOf returns the content of a text, of parts, or of data: JSON, then the parts in it.
-func contentOf(task *runner.Task, v any, find finder) (content, error) {
-	if !isParts(v) {
+// readContent returns the content of a text, of parts, or of other data as JSON, in which
+// parts stand between the pieces of text.
+func readContent(task *runner.Task, v any, find fileFinder) (content, error) {
+	if !holdsParts(v) {
 		pieces, media := eval.SplitPieces(v)
 		if !media {
 			return content{text: eval.Text(v)}, nil
@@ -139,7 +141,7 @@ func contentOf(task *runner.Task, v any, find finder) (content, error) {
 	return contentOfParts(parts), nil
 }
 
-func readPart(task *runner.Task, item any, find finder) (model.Part, error) {
+func readPart(task *runner.Task, item any, find fileFinder) (model.Part, error) {
 	if text, isText := item.(string); isText {
 		return model.Part{Kind: model.TextPart, Text: text}, nil
 	}
@@ -170,14 +172,14 @@ func readPart(task *runner.Task, item any, find finder) (model.Part, error) {
 }
 
 // fetchPart returns the part of an address, a data URI or a path.
-func fetchPart(task *runner.Task, kind model.PartKind, named string, find finder) (model.Part, error) {
+func fetchPart(task *runner.Task, kind model.PartKind, named string, find fileFinder) (model.Part, error) {
 	if part, is, err := model.ReadDataURI(named); is {
 		part.Kind = kind
 		if part.Size() > maxPart {
 			err = fmt.Errorf("it has %s; a part has at most %s", bounded.Size(int64(part.Size())), bounded.Size(maxPart))
 		}
 		if err == nil {
-			err = setType(&part, part.Type)
+			err = setMediaType(&part, part.Type)
 		}
 		return part, err
 	}
@@ -201,10 +203,10 @@ func fetchPart(task *runner.Task, kind model.PartKind, named string, find finder
 		return model.Part{}, errors.New("the file is empty")
 	}
 	part := model.Part{Kind: kind, Data: base64.StdEncoding.EncodeToString(data), Name: filepath.Base(named)}
-	return part, setType(&part, "")
+	return part, setMediaType(&part, "")
 }
 
-// findWithin returns the real path of a file in the folder of the graph or of the run.
+// findWithin returns the real path of a file if it is in the folder of the graph or of the run.
 func findWithin(task *runner.Task, named string) (path string, within bool) {
 	dirs := []string{task.Dir}
 	if task.RunDir != nil {
@@ -223,11 +225,11 @@ func findWithin(task *runner.Task, named string) (path string, within bool) {
 	return "", false
 }
 
-// setType sets the media type of a part by its bytes, the declared type, or the end of its name.
-// For files, bytes count least.
-func setType(p *model.Part, declared string) error {
+// setMediaType sets the media type of a part by its bytes, its declared type, or the
+// extension of its name. For files, the bytes decide last.
+func setMediaType(p *model.Part, declared string) error {
 	begin, _ := base64.StdEncoding.DecodeString(p.Data[:min(len(p.Data), 1024)/4*4])
-	found, _, _ := mime.ParseMediaType(detectType(begin))
+	found, _, _ := mime.ParseMediaType(detectMediaType(begin))
 	vague := found == "application/octet-stream" || found == "text/plain"
 	switch {
 	case p.Kind == model.FilePart:
@@ -244,7 +246,7 @@ func setType(p *model.Part, declared string) error {
 	return nil
 }
 
-// typeByName has media types by file name. The machine's tables would change recordings.
+// typeByName has media types by extension. Tables of the system would make recordings differ.
 var typeByName = map[string]string{
 	".csv": "text/csv", ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 	".htm": "text/html", ".html": "text/html", ".json": "application/json", ".jsonl": "application/x-ndjson", ".md": "text/markdown",
@@ -254,14 +256,14 @@ var typeByName = map[string]string{
 	".yaml": "application/yaml", ".yml": "application/yaml",
 }
 
-// commonTypes are the common names of media types that have several.
+// commonTypes map aliases of media types to their usual names.
 var commonTypes = map[string]string{
 	"audio/wave": "audio/wav", "audio/x-wav": "audio/wav", "audio/vnd.wave": "audio/wav",
 	"audio/mp3": "audio/mpeg", "audio/mpeg3": "audio/mpeg", "audio/x-mpeg": "audio/mpeg", "image/jpg": "image/jpeg",
 }
 
-// detectType also knows MPEG audio without a tag, unlike the standard library.
-func detectType(begin []byte) string {
+// detectMediaType detects a media type. Unlike the standard library, it knows MPEG audio without a tag.
+func detectMediaType(begin []byte) string {
 	if len(begin) > 2 && begin[0] == 0xff && begin[1]&0xe6 == 0xe2 {
 		return "audio/mpeg"
 	}

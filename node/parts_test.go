@@ -78,7 +78,7 @@ func TestContentOf(t *testing.T) {
 		{part("file", ""), "", "", "it is empty"},
 		{part("file", "."), "", "", "is a folder"},
 	} {
-		got, err := contentOf(&runner.Task{Dir: dir}, test.value, findAnyFile)
+		got, err := readContent(&runner.Task{Dir: dir}, test.value, findAnyFile)
 		checkContent(t, test.value, got, err, test.parts, test.text, test.problem)
 	}
 }
@@ -103,12 +103,12 @@ func TestResultContent(t *testing.T) {
 		{part("file", "data:application/pdf;base64,QUJD"), "file application/pdf"},
 		{part("image", "https://example.org/x"), "image https://example.org/x"},
 	} {
-		got, err := resultContent(task, test.value)
+		got, err := readResultContent(task, test.value)
 		if err != nil || shownParts(got) != test.parts || test.parts == "" && !strings.HasPrefix(got.text, "{") && !strings.HasPrefix(got.text, "[{") {
 			t.Errorf("%v: %q, %q, %v", test.value, shownParts(got), got.text, err)
 		}
 	}
-	if _, err := resultContent(task, part("image", "n.md")); err == nil {
+	if _, err := readResultContent(task, part("image", "n.md")); err == nil {
 		t.Error("a text is an image")
 	}
 }
@@ -124,7 +124,7 @@ func TestPlainParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := contentOf(&runner.Task{}, got, findAnyFile)
+	c, err := readContent(&runner.Task{}, got, findAnyFile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestValueContent(t *testing.T) {
 		{part("file", "/etc/hostname"), "", "", elsewhere},
 		{[]any{"a", part("file", "none")}, "", "", elsewhere},
 	} {
-		got, err := valueContent(task, test.value)
+		got, err := readValueContent(task, test.value)
 		checkContent(t, test.value, got, err, test.parts, test.text, test.problem)
 	}
 }

@@ -1,5 +1,5 @@
-// Prompts: the layers of the system prompt, the messages that turn a shared conversation
-// to a node, feedback on a revisit, resources of servers, and compaction (GraphSpec §9).
+// Prompts: the layers of the system prompt, the messages that hand a shared conversation over to a
+// node, feedback on a revisit, resources of servers, and compaction (GraphSpec §9).
 
 package node
 
@@ -18,8 +18,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// identityText returns the system prompt of the shared conversation, the same for all nodes, so
-// that providers cache what follows.
+// identityText returns the system prompt of the shared conversation. It is the same for all
+// nodes, so that providers can cache the conversation.
 func identityText(task *runner.Task) string {
 	return joinLayers([]string{task.Graph.Persona.Value, goalText(task)})
 }
@@ -40,9 +40,9 @@ func (n *modelNode) focusText() string {
 	return joinLayers(layers)
 }
 
-// turnMessages returns messages that turn the shared conversation to the node: a marker if
-// another node spoke last, and the node's focus if it is not there yet.
-func (n *modelNode) turnMessages(talk *handler.Talk) []string {
+// handoverMessages returns messages that hand the shared conversation over to the node: a
+// marker if another node spoke last, and the node's focus unless the conversation has it.
+func (n *modelNode) handoverMessages(talk *handler.Talk) []string {
 	var out []string
 	focus := n.focusText()
 	switch {
@@ -66,7 +66,7 @@ func joinLayers(layers []string) string {
 	return strings.Join(kept, "\n\n")
 }
 
-// goalText returns the goal, with criteria and constraints if it is the graph's own.
+// goalText returns the goal. It has criteria and constraints if the goal is the graph's own.
 func goalText(task *runner.Task) string {
 	if task.Models.Goal == "" {
 		return ""
@@ -104,7 +104,7 @@ func doneText(talk *handler.Talk) string {
 	return fmt.Sprintf("%s done: %s", eval.Count(talk.Steps, "step"), list)
 }
 
-// markerText returns the message that the conversation moves to another node.
+// markerText returns a message that tells the model that the conversation moves to another node.
 func (n *modelNode) markerText() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[The conversation moves on to step %q.", nodeID(n.task.Node))
@@ -125,8 +125,8 @@ func (n *modelNode) markerText() string {
 	return b.String() + "]"
 }
 
-// promptWithFeedback returns the prompt with feedback on earlier visits; it may be empty.
-func (n *modelNode) promptWithFeedback() content {
+// addFeedback returns the prompt with feedback on earlier visits. It may be empty.
+func (n *modelNode) addFeedback() content {
 	talk := n.task.Talk
 	if talk == nil || !talk.Feedback {
 		return n.prompt
@@ -140,32 +140,32 @@ func (n *modelNode) promptWithFeedback() content {
 	return n.prompt.withText(feedback + "]")
 }
 
-// continueContent returns the message for a node without a prompt: its input, or "Go on.".
-func (n *modelNode) continueContent() (content, error) {
+// inputContent returns the message for a node without a prompt: its input, or "Go on.".
+func (n *modelNode) inputContent() (content, error) {
 	switch input := n.task.Input.(type) {
 	case nil:
 	case map[string]any:
 		if eval.IsMedia(input) {
-			return resultContent(n.task, input)
+			return readResultContent(n.task, input)
 		}
 		if len(input) > 0 {
 			pieces, media := eval.SplitPieces(input)
 			if !media {
 				pieces = []any{eval.Text(eval.ShortenURIs(input))}
 			}
-			return contentOf(n.task, append([]any{map[string]any{"text": "Input:"}}, pieces...), findAnyFile)
+			return readContent(n.task, append([]any{map[string]any{"text": "Input:"}}, pieces...), findAnyFile)
 		}
 	default:
-		return resultContent(n.task, input)
+		return readResultContent(n.task, input)
 	}
 	return content{text: "Go on."}, nil
 }
 
-// promptContent returns the content of a prompt. Only parts in the file may name resources and
-// prompts of servers.
-func (k *toolkit) promptContent(ctx context.Context, task *runner.Task, written *spec.Value, v any) (content, error) {
+// readPrompt returns the content of a prompt. Only parts written in the file may name
+// resources and prompts of servers.
+func (k *toolkit) readPrompt(ctx context.Context, task *runner.Task, written *spec.Value, v any) (content, error) {
 	if written == nil || written.Kind != spec.List && written.Kind != spec.Map {
-		return valueContent(task, v)
+		return readValueContent(task, v)
 	}
 	list, isList := v.([]any)
 	if !isList {
@@ -174,7 +174,7 @@ func (k *toolkit) promptContent(ctx context.Context, task *runner.Task, written 
 	var parts []model.Part
 	for i, item := range list {
 		ofFile := written.Kind == spec.Map || i < len(written.Items) && written.Items[i].Kind == spec.Map
-		said, err := k.itemContent(ctx, task, i, item, ofFile)
+		said, err := k.readPromptItem(ctx, task, i, item, ofFile)
 		if err != nil {
 			return content{}, err
 		}
@@ -186,27 +186,27 @@ func (k *toolkit) promptContent(ctx context.Context, task *runner.Task, written 
 	return contentOfParts(parts), nil
 }
 
-// itemContent returns the content of an item of a prompt; ofFile means a part in the file.
-func (k *toolkit) itemContent(ctx context.Context, task *runner.Task, number int, item any, ofFile bool) (content, error) {
+// readPromptItem returns the content of an item of a prompt. ofFile means that the file has it as a part.
+func (k *toolkit) readPromptItem(ctx context.Context, task *runner.Task, number int, item any, ofFile bool) (content, error) {
 	fields, _ := item.(map[string]any)
 	text, isText := fields["text"]
 	switch {
 	case !ofFile:
-		return valueContent(task, item)
+		return readValueContent(task, item)
 	case fields["resource"] != nil || fields["prompt"] != nil:
 		fetched, err := k.fetchFromServer(ctx, task, number, fields)
 		if err != nil {
 			return content{}, err
 		}
-		return contentOf(task, fetched, findAnyFile)
+		return readContent(task, fetched, findAnyFile)
 	case isText:
-		return valueContent(task, text)
+		return readValueContent(task, text)
 	}
 	part, err := readPart(task, item, findAnyFile)
 	return contentOfParts([]model.Part{part}), err
 }
 
-// fetchFromServer fetches a numbered part, and journals it, so that a resume asks the same.
+// fetchFromServer fetches a numbered part and journals it, so that a resumed task sends the same.
 func (k *toolkit) fetchFromServer(ctx context.Context, task *runner.Task, number int, fields map[string]any) ([]any, error) {
 	kind, named, form := "resource", eval.Text(fields["resource"]), "server:uri"
 	if fields["prompt"] != nil {
@@ -229,7 +229,7 @@ func (k *toolkit) fetchFromServer(ctx context.Context, task *runner.Task, number
 			return answer{}, err
 		}
 		taped, err := k.playOrRecord(task, c, func() (answer, error) {
-			parts, err := registry.Fetch(ctx, (&toolActor{task: task}).Warn, kind, server, what, given)
+			parts, err := registry.FetchParts(ctx, (&toolActor{task: task}).Warn, kind, server, what, given)
 			return answer{Output: parts}, err
 		})
 		if err != nil {
@@ -266,7 +266,7 @@ func (n *modelNode) compactMessages(ctx context.Context, calls *caller, req *mod
 	return nil
 }
 
-// askSummary summarises messages as text, or as JSON of the graph's schema.
+// askSummary lets a model summarise messages as text, or as JSON of the graph's schema.
 func (n *modelNode) askSummary(ctx context.Context, calls *caller, messages []model.Message) (string, error) {
 	req := model.Request{
 		System:   "Summarise the conversation below for the one who goes on with it. Keep facts, decisions, numbers, names and open questions; leave out what no longer matters. Answer with the summary only.",
@@ -295,7 +295,7 @@ func countOldMessages(messages []model.Message, keep int) int {
 	if keep > 0 {
 		return 0
 	}
-	for i := cut - 1; cut == len(messages) && i >= 0; i-- { // open calls stay in any case
+	for i := cut - 1; cut == len(messages) && i >= 0; i-- { // keep calls without results
 		if len(messages[i].ToolCalls) > 0 {
 			return i
 		}

@@ -1,4 +1,4 @@
-// Texts of programs and servers: parsing them as data, cutting them for messages.
+// Texts of programs and servers: parsing them as data, shortening them for messages.
 
 package node
 
@@ -16,7 +16,7 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// detailBytes bounds a stream in the details of a failure.
+// detailBytes bounds the output of a program or server in the details of a failure.
 const detailBytes = 4 << 10
 
 // tailText returns the end of b, at most size bytes of valid UTF-8.
@@ -37,7 +37,7 @@ func headText(b []byte, size int) string {
 // validText replaces bytes that are not UTF-8, which JSON can't hold.
 func validText(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }
 
-// lastLine returns the last line with visible text, cut and cleaned for a message.
+// lastLine returns the last line with visible text, shortened and without control characters.
 func lastLine(s string) string {
 	for _, line := range slices.Backward(strings.FieldsFunc(s, func(r rune) bool { return r == '\r' || r == '\n' })) {
 		if line = strings.TrimSpace(stripControls(line)); line != "" {
@@ -103,7 +103,7 @@ func trimLineBreak(s string) string {
 	return s
 }
 
-// decodeJSON reads one JSON value as canonical data. Errors have a position in bytes from 1.
+// decodeJSON reads one JSON value as canonical data. Errors say line and column, in bytes from 1.
 func decodeJSON(src []byte) (any, error) {
 	src = bytes.TrimPrefix(src, []byte("\uFEFF"))
 	if len(bytes.TrimSpace(src)) == 0 {

@@ -39,12 +39,12 @@ func (k *toolkit) openRegistry(task *runner.Task) (*tool.Registry, error) {
 	if task.Scope == nil {
 		return nil, newFailure("internal", "a task without a run has no tools")
 	}
-	keeper := keeperOf(task.Scope) // before the registry, so that it ends after the servers
+	keeper := findKeeper(task.Scope) // the scope closes it after the registry's servers
 	switch kept := task.Scope.Keep(registryKey{task.Graph}, func() any {
 		opts := k.options
 		opts.Dir, opts.Withheld, opts.RunDir, opts.Keeper = task.Dir, secretVariables(task.Graph), task.RunDir, keeper
 		if task.OpenLog != nil {
-			// A server outlives the task that starts it: its stream ends with the run.
+			// A server outlives the task that starts it, so its log ends with the run.
 			opts.Stderr = func(server string) io.Writer { return task.OpenLog(server, "stderr") }
 		}
 		registry, err := tool.New(task.Tools, opts)
@@ -67,29 +67,28 @@ type toolCall struct {
 	number int
 }
 
-// answer is the answer of a call.
 type answer = model.ToolAnswer
 
-// callTool makes one call, with its hooks, and journals its answer. An error ends the task.
+// callTool makes one call with its hooks and journals its answer. An error ends the task.
 func (k *toolkit) callTool(ctx context.Context, task *runner.Task, allowed []string, c toolCall) (answer, error) {
 	return c.journalCall(task, func() (answer, error) {
 		registry, err := k.openRegistry(task)
 		if err != nil {
 			return answer{}, err
 		}
-		if refused := beforeTool(ctx, task, c); refused != nil {
+		if refused := runBeforeTool(ctx, task, c); refused != nil {
 			return *refused, nil
 		}
 		taped, err := k.playOrRecord(task, c, func() (answer, error) { return k.callWithRetries(ctx, task, registry, allowed, c) })
 		if err != nil {
 			return answer{}, callError(ctx, c.Name, err)
 		}
-		return afterTool(ctx, task, c, taped), nil
+		return runAfterTool(ctx, task, c, taped), nil
 	})
 }
 
-// beforeTool calls the hooks before a tool call and returns the answer if one refuses it.
-func beforeTool(ctx context.Context, task *runner.Task, c toolCall) *answer {
+// runBeforeTool calls the hooks before a tool call. It returns the answer if a hook refuses the call.
+func runBeforeTool(ctx context.Context, task *runner.Task, c toolCall) *answer {
 	for _, h := range task.Hooks {
 		if h.BeforeTool != nil {
 			if err := h.BeforeTool(ctx, task, c.ToolCall); err != nil {
@@ -100,7 +99,7 @@ func beforeTool(ctx context.Context, task *runner.Task, c toolCall) *answer {
 	return nil
 }
 
-func afterTool(ctx context.Context, task *runner.Task, c toolCall, out answer) answer {
+func runAfterTool(ctx context.Context, task *runner.Task, c toolCall, out answer) answer {
 	for _, h := range task.Hooks {
 		if h.AfterTool == nil {
 			continue
@@ -114,7 +113,7 @@ func afterTool(ctx context.Context, task *runner.Task, c toolCall, out answer) a
 	return out
 }
 
-// journalCall journals the answer of a call, which a task that runs again reuses.
+// journalCall makes a call and journals its answer, or returns the journaled answer.
 func (c *toolCall) journalCall(task *runner.Task, call func() (answer, error)) (answer, error) {
 	if done, ok := c.findLogged(task); ok {
 		return done, nil
@@ -127,23 +126,23 @@ func (c *toolCall) journalCall(task *runner.Task, call func() (answer, error)) (
 	return out, c.journalAnswer(task, out, currentTime(task).Sub(began))
 }
 
-// playOrRecord takes the answer of a call from the recording, or makes it and records the answer.
+// playOrRecord returns the recorded answer of a call, or makes the call and records its answer.
 func (k *toolkit) playOrRecord(task *runner.Task, c toolCall, call func() (answer, error)) (answer, error) {
 	if task.Models != nil {
 		hideKeys(task, k.cassette, task.Providers)
 	}
-	return k.cassette.Tool(cassette.ToolCall{
+	return k.cassette.CallTool(cassette.ToolCall{
 		Caller: identifyCaller(task, "", c.number+1), Name: c.Name, Args: c.Args, Malformed: c.Malformed,
 	}, call)
 }
 
-// callWithRetries makes a call, with the tool's retries. It answers a failed call with its
-// message. An error ends the task.
+// callWithRetries makes a call, and repeats it as the tool's retries say. The answer of a
+// failed call is its message. An error ends the task.
 func (k *toolkit) callWithRetries(ctx context.Context, task *runner.Task, registry *tool.Registry, allowed []string, c toolCall) (answer, error) {
 	for times := 1; ; times++ {
 		actor := &toolActor{kit: k, task: task, call: &c, parent: handler.TraceParent(ctx)}
 		result, err := registry.Call(ctx, actor, allowed, c.ToolCall)
-		if err := actor.waitError(); err != nil {
+		if err := actor.interruptOpen(); err != nil {
 			return answer{}, err
 		}
 		var failed *tool.Error
@@ -157,7 +156,7 @@ func (k *toolkit) callWithRetries(ctx context.Context, task *runner.Task, regist
 		case !errors.As(err, &failed):
 			return answer{}, err
 		}
-		decl, _ := registry.Find(c.Name)
+		decl, _ := registry.FindTool(c.Name)
 		delay, attempts, again := decl.NextRetry(failed, times)
 		if !again || failed.NotMade || task.Models == nil {
 			return answer{Output: failed.Message, IsError: true, Details: failed.Details}, nil
@@ -233,8 +232,8 @@ type toolActor struct {
 	parent string
 
 	mu    sync.Mutex
-	asked int                // questions of the server
-	open  []handler.Question // without an answer
+	asked int                // questions that the server has asked
+	open  []handler.Question // questions without an answer
 }
 
 // AskPerson returns the answer to a server's question. The questions of a call are numbered.
@@ -257,8 +256,8 @@ func (a *toolActor) AskPerson(name, message string, schema map[string]any) (answ
 	return nil, false
 }
 
-// waitError returns the error that makes the task wait for answers to a server.
-func (a *toolActor) waitError() error {
+// interruptOpen returns the error with which the task waits for the open questions, or nil.
+func (a *toolActor) interruptOpen() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	_, err := a.task.InterruptAll(a.open...)
@@ -268,7 +267,7 @@ func (a *toolActor) waitError() error {
 // Warn emits a warning.
 func (a *toolActor) Warn(message string) { emitWarning(a.task, "%s", message) }
 
-// StandIn answers in place of a tool.
+// StandIn lets a stand-in answer instead of the tool.
 func (a *toolActor) StandIn(ctx context.Context) (result any, handled bool, err error) {
 	if a.kit.standIns == nil || a.kit.standIns.Tool == nil {
 		return nil, false, nil
@@ -291,7 +290,7 @@ func (a *toolActor) Progress(tool, message string, done, total float64) {
 	emitSaid(a.task, said)
 }
 
-// Exec runs a tool's program as an exec node would.
+// Exec runs a tool's program like an exec node.
 func (a *toolActor) Exec(ctx context.Context, name string, config, args map[string]any) (any, error) {
 	task := a.task.Part("tool" + strconv.Itoa(a.call.number))
 	if len(task.Answers) > 0 {
@@ -326,9 +325,9 @@ func (k *toolkit) listOffered(ctx context.Context, task *runner.Task, names []st
 	if err != nil {
 		return nil, err
 	}
-	out, err := k.cassette.Tools(identifyCaller(task, "", 1), names, func() ([]model.Tool, error) {
+	out, err := k.cassette.ListTools(identifyCaller(task, "", 1), names, func() ([]model.Tool, error) {
 		out, rest := k.standInTools(ctx, task, registry, names)
-		tools, err := registry.Tools(ctx, (&toolActor{task: task}).Warn, rest)
+		tools, err := registry.ListTools(ctx, (&toolActor{task: task}).Warn, rest)
 		if err != nil {
 			return nil, err
 		}
@@ -337,10 +336,10 @@ func (k *toolkit) listOffered(ctx context.Context, task *runner.Task, names []st
 	if err != nil {
 		return nil, toolFailure(err)
 	}
-	// A recording replaces servers, not the file: a replay notices a changed description.
+	// A recording replaces servers, not the file, so a replay notices a changed description in the file.
 	for i := range out {
-		if decl, _ := registry.Find(out[i].Name); decl != nil && !decl.IsServer() {
-			out[i] = decl.Tool()
+		if decl, _ := registry.FindTool(out[i].Name); decl != nil && !decl.IsServer() {
+			out[i] = decl.Describe()
 		}
 	}
 	return out, nil
@@ -367,17 +366,18 @@ func maskSecrets(task *runner.Task, v any) any {
 
 // StandIns holds replacements for models and tools in tests. A nil function replaces nothing.
 type StandIns struct {
-	// Model returns a client or a model's name instead of the named one; "" and nil replace nothing.
+	// Model returns a client, or another model's name and folder, instead of the named
+	// model. nil and "" replace nothing.
 	Model func(ctx context.Context, task *runner.Task, name string) (instead string, dir string, client model.Client)
-	// Tool answers a call with valid arguments, unless handled is false. The error is a
-	// *tool.Error, or ends the task.
+	// Tool answers a call that has valid arguments. If handled is false, the real tool
+	// does. An error other than a *tool.Error ends the task.
 	Tool func(ctx context.Context, task *runner.Task, call handler.ToolCall) (output any, handled bool, err error)
-	// Tools lists a server's tools by their full names, unless handled is false.
+	// Tools lists a server's tools by their full names. If handled is false, the real server does.
 	Tools func(ctx context.Context, task *runner.Task, server string) (tools []model.Tool, handled bool)
 }
 
-// EmitEvents emits events as a program does through GRAPHRUN_TASK_EVENTS. problem describes an invalid
-// event. The handler must return the error.
+// EmitEvents emits events like those that a program appends to GRAPHRUN_TASK_EVENTS. problem describes
+// the first invalid event. The handler must return err, with which the task waits for answers.
 func EmitEvents(task *runner.Task, events []map[string]any) (problem string, err error) {
 	var p eventParser
 	for _, event := range events {
@@ -412,13 +412,13 @@ func (m *models) resolveOrReplace(ctx context.Context, task *runner.Task, named 
 	return ref, nil, err
 }
 
-// standInTools returns the tools of replaced servers among names, and the other names.
+// standInTools returns those named tools whose servers are replaced, and the other names.
 func (k *toolkit) standInTools(ctx context.Context, task *runner.Task, registry *tool.Registry, names []string) (out []model.Tool, rest []string) {
 	if k.standIns == nil || k.standIns.Tools == nil {
 		return nil, names
 	}
 	for _, name := range names {
-		decl, member := registry.Find(name)
+		decl, member := registry.FindTool(name)
 		var tools []model.Tool
 		handled := false
 		if decl.IsServer() {

@@ -18,8 +18,8 @@ import (
 	"github.com/graphrun/graphrun/tool"
 )
 
-// runTools makes the calls of the model's last message, in parallel unless the node is
-// sequential, and returns their results in order. Failed calls are results, too.
+// runTools makes the tool calls of the model's last message and returns their results in order. It
+// makes them in parallel unless the node is sequential. A failed call has a result, too.
 func (k *toolkit) runTools(ctx context.Context, task *runner.Task) (any, error) {
 	registry, err := k.openRegistry(task)
 	if err != nil {
@@ -40,7 +40,7 @@ func (k *toolkit) runTools(ctx context.Context, task *runner.Task) (any, error) 
 	}
 	out := make([]any, len(calls))
 	for i := range calls {
-		decl, _ := registry.Find(calls[i].Name)
+		decl, _ := registry.FindTool(calls[i].Name)
 		results[i].Output = decl.CutResult(results[i].Output)
 		out[i] = map[string]any{"id": calls[i].ID, "name": calls[i].Name, "output": results[i].Output, "is_error": results[i].IsError}
 		if !asked {
@@ -55,10 +55,10 @@ func (k *toolkit) runTools(ctx context.Context, task *runner.Task) (any, error) 
 	return out, nil
 }
 
-// resultMessage returns the answer of a call for the model. Unreadable parts become an error.
+// resultMessage returns the answer of a call as a message, or an error as one if parts are unreadable.
 func resultMessage(task *runner.Task, call model.ToolCall, out answer) (model.Message, error) {
 	m := model.Message{Role: model.ToolResult, ToolCallID: call.ID, Name: call.Name, IsError: out.IsError}
-	said, err := resultContent(task, maskSecrets(task, out.Output))
+	said, err := readResultContent(task, maskSecrets(task, out.Output))
 	if failure, ok := errors.AsType[*runner.Failure](err); ok {
 		m.Content, m.IsError = failure.Message, true
 		return m, nil
@@ -67,8 +67,7 @@ func resultMessage(task *runner.Task, call model.ToolCall, out answer) (model.Me
 	return m, err
 }
 
-// callTools makes calls and returns their answers in order, or the first error. Calls that need
-// people wait together.
+// callTools makes calls and returns their answers in order, or an error. It asks all questions at once.
 func (k *toolkit) callTools(ctx context.Context, task *runner.Task, allowed []string, calls []toolCall, sequential bool) ([]answer, error) {
 	calls, rejected, err := k.askApproval(task, calls)
 	if err != nil {
@@ -83,7 +82,7 @@ func (k *toolkit) callTools(ctx context.Context, task *runner.Task, allowed []st
 	for i := range calls {
 		one := func() {
 			defer func() {
-				if v := recover(); v != nil { // in our goroutine
+				if v := recover(); v != nil { // the runner recovers only in its own goroutine
 					failures[i] = newFailure("internal", "the call of tool %q panicked: %v", calls[i].Name, v)
 				}
 			}()
@@ -113,7 +112,8 @@ func (k *toolkit) callTools(ctx context.Context, task *runner.Task, allowed []st
 	return answers, nil
 }
 
-// readOpenCalls returns the last message's calls without a result (asked), or those in the input.
+// readOpenCalls returns the calls of the last message that have no result, with asked set,
+// or else the calls in the input.
 func readOpenCalls(task *runner.Task) (calls []toolCall, asked bool, err error) {
 	if task.Talk != nil {
 		answered := map[string]bool{}
@@ -145,7 +145,7 @@ func readOpenCalls(task *runner.Task) (calls []toolCall, asked bool, err error) 
 	return calls, false, err
 }
 
-// readCalls reads tool calls from plain data; where names the list in errors.
+// readCalls reads tool calls from plain data. where names the list in errors.
 func readCalls(where string, list []any) (calls []model.ToolCall, err error) {
 	if err := decodeData(list, &calls); err != nil {
 		return nil, invalidInput("%s: %v", where, err)
@@ -177,9 +177,9 @@ func (k *toolkit) runTool(ctx context.Context, task *runner.Task) (any, error) {
 	return out.Output, nil
 }
 
-// approvalSchema returns the schema of answers about a call. Edited arguments fit the tool's
-// schema, unless it has references, which can't move.
-func approvalSchema(decl *tool.Declared) map[string]any {
+// newApprovalSchema returns the schema of the answer to an approval question. Edited arguments must
+// fit the tool's schema, unless it has references, which would break inside another schema.
+func newApprovalSchema(decl *tool.Declared) map[string]any {
 	args := map[string]any{"type": "object"}
 	if !decl.IsServer() && !strings.Contains(eval.Text(decl.Parameters), `"$ref"`) {
 		args = decl.Parameters
@@ -194,17 +194,17 @@ func approvalSchema(decl *tool.Declared) map[string]any {
 // approvalKey returns the key of the question about a call, unique in the visit.
 func (c *toolCall) approvalKey() string { return fmt.Sprintf("%s#%d", c.Name, c.number+1) }
 
-// askApproval asks a person about calls that need approval. It returns the calls with edited
-// arguments, and the answers to rejected ones by index. The error makes the task wait.
+// askApproval asks a person about calls that need approval. It returns the calls with edited arguments,
+// and the answers of rejected calls by index. It returns an error while answers are missing.
 func (k *toolkit) askApproval(task *runner.Task, calls []toolCall) ([]toolCall, map[int]answer, error) {
 	registry, err := k.openRegistry(task)
 	if err != nil {
 		return nil, nil, err
 	}
 	var questions []handler.Question
-	var places []int
+	var indexes []int
 	for i, c := range calls {
-		decl, _ := registry.Find(c.Name)
+		decl, _ := registry.FindTool(c.Name)
 		needed, err := requiresApproval(decl, task, &c)
 		if err != nil {
 			return nil, nil, err
@@ -212,9 +212,9 @@ func (k *toolkit) askApproval(task *runner.Task, calls []toolCall) ([]toolCall, 
 		if _, made := c.findLogged(task); made || !needed {
 			continue
 		}
-		places = append(places, i)
+		indexes = append(indexes, i)
 		questions = append(questions, handler.Question{
-			Key: c.approvalKey(), Schema: approvalSchema(decl), Tool: &handler.ToolAsk{Name: c.Name, Args: c.Args},
+			Key: c.approvalKey(), Schema: newApprovalSchema(decl), Tool: &handler.ToolAsk{Name: c.Name, Args: c.Args},
 			Prompt: fmt.Sprintf("Call %s with %s? Answer approve, {\"edit\": {…}} or {\"reject\": \"why\"}.", c.Name, eval.Text(c.Args)),
 		})
 	}
@@ -226,7 +226,7 @@ func (k *toolkit) askApproval(task *runner.Task, calls []toolCall) ([]toolCall, 
 		return nil, nil, err
 	}
 	out, rejected := append([]toolCall{}, calls...), map[int]answer{}
-	for _, i := range places {
+	for _, i := range indexes {
 		verdict, _ := verdicts[out[i].approvalKey()].(map[string]any)
 		if args, ok := verdict["edit"].(map[string]any); ok {
 			out[i].Args = args
@@ -238,7 +238,7 @@ func (k *toolkit) askApproval(task *runner.Task, calls []toolCall) ([]toolCall, 
 	return out, rejected, nil
 }
 
-// requiresApproval reports whether a well-formed call needs a person's approval.
+// requiresApproval reports whether a call needs a person's approval. Malformed calls are never made.
 func requiresApproval(decl *tool.Declared, task *runner.Task, c *toolCall) (bool, error) {
 	if decl == nil || decl.Approve == "" || c.Malformed != "" {
 		return false, nil

@@ -1,5 +1,5 @@
-// Questions of servers: a server may ask the user something during the call of a tool. A
-// person may take hours, so the call doesn't wait: the server learns that the question was
+// Questions of servers: a server may ask the user something during a tool call. A person
+// may take hours, so the call doesn't wait. The server is told that the question was
 // dismissed, the run pauses, and a later call finds the answer.
 
 package tool
@@ -23,52 +23,52 @@ const Declined = "decline"
 // errAsked ends a call whose server waits for an answer.
 var errAsked = errors.New("a person must answer first")
 
-// asking assigns a server's questions to its calls. Older servers don't name the call: their
-// questions wait until every call in flight asks one.
-type asking struct {
-	mu    sync.Mutex
-	moved *sync.Cond
-	calls []*openCall // in flight, oldest first
-	open  int         // questions without an answer
+// questionQueue assigns a server's questions to its calls. Older servers don't name the
+// call, so their questions wait until every call in flight has one.
+type questionQueue struct {
+	mu      sync.Mutex
+	changed *sync.Cond
+	calls   []*openCall // in flight, oldest first
+	open    int         // questions without an answer
 }
 
-// openCall is a call of a server's tool. asking.mu guards asks.
+// openCall is a call of a server's tool. questionQueue.mu guards asks.
 type openCall struct {
 	actor   Actor
 	name    string
 	asks    bool        // it has an open question
-	waiting atomic.Bool // for an answer of a person
+	waiting atomic.Bool // for a person's answer
 }
 
-// askedKey is the key of the call in the context of its request.
-type askedKey struct{}
+// callKey is the key of the call in the context of its request.
+type callKey struct{}
 
-func newAsking() *asking {
-	a := &asking{}
-	a.moved = sync.NewCond(&a.mu)
+func newQuestionQueue() *questionQueue {
+	a := &questionQueue{}
+	a.changed = sync.NewCond(&a.mu)
 	return a
 }
 
-// beginCall registers a call; the function ends it.
-func (a *asking) beginCall(ctx context.Context, actor Actor, name string) (context.Context, *openCall, func()) {
+// beginCall registers a call. The returned function removes it.
+func (a *questionQueue) beginCall(ctx context.Context, actor Actor, name string) (context.Context, *openCall, func()) {
 	c := &openCall{actor: actor, name: name}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.calls = append(a.calls, c)
-	return context.WithValue(ctx, askedKey{}, c), c, func() {
+	return context.WithValue(ctx, callKey{}, c), c, func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.calls = slices.DeleteFunc(a.calls, func(other *openCall) bool { return other == c })
-		a.moved.Broadcast()
+		a.changed.Broadcast()
 	}
 }
 
-func (a *asking) answerQuestion(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+func (a *questionQueue) answerQuestion(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	if req.Params.URL != "" {
 		return &mcp.ElicitResult{Action: Declined}, nil
 	}
-	form := answerForm(req.Params.RequestedSchema)
-	c, own := ctx.Value(askedKey{}).(*openCall)
+	form := readAnswerSchema(req.Params.RequestedSchema)
+	c, own := ctx.Value(callKey{}).(*openCall)
 	if !own {
 		if c = a.awaitSender(ctx); c == nil {
 			return &mcp.ElicitResult{Action: "cancel"}, nil
@@ -78,7 +78,7 @@ func (a *asking) answerQuestion(ctx context.Context, req *mcp.ElicitRequest) (*m
 	answer, answered := c.actor.AskPerson(c.name, req.Params.Message, form)
 	if !answered {
 		c.waiting.Store(true)
-		if own { // its result asks, so the call is over
+		if own { // the question is the result of the call, which has ended
 			return nil, errAsked
 		}
 		return &mcp.ElicitResult{Action: "cancel"}, nil
@@ -90,8 +90,8 @@ func (a *asking) answerQuestion(ctx context.Context, req *mcp.ElicitRequest) (*m
 	return &mcp.ElicitResult{Action: "accept", Content: fields}, nil
 }
 
-// answerForm returns the schema of an answer: any object if the server's is invalid.
-func answerForm(asked any) map[string]any {
+// readAnswerSchema returns the schema of an answer. It allows any object if the server's is invalid.
+func readAnswerSchema(asked any) map[string]any {
 	plain, _ := eval.Canonical(asked)
 	form, _ := plain.(map[string]any)
 	fields, _ := form["properties"].(map[string]any)
@@ -106,20 +106,21 @@ func answerForm(asked any) map[string]any {
 	return form
 }
 
-// awaitSender waits until every call in flight asks, and returns one without a question, or nil.
-func (a *asking) awaitSender(ctx context.Context) *openCall {
+// awaitSender waits until there are as many open questions as calls in flight. It returns a
+// call without a question, or nil.
+func (a *questionQueue) awaitSender(ctx context.Context) *openCall {
 	stop := context.AfterFunc(ctx, func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		a.moved.Broadcast()
+		a.changed.Broadcast()
 	})
 	defer stop()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.open++
-	a.moved.Broadcast()
+	a.changed.Broadcast()
 	for ctx.Err() == nil && a.open < len(a.calls) {
-		a.moved.Wait()
+		a.changed.Wait()
 	}
 	for _, c := range a.calls {
 		if !c.asks && ctx.Err() == nil {
@@ -131,10 +132,10 @@ func (a *asking) awaitSender(ctx context.Context) *openCall {
 	return nil
 }
 
-func (a *asking) closeQuestion(c *openCall) {
+func (a *questionQueue) closeQuestion(c *openCall) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	c.asks = false
 	a.open--
-	a.moved.Broadcast()
+	a.changed.Broadcast()
 }

@@ -69,12 +69,12 @@ func TestQuestionIsOfTheCallThatAsks(t *testing.T) {
 	}()
 	waits := func() bool {
 		l := r.decls["srv"].server.link
-		l.asking.mu.Lock()
-		defer l.asking.mu.Unlock()
-		for l.asking.open == 0 {
-			l.asking.moved.Wait()
+		l.questions.mu.Lock()
+		defer l.questions.mu.Unlock()
+		for l.questions.open == 0 {
+			l.questions.changed.Wait()
 		}
-		return len(l.asking.calls) == 2
+		return len(l.questions.calls) == 2
 	}
 	if !waits() {
 		t.Error("the question does not wait for the call beside it")
@@ -92,7 +92,7 @@ func TestQuestionIsOfTheCallThatAsks(t *testing.T) {
 func TestResourcesAndPrompts(t *testing.T) {
 	r := newRegistry(t, fakeServer(t, "polite", nil))
 	resource := func(uri string) ([]any, error) {
-		return r.Fetch(t.Context(), (&fakeActor{}).Warn, "resource", "srv", uri, nil)
+		return r.FetchParts(t.Context(), (&fakeActor{}).Warn, "resource", "srv", uri, nil)
 	}
 	image := map[string]any{"image": "data:image/png;base64,QUJD"}
 	for _, test := range []struct {
@@ -110,13 +110,13 @@ func TestResourcesAndPrompts(t *testing.T) {
 			t.Errorf("%s: %v %s", test.uri, err, diff)
 		}
 	}
-	texts, err := r.Offers(t.Context(), (&fakeActor{}).Warn, "srv")
+	texts, err := r.ListOffers(t.Context(), (&fakeActor{}).Warn, "srv")
 	if diff := cmp.Diff([]Offer{
 		{"resource", "srv:test://both", "both"}, {"resource", "srv:test://none", "none"}, {"resource", "srv:test://notes", "notes"}, {"prompt", "srv:review", ""},
 	}, texts); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
 	}
-	got, err := r.Fetch(t.Context(), (&fakeActor{}).Warn, "prompt", "srv", "review", map[string]string{"what": "it"})
+	got, err := r.FetchParts(t.Context(), (&fakeActor{}).Warn, "prompt", "srv", "review", map[string]string{"what": "it"})
 	want := []any{
 		map[string]any{"text": "Review it"},
 		map[string]any{"text": "[assistant]"},
@@ -127,7 +127,7 @@ func TestResourcesAndPrompts(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
 	}
-	if _, err := r.Fetch(t.Context(), (&fakeActor{}).Warn, "resource", "other", "x", nil); err == nil || err.Error() != `there is no server "other" for the resource "x"; servers are srv` {
+	if _, err := r.FetchParts(t.Context(), (&fakeActor{}).Warn, "resource", "other", "x", nil); err == nil || err.Error() != `there is no server "other" for the resource "x"; servers are srv` {
 		t.Errorf("got %v", err)
 	}
 }

@@ -107,7 +107,7 @@ func TestListeningInSilence(t *testing.T) {
 			t.Fatal(err)
 		}
 		begin := time.Now()
-		resp, err := listening{roundTrip(func(r *http.Request) (*http.Response, error) {
+		resp, err := optionalStream{roundTrip(func(r *http.Request) (*http.Response, error) {
 			<-r.Context().Done()
 			return nil, r.Context().Err()
 		})}.RoundTrip(req)
@@ -137,7 +137,7 @@ func TestFormOf(t *testing.T) {
 		"as today":  {choice(map[string]any{"oneOf": []any{cat}}), choice(map[string]any{"oneOf": []any{cat}})},
 		"no schema": {choice(map[string]any{"colour": "red"}), map[string]any{"type": "object"}},
 	} {
-		if diff := cmp.Diff(test.want, any(answerForm(test.asked))); diff != "" {
+		if diff := cmp.Diff(test.want, any(readAnswerSchema(test.asked))); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}

@@ -74,7 +74,7 @@ func TestRealServerOffers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRegistry(t, decls(t))
 			actor := &fakeActor{progress: make(chan string, 4)}
-			offers, err := r.Offers(t.Context(), actor.Warn, "srv")
+			offers, err := r.ListOffers(t.Context(), actor.Warn, "srv")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,11 +83,11 @@ func TestRealServerOffers(t *testing.T) {
 					t.Errorf("%q is not offered", want)
 				}
 			}
-			parts, err := r.Fetch(t.Context(), actor.Warn, "resource", "srv", "demo://resource/dynamic/text/1", nil)
+			parts, err := r.FetchParts(t.Context(), actor.Warn, "resource", "srv", "demo://resource/dynamic/text/1", nil)
 			if err != nil || !strings.Contains(fmt.Sprint(parts), "Resource 1: This is a plaintext resource") {
 				t.Errorf("a resource of a template: %v, %v", parts, err)
 			}
-			parts, err = r.Fetch(t.Context(), actor.Warn, "prompt", "srv", "args-prompt", map[string]string{"city": "Ulm"})
+			parts, err = r.FetchParts(t.Context(), actor.Warn, "prompt", "srv", "args-prompt", map[string]string{"city": "Ulm"})
 			if err != nil || fmt.Sprint(parts) != "[map[text:What's weather in Ulm?]]" {
 				t.Errorf("a prompt: %v, %v", parts, err)
 			}

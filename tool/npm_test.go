@@ -58,7 +58,7 @@ func (s *realServer) pid(t *testing.T) int {
 func TestRealServer(t *testing.T) {
 	r := newRegistry(t, newRealServer(t).decls)
 	actor := &fakeActor{}
-	tools, err := r.Tools(t.Context(), actor.Warn, []string{"srv.*"})
+	tools, err := r.ListTools(t.Context(), actor.Warn, []string{"srv.*"})
 	if err != nil || len(tools) < 5 {
 		t.Fatalf("%d tools, %v", len(tools), err)
 	}

@@ -1,8 +1,8 @@
-// The registry: declarations by name, calls, and the interface to what makes them.
+// The registry of tools: declarations by name, and calls.
 
-// Package tool calls the tools of a graph file: programs, graphs, and those of servers that speak
+// Package tool calls the tools of a graph file: programs, graphs, and tools of servers that speak
 // the Model Context Protocol. It enforces allow-lists, checks arguments against schemas, and runs
-// servers as long as the Registry lives. An Actor runs programs and graphs.
+// servers until the Registry is closed. An Actor runs programs and graphs.
 package tool
 
 import (
@@ -58,18 +58,18 @@ func (r *Registry) Close() error {
 	return errors.Join(all...)
 }
 
-// Names returns the names of all declared tools, the list that allows every tool.
+// Names returns the names of all declared tools. As an allow-list it allows every tool.
 func (r *Registry) Names() []string { return r.names }
 
-// Tools lists the allowed tools in the order of names and servers. It starts the servers. warn
-// receives warnings about them.
-func (r *Registry) Tools(ctx context.Context, warn func(string), allowed []string) ([]Tool, error) {
+// ListTools lists the allowed tools in the order of the allow-list and of each server's
+// list. It starts the servers. warn receives warnings about them.
+func (r *Registry) ListTools(ctx context.Context, warn func(string), allowed []string) ([]Tool, error) {
 	var out []Tool
 	lists := map[*server]func() ([]member, error){}
 	var group sync.WaitGroup
 	defer group.Wait()
 	for _, entry := range allowed { // in parallel: each server may have to start
-		if decl, _ := r.Find(entry); decl.IsServer() && lists[decl.server] == nil {
+		if decl, _ := r.FindTool(entry); decl.IsServer() && lists[decl.server] == nil {
 			list := sync.OnceValues(func() ([]member, error) { return decl.server.listTools(ctx, warn) })
 			lists[decl.server] = list
 			group.Go(func() { _, _ = list() })
@@ -81,12 +81,12 @@ func (r *Registry) Tools(ctx context.Context, warn func(string), allowed []strin
 		}
 	}
 	for _, entry := range allowed {
-		decl, member := r.Find(entry)
+		decl, member := r.FindTool(entry)
 		if decl == nil {
-			return nil, r.unknownTool(entry)
+			return nil, r.unknownToolError(entry)
 		}
 		if !decl.IsServer() {
-			add(decl.Tool())
+			add(decl.Describe())
 			continue
 		}
 		tools, err := lists[decl.server]()
@@ -101,7 +101,7 @@ func (r *Registry) Tools(ctx context.Context, warn func(string), allowed []strin
 			}
 		}
 		if !found && member != All {
-			return nil, unknownMember(decl.Name, member, tools)
+			return nil, unknownMemberError(decl.Name, member, tools)
 		}
 	}
 	return out, nil
@@ -110,8 +110,9 @@ func (r *Registry) Tools(ctx context.Context, warn func(string), allowed []strin
 // All as a member means every tool of a server.
 const All = "*"
 
-// Find returns the declaration for a name, or nil, and the server's tool, or All.
-func (r *Registry) Find(name string) (decl *Declared, member string) {
+// FindTool returns the declaration for a name, or nil. For a server's tool, member is its
+// name at the server, or All.
+func (r *Registry) FindTool(name string) (decl *Declared, member string) {
 	if decl := r.decls[name]; decl != nil {
 		return decl, All
 	}
@@ -122,11 +123,10 @@ func (r *Registry) Find(name string) (decl *Declared, member string) {
 	return nil, ""
 }
 
-func (r *Registry) unknownTool(name string) error {
+func (r *Registry) unknownToolError(name string) error {
 	return &Error{Message: fmt.Sprintf("no tool %q is declared; %s", name, joinNames("declared are", r.names))}
 }
 
-// isAllowed reports whether an allow-list has a call's name.
 func isAllowed(allowed []string, name string) bool {
 	server, _, dotted := strings.Cut(name, ".")
 	return slices.ContainsFunc(allowed, func(entry string) bool {
@@ -139,9 +139,9 @@ func (r *Registry) Call(ctx context.Context, actor Actor, allowed []string, call
 	if !isAllowed(allowed, call.Name) {
 		return nil, &Error{Message: fmt.Sprintf("tool %q may not be called here; %s", call.Name, joinNames("allowed are", allowed)), NotMade: true}
 	}
-	decl, member := r.Find(call.Name)
+	decl, member := r.FindTool(call.Name)
 	if decl == nil {
-		return nil, r.unknownTool(call.Name)
+		return nil, r.unknownToolError(call.Name)
 	}
 	if decl.IsServer() && member == All {
 		return nil, &Error{Message: fmt.Sprintf("%q is a server; call one of its tools, as in %s.tool", decl.Name, decl.Name), NotMade: true}
@@ -176,7 +176,7 @@ func joinNames(intro string, names []string) string {
 	return intro + " " + strings.Join(slices.Sorted(slices.Values(names)), ", ")
 }
 
-func unknownMember(server, member string, tools []member) error {
+func unknownMemberError(server, member string, tools []member) error {
 	names := make([]string, len(tools))
 	for i := range tools {
 		names[i] = tools[i].Name
@@ -184,7 +184,7 @@ func unknownMember(server, member string, tools []member) error {
 	return &Error{Message: fmt.Sprintf("server %q has no tool %q; %s", server, member, joinNames("its tools are", names))}
 }
 
-// Tool describes a tool to models, with Parameters. Calls use its name: "add" or "server.add".
+// Tool describes a tool to models. Calls use its name: "add" or "server.add".
 type Tool = model.Tool
 
 // Actor runs programs and graphs for the task that calls a tool. Results are plain data.
@@ -192,24 +192,24 @@ type Actor interface {
 	// Exec runs a tool's program, with args on stdin. config has the keys of an exec node.
 	Exec(ctx context.Context, tool string, config, args map[string]any) (any, error)
 	Graph(ctx context.Context, file string, args map[string]any) (any, error)
-	// StandIn answers a call in place of its tool; handled is false to make the call.
+	// StandIn may answer a call instead of its tool. If handled is false, the call is made.
 	StandIn(ctx context.Context) (result any, handled bool, err error)
 	// Warn warns the person who runs the graph.
 	Warn(message string)
-	// AskPerson puts a server's question to a person. Without an answer yet, the call ends with an
-	// error and is made again later. schema describes an object, or is nil. The answer is such an
-	// object or Declined.
+	// AskPerson asks a person a server's question. While there is no answer, the call ends
+	// with an error and is made again later. schema describes an object, or is nil. The
+	// answer is such an object or Declined.
 	AskPerson(tool, message string, schema map[string]any) (answer any, answered bool)
 	// TraceParent returns the W3C traceparent for a server's `_meta`, or "".
 	TraceParent() string
-	// Progress reports how far a call is; total is 0 if unknown.
+	// Progress reports the progress of a call. total is 0 if unknown.
 	Progress(tool, message string, done, total float64)
 }
 
-// Call is one call. Its ID is not read.
+// Call is one tool call. This package does not use its ID.
 type Call = model.ToolCall
 
-// Error is a failed call, for example of an unknown tool. Models read the message, too.
+// Error is the failure of a call, for example of an unknown tool. Models also see the message.
 type Error struct {
 	Message string
 	// Kind is the failure kind of a program or graph; "" means tool.
@@ -229,16 +229,16 @@ type Options struct {
 	Dir string
 	// Grace is how long a server may take to end before it is killed; 0 means 5 s.
 	Grace time.Duration
-	// DiscoverTime is how long a server may take to name its protocol version, else it is an old
-	// one; 0 means 3 s.
+	// DiscoverTime is how long a server may take to name its protocol version; 0 means 3 s.
+	// A slower server is treated as an old one.
 	DiscoverTime time.Duration
-	// Kill ends all graces when it is closed.
+	// When Kill is closed, servers are killed without further grace.
 	Kill <-chan struct{}
 	// Stderr returns the log of a server's stderr.
 	Stderr func(server string) io.Writer
 	// Withheld are variables that a server gets only if its env_pass names them.
 	Withheld []string
-	// Keeper starts servers that are programs, by default one of their own.
+	// Keeper starts servers that are programs. The default is a new Keeper.
 	Keeper *process.Keeper
 	// RunDir returns the folder of the run. It may be nil.
 	RunDir func() (string, error)
@@ -330,7 +330,7 @@ func readRetries(given any) ([]retry, error) {
 	return out, nil
 }
 
-// mergeMaps returns the entries of both maps; those of more win.
+// mergeMaps returns the entries of both maps. Entries of more win.
 func mergeMaps(base, more map[string]any) map[string]any {
 	out := make(map[string]any, len(base)+len(more))
 	maps.Copy(out, base)
@@ -341,13 +341,13 @@ func mergeMaps(base, more map[string]any) map[string]any {
 // IsServer reports whether the tool is an MCP server.
 func (d *Declared) IsServer() bool { return d != nil && d.server != nil }
 
-// Tool returns the description for models of a tool that is not a server.
-func (d *Declared) Tool() Tool {
+// Describe returns the description for models of a tool that is not a server.
+func (d *Declared) Describe() Tool {
 	return Tool{Name: d.Name, Description: d.Description, Parameters: d.Parameters}
 }
 
-// NextRetry reports whether a call is made again after so many failures, and its delay, by the first
-// retry block for this failure. A condition that fails does not hold.
+// NextRetry reports whether a call is repeated after it failed so many times, and after which delay. The
+// first retry block that matches the failure decides. A condition whose evaluation fails does not match.
 func (d *Declared) NextRetry(failed *Error, times int) (delay time.Duration, attempts int, again bool) {
 	if d == nil {
 		return 0, 0, false
@@ -372,14 +372,14 @@ func (d *Declared) NextRetry(failed *Error, times int) (delay time.Duration, att
 // maxResult is the default of max_result.
 const maxResult = 256 << 10
 
-// CutResult returns a result for a model. It cuts a text longer than max_result, and says so. In a list
-// of parts it cuts each text, since a cut would break other parts.
+// CutResult returns a result for a model. It cuts a text longer than max_result and appends
+// a notice. In a list of parts it cuts only the texts, since a cut would break other parts.
 func (d *Declared) CutResult(result any) any {
 	limit := maxResult
 	if d != nil {
 		limit = d.MaxResult
 	}
-	if list, isList := result.([]any); isList && slices.ContainsFunc(list, holdsBytes) {
+	if list, isList := result.([]any); isList && slices.ContainsFunc(list, hasDataURI) {
 		out := slices.Clone(list)
 		for i, item := range list {
 			fields, _ := item.(map[string]any)
@@ -395,8 +395,8 @@ func (d *Declared) CutResult(result any) any {
 	return result
 }
 
-// holdsBytes reports whether a value is a part with a data URI.
-func holdsBytes(item any) bool {
+// hasDataURI reports whether a value is a part with a data URI.
+func hasDataURI(item any) bool {
 	fields, _ := item.(map[string]any)
 	for _, kind := range eval.PartKinds() {
 		if uri, _ := fields[kind].(string); kind != "text" && strings.HasPrefix(uri, "data:") {
@@ -413,7 +413,6 @@ func cutText(text string, limit int) string {
 	return fmt.Sprintf("%s\n[cut: the first %d of %d bytes]", eval.Head(text, limit), limit, len(text))
 }
 
-// makeCall passes a call on to the server, program or graph.
 func (d *Declared) makeCall(ctx context.Context, actor Actor, member string, call Call) (any, error) {
 	args, err := call.Args, error(nil)
 	if d.server == nil {

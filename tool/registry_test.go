@@ -152,7 +152,7 @@ func TestCallTime(t *testing.T) {
 
 func TestTools(t *testing.T) {
 	r := newRegistry(t, decls())
-	tools, err := r.Tools(t.Context(), (&fakeActor{}).Warn, []string{"free", "add", "free"})
+	tools, err := r.ListTools(t.Context(), (&fakeActor{}).Warn, []string{"free", "add", "free"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func TestTools(t *testing.T) {
 	if diff := cmp.Diff(want, tools); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := r.Tools(t.Context(), (&fakeActor{}).Warn, []string{"nope"}); err == nil {
+	if _, err := r.ListTools(t.Context(), (&fakeActor{}).Warn, []string{"nope"}); err == nil {
 		t.Error("an unknown tool is offered")
 	}
 }
@@ -174,7 +174,7 @@ func TestTools(t *testing.T) {
 func TestFind(t *testing.T) {
 	r := newRegistry(t, decls())
 	for name, want := range map[string]bool{"add": true, "srv": true, "srv.any": true, "add.x": false, "finish": false} {
-		if decl, _ := r.Find(name); (decl != nil) != want {
+		if decl, _ := r.FindTool(name); (decl != nil) != want {
 			t.Errorf("%s: %v", name, !want)
 		}
 	}
@@ -193,7 +193,7 @@ func TestFit(t *testing.T) {
 		{"add", strings.Repeat("x", maxResult), strings.Repeat("x", maxResult)},
 		{"unknown", "short", "short"},
 	} {
-		decl, _ := r.Find(test.name)
+		decl, _ := r.FindTool(test.name)
 		if diff := cmp.Diff(test.want, decl.CutResult(test.result)); diff != "" {
 			t.Errorf("%s, %v:\n%s", test.name, test.result, diff)
 		}

@@ -17,8 +17,9 @@ import (
 	"github.com/graphrun/graphrun/model"
 )
 
-// Fetch returns a server's resource, or a prompt with args, as parts. The error is an *Error or ctx's.
-func (r *Registry) Fetch(ctx context.Context, warn func(string), kind, name, of string, args map[string]string) (parts []any, err error) {
+// FetchParts returns a server's resource, or its prompt with args, as parts. The error is
+// an *Error or ctx's.
+func (r *Registry) FetchParts(ctx context.Context, warn func(string), kind, name, of string, args map[string]string) (parts []any, err error) {
 	what := fmt.Sprintf("%s %q", kind, of)
 	decl := r.decls[name]
 	if !decl.IsServer() {
@@ -72,12 +73,12 @@ func fetchPrompt(ctx context.Context, session *mcp.ClientSession, name string, a
 
 // Offer is a resource or prompt of a server.
 type Offer struct {
-	// Kind is resource or prompt, Name its name in prompts: server:uri.
+	// Kind is resource or prompt. Name is how a graph names it: server:uri.
 	Kind, Name, Description string
 }
 
-// Offers lists the resources and prompts of a server. The error is an *Error or ctx's.
-func (r *Registry) Offers(ctx context.Context, warn func(string), name string) ([]Offer, error) {
+// ListOffers lists the resources and prompts of a server. The error is an *Error or ctx's.
+func (r *Registry) ListOffers(ctx context.Context, warn func(string), name string) ([]Offer, error) {
 	decl := r.decls[name]
 	if !decl.IsServer() {
 		return nil, nil
@@ -107,9 +108,9 @@ func (r *Registry) Offers(ctx context.Context, warn func(string), name string) (
 	return out, nil
 }
 
-// answerContent returns an answer as parts with data URIs if there is more than text, else as
-// structured content or text.
-func answerContent(answer *mcp.CallToolResult) (any, error) {
+// readCallResult returns the content of a result: parts with data URIs if there is more
+// than text, else structured content or text.
+func readCallResult(answer *mcp.CallToolResult) (any, error) {
 	parts := convertContents(answer.Content)
 	var texts []string
 	for _, part := range parts {

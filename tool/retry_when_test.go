@@ -15,7 +15,7 @@ func TestRetryWhen(t *testing.T) {
 		t.Fatal(err)
 	}
 	for code, want := range map[int]int{75: 4, 1: 2} {
-		decl, _ := r.Find("t")
+		decl, _ := r.FindTool("t")
 		_, attempts, again := decl.NextRetry(&tool.Error{Message: "m", Details: map[string]any{"exit_code": code}}, 1)
 		if attempts != want || !again {
 			t.Errorf("code %d: %d attempts, %v", code, attempts, again)

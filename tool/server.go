@@ -1,5 +1,4 @@
-// One MCP server: its connection, which starts at the first use, and once more when the
-// server dies.
+// One MCP server. Its connection is opened at the first use, and once more if the server dies.
 
 package tool
 
@@ -26,7 +25,7 @@ import (
 // maxStarts bounds the starts of a server in a run: one that dies twice is broken.
 const maxStarts = 2
 
-// startTime bounds a start until the server has listed its tools.
+// startTime bounds the start of a server, until it has listed its tools.
 const startTime = time.Minute
 
 // server is a declared server. Its lock guards link, starts and died.
@@ -42,7 +41,7 @@ type server struct {
 	opts *Options
 
 	locked chan struct{} // holds a token while the server is locked
-	link   *link         // nil: not connected
+	link   *link         // nil if not connected
 	starts int
 	died   string // why the last connection ended
 	// stray holds lines of its stdout that are not messages.
@@ -52,14 +51,14 @@ type server struct {
 // link is one connection to a server.
 type link struct {
 	session *mcp.ClientSession
-	// members are the server's tools; stale means that they have changed.
+	// members are the server's tools. stale means that the server has changed them.
 	members atomic.Pointer[[]member]
 	stale   atomic.Bool
-	// heard are the receivers of progress, func(*mcp.ProgressNotificationParams), by token.
-	heard  sync.Map
-	calls  atomic.Int64 // with a token
-	asking *asking
-	// stop ends the connection and what runs behind it.
+	// progress maps tokens to functions that receive progress: func(*mcp.ProgressNotificationParams).
+	progress  sync.Map
+	calls     atomic.Int64 // number of calls with a token
+	questions *questionQueue
+	// stop ends the connection and the server's program.
 	stop func() error
 	gone chan struct{} // closed when the connection has ended
 	// stderr returns the last line of the server's stderr.
@@ -69,20 +68,20 @@ type link struct {
 // member is a tool of a server.
 type member struct {
 	Tool
-	// schema is nil if it can't be compiled: then only the server checks.
+	// schema is nil if it can't be compiled. Then only the server checks arguments.
 	schema *schema.Schema
 	// repeatable means that two calls have the effect of one.
 	repeatable bool
 }
 
-// callTool calls a tool. It repeats a call during which the server died only if that is harmless.
+// callTool calls a tool. If the server dies meanwhile, it repeats the call only if that is harmless.
 func (s *server) callTool(ctx context.Context, actor Actor, name string, call Call) (result any, err error) {
 	full := s.name + "." + name
 	err = s.useLink(ctx, actor.Warn, fmt.Sprintf("during the call of %q", name), func(l *link) (repeatable bool, err error) {
 		members := *l.members.Load()
 		i := slices.IndexFunc(members, func(m member) bool { return m.Name == name })
 		if i < 0 {
-			return false, unknownMember(s.name, name, members)
+			return false, unknownMemberError(s.name, name, members)
 		}
 		given, err := checkArgs(full, members[i].schema, call.Args)
 		if err != nil {
@@ -95,14 +94,14 @@ func (s *server) callTool(ctx context.Context, actor Actor, name string, call Ca
 		params.SetProgressToken(l.newProgressToken(func(p *mcp.ProgressNotificationParams) {
 			actor.Progress(full, p.Message, p.Progress, p.Total)
 		}))
-		calling, asked, end := l.asking.beginCall(ctx, actor, full)
+		calling, asked, end := l.questions.beginCall(ctx, actor, full)
 		answer, err := l.session.CallTool(calling, params)
 		end()
 		switch {
 		case asked.waiting.Load():
 			return false, &Error{Message: fmt.Sprintf("tool %q waits for an answer of a person", full), NotMade: true}
 		case err == nil:
-			result, err = answerContent(answer)
+			result, err = readCallResult(answer)
 			if err != nil {
 				err = &Error{Message: fmt.Sprintf("tool %q gave an answer that can't be read: %v", full, err)}
 			} else if answer.IsError {
@@ -116,8 +115,8 @@ func (s *server) callTool(ctx context.Context, actor Actor, name string, call Ca
 	return result, err
 }
 
-// useLink calls ask, and once more if the server died and repeating is harmless. Errors other
-// than an *Error mean that it died; when is for the message.
+// useLink calls ask with a connection. If the server died and repeating is harmless, it calls ask once
+// more. An error of ask other than an *Error means that the server died. when is for the message.
 func (s *server) useLink(ctx context.Context, warn func(string), when string, ask func(*link) (repeatable bool, err error)) error {
 	for first := true; ; first = false {
 		l, err := s.ensureLink(ctx, warn)
@@ -125,7 +124,7 @@ func (s *server) useLink(ctx context.Context, warn func(string), when string, as
 			return err
 		}
 		repeatable, err := ask(l)
-		s.warnOfStray(warn)
+		s.warnStrayOutput(warn)
 		_, isFailed := errors.AsType[*Error](err)
 		switch {
 		case err == nil:
@@ -142,7 +141,7 @@ func (s *server) useLink(ctx context.Context, warn func(string), when string, as
 	}
 }
 
-func (s *server) lock(ctx context.Context) error {
+func (s *server) acquireLock(ctx context.Context) error {
 	select {
 	case s.locked <- struct{}{}:
 		return nil
@@ -151,14 +150,14 @@ func (s *server) lock(ctx context.Context) error {
 	}
 }
 
-func (s *server) unlock() { <-s.locked }
+func (s *server) releaseLock() { <-s.locked }
 
-// ensureLink returns the connection and makes one if there is none.
+// ensureLink returns the connection, and opens one if there is none.
 func (s *server) ensureLink(ctx context.Context, warn func(string)) (*link, error) {
-	if err := s.lock(ctx); err != nil {
+	if err := s.acquireLock(ctx); err != nil {
 		return nil, err
 	}
-	defer s.unlock()
+	defer s.releaseLock()
 	if s.link != nil {
 		select {
 		case <-s.link.gone:
@@ -180,11 +179,11 @@ func (s *server) ensureLink(ctx context.Context, warn func(string)) (*link, erro
 		return nil, &Error{Message: fmt.Sprintf("can't start server %q: %v", s.name, err)}
 	}
 	s.link = l
-	s.warnOfStray(warn)
+	s.warnStrayOutput(warn)
 	return l, nil
 }
 
-// listTools returns the tools of the server, which it connects.
+// listTools connects to the server and returns its tools.
 func (s *server) listTools(ctx context.Context, warn func(string)) ([]member, error) {
 	l, err := s.ensureLink(ctx, warn)
 	if err != nil {
@@ -193,8 +192,8 @@ func (s *server) listTools(ctx context.Context, warn func(string)) ([]member, er
 	return *l.members.Load(), nil
 }
 
-// warnOfStray warns about output of the server that is not a message.
-func (s *server) warnOfStray(warn func(string)) {
+// warnStrayOutput warns about output of the server that is not a message.
+func (s *server) warnStrayOutput(warn func(string)) {
 	for {
 		select {
 		case line := <-s.stray:
@@ -222,12 +221,12 @@ func (l *link) refreshTools(ctx context.Context) error {
 	return nil
 }
 
-// dropLink discards a lost connection, unless another call did. It returns why it ended.
+// dropLink discards a lost connection, unless another call did. It returns why the connection ended.
 func (s *server) dropLink(ctx context.Context, warn func(string), l *link, cause error) string {
-	if s.lock(ctx) != nil {
+	if s.acquireLock(ctx) != nil {
 		return "the call was given up"
 	}
-	defer s.unlock()
+	defer s.releaseLock()
 	if s.link == l {
 		s.discardLink(warn, l, cause)
 	}
@@ -245,8 +244,8 @@ func (s *server) discardLink(warn func(string), l *link, cause error) {
 }
 
 func (s *server) closeServer() error {
-	_ = s.lock(context.Background())
-	defer s.unlock()
+	_ = s.acquireLock(context.Background())
+	defer s.releaseLock()
 	s.starts = maxStarts
 	if s.link == nil {
 		return nil
@@ -256,21 +255,21 @@ func (s *server) closeServer() error {
 	return l.stop()
 }
 
-// lateCalls is how long notifications may be late, in calls.
+// lateCalls is how many calls later a progress notification may still arrive.
 const lateCalls = 100
 
-// newProgressToken returns a token for a call. hear receives its notifications.
+// newProgressToken returns a token for a call, whose notifications hear receives.
 func (l *link) newProgressToken(hear func(*mcp.ProgressNotificationParams)) string {
 	n := l.calls.Add(1)
-	l.heard.Store(progressToken(n), hear)
-	l.heard.Delete(progressToken(n - lateCalls))
+	l.progress.Store(progressToken(n), hear)
+	l.progress.Delete(progressToken(n - lateCalls))
 	return progressToken(n)
 }
 
 func progressToken(call int64) string { return "call-" + strconv.FormatInt(call, 10) }
 
 func (l *link) deliverProgress(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
-	if hear, ok := l.heard.Load(fmt.Sprint(req.Params.ProgressToken)); ok {
+	if hear, ok := l.progress.Load(fmt.Sprint(req.Params.ProgressToken)); ok {
 		hear.(func(*mcp.ProgressNotificationParams))(req.Params)
 	}
 }
@@ -303,12 +302,12 @@ func (s *server) connectInTime(ctx context.Context) (*link, error) {
 
 // openLink starts the server, if it is a program, and opens a session.
 func (s *server) openLink(ctx context.Context) (*link, error) {
-	l := &link{asking: newAsking(), gone: make(chan struct{}), stderr: func() string { return "" }}
+	l := &link{questions: newQuestionQueue(), gone: make(chan struct{}), stderr: func() string { return "" }}
 	var transport mcp.Transport
 	kill := func() error { return nil }
 	if s.URL != "" {
 		transport = &mcp.StreamableClientTransport{
-			Endpoint: s.URL, HTTPClient: &http.Client{Transport: listening{withHeaders{http.DefaultTransport, s.Headers}}},
+			Endpoint: s.URL, HTTPClient: &http.Client{Transport: optionalStream{headerTransport{http.DefaultTransport, s.Headers}}},
 		}
 	} else {
 		p, err := s.startProgram()
@@ -321,12 +320,12 @@ func (s *server) openLink(ctx context.Context) (*link, error) {
 		&mcp.Implementation{Name: "graphrun", Version: "dev"},
 		&mcp.ClientOptions{
 			Capabilities:                &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}}},
-			ElicitationHandler:          l.asking.answerQuestion,
+			ElicitationHandler:          l.questions.answerQuestion,
 			ToolListChangedHandler:      func(context.Context, *mcp.ToolListChangedRequest) { l.stale.Store(true) },
 			ProgressNotificationHandler: l.deliverProgress,
 		},
 	)
-	client.AddSendingMiddleware(boundDiscovery(s.opts.DiscoverTime))
+	client.AddSendingMiddleware(limitDiscovery(s.opts.DiscoverTime))
 	session, err := client.Connect(ctx, transport, nil)
 	if err == nil {
 		l.session = session
@@ -353,8 +352,8 @@ func (s *server) openLink(ctx context.Context) (*link, error) {
 	return l, nil
 }
 
-// boundDiscovery bounds the first request: older servers may not answer it.
-func boundDiscovery(limit time.Duration) mcp.Middleware {
+// limitDiscovery limits the time of the first request, because older servers may not answer it.
+func limitDiscovery(limit time.Duration) mcp.Middleware {
 	return func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 			if method == "server/discover" {
@@ -393,14 +392,13 @@ func isConnectionLost(err error) bool {
 	return errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, mcp.ErrSessionMissing) || !errors.As(err, &answer)
 }
 
-// withHeaders adds headers to every request.
-type withHeaders struct {
+type headerTransport struct {
 	next    http.RoundTripper
 	headers map[string]any
 }
 
 // RoundTrip sends a copy of the request with the headers.
-func (t withHeaders) RoundTrip(req *http.Request) (*http.Response, error) {
+func (t headerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if len(t.headers) == 0 {
 		return t.next.RoundTrip(req)
 	}
@@ -411,14 +409,14 @@ func (t withHeaders) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.next.RoundTrip(req)
 }
 
-// listenTime bounds the wait for the server's stream: many answer only with their first event.
+// listenTime bounds the wait for the server's stream: many servers answer only with an event.
 const listenTime = 100 * time.Millisecond
 
-// listening hides failures of a server's optional own stream, which would end the session.
-type listening struct{ next http.RoundTripper }
+// optionalStream hides failures of the optional event stream of a server, which would end the session.
+type optionalStream struct{ next http.RoundTripper }
 
-// RoundTrip opens the stream for a GET request.
-func (l listening) RoundTrip(req *http.Request) (*http.Response, error) {
+// RoundTrip opens the stream for a GET request, and passes other requests on.
+func (l optionalStream) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method != http.MethodGet {
 		return l.next.RoundTrip(req)
 	}
@@ -436,8 +434,8 @@ func (l listening) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// copyStream copies the stream until the session ends, and closes answered at its start.
-func (l listening) copyStream(req *http.Request, in *io.PipeWriter, answered chan struct{}) {
+// copyStream copies the stream until the session ends. It closes answered once the server answers.
+func (l optionalStream) copyStream(req *http.Request, in *io.PipeWriter, answered chan struct{}) {
 	defer func() { _ = in.CloseWithError(context.Canceled) }()
 	resp, err := l.next.RoundTrip(req)
 	close(answered)

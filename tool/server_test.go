@@ -88,7 +88,7 @@ func callServer(tb testing.TB, r *Registry, actor Actor, name string, args map[s
 func TestServer(t *testing.T) {
 	actor := &fakeActor{}
 	r := newRegistry(t, fakeServer(t, "polite", nil))
-	tools, err := r.Tools(t.Context(), actor.Warn, []string{"srv.pid", "srv.*"})
+	tools, err := r.ListTools(t.Context(), actor.Warn, []string{"srv.pid", "srv.*"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestServer(t *testing.T) {
 	if _, problem := callServer(t, r, actor, "echo", map[string]any{"text": 1}); problem != `arguments of tool "srv.echo": at "text": 1 is not a string` {
 		t.Errorf("wrong arguments: %s", problem)
 	}
-	if _, err := r.Tools(t.Context(), actor.Warn, []string{"srv.nope"}); err == nil {
+	if _, err := r.ListTools(t.Context(), actor.Warn, []string{"srv.nope"}); err == nil {
 		t.Error("a tool that the server has not is offered")
 	}
 	if len(actor.warnings) != 0 {
@@ -322,7 +322,7 @@ func TestServersStartTogether(t *testing.T) {
 			_ = conn.Close()
 		}
 	}()
-	tools, err := r.Tools(ctx, (&fakeActor{}).Warn, allowed)
+	tools, err := r.ListTools(ctx, (&fakeActor{}).Warn, allowed)
 	if err != nil || len(tools) < many {
 		t.Errorf("%d tools, %v", len(tools), err)
 	}

@@ -1,4 +1,4 @@
-// A server that is a program: its process group, its streams, its end.
+// Servers that are programs: starting, reading and stopping them.
 
 package tool
 
@@ -28,7 +28,7 @@ type program struct {
 	stdin  io.WriteCloser
 	stdout io.ReadCloser
 	stderr *process.Tail
-	ended  chan struct{} // closed when it has, and its group is gone
+	ended  chan struct{} // closed when the program and its process group have ended
 	opts   *Options
 }
 
@@ -54,7 +54,7 @@ func (s *server) startProgram() (*program, error) {
 	if s.opts.Stderr != nil {
 		p.cmd.Stderr = io.MultiWriter(p.stderr, s.opts.Stderr(s.name))
 	}
-	p.mark, _ = s.opts.Keeper.Mark() // one without a folder will do
+	p.mark, _ = s.opts.Keeper.Mark() // without a folder it works, too
 	if p.stdin, err = p.cmd.StdinPipe(); err == nil {
 		err = p.mark.Start(p.cmd)
 	}
@@ -65,14 +65,14 @@ func (s *server) startProgram() (*program, error) {
 	}
 	go func() {
 		_ = p.cmd.Wait()
-		p.mark.Kill(p.cmd) // its children: one could keep stdout open
+		p.mark.Kill(p.cmd) // kill its children: one could keep stdout open
 		p.mark.Close()
 		close(p.ended)
 	}()
 	return p, nil
 }
 
-// environment returns what a shell needs of graphrun's variables, and what the file adds.
+// environment returns the variables of graphrun that a shell needs, and those that the file adds.
 func (s *server) environment(dir string) ([]string, error) {
 	env, err := process.Environ(dir, s.EnvPass, s.opts.Withheld, s.opts.RunDir)
 	if err != nil {
@@ -97,7 +97,7 @@ func (p *program) stopProgram() error {
 	return nil
 }
 
-// lastLine returns the last line of stderr about an error, else the last visible one.
+// lastLine returns the last line of stderr that mentions an error, else the last line that is not empty.
 func (p *program) lastLine() string {
 	last := ""
 	for _, line := range slices.Backward(bytes.Split(p.stderr.Bytes(), []byte("\n"))) {
@@ -115,7 +115,7 @@ func (p *program) lastLine() string {
 // maxLine bounds the bytes of a message.
 const maxLine = 64 << 20
 
-// filterMessages passes on lines that are messages. Others go to stray, unless it is full.
+// filterMessages reads the lines that are messages. Other lines go to stray, unless it is full.
 func filterMessages(stdout io.ReadCloser, stray chan<- string) io.ReadCloser {
 	out, in := io.Pipe()
 	go func() {
@@ -139,7 +139,7 @@ func filterMessages(stdout io.ReadCloser, stray chan<- string) io.ReadCloser {
 	return pipe{out, stdout}
 }
 
-// pipe closes both ends of a filter.
+// pipe is the output of a filter. Close also closes its source.
 type pipe struct {
 	*io.PipeReader
 	source io.Closer

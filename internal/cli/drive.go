@@ -130,7 +130,7 @@ func (a *app) newRunner(kept store.Store, opts node.Options) (*runner.Runner, er
 	}
 	return runner.New(runner.Config{
 		Watch: watch, Kinds: exporter.WrapKinds(node.Kinds(opts)), Store: kept, Owner: sqlite.ThisProcess(), Decider: node.NewDecider(opts), Clock: a.clock,
-		Notifier: &runner.Notifier{Send: node.Notify(opts), Always: a.notify},
+		Notifier: &runner.Notifier{Send: node.NewNotifier(opts), Always: a.notify},
 	})
 }
 

@@ -111,7 +111,7 @@ func wires() map[string]wireAnswers {
 func TestRequestsGrowAtTheirEnd(t *testing.T) {
 	for name, wire := range wires() {
 		peer := &prefixPeer{answer: wire.answer, list: wire.list}
-		url := modeltest.Handle(t, peer)
+		url := modeltest.ServeHandler(t, peer)
 		t.Chdir(t.TempDir())
 		flow := strings.NewReplacer("PROVIDER", wire.declared, "PERSONA", strings.Repeat("You look well. ", 400)).Replace(longLoop)
 		if err := os.WriteFile("flow.yaml", []byte(flow), 0o600); err != nil {

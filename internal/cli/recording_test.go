@@ -50,7 +50,7 @@ edges:
 // counting is a server that answers each request differently, and tells the
 // key that it was given when it is asked to fail.
 func counting(t *testing.T, calls *atomic.Int64) string {
-	return modeltest.Handle(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return modeltest.ServeHandler(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		n := calls.Add(1)
 		w.Header().Set("Content-Type", "application/json")

@@ -198,7 +198,7 @@ func (f *runFlags) openTape() (err error) {
 	case f.record != "" && f.replay != "":
 		return usagef("--record and --replay exclude each other")
 	case f.record != "":
-		if err := cassette.Check(f.record); err != nil {
+		if err := cassette.CheckWritable(f.record); err != nil {
 			return usagef("--record: %w", err)
 		}
 		f.tape = cassette.New()

@@ -58,7 +58,7 @@ func TestToolLoopOverTheWire(t *testing.T) {
 		}
 		var bodies []string
 		keep := func(r modeltest.Request) { bodies = append(bodies, string(r.Raw)) }
-		url := inTurn(t, modeltest.Serve(t, filepath.Join(answers, first), 0, keep), modeltest.Serve(t, filepath.Join(answers, "text-stream.http"), 0, keep))
+		url := inTurn(t, modeltest.ServeFile(t, filepath.Join(answers, first), 0, keep), modeltest.ServeFile(t, filepath.Join(answers, "text-stream.http"), 0, keep))
 		t.Chdir(t.TempDir())
 		if err := os.WriteFile("flow.yaml", []byte(strings.Replace(toolLoop, "PROVIDER", declared[provider], 1)), 0o600); err != nil {
 			t.Fatal(err)
@@ -122,7 +122,7 @@ func checkLoop(t *testing.T, provider, events string) {
 func inTurn(t *testing.T, first, rest string) string {
 	t.Helper()
 	var n atomic.Int64
-	return modeltest.Handle(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return modeltest.ServeHandler(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		target := rest
 		if n.Add(1) == 1 {
 			target = first

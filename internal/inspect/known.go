@@ -62,10 +62,10 @@ type ListedTool struct {
 // ListTools lists the tools of a registry, and the resources and prompts of its servers. failed
 // says that a server could not be asked.
 func ListTools(ctx context.Context, registry *tool.Registry, warn func(string)) (list []ListedTool, failed bool) {
-	_, _ = registry.Tools(ctx, warn, registry.Names()) // starts all servers; errors are reported below
+	_, _ = registry.ListTools(ctx, warn, registry.Names()) // starts all servers; errors are reported below
 	list = []ListedTool{}
 	for _, name := range registry.Names() {
-		decl, _ := registry.Find(name)
+		decl, _ := registry.FindTool(name)
 		kind := "mcp"
 		switch {
 		case decl.Exec != nil:
@@ -73,13 +73,13 @@ func ListTools(ctx context.Context, registry *tool.Registry, warn func(string)) 
 		case decl.Graph != "":
 			kind = "graph"
 		}
-		tools, err := registry.Tools(ctx, warn, []string{name})
+		tools, err := registry.ListTools(ctx, warn, []string{name})
 		for _, t := range tools {
 			list = append(list, ListedTool{Name: t.Name, Kind: kind, Description: t.Description, Approve: decl.Approve, Parameters: t.Parameters})
 		}
 		var offers []tool.Offer
 		if err == nil {
-			offers, err = registry.Offers(ctx, warn, name)
+			offers, err = registry.ListOffers(ctx, warn, name)
 		}
 		if err != nil {
 			failed = true

@@ -19,10 +19,10 @@ import (
 // MaxTokens bounds answers of requests that set no bound: the protocol has no default.
 const MaxTokens = 8192
 
-// New checks a configuration, whose base URL goes up to /v1/messages, with or without /v1. It
-// makes no connection.
+// New checks a configuration and returns a client. The base URL ends before /v1/messages,
+// with or without /v1. New makes no connection.
 func New(c wire.Config) (*wire.Client, error) {
-	c.MaxTokens, c.MostTokens = cmp.Or(c.MaxTokens, MaxTokens), cmp.Or(c.MostTokens, math.MaxInt)
+	c.MaxTokens, c.MaxModelTokens = cmp.Or(c.MaxTokens, MaxTokens), cmp.Or(c.MaxModelTokens, math.MaxInt)
 	c.BaseURL = strings.TrimSuffix(strings.TrimRight(c.BaseURL, "/"), "/v1")
 	return wire.New(&protocol, c)
 }
@@ -36,9 +36,9 @@ var protocol = wire.Protocol{
 		}
 		return out
 	},
-	Takes: wire.Takes{ // the limits are for base64: 5 MB for an image, 32 MB for a request
+	Limits: wire.PartLimits{ // the limits are for base64: 5 MB for an image, 32 MB for a request
 		Images: wire.PhotoTypes(), ImageURLs: true, Files: []string{"application/pdf"}, FileURLs: true,
-		MostImage: 5e6 / 4 * 3, MostAll: 32e6 / 4 * 3,
+		MaxImageBytes: 5e6 / 4 * 3, MaxTotalBytes: 32e6 / 4 * 3,
 	},
 	Fields: setFields, Conversation: setConversation,
 	Reader: func(c *wire.Call) wire.Reader { return &reader{Call: c} },
@@ -50,19 +50,19 @@ func setFields(c *wire.Call, body map[string]any) error {
 	if isLikelyPrefix(req) {
 		wire.SetDefault(body, "cache_control", map[string]any{"type": "ephemeral"})
 	}
-	wire.SetGiven(body, "max_tokens", req.MaxTokens)
-	wire.SetGiven(body, "system", req.System)
-	wire.SetGiven(body, "stop_sequences", req.Stop)
-	wire.SetGiven(body, "tools", c.Tools("input_schema"))
+	wire.SetNonEmpty(body, "max_tokens", req.MaxTokens)
+	wire.SetNonEmpty(body, "system", req.System)
+	wire.SetNonEmpty(body, "stop_sequences", req.Stop)
+	wire.SetNonEmpty(body, "tools", c.Tools("input_schema"))
 	return setOutput(c, body)
 }
 
-// leastCached is the number of tokens from which on the provider caches a prompt.
+// leastCached is the smallest prompt, in tokens, that the provider caches.
 const leastCached = 1024
 
-// isLikelyPrefix reports whether a later request probably begins with this one. Only
-// then caching pays: it costs a quarter more now and saves nine tenths later. Requests with
-// tools or with an earlier answer usually have a successor.
+// isLikelyPrefix reports whether a later request probably begins with this one. Only then
+// caching pays: it costs a quarter more now and saves nine tenths later. A request with
+// tools or with an earlier answer usually has a successor.
 func isLikelyPrefix(req *model.Request) bool {
 	hasSuccessor, size := len(req.Tools) > 0, len(req.System)
 	for i := range req.Messages {
@@ -75,7 +75,7 @@ func isLikelyPrefix(req *model.Request) bool {
 	return hasSuccessor && size >= 4*leastCached
 }
 
-// dialect leaves to the caller what narrows a value.
+// dialect drops the keywords that limit a value, which the caller checks.
 var dialect = wire.Dialect{
 	Keeps: []string{"default", "format"}, Unions: true,
 	Drops: []string{
@@ -88,8 +88,8 @@ var dialect = wire.Dialect{
 // effort with adaptive thinking, a number a budget of tokens.
 func setOutput(c *wire.Call, body map[string]any) error {
 	if c.Req.Schema["type"] == "object" {
-		if closed, ok := dialect.Close(c.Req.Schema); ok {
-			wire.SetInner(body, "output_config", "format", map[string]any{"type": "json_schema", "schema": closed})
+		if closed, ok := dialect.CloseSchema(c.Req.Schema); ok {
+			wire.SetNested(body, "output_config", "format", map[string]any{"type": "json_schema", "schema": closed})
 		}
 	}
 	switch value := c.Req.Reasoning.(type) {
@@ -100,12 +100,12 @@ func setOutput(c *wire.Call, body map[string]any) error {
 		if levelsOnly().MatchString(c.Model) {
 			return wire.InvalidRequest("reasoning is %v; %s takes a level: none, low, medium, high, xhigh or max", value, c.Model)
 		}
-		if value >= c.MostTokens {
-			return wire.InvalidRequest("reasoning is %d; %s answers with at most %d tokens, and thinks with some of them", value, c.Model, c.MostTokens)
+		if value >= c.MaxModelTokens {
+			return wire.InvalidRequest("reasoning is %d; %s answers with at most %d tokens, and thinks with some of them", value, c.Model, c.MaxModelTokens)
 		}
 		body["thinking"] = map[string]any{"type": "enabled", "budget_tokens": value}
 		if c.Req.MaxTokens == 0 {
-			body["max_tokens"] = min(value+c.MaxTokens, c.MostTokens) // the budget counts towards it
+			body["max_tokens"] = min(value+c.MaxTokens, c.MaxModelTokens) // the budget counts towards it
 		}
 	case map[string]any:
 		body["thinking"] = value
@@ -115,16 +115,16 @@ func setOutput(c *wire.Call, body map[string]any) error {
 	return nil
 }
 
-// Models by how they think (platform.claude.com/docs/en/models).
+// Patterns of models by how they think (platform.claude.com/docs/en/models).
 var (
 	levelsOnly   = lazyregexp.New(`^claude-[a-z]+-(4-[7-9]|[5-9]|[1-9]\d)([-.].*)?$`) // no budgets
 	budgetsOnly  = lazyregexp.New(`^claude-(3-|[a-z]+-4(-[0-5])?(-\d{8})?$)`)         // no levels
 	alwaysThinks = lazyregexp.New(`^claude-((fable|mythos)-5(-1)?|opus-5-5)(-\d{8})?$`)
-	// betweenTools can't be turned off except between the calls of tools.
+	// betweenTools matches models that think at least between tool calls.
 	betweenTools = lazyregexp.New(`^claude-sonnet-5-5(-\d{8})?$`)
 )
 
-// budgets are what levels mean to models that know budgets only.
+// budgets map levels to tokens for models that only know budgets.
 var budgets = map[string]int{"minimal": 1024, "low": 2048, "medium": 8192, "high": 16384, "xhigh": 32768, "max": 32768}
 
 func setLevel(c *wire.Call, body map[string]any, level string) error {
@@ -137,16 +137,16 @@ func setLevel(c *wire.Call, body map[string]any, level string) error {
 	case level == "none":
 		body["thinking"] = map[string]any{"type": "disabled"}
 	case budgetsOnly().MatchString(c.Model) && budget > 0:
-		budget = min(budget, c.MostTokens/4*3) // the rest is for the text
+		budget = min(budget, c.MaxModelTokens/4*3) // the rest is for the text
 		body["thinking"] = map[string]any{"type": "enabled", "budget_tokens": budget}
 		if longest, ok := body["max_tokens"].(int); ok && longest <= budget {
-			body["max_tokens"] = min(longest+budget, c.MostTokens)
+			body["max_tokens"] = min(longest+budget, c.MaxModelTokens)
 		}
 	default:
 		if level == "minimal" {
-			level = "low" // the least that there is
+			level = "low" // the lowest level of the protocol
 		}
-		wire.SetInner(body, "output_config", "effort", level)
+		wire.SetNested(body, "output_config", "effort", level)
 		body["thinking"] = map[string]any{"type": "adaptive"}
 	}
 	return nil
@@ -158,10 +158,10 @@ type message struct {
 	Content []any  `json:"content"`
 }
 
-// setConversation sets the turns: user and assistant in alternation, a user first, no
-// empty text. Thinking goes back unchanged whether this request asks for thinking or
+// setConversation sets the turns. User and assistant alternate, the user comes first, and
+// no text is empty. Thinking goes back unchanged whether this request asks for thinking or
 // not: models think by default, and later blocks depend on those before them. If a call
-// lacks its thinking, because another provider made it, the request does without.
+// lacks its thinking, because another provider made it, the request asks for none.
 func setConversation(c *wire.Call, body map[string]any) error {
 	var out []message
 	for _, m := range c.Messages {
@@ -212,7 +212,7 @@ func messageBlocks(c *wire.Call, m *model.Message) []any {
 	if m.Role == model.ToolResult {
 		return []any{resultBlock(m)}
 	}
-	notBlank := func(b *block) bool { return b.Type != "text" || strings.TrimSpace(b.Text) != "" } // else it is refused
+	notBlank := func(b *block) bool { return b.Type != "text" || strings.TrimSpace(b.Text) != "" } // the provider refuses blank texts
 	if blocks := wire.KeptItems(c.Provider, m, notBlank); blocks != nil {
 		return blocks
 	}
@@ -224,7 +224,7 @@ func messageBlocks(c *wire.Call, m *model.Message) []any {
 		out = append(out, textBlock(text))
 	}
 	for _, call := range m.ToolCalls {
-		out = append(out, toolBlock(call, c.Names.Wire(call.Name)))
+		out = append(out, toolBlock(call, c.Names.ToWire(call.Name)))
 	}
 	return out
 }
@@ -260,7 +260,7 @@ func partBlocks(parts []model.Part) []any {
 			continue
 		}
 		source := map[string]any{"type": "base64", "media_type": p.Type, "data": p.Data}
-		if text, is := wire.TextOf(&p); is {
+		if text, is := wire.PartText(&p); is {
 			source = map[string]any{"type": "text", "media_type": "text/plain", "data": text}
 		}
 		if p.URL != "" {
@@ -324,8 +324,8 @@ type event struct {
 type reader struct {
 	*wire.Call
 	calls  []model.ToolCall
-	blocks []any // as they go back
-	opaque bool  // some of them are thinking
+	blocks []any // for the next request
+	opaque bool  // some blocks are thinking
 	stop   string
 	usage  usage
 
@@ -334,7 +334,7 @@ type reader struct {
 	args strings.Builder
 }
 
-// Whole reads an answer that came at once.
+// Whole reads an answer that was not streamed.
 func (r *reader) Whole(body []byte) error {
 	var m reply
 	if err := r.Decode(body, &m); err != nil {
@@ -385,7 +385,7 @@ func (r *reader) Event(_ string, data []byte) (wire.Progress, error) {
 		}
 	case "message_delta":
 		r.stop = e.Delta.StopReason
-		if u := e.Usage; u != nil { // totals, which may leave some out
+		if u := e.Usage; u != nil { // totals, some of which may be missing
 			r.usage = usage{cmp.Or(u.Input, r.usage.Input), u.Output, cmp.Or(u.CacheRead, r.usage.CacheRead), cmp.Or(u.CacheWrite, r.usage.CacheWrite)}
 		}
 	}
@@ -411,7 +411,7 @@ func (r *reader) addBlock(input string) {
 	case "text":
 		r.blocks = append(r.blocks, textBlock(b.Text))
 	case "tool_use":
-		call := wire.NewToolCall(b.ID, r.Names.Graph(b.Name), input)
+		call := wire.NewToolCall(b.ID, r.Names.ToGraph(b.Name), input)
 		r.calls = append(r.calls, call)
 		r.blocks = append(r.blocks, toolBlock(call, b.Name))
 	case "thinking":
@@ -421,8 +421,8 @@ func (r *reader) addBlock(input string) {
 	}
 }
 
-// keepThinking keeps a block of thinking with all its fields, some of which a stream sends in
-// pieces.
+// keepThinking keeps a block of thinking with all its fields. streamed holds the fields
+// that a stream sent in pieces.
 func (r *reader) keepThinking(streamed map[string]any) {
 	fields := map[string]any{}
 	_ = json.Unmarshal(r.raw, &fields) // beginBlock has read it
@@ -448,7 +448,7 @@ func (r *reader) Response() (*model.Response, error) {
 		if out.Content == "" {
 			return nil, r.FilterError()
 		}
-	case "max_tokens", "model_context_window_exceeded", "pause_turn": // the last wants to go on
+	case "max_tokens", "model_context_window_exceeded", "pause_turn": // after pause_turn the model would continue
 		out.Stop = model.StopLength
 	case "tool_use":
 		out.Stop = model.StopToolCalls

@@ -25,13 +25,13 @@ func TestConformance(t *testing.T) {
 		if scenario == "filtered" {
 			return nil // there are refusals only
 		}
-		file, cut := modeltest.Fixture("testdata", scenario, streams)
-		return dial(t, modeltest.Serve(t, file, cut, nil))
+		file, cut := modeltest.FindRecording("testdata", scenario, streams)
+		return dial(t, modeltest.ServeFile(t, file, cut, nil))
 	})
 }
 
 func TestPoints(t *testing.T) {
-	modeltest.Points(t, &modeltest.Wire{
+	modeltest.RunProtocol(t, &modeltest.Protocol{
 		Open: func(provider, name, url string) model.Client {
 			c, err := New(Config{Model: name, Provider: provider, BaseURL: url})
 			if err != nil {
@@ -39,16 +39,16 @@ func TestPoints(t *testing.T) {
 			}
 			return c
 		},
-		Dir: "testdata", List: "messages", MostImage: 3_750_000, MostAll: 24e6,
-		Back:      []string{`{"signature":"EqQB==","thinking":"The user wants the weather.","type":"thinking"}`, `"redacted_thinking"`},
-		Thoughts:  "The user wants the weather.",
-		Usage:     model.Usage{InputTokens: 80, OutputTokens: 33},
-		Reasoning: []string{"thinking", "output_config"},
+		Dir: "testdata", ConversationKey: "messages", MaxImageBytes: 3_750_000, MaxTotalBytes: 24e6,
+		Kept:          []string{`{"signature":"EqQB==","thinking":"The user wants the weather.","type":"thinking"}`, `"redacted_thinking"`},
+		Thoughts:      "The user wants the weather.",
+		Usage:         model.Usage{InputTokens: 80, OutputTokens: 33},
+		ReasoningKeys: []string{"thinking", "output_config"},
 		Levels: map[string][3]string{
 			"claude-opus-5-5":   {"", `thinking {"type":"adaptive"}, output_config {"effort":"low"}`, `thinking {"type":"adaptive"}, output_config {"effort":"high"}`},
 			"claude-sonnet-5-5": {`thinking {"type":"between_tools"}`, `thinking {"type":"adaptive"}, output_config {"effort":"low"}`, `thinking {"type":"adaptive"}, output_config {"effort":"high"}`},
 			"claude-haiku-4-5":  {`thinking {"type":"disabled"}`, `thinking {"budget_tokens":1024,"type":"enabled"}`, `thinking {"budget_tokens":16384,"type":"enabled"}`},
 		},
-		Budget: map[string]bool{"claude-haiku-4-5": true, "claude-opus-4-6": true, "claude-opus-4-7": false, "claude-sonnet-5-5": false},
+		Budgets: map[string]bool{"claude-haiku-4-5": true, "claude-opus-4-6": true, "claude-opus-4-7": false, "claude-sonnet-5-5": false},
 	})
 }

@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write the expected bodies")
 func sent(t *testing.T, c Config, req *model.Request, onText func(string)) modeltest.Request {
 	t.Helper()
 	var seen modeltest.Request
-	c.BaseURL = modeltest.Serve(t, "testdata/text.http", 0, func(r modeltest.Request) { seen = r })
+	c.BaseURL = modeltest.ServeFile(t, "testdata/text.http", 0, func(r modeltest.Request) { seen = r })
 	client, err := New(c)
 	if err != nil {
 		t.Fatal(err)
@@ -32,30 +32,30 @@ func sent(t *testing.T, c Config, req *model.Request, onText func(string)) model
 }
 
 func TestRequests(t *testing.T) {
-	for name, req := range modeltest.Requests() {
+	for name, req := range modeltest.NewRequests() {
 		body := sent(t, Config{Model: "m-1", Params: map[string]any{"seed": 7, "top_p": 0.5}}, req, nil).Raw
-		modeltest.Golden(t, "testdata/"+name+".json", body, update)
+		modeltest.CompareGolden(t, "testdata/"+name+".json", body, update)
 	}
-	body := sent(t, Config{Model: "m-1"}, modeltest.Requests()["plain"], func(string) {}).Raw
-	modeltest.Golden(t, "testdata/plain-stream.json", body, update)
+	body := sent(t, Config{Model: "m-1"}, modeltest.NewRequests()["plain"], func(string) {}).Raw
+	modeltest.CompareGolden(t, "testdata/plain-stream.json", body, update)
 }
 
 // A server that stops in the middle of an answer is left when the caller
 // cancels, and when the call has had its time.
 func TestHangingServer(t *testing.T) {
 	for _, events := range []int{0, 4} {
-		url := modeltest.Hang(t, "testdata/text-stream.http", events)
+		url := modeltest.ServeAndHang(t, "testdata/text-stream.http", events)
 		client, err := New(Config{Model: "m", BaseURL: url, Timeout: time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = client.Chat(t.Context(), modeltest.Requests()["plain"], func(string) {})
+		_, err = client.Chat(t.Context(), modeltest.NewRequests()["plain"], func(string) {})
 		var failure *model.Error
 		if !errors.As(err, &failure) || failure.Kind != "timeout" {
 			t.Errorf("%d events: got %v", events, err)
 		}
 	}
-	url := modeltest.Hang(t, "testdata/text-stream.http", 4)
+	url := modeltest.ServeAndHang(t, "testdata/text-stream.http", 4)
 	client, err := New(Config{Model: "m", BaseURL: url})
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestHangingServer(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var text strings.Builder
-	_, err = client.Chat(ctx, modeltest.Requests()["plain"], func(chunk string) {
+	_, err = client.Chat(ctx, modeltest.NewRequests()["plain"], func(chunk string) {
 		text.WriteString(chunk)
 		cancel()
 	})
@@ -78,11 +78,11 @@ func TestConfig(t *testing.T) {
 			t.Errorf("%+v is taken", c)
 		}
 	}
-	seen := sent(t, Config{Model: "m", Key: "k", Headers: map[string]string{"x-team": "a"}}, modeltest.Requests()["plain"], nil)
+	seen := sent(t, Config{Model: "m", Key: "k", Headers: map[string]string{"x-team": "a"}}, modeltest.NewRequests()["plain"], nil)
 	if seen.Header.Get("User-Agent") != "graphrun" || seen.Header.Get("X-Team") != "a" || !strings.Contains(seen.Header.Get("Authorization")+seen.Header.Get("X-Api-Key"), "k") {
 		t.Errorf("got %v", seen.Header)
 	}
-	if seen := sent(t, Config{Model: "m"}, modeltest.Requests()["plain"], nil); seen.Header.Get("Authorization")+seen.Header.Get("X-Api-Key") != "" {
+	if seen := sent(t, Config{Model: "m"}, modeltest.NewRequests()["plain"], nil); seen.Header.Get("Authorization")+seen.Header.Get("X-Api-Key") != "" {
 		t.Errorf("without a key: %v", seen.Header)
 	}
 }
@@ -90,8 +90,8 @@ func TestConfig(t *testing.T) {
 func TestBadRequests(t *testing.T) {
 	client := dial(t, "http://127.0.0.1:1") // nothing is sent
 	for name, req := range map[string]*model.Request{
-		"reasoning": {Reasoning: true, Messages: modeltest.Requests()["plain"].Messages},
-		"params":    {Params: map[string]any{"x": func() {}}, Messages: modeltest.Requests()["plain"].Messages},
+		"reasoning": {Reasoning: true, Messages: modeltest.NewRequests()["plain"].Messages},
+		"params":    {Params: map[string]any{"x": func() {}}, Messages: modeltest.NewRequests()["plain"].Messages},
 	} {
 		_, err := client.Chat(t.Context(), req, nil)
 		var failure *model.Error
@@ -99,7 +99,7 @@ func TestBadRequests(t *testing.T) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
-	_, err := client.Chat(t.Context(), modeltest.Requests()["plain"], nil)
+	_, err := client.Chat(t.Context(), modeltest.NewRequests()["plain"], nil)
 	var failure *model.Error
 	if !errors.As(err, &failure) || failure.Kind != "network" {
 		t.Errorf("no server: got %v", err)
@@ -108,9 +108,9 @@ func TestBadRequests(t *testing.T) {
 
 func TestRedirectIsNotFollowed(t *testing.T) {
 	var asked bool
-	elsewhere := modeltest.Serve(t, "testdata/text.http", 0, func(modeltest.Request) { asked = true })
-	server := modeltest.Handle(t, http.RedirectHandler(elsewhere, http.StatusTemporaryRedirect))
-	_, err := dial(t, server).Chat(t.Context(), modeltest.Requests()["plain"], nil)
+	elsewhere := modeltest.ServeFile(t, "testdata/text.http", 0, func(modeltest.Request) { asked = true })
+	server := modeltest.ServeHandler(t, http.RedirectHandler(elsewhere, http.StatusTemporaryRedirect))
+	_, err := dial(t, server).Chat(t.Context(), modeltest.NewRequests()["plain"], nil)
 	var failure *model.Error
 	if !errors.As(err, &failure) || failure.Kind != "invalid_input" || !strings.Contains(err.Error(), elsewhere) || asked {
 		t.Errorf("got %v", err)
@@ -120,7 +120,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 // Servers repeat what they were sent; headers that say who asks are masked as
 // the key is.
 func TestNoSecretInMessages(t *testing.T) {
-	url := modeltest.Handle(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	url := modeltest.ServeHandler(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusForbidden)
 		for name, values := range r.Header {
 			_, _ = w.Write([]byte(name + " is " + strings.Join(values, ", ") + "; "))
@@ -130,7 +130,7 @@ func TestNoSecretInMessages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = client.Chat(t.Context(), modeltest.Requests()["plain"], nil)
+	_, err = client.Chat(t.Context(), modeltest.NewRequests()["plain"], nil)
 	if err == nil || strings.Contains(err.Error(), "canary") || !strings.Contains(err.Error(), "***") {
 		t.Errorf("got %v", err)
 	}
@@ -161,7 +161,7 @@ func TestReasoning(t *testing.T) {
 		{"claude-fable-5-1", "none", ""},
 		{"claude-mythos-5", "none", ""},
 	} {
-		req := *modeltest.Requests()["plain"]
+		req := *modeltest.NewRequests()["plain"]
 		req.Reasoning = test.reasoning
 		if test.want == "" {
 			client, err := New(Config{Model: test.model, BaseURL: "http://127.0.0.1:1"}) // nothing is sent
@@ -176,7 +176,7 @@ func TestReasoning(t *testing.T) {
 		}
 		config := Config{Model: test.model}
 		if test.model == "claude-opus-4-1" {
-			config.MostTokens = 32000
+			config.MaxModelTokens = 32000
 		}
 		body := sent(t, config, &req, nil).Body
 		output, _ := body["output_config"].(map[string]any)

@@ -21,8 +21,8 @@ func TestThinking(t *testing.T) {
 		`{"text":"Let me look.","type":"text"},{"id":"toolu_01A","input":{"city":"Zürich \"Nord\"","days":3,"detail":{"wind":true}},"name":"weather_get","type":"tool_use"},` +
 		`{"id":"toolu_01B","input":{"x":1,"y":2.5},"name":"add","type":"tool_use"}]`
 	for _, file := range []string{"thinking", "thinking-stream"} {
-		client := dial(t, modeltest.Serve(t, "testdata/"+file+".http", 0, nil))
-		got, err := client.Chat(t.Context(), modeltest.Requests()["plain"], func(string) {})
+		client := dial(t, modeltest.ServeFile(t, "testdata/"+file+".http", 0, nil))
+		got, err := client.Chat(t.Context(), modeltest.NewRequests()["plain"], func(string) {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,17 +71,17 @@ func TestThinkingByDefault(t *testing.T) {
 		}
 		return c
 	}
-	modeltest.Thinks(t, "testdata/thinking-stream.http", "The user wants the weather.", open)
-	modeltest.GoesBack(t, "testdata/thinking.http", open, `{"signature":"EqQB==","thinking":"The user wants the weather.","type":"thinking"}`)
-	modeltest.GoesBack(t, "testdata/thinking-stream.http", open, `{"signature":"EqQB==","thinking":"The user wants the weather.","type":"thinking"}`)
-	modeltest.GoesBack(t, "testdata/interleaved.http", open,
+	modeltest.CheckThoughts(t, "testdata/thinking-stream.http", "The user wants the weather.", open)
+	modeltest.CheckKept(t, "testdata/thinking.http", open, `{"signature":"EqQB==","thinking":"The user wants the weather.","type":"thinking"}`)
+	modeltest.CheckKept(t, "testdata/thinking-stream.http", open, `{"signature":"EqQB==","thinking":"The user wants the weather.","type":"thinking"}`)
+	modeltest.CheckKept(t, "testdata/interleaved.http", open,
 		`{"later":1,"signature":"S1","thinking":"a","type":"thinking"},{"text":"One. ","type":"text"},{"signature":"S2","thinking":"b","type":"thinking"},{"text":"Two.","type":"text"}`)
 }
 
 // A message that was changed goes without the blocks that belonged to it.
 func TestThinkingOfAnother(t *testing.T) {
-	client := dial(t, modeltest.Serve(t, "testdata/interleaved.http", 0, nil))
-	got, err := client.Chat(t.Context(), modeltest.Requests()["plain"], nil)
+	client := dial(t, modeltest.ServeFile(t, "testdata/interleaved.http", 0, nil))
+	got, err := client.Chat(t.Context(), modeltest.NewRequests()["plain"], nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,10 +104,10 @@ func TestNothingToSay(t *testing.T) {
 // What was read from and written to the cache counts as input.
 func TestCacheTokens(t *testing.T) {
 	const body = `{"type":"message","content":[{"type":"text","text":"x"}],"stop_reason":"end_turn","usage":{"input_tokens":10,"output_tokens":3,"cache_read_input_tokens":200,"cache_creation_input_tokens":3000}}`
-	client := dial(t, modeltest.Handle(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	client := dial(t, modeltest.ServeHandler(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, body)
 	})))
-	got, err := client.Chat(t.Context(), modeltest.Requests()["plain"], nil)
+	got, err := client.Chat(t.Context(), modeltest.NewRequests()["plain"], nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
 // Package cassette records the answers of models and tools in files, and plays them back
-// without asking anyone.
+// without calling anyone.
 package cassette
 
 import (
@@ -29,13 +29,13 @@ type Cassette struct {
 	name    string // of the file that is played
 	playing bool
 	calls   []*call
-	taken   int // calls that Take returned
+	taken   int // calls that TakeNewCalls returned
 	secrets []string
 }
 
 // call is one call and its answer, as plain data. Everything but the answer identifies it.
 type call struct {
-	// Kind is model, tool or tools (a list of them), Name that of the model or tool.
+	// Kind is model, tool, or tools for a list of tools. Name is the model's or tool's name.
 	Kind    string       `json:"kind"`
 	Name    string       `json:"name,omitempty"`
 	Caller  model.Caller `json:"caller"`
@@ -186,11 +186,10 @@ func namesSecret(key string) bool {
 	}, key)
 }
 
-// Client returns a model, named provider/name, whose answers are recorded or played.
-// open connects it before the first call, never during a replay. A call that was not
-// recorded is an error of kind llm that shows the difference. Cancelled calls are not
-// recorded.
-func (c *Cassette) Client(name string, open func() (model.Client, error)) model.Client {
+// NewClient returns a model, named provider/name, whose answers are recorded or played. open
+// connects it before the first call, never during a replay. A call that was not recorded is an
+// error of kind llm that shows the difference. Cancelled calls are not recorded.
+func (c *Cassette) NewClient(name string, open func() (model.Client, error)) model.Client {
 	return &client{cassette: c, name: name, open: sync.OnceValues(open)}
 }
 
@@ -222,7 +221,7 @@ func (c *client) Chat(ctx context.Context, req *model.Request, onText func(chunk
 	}
 	request := struct {
 		model.Request
-		Caller *struct{} `json:"caller,omitempty"` // it stands beside the request
+		Caller *struct{} `json:"caller,omitempty"` // the recording has it beside the request
 	}{Request: *req}
 	var a modelAnswer
 	err = c.cassette.playOrRecord(call{Kind: modelCall, Name: c.name, Caller: req.Caller}, request, &a, func() (err error) {
@@ -258,9 +257,9 @@ type ToolCall struct {
 	Malformed string `json:"malformed,omitempty"`
 }
 
-// Tool plays the answer of a tool, or calls do and records its answer. An error of do
-// is returned and not recorded.
-func (c *Cassette) Tool(made ToolCall, do func() (model.ToolAnswer, error)) (out model.ToolAnswer, err error) {
+// CallTool plays the recorded answer to a tool call, or calls do and records its answer. An
+// error of do is returned and not recorded.
+func (c *Cassette) CallTool(made ToolCall, do func() (model.ToolAnswer, error)) (out model.ToolAnswer, err error) {
 	err = c.playOrRecord(call{Kind: toolCall, Name: made.Name, Caller: made.Caller}, made, &out, func() (err error) {
 		out, err = do()
 		return err
@@ -268,9 +267,9 @@ func (c *Cassette) Tool(made ToolCall, do func() (model.ToolAnswer, error)) (out
 	return out, err
 }
 
-// Tools plays the list of tools that the names in a node's `tools` select, or calls
+// ListTools plays the list of tools that the names in a node's `tools` select, or calls
 // list and records it: a replay must not start the servers that offer them.
-func (c *Cassette) Tools(caller model.Caller, names []string, list func() ([]model.Tool, error)) ([]model.Tool, error) {
+func (c *Cassette) ListTools(caller model.Caller, names []string, list func() ([]model.Tool, error)) ([]model.Tool, error) {
 	var out struct {
 		Tools []model.Tool `json:"tools"`
 	}
@@ -384,8 +383,8 @@ func addLeaves(out map[string]any, path string, v any) {
 	}
 }
 
-// quoteDifference returns a value for a message: of a long text, the part that begins to differ
-// from another.
+// quoteDifference returns a value for a message. It shortens a long text to where it begins
+// to differ from other.
 func quoteDifference(v, other any) string {
 	const most, before = 60, 15
 	text, isText := v.(string)
@@ -450,13 +449,13 @@ func (c *Cassette) readCall(text []byte) error {
 	return nil
 }
 
-// Check reports why a recording could not be written to a file, before anything is paid
-// for. It leaves the file as it is.
-func Check(path string) error {
+// CheckWritable returns an error if a recording can't be written to a file, so that a run
+// can fail before it pays for calls. It does not change the file.
+func CheckWritable(path string) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a file", path)
 	}
-	file, err := createBeside(path)
+	file, err := createTempFile(path)
 	if err != nil {
 		return err
 	}
@@ -464,7 +463,7 @@ func Check(path string) error {
 	return os.Remove(file.Name())
 }
 
-func createBeside(path string) (*os.File, error) {
+func createTempFile(path string) (*os.File, error) {
 	return os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 }
 
@@ -480,7 +479,7 @@ func (c *Cassette) Save(path string) (err error) {
 	if err != nil {
 		return err
 	}
-	file, err := createBeside(path)
+	file, err := createTempFile(path)
 	if err != nil {
 		return err
 	}
@@ -517,8 +516,9 @@ func encodeCalls(calls []*call, secrets []string) ([]byte, error) {
 	return out, nil
 }
 
-// Take returns the calls recorded since the last time, for Add, or nil if there are none.
-func (c *Cassette) Take() ([]byte, error) {
+// TakeNewCalls returns the calls recorded since it was last called, encoded for AddCalls,
+// or nil if there are none.
+func (c *Cassette) TakeNewCalls() ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.taken == len(c.calls) {
@@ -529,8 +529,8 @@ func (c *Cassette) Take() ([]byte, error) {
 	return encodeCalls(part, c.secrets)
 }
 
-// Add adds what Take returned to a recording.
-func (c *Cassette) Add(taken []byte) error {
+// AddCalls adds calls that TakeNewCalls returned to a recording.
+func (c *Cassette) AddCalls(taken []byte) error {
 	part, err := Parse("a part of the recording", taken)
 	if err != nil {
 		return err
@@ -541,8 +541,9 @@ func (c *Cassette) Add(taken []byte) error {
 	return nil
 }
 
-// CopyRewound returns the recording with only the calls of some numbers marked as played.
-func (c *Cassette) CopyRewound(played []int) *Cassette {
+// CopyPlayed returns a copy of the recording in which only the calls with the given numbers
+// count as played.
+func (c *Cassette) CopyPlayed(played []int) *Cassette {
 	out := &Cassette{name: c.name, playing: true}
 	for i, recorded := range c.calls {
 		own := *recorded

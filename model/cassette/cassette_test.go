@@ -61,8 +61,8 @@ func replayed(t *testing.T, c *Cassette) *Cassette {
 // What is recorded over the wire is played as if it came from there.
 func TestConformance(t *testing.T) {
 	modeltest.Run(t, func(t *testing.T, scenario string, streams bool) model.Client {
-		file, cut := modeltest.Fixture("../openai/testdata", scenario, streams)
-		client, err := wire.New(&openai.Protocol, wire.Config{Model: "m", BaseURL: modeltest.Serve(t, file, cut, nil), Key: modeltest.Key})
+		file, cut := modeltest.FindRecording("../openai/testdata", scenario, streams)
+		client, err := wire.New(&openai.Protocol, wire.Config{Model: "m", BaseURL: modeltest.ServeFile(t, file, cut, nil), Key: modeltest.Key})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,16 +79,16 @@ type again struct {
 func (a *again) Chat(ctx context.Context, req *model.Request, onText func(string)) (*model.Response, error) {
 	c := New()
 	c.HideSecret(modeltest.Key)
-	_, err := c.Client("openai/m", with(a.inner)).Chat(ctx, req, func(string) {})
+	_, err := c.NewClient("openai/m", with(a.inner)).Chat(ctx, req, func(string) {})
 	if errors.Is(err, context.Canceled) {
 		return nil, err
 	}
-	return replayed(a.t, c).Client("openai/m", never).Chat(ctx, req, onText)
+	return replayed(a.t, c).NewClient("openai/m", never).Chat(ctx, req, onText)
 }
 
 func TestEqualCallsAnswerInOrder(t *testing.T) {
 	c, n := New(), 0
-	client := c.Client("p/m", with(fake(func(*model.Request) (*model.Response, error) {
+	client := c.NewClient("p/m", with(fake(func(*model.Request) (*model.Response, error) {
 		n++
 		if n == 1 {
 			return nil, &model.Error{Kind: "overloaded", Message: "busy"}
@@ -98,7 +98,7 @@ func TestEqualCallsAnswerInOrder(t *testing.T) {
 	for range 3 {
 		_, _ = client.Chat(t.Context(), ask("a", "x"), nil)
 	}
-	played := replayed(t, c).Client("p/m", never)
+	played := replayed(t, c).NewClient("p/m", never)
 	var got []string
 	for range 4 {
 		resp, err := played.Chat(t.Context(), ask("a", "x"), nil)
@@ -116,7 +116,7 @@ func TestEqualCallsAnswerInOrder(t *testing.T) {
 
 func TestChangedRequestSaysWhatChanged(t *testing.T) {
 	c := New()
-	client := c.Client("p/m", with(fake(echo)))
+	client := c.NewClient("p/m", with(fake(echo)))
 	long := strings.Repeat("the same words again and again ", 10)
 	first := ask("a", long+"at last red")
 	first.MaxTokens = 5
@@ -140,7 +140,7 @@ func TestChangedRequestSaysWhatChanged(t *testing.T) {
 		{"node", "p/m", ask("c", "other"), []string{`node "c"`, "was not recorded, nor any other of this node"}},
 		{"more messages", "p/m", &model.Request{Caller: ask("b", "").Caller, Messages: append(ask("b", "other").Messages, model.Message{Role: model.User})}, []string{"messages[1].role is new"}},
 	} {
-		_, err := replayed(t, c).Client(test.model, never).Chat(t.Context(), test.req, nil)
+		_, err := replayed(t, c).NewClient(test.model, never).Chat(t.Context(), test.req, nil)
 		var failure *model.Error
 		if !errors.As(err, &failure) || failure.Kind != "llm" {
 			t.Errorf("%s: got %v", test.name, err)
@@ -159,14 +159,14 @@ func TestNoSecretIsWritten(t *testing.T) {
 	c := New()
 	req := ask("a", "my key is "+secret)
 	req.Params = map[string]any{"metadata": map[string]any{"X-Api-Key": "other-canary", "api_key": "", secret: 1}}
-	client := c.Client("p/m", with(fake(func(*model.Request) (*model.Response, error) {
+	client := c.NewClient("p/m", with(fake(func(*model.Request) (*model.Response, error) {
 		return &model.Response{Content: secret + " it is", Stop: model.StopEnd}, nil
 	})))
 	if _, err := client.Chat(t.Context(), req, nil); err != nil {
 		t.Fatal(err)
 	}
 	args := map[string]any{"password": "third-canary", "q": secret}
-	if _, err := c.Tool(ToolCall{Name: "t", Args: args}, func() (model.ToolAnswer, error) {
+	if _, err := c.CallTool(ToolCall{Name: "t", Args: args}, func() (model.ToolAnswer, error) {
 		return model.ToolAnswer{Output: []any{map[string]any{"password": "needed", "k": secret}}}, nil
 	}); err != nil {
 		t.Fatal(err)
@@ -182,7 +182,7 @@ func TestNoSecretIsWritten(t *testing.T) {
 	player.HideSecret("new-secret2")
 	req.Messages[0].Content = "my key is new-secret2"
 	req.Params = map[string]any{"metadata": map[string]any{"X-Api-Key": "more", "api_key": "", "new-secret2": 1}}
-	if got, err := player.Client("p/m", never).Chat(t.Context(), req, nil); err != nil || got.Content != "*** it is" {
+	if got, err := player.NewClient("p/m", never).Chat(t.Context(), req, nil); err != nil || got.Content != "*** it is" {
 		t.Errorf("got %v, %v", got, err)
 	}
 }
@@ -193,7 +193,7 @@ func TestKeysAreKept(t *testing.T) {
 	c := New()
 	req := ask("a", "what kind of network?")
 	req.Params = map[string]any{"kind": "kind of", "k": "k"}
-	client := c.Client("network/kind", with(fake(func(*model.Request) (*model.Response, error) {
+	client := c.NewClient("network/kind", with(fake(func(*model.Request) (*model.Response, error) {
 		return &model.Response{Content: "the kind", Stop: model.StopEnd}, nil
 	})))
 	if _, err := client.Chat(t.Context(), req, nil); err != nil {
@@ -218,7 +218,7 @@ func TestPortions(t *testing.T) {
 		req := ask("a", "<b> & my key is hunter2-canary")
 		req.Caller.Visit = visit
 		for range 2 {
-			if _, err := c.Client("p/m", with(fake(echo))).Chat(t.Context(), req, nil); err != nil {
+			if _, err := c.NewClient("p/m", with(fake(echo))).Chat(t.Context(), req, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -230,14 +230,14 @@ func TestPortions(t *testing.T) {
 		one := New()
 		one.HideSecret("hunter2-canary")
 		record(one, visit)
-		taken, err := one.Take()
+		taken, err := one.TakeNewCalls()
 		if err != nil || strings.Contains(string(taken), "canary") {
 			t.Fatalf("%v: %s", err, taken)
 		}
-		if again, err := one.Take(); err != nil || again != nil {
+		if again, err := one.TakeNewCalls(); err != nil || again != nil {
 			t.Fatalf("taken again: %v, %s", err, again)
 		}
-		if err := sum.Add(taken); err != nil {
+		if err := sum.AddCalls(taken); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -254,9 +254,9 @@ func TestPortions(t *testing.T) {
 	}
 	played := replayed(t, whole)
 	for i := range 3 {
-		part := played.CopyRewound([]int{2, 3}[:i])
+		part := played.CopyPlayed([]int{2, 3}[:i])
 		req := ask("a", "<b> & my key is ***")
-		_, err := part.Client("p/m", never).Chat(t.Context(), req, nil)
+		_, err := part.NewClient("p/m", never).Chat(t.Context(), req, nil)
 		want := []int{2, 3}[:min(i+1, 2)]
 		if diff := cmp.Diff(want, part.ListPlayed()); diff != "" || (err == nil) != (i < 2) {
 			t.Errorf("%d played elsewhere: %v; %s", i, err, diff)
@@ -268,12 +268,12 @@ func TestPortions(t *testing.T) {
 func TestFileIsStable(t *testing.T) {
 	record := func(nodes ...string) string {
 		c := New()
-		client := c.Client("p/m", with(fake(echo)))
+		client := c.NewClient("p/m", with(fake(echo)))
 		for _, node := range nodes {
 			if _, err := client.Chat(t.Context(), ask(node, "hello\n\n  world: "+node+"\n"), nil); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := c.Tool(ToolCall{Name: "t", Caller: model.Caller{Node: node}}, func() (model.ToolAnswer, error) { return model.ToolAnswer{Output: 1}, nil }); err != nil {
+			if _, err := c.CallTool(ToolCall{Name: "t", Caller: model.Caller{Node: node}}, func() (model.ToolAnswer, error) { return model.ToolAnswer{Output: 1}, nil }); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -316,30 +316,30 @@ func TestTools(t *testing.T) {
 	call := ToolCall{Name: "s.add", Caller: model.Caller{Node: "a", Visit: 1}, Args: map[string]any{"x": 1, "y": 2.5}}
 	output := map[string]any{"n": 3, "big": 1 << 60, "list": []any{1, 2.5, nil, true, "x"}}
 	for _, answer := range []model.ToolAnswer{{Output: output, Details: map[string]any{"code": 2}}, {Output: "no", IsError: true}} {
-		if got, err := c.Tool(call, func() (model.ToolAnswer, error) { return answer, nil }); err != nil || cmp.Diff(answer, got) != "" {
+		if got, err := c.CallTool(call, func() (model.ToolAnswer, error) { return answer, nil }); err != nil || cmp.Diff(answer, got) != "" {
 			t.Fatal(got, err)
 		}
 	}
 	broken := errors.New("cancelled")
-	if _, err := c.Tool(call, func() (model.ToolAnswer, error) { return model.ToolAnswer{}, broken }); !errors.Is(err, broken) {
+	if _, err := c.CallTool(call, func() (model.ToolAnswer, error) { return model.ToolAnswer{}, broken }); !errors.Is(err, broken) {
 		t.Error(err)
 	}
 	tools := []model.Tool{{Name: "s.add", Description: "adds", Parameters: map[string]any{"type": "object"}}}
-	if got, err := c.Tools(call.Caller, []string{"s.*"}, func() ([]model.Tool, error) { return tools, nil }); err != nil || len(got) != 1 {
+	if got, err := c.ListTools(call.Caller, []string{"s.*"}, func() ([]model.Tool, error) { return tools, nil }); err != nil || len(got) != 1 {
 		t.Fatal(got, err)
 	}
 	p := replayed(t, c)
 	fail := func() (model.ToolAnswer, error) { t.Error("the tool was called"); return model.ToolAnswer{}, nil }
 	for _, want := range []model.ToolAnswer{{Output: output, Details: map[string]any{"code": 2}}, {Output: "no", IsError: true}} {
-		if got, err := p.Tool(call, fail); err != nil || cmp.Diff(want, got) != "" {
+		if got, err := p.CallTool(call, fail); err != nil || cmp.Diff(want, got) != "" {
 			t.Error(cmp.Diff(want, got), err)
 		}
 	}
 	call.Args["x"] = 2
-	if _, err := p.Tool(call, fail); err == nil || !strings.Contains(err.Error(), `the tool "s.add" by node "a", visit 1 is not the one recorded: args.x was 1, is 2`) {
+	if _, err := p.CallTool(call, fail); err == nil || !strings.Contains(err.Error(), `the tool "s.add" by node "a", visit 1 is not the one recorded: args.x was 1, is 2`) {
 		t.Error(err)
 	}
-	got, err := p.Tools(call.Caller, []string{"s.*"}, func() ([]model.Tool, error) { t.Error("listed"); return nil, nil })
+	got, err := p.ListTools(call.Caller, []string{"s.*"}, func() ([]model.Tool, error) { t.Error("listed"); return nil, nil })
 	if diff := cmp.Diff(tools, got); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
@@ -348,16 +348,16 @@ func TestTools(t *testing.T) {
 func TestNoCassette(t *testing.T) {
 	var c *Cassette
 	c.HideSecret("x")
-	if got, err := c.Client("p/m", with(fake(echo))).Chat(t.Context(), ask("a", "x"), nil); err != nil || got.Content != "re: x" || c.IsPlaying() {
+	if got, err := c.NewClient("p/m", with(fake(echo))).Chat(t.Context(), ask("a", "x"), nil); err != nil || got.Content != "re: x" || c.IsPlaying() {
 		t.Error(got, err)
 	}
-	if got, err := c.Tool(ToolCall{}, func() (model.ToolAnswer, error) { return model.ToolAnswer{Output: 1}, nil }); err != nil || got.Output != 1 {
+	if got, err := c.CallTool(ToolCall{}, func() (model.ToolAnswer, error) { return model.ToolAnswer{Output: 1}, nil }); err != nil || got.Output != 1 {
 		t.Error(got, err)
 	}
-	if got, err := c.Tools(model.Caller{}, nil, func() ([]model.Tool, error) { return nil, nil }); err != nil || got != nil {
+	if got, err := c.ListTools(model.Caller{}, nil, func() ([]model.Tool, error) { return nil, nil }); err != nil || got != nil {
 		t.Error(got, err)
 	}
-	if _, err := New().Client("p/m", never).Chat(t.Context(), ask("a", "x"), nil); err == nil {
+	if _, err := New().NewClient("p/m", never).Chat(t.Context(), ask("a", "x"), nil); err == nil {
 		t.Error("a provider that can't be opened answers")
 	}
 }
@@ -367,7 +367,7 @@ func TestSaveAndOpen(t *testing.T) {
 	path := filepath.Join(dir, "c.yaml")
 	c := New()
 	var wg sync.WaitGroup
-	client := c.Client("p/m", with(fake(echo)))
+	client := c.NewClient("p/m", with(fake(echo)))
 	for i := range 20 {
 		wg.Go(func() { _, _ = client.Chat(context.Background(), ask(fmt.Sprint("n", i), "x"), nil) })
 	}
@@ -383,13 +383,13 @@ func TestSaveAndOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := p.Client("p/m", never).Chat(t.Context(), ask("n7", "x"), nil); err != nil || got.Content != "re: x" {
+	if got, err := p.NewClient("p/m", never).Chat(t.Context(), ask("n7", "x"), nil); err != nil || got.Content != "re: x" {
 		t.Error(got, err)
 	}
-	if err := Check(path); err != nil {
+	if err := CheckWritable(path); err != nil {
 		t.Error(err)
 	}
-	if Check(dir) == nil || Check(filepath.Join(dir, "none", "c.yaml")) == nil {
+	if CheckWritable(dir) == nil || CheckWritable(filepath.Join(dir, "none", "c.yaml")) == nil {
 		t.Error("a folder, or a file in one that is not there, could be written")
 	}
 	// What can't be written leaves the old file, and nothing beside it.
@@ -430,7 +430,7 @@ func TestBadRecordings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Client("p/m", never).Chat(t.Context(), ask("a", "x"), nil); err == nil || !strings.Contains(err.Error(), "neither a response nor an error") {
+	if _, err := p.NewClient("p/m", never).Chat(t.Context(), ask("a", "x"), nil); err == nil || !strings.Contains(err.Error(), "neither a response nor an error") {
 		t.Error(err)
 	}
 }

@@ -1,4 +1,4 @@
-// What each protocol must do with today's models, point by point.
+// Checks of a protocol that need several calls or a recorded answer with thoughts.
 
 package modeltest
 
@@ -19,32 +19,32 @@ import (
 	"github.com/graphrun/graphrun/model"
 )
 
-// Wire is a protocol, as one kind of server speaks it.
-type Wire struct {
-	// Open returns a client of a provider by its name and of a model, at an address.
+// Protocol describes a wire format, for RunProtocol.
+type Protocol struct {
+	// Open returns a client for a provider's name, a model and an address.
 	Open func(provider, name, url string) model.Client
-	// Dir holds the recorded answers. `thinking`, whole and streamed, is one with calls
-	// of tools whose thoughts must go back with the texts in Back; Thoughts is what
-	// is told of them, and Usage what they came to.
+	// Dir holds the recorded answers. The answer `thinking`, whole and streamed, has tool
+	// calls and thoughts: the next request must hold the texts in Kept, OnThinking receives
+	// Thoughts, and the answer reports Usage.
 	Dir      string
-	Back     []string
+	Kept     []string
 	Thoughts string
 	Usage    model.Usage
-	// List is the key of the conversation in a request.
-	List string
-	// MostImage and MostAll are how many bytes an image and all parts may have.
-	MostImage, MostAll int
-	// Audio says that sound is taken.
+	// ConversationKey is the key of the messages in a request.
+	ConversationKey string
+	// MaxImageBytes and MaxTotalBytes are how many bytes an image and all parts may have.
+	MaxImageBytes, MaxTotalBytes int
+	// Audio says that the protocol accepts audio.
 	Audio bool
-	// Levels are models, and what of a request for the levels of reasoning none,
-	// minimal and high is sent: JSON of the keys in Reasoning. Empty: it is refused.
-	Levels    map[string][3]string
-	Reasoning []string
-	// Budget says that a number of tokens is taken for the model of the key.
-	Budget map[string]bool
+	// Levels maps a model to what a request sends for the reasoning levels none, minimal and high:
+	// the values of ReasoningKeys as JSON. "" means that the client refuses the request.
+	Levels        map[string][3]string
+	ReasoningKeys []string
+	// Budgets says by model whether it accepts a number of tokens for reasoning.
+	Budgets map[string]bool
 }
 
-// Points checks what a protocol must do over several calls, and before one:
+// RunProtocol checks a protocol over several calls:
 //
 //	opaque data, and an unchanged beginning   opaque_data_goes_back, every_request_begins…
 //	parts, with sizes and types               parts
@@ -52,27 +52,26 @@ type Wire struct {
 //	thoughts for people                       thoughts_are_told
 //	levels of reasoning, and numbers          levels_of_reasoning, a_number_of_tokens…
 //
-// Run checks the rest, what belongs to single answers: tools, structured output,
-// streams, endings (refused, filtered, length, content_filter) and errors (conflict,
-// final, quota and others).
-func Points(t *testing.T, w *Wire) {
+// Run checks what concerns a single answer: tools, structured output, streams, endings (refused,
+// filtered, length, content_filter) and errors (conflict, final, quota and others).
+func RunProtocol(t *testing.T, w *Protocol) {
 	t.Helper()
-	t.Run("opaque data goes back", w.goesBack)
-	t.Run("every request begins with the one before", w.prefix)
-	t.Run("thoughts are told", w.thinks)
-	t.Run("usage", w.usage)
-	t.Run("usage that is not reported", w.unreported)
-	t.Run("parts", w.parts)
-	t.Run("levels of reasoning", w.levels)
-	t.Run("a number of tokens to reason", w.budget)
+	t.Run("opaque data goes back", w.checkKept)
+	t.Run("every request begins with the one before", w.checkPrefix)
+	t.Run("thoughts are told", w.checkThoughts)
+	t.Run("usage", w.checkUsage)
+	t.Run("usage that is not reported", w.checkUnreportedUsage)
+	t.Run("parts", w.checkParts)
+	t.Run("levels of reasoning", w.checkLevels)
+	t.Run("a number of tokens to reason", w.checkBudgets)
 	t.Run("what is sent again is the same", func(t *testing.T) {
-		for _, name := range []string{"conflict", "overloaded"} { // repeated by the node, from the same request
-			w.sentAgain(t, name)
+		for _, name := range []string{"conflict", "overloaded"} { // a node repeats these calls
+			w.checkRepeat(t, name)
 		}
 	})
 }
 
-func (w *Wire) files(t *testing.T, name string) []string {
+func (w *Protocol) listFiles(t *testing.T, name string) []string {
 	t.Helper()
 	var out []string
 	for _, file := range []string{name + ".http", name + "-stream.http"} {
@@ -81,26 +80,26 @@ func (w *Wire) files(t *testing.T, name string) []string {
 	return out
 }
 
-func (w *Wire) named(name string) func(provider, url string) model.Client {
+func (w *Protocol) openModel(name string) func(provider, url string) model.Client {
 	return func(provider, url string) model.Client { return w.Open(provider, name, url) }
 }
 
-func (w *Wire) goesBack(t *testing.T) {
-	for _, file := range w.files(t, "thinking") {
-		GoesBack(t, file, w.named("m"), w.Back...)
+func (w *Protocol) checkKept(t *testing.T) {
+	for _, file := range w.listFiles(t, "thinking") {
+		CheckKept(t, file, w.openModel("m"), w.Kept...)
 	}
 }
 
-func (w *Wire) thinks(t *testing.T) {
-	Thinks(t, filepath.Join(w.Dir, "thinking-stream.http"), w.Thoughts, w.named("m"))
+func (w *Protocol) checkThoughts(t *testing.T) {
+	CheckThoughts(t, filepath.Join(w.Dir, "thinking-stream.http"), w.Thoughts, w.openModel("m"))
 }
 
-// prefix goes through a loop of 20 turns. Nothing that was sent is changed or gone in
-// the next request: system prompt, tools and messages stand as they stood.
-func (w *Wire) prefix(t *testing.T) {
-	for _, file := range w.files(t, "thinking") {
+// checkPrefix runs a loop of 20 turns. Each request must begin with the whole request
+// before it, because providers cache such a prefix.
+func (w *Protocol) checkPrefix(t *testing.T) {
+	for _, file := range w.listFiles(t, "thinking") {
 		var bodies []map[string]json.RawMessage
-		url := Serve(t, file, 0, func(r Request) {
+		url := ServeFile(t, file, 0, func(r Request) {
 			body := map[string]json.RawMessage{}
 			if err := json.Unmarshal(r.Raw, &body); err != nil {
 				t.Error(err)
@@ -123,7 +122,7 @@ func (w *Wire) prefix(t *testing.T) {
 			}
 		}
 		for i := range bodies[1:] {
-			before, after := w.sent(t, bodies[i]), w.sent(t, bodies[i+1])
+			before, after := w.splitBody(t, bodies[i]), w.splitBody(t, bodies[i+1])
 			if len(after) <= len(before) || !slices.Equal(before, after[:len(before)]) {
 				t.Fatalf("%s: request %d does not begin with the one before", file, i+2)
 			}
@@ -131,16 +130,17 @@ func (w *Wire) prefix(t *testing.T) {
 	}
 }
 
-// sent is a request as a list of texts: all but the conversation, then its elements.
-func (w *Wire) sent(t *testing.T, body map[string]json.RawMessage) []string {
+// splitBody returns a request as a list of texts: first all fields but the conversation,
+// then the conversation's elements.
+func (w *Protocol) splitBody(t *testing.T, body map[string]json.RawMessage) []string {
 	t.Helper()
 	var list []json.RawMessage
-	if err := json.Unmarshal(body[w.List], &list); err != nil {
+	if err := json.Unmarshal(body[w.ConversationKey], &list); err != nil {
 		t.Fatal(err)
 	}
 	rest := map[string]json.RawMessage{}
 	for key, value := range body {
-		if key != w.List {
+		if key != w.ConversationKey {
 			rest[key] = value
 		}
 	}
@@ -155,9 +155,9 @@ func (w *Wire) sent(t *testing.T, body map[string]json.RawMessage) []string {
 	return out
 }
 
-func (w *Wire) usage(t *testing.T) {
-	for _, file := range w.files(t, "thinking") {
-		got, err := w.Open("ours", "m", Serve(t, file, 0, nil)).Chat(t.Context(), Requests()["plain"], func(string) {})
+func (w *Protocol) checkUsage(t *testing.T) {
+	for _, file := range w.listFiles(t, "thinking") {
+		got, err := w.Open("ours", "m", ServeFile(t, file, 0, nil)).Chat(t.Context(), NewRequests()["plain"], func(string) {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,9 +167,9 @@ func (w *Wire) usage(t *testing.T) {
 	}
 }
 
-// unreported takes the usage out of a recorded answer: that is unknown, and not zero.
-func (w *Wire) unreported(t *testing.T) {
-	_, header, body := recorded(t, filepath.Join(w.Dir, "text.http"))
+// checkUnreportedUsage removes the usage from a recorded answer. It must count as unknown, not zero.
+func (w *Protocol) checkUnreportedUsage(t *testing.T) {
+	_, header, body := readRecording(t, filepath.Join(w.Dir, "text.http"))
 	var fields map[string]any
 	if err := json.Unmarshal(body, &fields); err != nil {
 		t.Fatal(err)
@@ -180,11 +180,11 @@ func (w *Wire) unreported(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		url := Handle(t, http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
+		url := ServeHandler(t, http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
 			out.Header().Set("Content-Type", header.Get("Content-Type"))
 			_, _ = out.Write(text)
 		}))
-		got, err := w.Open("ours", "m", url).Chat(t.Context(), Requests()["plain"], nil)
+		got, err := w.Open("ours", "m", url).Chat(t.Context(), NewRequests()["plain"], nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -194,28 +194,28 @@ func (w *Wire) unreported(t *testing.T) {
 	}
 }
 
-// parts are refused before anything is sent when they are too large or of a kind that
-// is not taken, and sent when they are neither.
-func (w *Wire) parts(t *testing.T) {
+// checkParts checks that parts which are too large, or of a type that the protocol does not
+// accept, are refused before anything is sent.
+func (w *Protocol) checkParts(t *testing.T) {
 	bytes := func(kind model.PartKind, media string, n int) model.Part {
 		return model.Part{Kind: kind, Type: media, Name: "a", Data: base64.StdEncoding.EncodeToString(make([]byte, n))}
 	}
-	many := slices.Repeat([]model.Part{bytes(model.ImagePart, "image/png", w.MostImage)}, w.MostAll/w.MostImage+1)
+	many := slices.Repeat([]model.Part{bytes(model.ImagePart, "image/png", w.MaxImageBytes)}, w.MaxTotalBytes/w.MaxImageBytes+1)
 	for name, test := range map[string]struct {
 		parts []model.Part
-		want  string // of the message; "": it is sent
+		want  string // in the error message; "" means that the request is sent
 	}{
-		"an image":           {[]model.Part{image()}, ""},
-		"too large an image": {[]model.Part{bytes(model.ImagePart, "image/png", w.MostImage+1)}, "an image may have"},
+		"an image":           {[]model.Part{newImage()}, ""},
+		"too large an image": {[]model.Part{bytes(model.ImagePart, "image/png", w.MaxImageBytes+1)}, "an image may have"},
 		"too many images":    {many, "in a request"},
 		"a bitmap":           {[]model.Part{bytes(model.ImagePart, "image/bmp", 10)}, "it is image/bmp; taken are"},
 		"a file":             {[]model.Part{bytes(model.FilePart, "application/pdf", 10)}, ""},
 		"a sound":            {[]model.Part{bytes(model.AudioPart, "audio/wav", 10)}, map[bool]string{false: "takes no audio"}[w.Audio]},
 	} {
 		for _, role := range []model.Role{model.User, model.ToolResult} {
-			asked := 0
-			client := w.Open("ours", "m", Serve(t, filepath.Join(w.Dir, "text.http"), 0, func(Request) { asked++ }))
-			m := said(role, test.parts...)
+			requests := 0
+			client := w.Open("ours", "m", ServeFile(t, filepath.Join(w.Dir, "text.http"), 0, func(Request) { requests++ }))
+			m := newMessage(role, test.parts...)
 			messages := []model.Message{m}
 			if role == model.ToolResult {
 				m.ToolCallID, m.Name = "c1", "shot"
@@ -224,20 +224,20 @@ func (w *Wire) parts(t *testing.T) {
 			_, err := client.Chat(t.Context(), &model.Request{Messages: messages}, nil)
 			var failure *model.Error
 			switch {
-			case test.want == "" && (err != nil || asked != 1):
-				t.Errorf("%s of the %s: %v after %d requests", name, role, err, asked)
-			case test.want != "" && (!errors.As(err, &failure) || failure.Kind != "invalid_input" || !failure.Unsent || asked != 0 || !strings.Contains(err.Error(), test.want)):
-				t.Errorf("%s of the %s: %v after %d requests, want %q", name, role, err, asked, test.want)
+			case test.want == "" && (err != nil || requests != 1):
+				t.Errorf("%s of the %s: %v after %d requests", name, role, err, requests)
+			case test.want != "" && (!errors.As(err, &failure) || failure.Kind != "invalid_input" || !failure.Unsent || requests != 0 || !strings.Contains(err.Error(), test.want)):
+				t.Errorf("%s of the %s: %v after %d requests, want %q", name, role, err, requests, test.want)
 			}
 		}
 	}
 }
 
-// levels of reasoning are sent as a model takes them; what it can't take is not sent.
-func (w *Wire) levels(t *testing.T) {
+// checkLevels checks how each level of reasoning is sent to each model, or refused.
+func (w *Protocol) checkLevels(t *testing.T) {
 	for name, want := range w.Levels {
 		for i, level := range []string{"none", "minimal", "high"} {
-			got, err := w.reasoned(t, name, level)
+			got, err := w.sendReasoning(t, name, level)
 			var failure *model.Error
 			if errors.As(err, &failure) && failure.Kind == "invalid_input" && failure.Unsent {
 				err = nil
@@ -249,9 +249,9 @@ func (w *Wire) levels(t *testing.T) {
 	}
 }
 
-func (w *Wire) budget(t *testing.T) {
-	for name, taken := range w.Budget {
-		got, err := w.reasoned(t, name, 2000)
+func (w *Protocol) checkBudgets(t *testing.T) {
+	for name, taken := range w.Budgets {
+		got, err := w.sendReasoning(t, name, 2000)
 		var failure *model.Error
 		refused := errors.As(err, &failure) && failure.Kind == "invalid_input" && failure.Unsent
 		if refused == taken || taken && !strings.Contains(got, "2000") {
@@ -260,16 +260,16 @@ func (w *Wire) budget(t *testing.T) {
 	}
 }
 
-// reasoned is what a request says of reasoning.
-func (w *Wire) reasoned(t *testing.T, name string, reasoning any) (string, error) {
+// sendReasoning sends a request and returns its fields about reasoning.
+func (w *Protocol) sendReasoning(t *testing.T, name string, reasoning any) (string, error) {
 	t.Helper()
 	var body map[string]any
-	client := w.Open("ours", name, Serve(t, filepath.Join(w.Dir, "text.http"), 0, func(r Request) { body = r.Body }))
-	req := *Requests()["plain"]
+	client := w.Open("ours", name, ServeFile(t, filepath.Join(w.Dir, "text.http"), 0, func(r Request) { body = r.Body }))
+	req := *NewRequests()["plain"]
 	req.Reasoning = reasoning
 	_, err := client.Chat(t.Context(), &req, nil)
 	var out []string
-	for _, key := range w.Reasoning {
+	for _, key := range w.ReasoningKeys {
 		if value, ok := body[key]; ok {
 			text, _ := json.Marshal(value)
 			out = append(out, fmt.Sprintf("%s %s", key, text))
@@ -278,17 +278,16 @@ func (w *Wire) reasoned(t *testing.T, name string, reasoning any) (string, error
 	return strings.Join(out, ", "), err
 }
 
-// sentAgain makes a call that fails twice: one that may pass is made again by its node,
-// and nothing of the first try may be left in the second.
-func (w *Wire) sentAgain(t *testing.T, name string) {
+// checkRepeat makes a failing call twice. A node repeats such a call, so both requests must be equal.
+func (w *Protocol) checkRepeat(t *testing.T, name string) {
 	t.Helper()
 	file := filepath.Join(w.Dir, name+".http")
 	if _, err := os.Stat(file); err != nil {
 		t.Fatal(err)
 	}
 	var bodies []string
-	client := w.Open("ours", "m", Serve(t, file, 0, func(r Request) { bodies = append(bodies, string(r.Raw)) }))
-	req := Requests()["parts"]
+	client := w.Open("ours", "m", ServeFile(t, file, 0, func(r Request) { bodies = append(bodies, string(r.Raw)) }))
+	req := NewRequests()["parts"]
 	for range 2 {
 		var failure *model.Error
 		if _, err := client.Chat(t.Context(), req, nil); !errors.As(err, &failure) || failure.Kind != "overloaded" {

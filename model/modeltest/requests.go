@@ -1,4 +1,4 @@
-// Requests that use all there is, for the tests of what adapters send.
+// Requests that use every field, for tests of what adapters send.
 
 package modeltest
 
@@ -13,8 +13,8 @@ import (
 	"github.com/graphrun/graphrun/model"
 )
 
-// Requests are named requests that use every field.
-func Requests() map[string]*model.Request {
+// NewRequests returns requests by name. Together they use every field.
+func NewRequests() map[string]*model.Request {
 	warm := 0.7
 	object := func(properties map[string]any, required ...any) map[string]any {
 		return map[string]any{"type": "object", "properties": properties, "required": required}
@@ -52,10 +52,10 @@ func Requests() map[string]*model.Request {
 			Schema:   map[string]any{"type": "object", "additionalProperties": text},
 		},
 		"parts": {Messages: []model.Message{
-			said(model.User, image(), model.Part{Kind: model.TextPart, Text: "What are these?"}, model.Part{Kind: model.ImagePart, URL: "https://example.org/map.png"}),
-			said(model.User, model.Part{Kind: model.FilePart, Name: "a.pdf", Type: "application/pdf", Data: "JVBERi0="}, model.Part{Kind: model.FilePart, Name: "notes.txt", Type: "text/plain", Data: "aGVsbG8="}),
+			newMessage(model.User, newImage(), model.Part{Kind: model.TextPart, Text: "What are these?"}, model.Part{Kind: model.ImagePart, URL: "https://example.org/map.png"}),
+			newMessage(model.User, model.Part{Kind: model.FilePart, Name: "a.pdf", Type: "application/pdf", Data: "JVBERi0="}, model.Part{Kind: model.FilePart, Name: "notes.txt", Type: "text/plain", Data: "aGVsbG8="}),
 			{Role: model.Assistant, ToolCalls: []model.ToolCall{{ID: "c1", Name: "shot"}, {ID: "c2", Name: "add"}}},
-			{Role: model.ToolResult, ToolCallID: "c1", Name: "shot", Content: "the screen\n[image image/png]", Parts: []model.Part{{Kind: model.TextPart, Text: "the screen"}, image()}},
+			{Role: model.ToolResult, ToolCallID: "c1", Name: "shot", Content: "the screen\n[image image/png]", Parts: []model.Part{{Kind: model.TextPart, Text: "the screen"}, newImage()}},
 			{Role: model.ToolResult, ToolCallID: "c2", Name: "add", Content: "3"},
 			{Role: model.User, Content: "Go on."},
 		}},
@@ -63,21 +63,20 @@ func Requests() map[string]*model.Request {
 	}
 }
 
-// image is the smallest of images, as a part.
-func image() model.Part {
+// newImage returns an image of one pixel.
+func newImage() model.Part {
 	return model.Part{
 		Kind: model.ImagePart, Type: "image/png",
 		Data: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC",
 	}
 }
 
-func said(role model.Role, parts ...model.Part) model.Message {
+func newMessage(role model.Role, parts ...model.Part) model.Message {
 	return model.Message{Role: role, Content: model.FormatParts(parts), Parts: parts}
 }
 
-// Golden compares a body with the file of that name, or writes the file when
-// update is set.
-func Golden(t *testing.T, file string, body []byte, update *bool) {
+// CompareGolden compares a JSON body with a file, or writes the file if update is set.
+func CompareGolden(t *testing.T, file string, body []byte, update *bool) {
 	t.Helper()
 	var pretty bytes.Buffer
 	if err := json.Indent(&pretty, body, "", "  "); err != nil {

@@ -1,4 +1,4 @@
-// A server that answers as recorded.
+// Servers that send recorded answers.
 
 package modeltest
 
@@ -17,7 +17,7 @@ import (
 	"testing"
 )
 
-// Request is what a server was asked.
+// Request is a request that a test server received.
 type Request struct {
 	Path   string
 	Header http.Header
@@ -25,14 +25,13 @@ type Request struct {
 	Raw    []byte
 }
 
-// Serve starts a server that gives each request the answer that is recorded in
-// a file: a status line, headers, an empty line and the body. Events of a
-// stream are flushed one by one. cut closes the connection after that many
-// bytes of the body: orderly when it is positive, broken off when negative; 0
-// sends everything. seen gets each request.
-func Serve(t *testing.T, file string, cut int, seen func(Request)) string {
+// ServeFile starts a server that answers each request with a recorded file: a status line,
+// headers, an empty line and the body. It flushes the events of a stream one by one. If cut
+// is not 0, it closes the connection after that many bytes of the body: cleanly if cut is
+// positive, with a reset if it is negative. seen receives each request and may be nil.
+func ServeFile(t *testing.T, file string, cut int, seen func(Request)) string {
 	t.Helper()
-	status, header, body := recorded(t, file)
+	status, header, body := readRecording(t, file)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		raw, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -66,7 +65,7 @@ func Serve(t *testing.T, file string, cut int, seen func(Request)) string {
 	return server.URL
 }
 
-func recorded(t *testing.T, file string) (status int, header http.Header, body []byte) {
+func readRecording(t *testing.T, file string) (status int, header http.Header, body []byte) {
 	t.Helper()
 	src, err := os.ReadFile(file)
 	if err != nil {
@@ -90,9 +89,9 @@ func recorded(t *testing.T, file string) (status int, header http.Header, body [
 	return status, http.Header(fields), body
 }
 
-// Fixture is the file of a scenario in a folder of recordings, and where the
-// connection ends in it: cut and broken are the streamed text, ended early.
-func Fixture(dir, scenario string, streams bool) (file string, cut int) {
+// FindRecording returns the file of a scenario, and the number of bytes after which the server cuts
+// the connection. The scenarios cut and broken are the streamed text, ended early.
+func FindRecording(dir, scenario string, streams bool) (file string, cut int) {
 	switch scenario {
 	case "cut", "broken":
 		cut = 500
@@ -110,11 +109,11 @@ func Fixture(dir, scenario string, streams bool) (file string, cut int) {
 	return filepath.Join(dir, scenario+".http"), 0
 }
 
-// Hang starts a server that sends the first events of a recorded stream and
-// then nothing until its client goes away; with 0 events not even the status.
-func Hang(t *testing.T, file string, events int) string {
+// ServeAndHang starts a server that sends the first events of a recorded stream, then
+// nothing until the client disconnects. With 0 events it does not even send the status.
+func ServeAndHang(t *testing.T, file string, events int) string {
 	t.Helper()
-	status, header, body := recorded(t, file)
+	status, header, body := readRecording(t, file)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		for name, values := range header {
@@ -132,8 +131,8 @@ func Hang(t *testing.T, file string, events int) string {
 	return server.URL
 }
 
-// Handle starts a server of the test's own making.
-func Handle(t *testing.T, handler http.Handler) string {
+// ServeHandler starts a server with the test's own handler.
+func ServeHandler(t *testing.T, handler http.Handler) string {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)

@@ -1,4 +1,4 @@
-// Package modeltest holds what every adapter must do, as tests.
+// Package modeltest tests what every adapter of a model provider must do.
 package modeltest
 
 import (
@@ -14,30 +14,28 @@ import (
 	"github.com/graphrun/graphrun/model"
 )
 
-// Key is the key that adapters under test are given. No message may hold it.
+// Key is the API key of adapters under test. No error message may contain it.
 const Key = "sk-canary-4711"
 
-// scenario is a call and what must come of it, whatever the provider.
+// scenario is a call and its expected result, the same for every provider.
 type scenario struct {
 	name string
-	// wire marks what only a server can say or do wrong.
+	// wire marks a scenario that needs a server.
 	wire    bool
 	request model.Request
 	want    model.Response
-	// failure is what the error must be, its message apart; zero: none.
+	// failure is the expected error without its message. The zero value means success.
 	failure model.Error
 }
 
-// Run tests an adapter. open returns a client whose provider answers the way
-// that the scenario names, streamed or not: text, structured, rate_limited,
-// overloaded, auth, failing (in the middle of a stream), and, where a wire is
-// involved, tools (with a text), length, refused, filtered (which not every
-// provider does), conflict, final, quota, context_length, content_filter,
-// invalid_request, malformed, empty, cut and broken. Nil skips a scenario,
-// which only those with a wire may be.
+// Run tests an adapter. open returns a client whose provider answers as the scenario says,
+// streamed or not: text, structured, rate_limited, overloaded, auth, failing (in the middle
+// of a stream). Scenarios that need a server are tools (with a text), length, refused,
+// filtered, conflict, final, quota, context_length, content_filter, invalid_request,
+// malformed, empty, cut and broken; open may return nil to skip one of them.
 func Run(t *testing.T, open func(t *testing.T, scenario string, streams bool) model.Client) {
 	t.Helper()
-	for _, s := range scenarios() {
+	for _, s := range listScenarios() {
 		for _, streams := range []bool{false, true} {
 			name := s.name
 			if streams {
@@ -54,15 +52,15 @@ func Run(t *testing.T, open func(t *testing.T, scenario string, streams bool) mo
 				case client == nil:
 					t.Fatal("there is no client for this scenario")
 				}
-				s.run(t, client, streams)
+				s.check(t, client, streams)
 			})
 		}
 	}
-	t.Run("cancelled", func(t *testing.T) { cancelled(t, open(t, "text", true)) })
-	t.Run("concurrent", func(t *testing.T) { concurrent(t, open) })
+	t.Run("cancelled", func(t *testing.T) { checkCancelled(t, open(t, "text", true)) })
+	t.Run("concurrent", func(t *testing.T) { checkConcurrent(t, open) })
 }
 
-func scenarios() []scenario {
+func listScenarios() []scenario {
 	hello := []model.Message{{Role: model.User, Content: "Say hello to the wörld."}}
 	tools := []model.Tool{
 		{Name: "weather.get", Description: "The weather of a place.", Parameters: map[string]any{
@@ -115,7 +113,7 @@ func scenarios() []scenario {
 	}
 }
 
-func (s scenario) run(t *testing.T, client model.Client, streams bool) {
+func (s scenario) check(t *testing.T, client model.Client, streams bool) {
 	t.Helper()
 	var chunks []string
 	var onText func(string)
@@ -128,7 +126,7 @@ func (s scenario) run(t *testing.T, client model.Client, streams bool) {
 		t.Errorf("the request was changed: %s", diff)
 	}
 	if s.failure.Kind != "" {
-		s.refused(t, got, err)
+		s.checkFailure(t, got, err)
 		return
 	}
 	if err != nil {
@@ -156,9 +154,8 @@ func (s scenario) run(t *testing.T, client model.Client, streams bool) {
 	}
 }
 
-// refused checks an error: its data, and that its message says something and
-// not too much.
-func (s scenario) refused(t *testing.T, got *model.Response, err error) {
+// checkFailure checks an error's fields, and that its message is one line without the key.
+func (s scenario) checkFailure(t *testing.T, got *model.Response, err error) {
 	t.Helper()
 	var failure *model.Error
 	if got != nil || !errors.As(err, &failure) {
@@ -173,29 +170,29 @@ func (s scenario) refused(t *testing.T, got *model.Response, err error) {
 	data := *failure
 	data.Message = ""
 	if data.Status == 0 || s.failure.Status == 0 {
-		data.Status = s.failure.Status // not every provider has one
+		data.Status = s.failure.Status // some providers have no status
 	}
 	if s.name == "overloaded" && data.Status == http.StatusServiceUnavailable {
-		data.Status = s.failure.Status // what it is for others than Anthropic
+		data.Status = s.failure.Status // only Anthropic answers 529
 	}
 	if diff := cmp.Diff(s.failure, data); diff != "" {
 		t.Errorf("%s\n%v", diff, err)
 	}
 }
 
-// cancelled stops a call while its answer streams.
-func cancelled(t *testing.T, client model.Client) {
+// checkCancelled makes a call with a cancelled context.
+func checkCancelled(t *testing.T, client model.Client) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	s := scenarios()[0]
+	s := listScenarios()[0]
 	if got, err := client.Chat(ctx, &s.request, func(string) {}); got != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, %v", got, err)
 	}
 }
 
-// concurrent has one client answer several calls at once.
-func concurrent(t *testing.T, open func(*testing.T, string, bool) model.Client) {
-	s := scenarios()[0]
+// checkConcurrent makes several calls of one client at once.
+func checkConcurrent(t *testing.T, open func(*testing.T, string, bool) model.Client) {
+	s := listScenarios()[0]
 	clients := []model.Client{open(t, "text", false)}
 	for range 7 {
 		clients = append(clients, clients[0])

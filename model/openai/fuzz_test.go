@@ -37,7 +37,7 @@ func FuzzAnswer(f *testing.F) {
 			t.Fatal(err)
 		}
 		var text strings.Builder
-		got, err := client.Chat(t.Context(), modeltest.Requests()["everything"], func(chunk string) { text.WriteString(chunk) })
+		got, err := client.Chat(t.Context(), modeltest.NewRequests()["everything"], func(chunk string) { text.WriteString(chunk) })
 		var failure *model.Error
 		switch {
 		case err == nil && got.Stop == "":

@@ -17,12 +17,12 @@ import (
 	"github.com/graphrun/graphrun/model/wire"
 )
 
-// Protocol is the wire format. The base URL goes up to /chat/completions.
+// Protocol is the wire format. The base URL ends before /chat/completions.
 var Protocol = wire.Protocol{
 	Path: "/chat/completions", BaseURL: "https://api.openai.com/v1", Provider: "openai", Header: Header,
-	Takes: wire.Takes{ // the limits of OpenAI, below which other servers may refuse
+	Limits: wire.PartLimits{ // the limits of OpenAI; other servers may accept less
 		Images: wire.PhotoTypes(), ImageURLs: true, Files: []string{"application/pdf"}, Audio: []string{"audio/mpeg", "audio/wav"},
-		MostImage: 20e6, MostAll: 50e6,
+		MaxImageBytes: 20e6, MaxTotalBytes: 50e6,
 	},
 	Fields: setFields, Conversation: setConversation,
 	Reader: func(c *wire.Call) wire.Reader { return &reader{Call: c} },
@@ -36,8 +36,8 @@ func Header(key string) http.Header {
 	return http.Header{"Authorization": {"Bearer " + key}}
 }
 
-// reasoningModels matches OpenAI's models that reason, also behind the prefix of a gateway:
-// they refuse max_tokens, and other servers do not know the key that replaces it.
+// reasoningModels matches OpenAI's models that reason, with or without the prefix of a
+// gateway. They refuse max_tokens, and other servers do not know the key that replaces it.
 var reasoningModels = lazyregexp.New(`^(.*/)?(o[1-9]|gpt-([5-9]|[1-9]\d))([-.].*)?$`)
 
 func setFields(c *wire.Call, body map[string]any) error {
@@ -49,7 +49,7 @@ func setFields(c *wire.Call, body map[string]any) error {
 		}
 		body[key] = req.MaxTokens
 	}
-	wire.SetGiven(body, "stop", req.Stop)
+	wire.SetNonEmpty(body, "stop", req.Stop)
 	// Options in a map are OpenRouter's.
 	if err := c.SetReasoning(body, "reasoning_effort", func(level string) any { return level }); err != nil {
 		return err
@@ -58,8 +58,8 @@ func setFields(c *wire.Call, body map[string]any) error {
 	for i, t := range c.Tools("parameters") {
 		tools[i] = map[string]any{"type": "function", "function": t}
 	}
-	wire.SetGiven(body, "tools", tools)
-	if format := Format(req.Schema); format != nil {
+	wire.SetNonEmpty(body, "tools", tools)
+	if format := ResponseFormat(req.Schema); format != nil {
 		body["response_format"] = map[string]any{"type": "json_schema", "json_schema": format}
 	}
 	if c.Streams {
@@ -68,13 +68,13 @@ func setFields(c *wire.Call, body map[string]any) error {
 	return nil
 }
 
-// Format returns the format of an answer that fits a schema, or nil for values other than
-// objects, which the protocols of OpenAI don't take.
-func Format(schema map[string]any) map[string]any {
+// ResponseFormat returns the format of an answer that fits a schema, or nil for a schema of
+// other values than objects, which the protocols of OpenAI don't support.
+func ResponseFormat(schema map[string]any) map[string]any {
 	if schema["type"] != "object" {
 		return nil
 	}
-	closed, strict := wire.Strict.Close(schema)
+	closed, strict := wire.Strict.CloseSchema(schema)
 	if !strict {
 		closed = schema
 	}
@@ -102,8 +102,8 @@ type call struct {
 	Extra json.RawMessage `json:"extra_content,omitempty"` // Gemini wants it back
 }
 
-// setConversation sets the messages. It joins successive messages of the user, because
-// the templates of many open models take strictly alternating roles only.
+// setConversation sets the messages. It joins successive messages of the user, because the
+// templates of many open models require alternating roles.
 func setConversation(c *wire.Call, body map[string]any) error {
 	t := turns{Call: c, list: make([]message, 0, len(c.Messages)+1)}
 	if c.Req.System != "" {
@@ -112,7 +112,7 @@ func setConversation(c *wire.Call, body map[string]any) error {
 	for i := range c.Messages {
 		t.addMessage(&c.Messages[i])
 	}
-	t.showResults()
+	t.addResultParts()
 	body["messages"] = t.list
 	return nil
 }
@@ -120,14 +120,14 @@ func setConversation(c *wire.Call, body map[string]any) error {
 type turns struct {
 	*wire.Call
 	list []message
-	// results are parts of tool results that are not text: the protocol has them in
-	// the user's messages only.
+	// results are images, files and audio of tool results. The protocol allows them only in
+	// messages of the user.
 	results []model.Part
 }
 
 func (t *turns) addMessage(m *model.Message) {
 	if m.Role != model.ToolResult {
-		t.showResults()
+		t.addResultParts()
 	}
 	if m.Role == model.User {
 		t.addUser(newContent(m))
@@ -144,14 +144,14 @@ func (t *turns) addMessage(m *model.Message) {
 	}
 	for _, made := range m.ToolCalls {
 		one := call{ID: made.ID, Type: "function"}
-		one.Function.Name, one.Function.Arguments = t.Names.Wire(made.Name), wire.EncodeArgs(made)
+		one.Function.Name, one.Function.Arguments = t.Names.ToWire(made.Name), wire.EncodeArgs(made)
 		next.ToolCalls = append(next.ToolCalls, one)
 	}
 	t.restoreKept(&next, m)
 	t.list = append(t.list, next)
 }
 
-func (t *turns) showResults() {
+func (t *turns) addResultParts() {
 	if len(t.results) > 0 {
 		t.addUser(newContent(&model.Message{Parts: t.results}))
 		t.results = nil
@@ -171,10 +171,10 @@ func (t *turns) addUser(content any) {
 		t.list[last].Content = before + "\n\n" + after
 		return
 	}
-	t.list[last].Content = slices.Concat(toList(t.list[last].Content), toList(content))
+	t.list[last].Content = slices.Concat(toContentParts(t.list[last].Content), toContentParts(content))
 }
 
-func toList(content any) []map[string]any {
+func toContentParts(content any) []map[string]any {
 	if text, isText := content.(string); isText {
 		return []map[string]any{{"type": "text", "text": text}}
 	}
@@ -182,7 +182,7 @@ func toList(content any) []map[string]any {
 	return list
 }
 
-// newContent returns a list of parts, or a string if all are text: all servers take it.
+// newContent returns a list of parts, or a string if all are text, because all servers accept that.
 func newContent(m *model.Message) any {
 	if len(m.Parts) == 0 {
 		return m.Content
@@ -210,7 +210,7 @@ func newContent(m *model.Message) any {
 	return list
 }
 
-// restoreKept puts what the server wants back into the message.
+// restoreKept adds the data to a message that the server wants back.
 func (t *turns) restoreKept(out *message, m *model.Message) {
 	var k kept
 	if found, _ := wire.DecodeKept(t.Provider, m, &k); !found {
@@ -229,8 +229,8 @@ func (t *turns) restoreKept(out *message, m *model.Message) {
 	}
 }
 
-// completion is a whole answer or a chunk of a stream, whose choices have a delta in
-// place of a message.
+// completion is a whole answer or a chunk of a stream. Choices of a chunk have a delta
+// instead of a message.
 type completion struct {
 	Choices []struct {
 		Index        wire.Count `json:"index"`
@@ -277,7 +277,7 @@ type callPiece struct {
 	} `json:"function"`
 }
 
-// kept is what the server wants back with a message.
+// kept is data that the server wants back with a message.
 type kept struct {
 	// Reasoning is DeepSeek's reasoning_content, Details OpenRouter's
 	// reasoning_details, Parts Mistral's content besides the text.
@@ -312,17 +312,17 @@ type reader struct {
 	kept    kept
 	finish  string
 	usage   model.Usage
-	chosen  bool // there was a choice
+	chosen  bool // a choice was read
 	whole   bool
 }
 
-// Whole reads an answer that came at once.
+// Whole reads an answer that was not streamed.
 func (r *reader) Whole(body []byte) error {
 	var c completion
 	if err := r.Decode(body, &c); err != nil {
 		return err
 	}
-	if isSet(c.Error) {
+	if hasValue(c.Error) {
 		return r.ReportedError(body)
 	}
 	r.whole = true
@@ -338,7 +338,7 @@ func (r *reader) Event(name string, data []byte) (wire.Progress, error) {
 	err := r.DecodeEvent(data, &c)
 	switch {
 	case err != nil:
-	case isSet(c.Error), c.Object == "error", name == "error":
+	case hasValue(c.Error), c.Object == "error", name == "error":
 		err = r.ReportedError(data)
 	default:
 		err = r.addMessage(&c)
@@ -382,7 +382,7 @@ func (r *reader) addPiece(p *piece) error {
 	r.refusal.WriteString(p.Refusal)
 	r.kept.Reasoning += p.Reasoning
 	r.kept.Details = append(r.kept.Details, p.ReasoningDetails...)
-	if isSet(p.Extra) {
+	if hasValue(p.Extra) {
 		r.kept.Extra = p.Extra
 	}
 	for i := range p.ToolCalls {
@@ -444,16 +444,15 @@ func (r *reader) addCall(p *callPiece) {
 		r.calls = append(r.calls, call)
 	}
 	call.id, call.name = cmp.Or(p.ID, call.id), cmp.Or(call.name, p.Function.Name)
-	if isSet(p.Extra) {
+	if hasValue(p.Extra) {
 		call.extra = p.Extra
 	}
 	call.args.WriteString(string(p.Function.Arguments))
 }
 
-// beginsCall reports whether a piece is the first of another call than the one at its
-// index. Ids decide if there are some. Some servers repeat the name with each piece,
-// and some give all calls the index 0: a repeated name begins a call once the
-// arguments before it are complete.
+// beginsCall reports whether a piece begins another call than the one at its index. Ids decide if
+// both have one. Some servers repeat the name with each piece, and some give all calls the index 0:
+// a repeated name begins a call once the arguments before it are complete.
 func (p *callPiece) beginsCall(call *toolCall) bool {
 	switch {
 	case p.ID != "" && call.id != "":
@@ -476,7 +475,7 @@ func (r *reader) Response() (*model.Response, error) {
 		if c.id == "" {
 			c.id = fmt.Sprintf("call_%d_%d", len(r.Req.Messages), i+1)
 		}
-		out.ToolCalls = append(out.ToolCalls, wire.NewToolCall(c.id, r.Names.Graph(c.name), c.args.String()))
+		out.ToolCalls = append(out.ToolCalls, wire.NewToolCall(c.id, r.Names.ToGraph(c.name), c.args.String()))
 		if c.extra != nil {
 			if r.kept.Calls == nil {
 				r.kept.Calls = map[string]json.RawMessage{}
@@ -491,7 +490,7 @@ func (r *reader) Response() (*model.Response, error) {
 	return r.WithStop(out, r.refusal.String(), r.finish == "content_filter", isCut)
 }
 
-// isSet reports whether a key has a value: several servers send empty errors.
-func isSet(raw json.RawMessage) bool {
+// hasValue reports whether a key has a value: several servers send empty errors.
+func hasValue(raw json.RawMessage) bool {
 	return len(raw) > 0 && !slices.Contains([]string{"null", `""`, "{}", "[]", "false", "0"}, string(raw))
 }

@@ -18,16 +18,16 @@ func dial(t *testing.T, url string) *Client {
 
 func TestConformance(t *testing.T) {
 	modeltest.Run(t, func(t *testing.T, scenario string, streams bool) model.Client {
-		file, cut := modeltest.Fixture("testdata", scenario, streams)
-		return dial(t, modeltest.Serve(t, file, cut, nil))
+		file, cut := modeltest.FindRecording("testdata", scenario, streams)
+		return dial(t, modeltest.ServeFile(t, file, cut, nil))
 	})
 }
 
 // points are what today's models want of the protocol: OpenAI's own, whose answers are
 // written after its reference of chat completions, and Gemini's, after Google's pages
 // on compatibility with OpenAI, on thought signatures and on errors.
-func points(dir string) *modeltest.Wire {
-	return &modeltest.Wire{
+func points(dir string) *modeltest.Protocol {
+	return &modeltest.Protocol{
 		Open: func(provider, name, url string) model.Client {
 			c, err := New(Config{Model: name, Provider: provider, BaseURL: url})
 			if err != nil {
@@ -35,22 +35,22 @@ func points(dir string) *modeltest.Wire {
 			}
 			return c
 		},
-		Dir: dir, List: "messages", MostImage: 20e6, MostAll: 50e6, Audio: true,
-		Reasoning: []string{"reasoning_effort"},
+		Dir: dir, ConversationKey: "messages", MaxImageBytes: 20e6, MaxTotalBytes: 50e6, Audio: true,
+		ReasoningKeys: []string{"reasoning_effort"},
 		Levels: map[string][3]string{
 			"gpt-6-luna":  {`reasoning_effort "none"`, `reasoning_effort "low"`, `reasoning_effort "high"`},
 			"gpt-6.1-sol": {"", `reasoning_effort "low"`, `reasoning_effort "high"`},
 			"gemini-3":    {`reasoning_effort "none"`, `reasoning_effort "minimal"`, `reasoning_effort "high"`},
 		},
-		Budget: map[string]bool{"gpt-6-luna": false, "gemini-3": false},
+		Budgets: map[string]bool{"gpt-6-luna": false, "gemini-3": false},
 	}
 }
 
 func TestPoints(t *testing.T) {
 	w := points("testdata")
-	w.Back, w.Thoughts = []string{`"reasoning_content":"I must look"`}, "I must look"
+	w.Kept, w.Thoughts = []string{`"reasoning_content":"I must look"`}, "I must look"
 	w.Usage = model.Usage{InputTokens: 80, OutputTokens: 33, CachedTokens: 64, ReasoningTokens: 20}
-	modeltest.Points(t, w)
+	modeltest.RunProtocol(t, w)
 }
 
 // Gemini speaks the protocol, too, with errors, calls and thoughts of its own. It has no
@@ -61,11 +61,11 @@ func TestGemini(t *testing.T) {
 		case "refused", "quota", "final":
 			return nil
 		}
-		file, cut := modeltest.Fixture("testdata/gemini", scenario, streams)
-		return dial(t, modeltest.Serve(t, file, cut, nil))
+		file, cut := modeltest.FindRecording("testdata/gemini", scenario, streams)
+		return dial(t, modeltest.ServeFile(t, file, cut, nil))
 	})
 	w := points("testdata/gemini")
-	w.Back = []string{`"extra_content":{"google":{"thought_signature":"SigA=="}}`}
+	w.Kept = []string{`"extra_content":{"google":{"thought_signature":"SigA=="}}`}
 	w.Usage = model.Usage{InputTokens: 80, OutputTokens: 33, CachedTokens: 64, ReasoningTokens: 20}
-	modeltest.Points(t, w)
+	modeltest.RunProtocol(t, w)
 }

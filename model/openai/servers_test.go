@@ -17,13 +17,13 @@ import (
 // answering calls a server that answers with a body of a type.
 func answering(t *testing.T, status int, contentType, body string) (*model.Response, string, error) {
 	t.Helper()
-	client := dial(t, modeltest.Handle(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	client := dial(t, modeltest.ServeHandler(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", contentType)
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, body)
 	})))
 	var text strings.Builder
-	got, err := client.Chat(t.Context(), modeltest.Requests()["plain"], func(chunk string) { text.WriteString(chunk) })
+	got, err := client.Chat(t.Context(), modeltest.NewRequests()["plain"], func(chunk string) { text.WriteString(chunk) })
 	return got, text.String(), err
 }
 
@@ -132,7 +132,7 @@ func TestOwnServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req := modeltest.Requests()["plain"]
+	req := modeltest.NewRequests()["plain"]
 	req.MaxTokens = 5
 	if _, err := client.Chat(t.Context(), req, nil); err == nil || !strings.Contains(err.Error(), "no network in tests") || strings.Contains(err.Error(), "https://") {
 		t.Errorf("got %v", err)
@@ -150,13 +150,13 @@ func TestGoesBack(t *testing.T) {
 		}
 		return c
 	}
-	modeltest.Thinks(t, "testdata/deepseek-stream.http", "I must look", open)
-	modeltest.Thinks(t, "testdata/mistral-stream.http", "I see", open)
-	modeltest.GoesBack(t, "testdata/deepseek-stream.http", open, `"reasoning_content":"I must look"`)
-	modeltest.GoesBack(t, "testdata/gemini-stream.http", open, `"extra_content":{"google":{"thought_signature":"SigA=="}}`)
-	modeltest.GoesBack(t, "testdata/gemini.http", open, `"extra_content":{"google":{"thought_signature":"SigB=="}}`)
-	modeltest.GoesBack(t, "testdata/mistral-stream.http", open, `"content":[{"type":"thinking","thinking":[{"type":"text","text":"I see"}]},{"type":"text","text":"Sunny."}]`)
-	modeltest.GoesBack(t, "testdata/openrouter.http", open, `"reasoning_details":[{"type":"reasoning.encrypted","data":"gAAA","id":"rs_1","index":0}]`)
+	modeltest.CheckThoughts(t, "testdata/deepseek-stream.http", "I must look", open)
+	modeltest.CheckThoughts(t, "testdata/mistral-stream.http", "I see", open)
+	modeltest.CheckKept(t, "testdata/deepseek-stream.http", open, `"reasoning_content":"I must look"`)
+	modeltest.CheckKept(t, "testdata/gemini-stream.http", open, `"extra_content":{"google":{"thought_signature":"SigA=="}}`)
+	modeltest.CheckKept(t, "testdata/gemini.http", open, `"extra_content":{"google":{"thought_signature":"SigB=="}}`)
+	modeltest.CheckKept(t, "testdata/mistral-stream.http", open, `"content":[{"type":"thinking","thinking":[{"type":"text","text":"I see"}]},{"type":"text","text":"Sunny."}]`)
+	modeltest.CheckKept(t, "testdata/openrouter.http", open, `"reasoning_details":[{"type":"reasoning.encrypted","data":"gAAA","id":"rs_1","index":0}]`)
 }
 
 // Models that reason want the key of their own behind a gateway, too.
@@ -165,7 +165,7 @@ func TestLongestAnswer(t *testing.T) {
 		"gpt-6-luna": "max_completion_tokens", "openai/o3-mini": "max_completion_tokens", "gpt-5": "max_completion_tokens", "gpt-5.4-mini": "max_completion_tokens",
 		"gpt-4.1": "max_tokens", "gpt-oss-120b": "max_tokens", "qwen3": "max_tokens", "solar-o1x": "max_tokens",
 	} {
-		req := modeltest.Requests()["plain"]
+		req := modeltest.NewRequests()["plain"]
 		req.MaxTokens = 9
 		if got := sent(t, Config{Model: name}, req, nil).Body[key]; got != 9.0 {
 			t.Errorf("%s: %s is %v", name, key, got)
@@ -186,13 +186,13 @@ func TestRetryAfter(t *testing.T) {
 		"Retry-After: Mon, 05 Jan 2026 09:00:00 GMT": 0,
 		"X: y": 0,
 	} {
-		client := dial(t, modeltest.Handle(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		client := dial(t, modeltest.ServeHandler(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			name, value, _ := strings.Cut(header, ": ")
 			w.Header().Set("Date", "Mon, 05 Jan 2026 10:00:00 GMT")
 			w.Header().Set(name, value)
 			w.WriteHeader(429)
 		})))
-		_, err := client.Chat(t.Context(), modeltest.Requests()["plain"], nil)
+		_, err := client.Chat(t.Context(), modeltest.NewRequests()["plain"], nil)
 		var failure *model.Error
 		if !errors.As(err, &failure) || failure.RetryAfter != want {
 			t.Errorf("%s: got %v", header, failure.RetryAfter)

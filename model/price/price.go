@@ -90,8 +90,8 @@ func (p Prices) BaseRates() Rates {
 	return r
 }
 
-// Cost returns the price of a call in US dollars. It is unknown for inputs longer than
-// the rates hold for, and without reported tokens.
+// Cost returns the price of a call in US dollars. It is unknown for inputs longer than the
+// rates cover, and without reported tokens.
 func (p Prices) Cost(usage model.Usage) (usd float64, known bool) {
 	r, ok := p.ratesFor(usage.InputTokens)
 	if !ok || usage.Unreported {
@@ -103,7 +103,7 @@ func (p Prices) Cost(usage model.Usage) (usd float64, known bool) {
 }
 
 // MaxCost returns the highest price of a call in US dollars, if its answer has at most
-// maxTokens, or by default what the model allows with 0. It expects nothing from a cache.
+// maxTokens. 0 means the model's default. It assumes that nothing is cached.
 func (p Prices) MaxCost(inputTokens, maxTokens int) (usd float64, known bool) {
 	r, ok := p.ratesFor(inputTokens)
 	if !ok {
@@ -115,9 +115,9 @@ func (p Prices) MaxCost(inputTokens, maxTokens int) (usd float64, known bool) {
 	return (float64(inputTokens)*max(r.Input, r.CacheWrite) + float64(maxTokens)*r.Output) / 1e6, true
 }
 
-// MaxTotalCost returns the highest price, in US dollars, of calls with a sum of tokens, however
-// divided. An answer to a long prompt costs more than one to a short prompt, so the
-// dearest call has the shortest of the long prompts.
+// MaxTotalCost returns the highest price, in US dollars, of calls that have so many tokens
+// in total, however divided. An answer to a long prompt costs more than one to a short
+// prompt, so the most expensive call has the shortest of the long prompts.
 func (p Prices) MaxTotalCost(tokens int) (usd float64, known bool) {
 	least := 0 // the shortest input of a tier
 	for _, r := range p.tiers {
@@ -131,7 +131,7 @@ func (p Prices) MaxTotalCost(tokens int) (usd float64, known bool) {
 	return usd / 1e6, known
 }
 
-// Row is a line of the table.
+// Row is a row of the table.
 type Row struct {
 	// Model is provider/name. Long marks the line for inputs longer than UpTo of the
 	// line before.

@@ -1,4 +1,4 @@
-// Models by their names, with the settings of their providers.
+// Opening models by name, with the settings of their providers.
 
 // Package provider opens models by the names that graph files use: provider/name.
 package provider
@@ -41,14 +41,13 @@ type Options struct {
 	Dir string
 	// Sleep waits for the delays of scripts, which need it.
 	Sleep func(context.Context, time.Duration) error
-	// Hide receives the key, which messages and logs must not hold, or "".
+	// Hide receives the key, or "", so that messages and logs can mask it.
 	Hide func(key string)
 	// HTTP makes requests, by default with the default transport.
 	HTTP *http.Client
 }
 
-// Split cuts provider/name, where the name may hold more slashes. It is false for a
-// text without both.
+// Split cuts provider/name, where the name may hold more slashes. ok is false if one of them is missing.
 func Split(ref string) (provider, name string, ok bool) {
 	provider, name, _ = strings.Cut(ref, "/")
 	return provider, name, provider != "" && name != ""
@@ -101,7 +100,7 @@ func Open(ref string, o Options) (model.Client, error) {
 		client, err = wire.New(&responses.Protocol, config)
 	case "anthropic":
 		known := price.Of("anthropic/" + id).BaseRates()
-		config.MaxTokens, config.MostTokens = known.DefaultOutput, known.MaxOutput
+		config.MaxTokens, config.MaxModelTokens = known.DefaultOutput, known.MaxOutput
 		client, err = anthropic.New(config)
 	case "scripted":
 		return o.openScript(id)
@@ -114,8 +113,8 @@ func Open(ref string, o Options) (model.Client, error) {
 	return client, nil
 }
 
-// chooseProtocol returns the protocol of the server. OpenAI speaks both of its protocols, and
-// its models prefer the newer one. Other servers speak the older one.
+// chooseProtocol returns the protocol of the server. OpenAI speaks chat and responses, and
+// its models work better with responses. Other servers speak chat.
 func (p declared) chooseProtocol() string {
 	switch {
 	case p.Kind != "openai":
@@ -149,8 +148,8 @@ func (o Options) findProvider(name string) (declared, error) {
 	return p, wire.InvalidRequest("there is no provider %q%s", name, hint)
 }
 
-// findKey returns the key of a provider, by default that of the environment. This one goes to
-// its own provider only, so an address of the graph's gets none.
+// findKey returns the key of a provider, by default from the environment. A provider with its own
+// address gets no key from the environment, so that a graph can't send it elsewhere.
 func (p declared) findKey() (string, error) {
 	variable := types[p.Kind]
 	if p.Key != "" || p.BaseURL != "" || variable == "" {

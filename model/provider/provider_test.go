@@ -27,7 +27,7 @@ func ask(t *testing.T, ref string, o Options) {
 
 func TestDeclaredProvider(t *testing.T) {
 	var seen modeltest.Request
-	url := modeltest.Serve(t, "../openai/testdata/text.http", 0, func(r modeltest.Request) { seen = r })
+	url := modeltest.ServeFile(t, "../openai/testdata/text.http", 0, func(r modeltest.Request) { seen = r })
 	t.Setenv("OPENAI_API_KEY", "of-the-environment")
 	t.Setenv("ANTHROPIC_API_KEY", "of-the-environment")
 	ask(t, "local/org/m-1", Options{Declared: map[string]any{"local": map[string]any{
@@ -36,7 +36,7 @@ func TestDeclaredProvider(t *testing.T) {
 	if seen.Path != "/v1/chat/completions" || seen.Body["model"] != "org/m-1" || seen.Body["seed"] != 3.0 || seen.Header.Get("X-Team") != "7" || seen.Header.Get("Authorization") != "" {
 		t.Errorf("got %+v", seen)
 	}
-	url = modeltest.Serve(t, "../anthropic/testdata/text.http", 0, func(r modeltest.Request) { seen = r })
+	url = modeltest.ServeFile(t, "../anthropic/testdata/text.http", 0, func(r modeltest.Request) { seen = r })
 	ask(t, "claude/m-2", Options{Declared: map[string]any{"claude": map[string]any{"type": "anthropic", "base_url": url + "/v1", "api_key": "key-1"}}})
 	if seen.Path != "/v1/messages" || seen.Header.Get("X-Api-Key") != "key-1" || seen.Header.Get("Anthropic-Version") == "" {
 		t.Errorf("got %+v", seen)
@@ -117,7 +117,7 @@ func TestProtocolOfOpenAI(t *testing.T) {
 	} {
 		for _, declared := range cases {
 			var path string
-			url := modeltest.Serve(t, answers[want], 0, func(r modeltest.Request) { path = r.Path })
+			url := modeltest.ServeFile(t, answers[want], 0, func(r modeltest.Request) { path = r.Path })
 			o := Options{HTTP: &http.Client{Transport: redirected(url)}}
 			if declared != nil {
 				o.Declared = map[string]any{"openai": declared}

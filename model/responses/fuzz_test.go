@@ -37,7 +37,7 @@ func FuzzAnswer(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		req := modeltest.Requests()["plain"]
+		req := modeltest.NewRequests()["plain"]
 		got, err := client.Chat(t.Context(), req, func(string) {})
 		var failure *model.Error
 		switch {

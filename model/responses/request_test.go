@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "write the expected bodies")
 func sent(t *testing.T, c Config, req *model.Request, onText func(string)) modeltest.Request {
 	t.Helper()
 	var seen modeltest.Request
-	c.BaseURL = modeltest.Serve(t, "testdata/text.http", 0, func(r modeltest.Request) { seen = r })
+	c.BaseURL = modeltest.ServeFile(t, "testdata/text.http", 0, func(r modeltest.Request) { seen = r })
 	client, err := New(c)
 	if err != nil {
 		t.Fatal(err)
@@ -35,13 +35,13 @@ func sent(t *testing.T, c Config, req *model.Request, onText func(string)) model
 }
 
 func TestRequests(t *testing.T) {
-	for name, req := range modeltest.Requests() {
+	for name, req := range modeltest.NewRequests() {
 		req.Stop = nil // the protocol has none
 		body := sent(t, Config{Model: "m-1", Params: map[string]any{"seed": 7, "top_p": 0.5, "text": map[string]any{"verbosity": "low"}}}, req, nil).Raw
-		modeltest.Golden(t, "testdata/"+name+".json", body, update)
+		modeltest.CompareGolden(t, "testdata/"+name+".json", body, update)
 	}
-	body := sent(t, Config{Model: "m-1"}, modeltest.Requests()["plain"], func(string) {}).Raw
-	modeltest.Golden(t, "testdata/plain-stream.json", body, update)
+	body := sent(t, Config{Model: "m-1"}, modeltest.NewRequests()["plain"], func(string) {}).Raw
+	modeltest.CompareGolden(t, "testdata/plain-stream.json", body, update)
 }
 
 // Models that don't reason refuse to be asked for encrypted reasoning.
@@ -50,7 +50,7 @@ func TestEncryptedReasoningIsAskedOfModelsThatReason(t *testing.T) {
 		"gpt-6.1-sol": true, "o4-mini": true, "gpt-5-mini": true, "openai/gpt-6-luna": true, "qwen3": true,
 		"gpt-4.1-mini": false, "gpt-4o": false, "ft:gpt-4o:org": false, "chatgpt-4o-latest": false, "gpt-5-chat-latest": false,
 	} {
-		body := sent(t, Config{Model: id}, modeltest.Requests()["plain"], nil).Body
+		body := sent(t, Config{Model: id}, modeltest.NewRequests()["plain"], nil).Body
 		if _, has := body["include"]; has != want || body["store"] != false {
 			t.Errorf("%s: %v", id, body)
 		}
@@ -59,7 +59,7 @@ func TestEncryptedReasoningIsAskedOfModelsThatReason(t *testing.T) {
 
 func TestBadRequests(t *testing.T) {
 	client := dial(t, "http://127.0.0.1:1") // nothing is sent
-	hello := modeltest.Requests()["plain"].Messages
+	hello := modeltest.NewRequests()["plain"].Messages
 	for name, req := range map[string]*model.Request{
 		"a number":  {Reasoning: 5000, Messages: hello},
 		"params":    {Params: map[string]any{"x": func() {}}, Messages: hello},
@@ -88,13 +88,13 @@ func TestReasoningGoesBack(t *testing.T) {
 		}
 		return c
 	}
-	modeltest.Thinks(t, "testdata/thinking-stream.http", "**Looking** at the weather", open)
+	modeltest.CheckThoughts(t, "testdata/thinking-stream.http", "**Looking** at the weather", open)
 	for _, file := range []string{"thinking", "thinking-stream"} {
-		modeltest.GoesBack(t, "testdata/"+file+".http", open,
+		modeltest.CheckKept(t, "testdata/"+file+".http", open,
 			`"encrypted_content":"gAAAABthought"`, `"summary":[{"type":"summary_text","text":"**Looking** at the weather"}]`, `"id":"fc_0a4"`, `"phase":"commentary"`)
 	}
 	for _, file := range []string{"phases", "phases-stream"} {
-		modeltest.GoesBack(t, "testdata/"+file+".http", open, `"encrypted_content":"gAAAABdone"`, `"phase":"final_answer"`, `"phase":"commentary"`)
+		modeltest.CheckKept(t, "testdata/"+file+".http", open, `"encrypted_content":"gAAAABdone"`, `"phase":"final_answer"`, `"phase":"commentary"`)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestWhatDoesNotGoBack(t *testing.T) {
 // What a model says on its way is no part of its answer.
 func TestFinalAnswer(t *testing.T) {
 	for _, file := range []string{"phases", "phases-stream"} {
-		got, err := dial(t, modeltest.Serve(t, "testdata/"+file+".http", 0, nil)).Chat(t.Context(), modeltest.Requests()["plain"], func(string) {})
+		got, err := dial(t, modeltest.ServeFile(t, "testdata/"+file+".http", 0, nil)).Chat(t.Context(), modeltest.NewRequests()["plain"], func(string) {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,12 +155,12 @@ func TestAccents(t *testing.T) {
 		{"arguments as an object", `{"status":"completed","output":[{"type":"function_call","call_id":"c","name":"f","arguments":{"a":1}}]}`, model.Response{ToolCalls: []model.ToolCall{{ID: "c", Name: "f", Args: map[string]any{"a": 1}}}, Stop: model.StopToolCalls, Usage: unreported}},
 		{"a call that was cut", `{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[{"type":"function_call","status":"incomplete","call_id":"c","name":"f","arguments":"{\"a"}]}`, model.Response{Stop: model.StopLength, Usage: unreported}},
 	} {
-		client := dial(t, modeltest.Handle(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		client := dial(t, modeltest.ServeHandler(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", map[bool]string{true: "text/event-stream", false: "application/json"}[strings.HasPrefix(test.body, "data")])
 			_, _ = io.WriteString(w, test.body)
 		})))
 		var text strings.Builder
-		got, err := client.Chat(t.Context(), modeltest.Requests()["plain"], func(chunk string) { text.WriteString(chunk) })
+		got, err := client.Chat(t.Context(), modeltest.NewRequests()["plain"], func(chunk string) { text.WriteString(chunk) })
 		if err != nil {
 			t.Errorf("%s: %v", test.name, err)
 			continue
@@ -173,7 +173,7 @@ func TestAccents(t *testing.T) {
 
 // A level is sent as the model takes it; a model that always reasons is not asked in vain.
 func TestReasoningLevels(t *testing.T) {
-	req := *modeltest.Requests()["plain"]
+	req := *modeltest.NewRequests()["plain"]
 	req.Reasoning = "minimal"
 	body := sent(t, Config{Model: "gpt-6.1-sol"}, &req, nil).Body
 	if got := fmt.Sprint(body["reasoning"]); got != "map[effort:low]" {

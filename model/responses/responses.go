@@ -1,7 +1,7 @@
 // The protocol: the fields of a request, its conversation and its answer.
 
-// Package responses speaks the Responses protocol of OpenAI, in which its models use
-// tools while they reason, and get their reasoning back encrypted.
+// Package responses speaks the Responses protocol of OpenAI. Its models use tools while
+// they reason, and their reasoning is sent back to them encrypted.
 package responses
 
 import (
@@ -16,10 +16,10 @@ import (
 	"github.com/graphrun/graphrun/model/wire"
 )
 
-// Protocol is the wire format. The base URL goes up to /responses.
+// Protocol is the wire format. The base URL ends before /responses.
 var Protocol = wire.Protocol{
 	Path: "/responses", BaseURL: "https://api.openai.com/v1", Provider: "openai", Header: openai.Header,
-	Takes:  wire.Takes{Images: wire.PhotoTypes(), ImageURLs: true, Files: []string{"*"}, FileURLs: true, MostImage: 20e6, MostAll: 50e6},
+	Limits: wire.PartLimits{Images: wire.PhotoTypes(), ImageURLs: true, Files: []string{"*"}, FileURLs: true, MaxImageBytes: 20e6, MaxTotalBytes: 50e6},
 	Fields: setFields, Conversation: setInput,
 	Reader: func(c *wire.Call) wire.Reader { return &reader{Call: c} },
 }
@@ -28,8 +28,8 @@ var Protocol = wire.Protocol{
 // encrypted reasoning.
 var withoutReasoning = lazyregexp.New(`^(.*/)?(ft:)?(gpt-(3|4)|chatgpt-|gpt-[5-9][.\d]*-chat)`)
 
-// setFields sets the fields of a request. The server stores nothing: the whole
-// conversation is sent each time.
+// setFields sets the fields of a request. It asks the server to store nothing, since each
+// request holds the whole conversation.
 func setFields(c *wire.Call, body map[string]any) error {
 	req := c.Req
 	if len(req.Stop) > 0 {
@@ -39,8 +39,8 @@ func setFields(c *wire.Call, body map[string]any) error {
 	if !withoutReasoning().MatchString(c.Model) {
 		wire.SetDefault(body, "include", []string{"reasoning.encrypted_content"})
 	}
-	wire.SetGiven(body, "instructions", req.System)
-	wire.SetGiven(body, "max_output_tokens", req.MaxTokens)
+	wire.SetNonEmpty(body, "instructions", req.System)
+	wire.SetNonEmpty(body, "max_output_tokens", req.MaxTokens)
 	if err := c.SetReasoning(body, "reasoning", func(level string) any { return map[string]any{"effort": level} }); err != nil {
 		return err
 	}
@@ -48,10 +48,10 @@ func setFields(c *wire.Call, body map[string]any) error {
 	for _, t := range tools {
 		t["type"], t["strict"] = "function", false // strict tools have no optional arguments
 	}
-	wire.SetGiven(body, "tools", tools)
-	if format := openai.Format(req.Schema); format != nil {
+	wire.SetNonEmpty(body, "tools", tools)
+	if format := openai.ResponseFormat(req.Schema); format != nil {
 		format["type"] = "json_schema"
-		wire.SetInner(body, "text", "format", format)
+		wire.SetNested(body, "text", "format", format)
 	}
 	return nil
 }
@@ -78,7 +78,7 @@ func appendItems(out []any, c *wire.Call, m *model.Message) []any {
 		out = append(out, map[string]any{"type": "message", "role": string(m.Role), "content": newContent(m)})
 	}
 	for _, call := range m.ToolCalls {
-		out = append(out, map[string]any{"type": "function_call", "call_id": call.ID, "name": c.Names.Wire(call.Name), "arguments": wire.EncodeArgs(call)})
+		out = append(out, map[string]any{"type": "function_call", "call_id": call.ID, "name": c.Names.ToWire(call.Name), "arguments": wire.EncodeArgs(call)})
 	}
 	return out
 }
@@ -153,20 +153,20 @@ type reader struct {
 	*wire.Call
 	result  result
 	done    []event // of a stream, each with an item
-	thought bool    // a part of a thought has begun
+	thought bool    // // a part of a thought has begun
 
-	opaque  bool            // items say more than text and calls do
+	opaque  bool            // // items hold more than text and calls
 	text    strings.Builder // of all messages
-	final   strings.Builder // of those that are the final answer
-	isFinal bool            // one is
+	final   strings.Builder // of messages marked as the final answer
+	isFinal bool            // a message is marked so
 	refusal strings.Builder
 	calls   []item
 }
 
-// Whole reads an answer that came at once.
+// Whole reads an answer that was not streamed.
 func (r *reader) Whole(body []byte) error { return r.Decode(body, &r.result) }
 
-// Event reads an event. Items count when they are done, since they may be partial until then.
+// Event reads an event. It keeps items only when they are done, since they may be partial until then.
 func (r *reader) Event(_ string, data []byte) (wire.Progress, error) {
 	if string(data) == "[DONE]" {
 		return 0, r.CutError()
@@ -200,8 +200,8 @@ func (r *reader) Event(_ string, data []byte) (wire.Progress, error) {
 	return 0, nil
 }
 
-// endStream reads the event that ends a stream. Several servers leave the items out of it,
-// and some never say that one is done.
+// endStream reads the event that ends a stream. Several servers leave the items out of this
+// event, and some never report that an item is done.
 func (r *reader) endStream(last *result) {
 	r.result = *last
 	if len(r.done) > 0 {
@@ -235,11 +235,11 @@ func (r *reader) Response() (*model.Response, error) {
 		InputTokens: int(u.Input), CachedTokens: int(u.InputDetails.Cached), CacheWriteTokens: int(u.InputDetails.CacheWrite),
 		OutputTokens: int(u.Output), ReasoningTokens: int(u.OutputDetails.Reasoning), Unreported: u.Input == 0 && u.Output == 0,
 	}}
-	if r.isFinal { // without the comments of the model on its way there
+	if r.isFinal { // without the model's commentary
 		out.Content = r.final.String()
 	}
 	for _, c := range r.calls {
-		out.ToolCalls = append(out.ToolCalls, wire.NewToolCall(c.CallID, r.Names.Graph(c.Name), string(c.Arguments)))
+		out.ToolCalls = append(out.ToolCalls, wire.NewToolCall(c.CallID, r.Names.ToGraph(c.Name), string(c.Arguments)))
 	}
 	if r.opaque {
 		out.Thinking = wire.EncodeKept(r.Provider, out, res.Output)

@@ -22,13 +22,13 @@ func dial(t *testing.T, url string) *Client {
 
 func TestConformance(t *testing.T) {
 	modeltest.Run(t, func(t *testing.T, scenario string, streams bool) model.Client {
-		file, cut := modeltest.Fixture("testdata", scenario, streams)
-		return dial(t, modeltest.Serve(t, file, cut, nil))
+		file, cut := modeltest.FindRecording("testdata", scenario, streams)
+		return dial(t, modeltest.ServeFile(t, file, cut, nil))
 	})
 }
 
 func TestPoints(t *testing.T) {
-	modeltest.Points(t, &modeltest.Wire{
+	modeltest.RunProtocol(t, &modeltest.Protocol{
 		Open: func(provider, name, url string) model.Client {
 			c, err := New(Config{Model: name, Provider: provider, BaseURL: url})
 			if err != nil {
@@ -36,14 +36,14 @@ func TestPoints(t *testing.T) {
 			}
 			return c
 		},
-		Dir: "testdata", List: "input", MostImage: 20e6, MostAll: 50e6,
-		Back: []string{`"encrypted_content":"gAAAABthought"`}, Thoughts: "**Looking** at the weather",
-		Usage:     model.Usage{InputTokens: 80, OutputTokens: 33, CachedTokens: 64, ReasoningTokens: 20},
-		Reasoning: []string{"reasoning"},
+		Dir: "testdata", ConversationKey: "input", MaxImageBytes: 20e6, MaxTotalBytes: 50e6,
+		Kept: []string{`"encrypted_content":"gAAAABthought"`}, Thoughts: "**Looking** at the weather",
+		Usage:         model.Usage{InputTokens: 80, OutputTokens: 33, CachedTokens: 64, ReasoningTokens: 20},
+		ReasoningKeys: []string{"reasoning"},
 		Levels: map[string][3]string{
 			"gpt-6-luna":  {`reasoning {"effort":"none"}`, `reasoning {"effort":"low"}`, `reasoning {"effort":"high"}`},
 			"gpt-6.1-sol": {"", `reasoning {"effort":"low"}`, `reasoning {"effort":"high"}`},
 		},
-		Budget: map[string]bool{"gpt-6-luna": false},
+		Budgets: map[string]bool{"gpt-6-luna": false},
 	})
 }

@@ -26,8 +26,8 @@ type Script struct {
 	entries []entry
 }
 
-// entry is an answer and the calls that it is for. An empty node and a visit or turn of
-// 0 match every call.
+// entry is an answer and the calls that it answers. An empty node and a visit or turn of 0
+// match every call.
 type entry struct {
 	Node  string         `key:"node"`
 	Role  string         `key:"role" default:"chat"`
@@ -42,8 +42,7 @@ type entry struct {
 	failure *model.Error // nil if it answers
 }
 
-// Parse reads a script, YAML or JSON. Messages call it by its name. The error is a
-// *spec.InvalidError.
+// Parse reads a script in YAML or JSON. name is for messages. The error is a *spec.InvalidError.
 func Parse(name string, src []byte) (*Script, error) {
 	root, findings := spec.Read(name, src, "a script is a map with the key responses", Keys())
 	if root == nil {
@@ -105,7 +104,7 @@ func Keys() []spec.Key {
 	return []spec.Key{{Name: "responses", Type: spec.TypeList, Elem: &response, Required: true}}
 }
 
-// newEntry reads an entry. Findings cover values of a wrong shape.
+// newEntry reads an entry. spec.Read has already reported values of a wrong type.
 func newEntry(file *spec.File, v *spec.Value) entry {
 	e := entry{content: formatContent(v.Get("content")), calls: v.Get("tool_calls")}
 	values, _ := v.Data().(map[string]any)
@@ -180,9 +179,8 @@ func (s *Script) NewClient(sleep func(context.Context, time.Duration) error) *Cl
 	return &Client{script: s, sleep: sleep, used: make([]bool, len(s.entries)), shares: map[model.Caller][]int{}}
 }
 
-// Chat answers with the first unused entry for the request's caller, after its delay.
-// The text streams by words. An entry is used up even if the wait is cancelled. Without
-// an entry the error has kind llm.
+// Chat answers with the first unused entry for the request's caller, after its delay. The text streams by
+// words. An entry counts as used even if the wait is cancelled. Without an entry the error has kind llm.
 func (c *Client) Chat(ctx context.Context, req *model.Request, onText func(chunk string)) (*model.Response, error) {
 	e := c.takeEntry(req.Caller)
 	if e == nil {
@@ -205,11 +203,11 @@ func (c *Client) Chat(ctx context.Context, req *model.Request, onText func(chunk
 	return answer, nil
 }
 
-// Skip uses up the entry of a call that was answered before the run was resumed. Skip
-// each earlier call in the order of the journal.
-func (c *Client) Skip(caller model.Caller) { c.takeEntry(caller) }
+// SkipCall marks the entry of a call as used that was answered before the run was resumed.
+// Call it for each earlier call in the order of the journal.
+func (c *Client) SkipCall(caller model.Caller) { c.takeEntry(caller) }
 
-// takeEntry uses up the entry for a call. It returns nil if there is none.
+// takeEntry returns the first unused entry for a call and marks it as used, or returns nil.
 func (c *Client) takeEntry(caller model.Caller) *entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -218,7 +216,7 @@ func (c *Client) takeEntry(caller model.Caller) *entry {
 		return nil
 	}
 	i := unused[0]
-	// Elements run at once and ask in any order, yet the first gets the first answer.
+	// Elements run in parallel and call in any order, but the first element gets the first answer.
 	if n := parseElement(caller.Place); n >= 0 && !strings.HasSuffix(c.script.entries[i].Node, "]") {
 		all := caller
 		all.Place = ""
@@ -252,9 +250,8 @@ func parseElement(place string) int {
 	return n
 }
 
-// matches reports whether an entry is for a call. An entry names a node of a subgraph by
-// its path or the end of it, because a child's script does not know who runs the child,
-// and may name an element: a[2].
+// matches reports whether an entry answers a call. An entry names a node of a subgraph by its path or the
+// end of it, because a script does not know which graph calls the subgraph. It may name an element: a[2].
 func (e *entry) matches(c model.Caller) bool {
 	return e.Role == cmp.Or(c.Role, "chat") &&
 		(e.Node == "" || hasPathSuffix(c.Node, e.Node) || hasPathSuffix(c.Place, e.Node)) &&

@@ -159,7 +159,7 @@ func TestSkipContinues(t *testing.T) {
 	for before := range 4 {
 		resumed := s.NewClient(nil)
 		for visit := 1; visit <= before; visit++ {
-			resumed.Skip(model.Caller{Node: "a", Role: "chat", Visit: visit, Turn: 1})
+			resumed.SkipCall(model.Caller{Node: "a", Role: "chat", Visit: visit, Turn: 1})
 		}
 		want := ask(t, whole, "a", "chat", before+1, 1)
 		if got := ask(t, resumed, "a", "chat", before+1, 1); got != want {

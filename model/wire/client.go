@@ -1,5 +1,5 @@
-// Package wire holds what the adapters of model protocols share: clients, which send requests
-// over HTTP and read answers, streamed or not, and the forms of values on the wire.
+// Package wire holds what the adapters of model protocols share. Its clients send requests
+// over HTTP and read answers, streamed or not.
 package wire
 
 import (
@@ -41,8 +41,8 @@ type Config struct {
 	// MaxTokens bounds answers of requests that set no bound, where the protocol has
 	// no default. With 0 the adapter chooses.
 	MaxTokens int
-	// MostTokens is the longest answer of the model, or 0 if unknown.
-	MostTokens int
+	// MaxModelTokens is the longest answer of the model in tokens, or 0 if unknown.
+	MaxModelTokens int
 	// Timeout bounds one call, including its whole answer. 0 means no bound.
 	Timeout time.Duration
 	// HTTP makes the requests, by default with the default transport.
@@ -55,8 +55,8 @@ type Protocol struct {
 	Path, BaseURL, Provider string
 	// Header returns the headers of all requests.
 	Header func(key string) http.Header
-	// Takes limits the parts of messages.
-	Takes Takes
+	// Limits says which parts of messages the protocol accepts.
+	Limits PartLimits
 	// Fields sets the keys of a body that the parameters of a request may replace.
 	Fields func(c *Call, body map[string]any) error
 	// Conversation sets the messages, which parameters can't replace.
@@ -65,7 +65,7 @@ type Protocol struct {
 	Reader func(c *Call) Reader
 }
 
-// Reader puts an answer together.
+// Reader assembles an answer.
 type Reader interface {
 	// Whole reads an answer that came at once.
 	Whole(body []byte) error
@@ -78,7 +78,7 @@ type Reader interface {
 // Progress says whether a stream may end. The zero value says that more must come.
 type Progress int
 
-// MayEnd says that the connection may end here, Ended that the answer is complete.
+// MayEnd means that the connection may end here, Ended that the answer is complete.
 const (
 	MayEnd Progress = iota + 1
 	Ended
@@ -113,7 +113,7 @@ func (c *Call) AddText(chunk string) {
 	}
 }
 
-// PassThought passes a piece of the model's thinking on.
+// PassThought passes a piece of the model's thinking to the caller.
 func (c *Call) PassThought(chunk string) {
 	if c.Req.OnThinking != nil && chunk != "" {
 		c.Req.OnThinking(chunk)
@@ -180,8 +180,8 @@ func (c *Client) Chat(ctx context.Context, req *model.Request, onText func(chunk
 	return r.Response()
 }
 
-// buildBody returns the request as JSON data. Parameters replace what the fields of the
-// request say, and null removes a key.
+// buildBody returns the request as JSON data. Parameters replace fields of the request, and
+// null removes a key.
 func (c *Client) buildBody(call *Call) (map[string]any, error) {
 	body := map[string]any{}
 	maps.Copy(body, c.config.Params)
@@ -193,7 +193,7 @@ func (c *Client) buildBody(call *Call) (map[string]any, error) {
 	}
 	maps.Copy(body, call.Req.Params)
 	maps.DeleteFunc(body, func(_ string, value any) bool { return value == nil })
-	if err := c.protocol.Takes.Check(call.Messages); err != nil {
+	if err := c.protocol.Limits.Check(call.Messages); err != nil {
 		return nil, err
 	}
 	if err := c.protocol.Conversation(call, body); err != nil {
@@ -206,7 +206,7 @@ func (c *Client) buildBody(call *Call) (map[string]any, error) {
 func (c *Call) readEvents(r Reader) error {
 	stream := events{in: bufio.NewReader(c)}
 	for progress := Progress(0); progress != Ended; {
-		name, data, err := stream.next()
+		name, data, err := stream.readEvent()
 		switch {
 		case errors.Is(err, io.EOF) && progress == MayEnd:
 			return nil
@@ -235,7 +235,7 @@ func (c *Call) Tools(schemaKey string) []map[string]any {
 		if maps.Copy(schema, t.Parameters); t.Parameters == nil {
 			schema["properties"] = map[string]any{}
 		}
-		out[i] = map[string]any{"name": c.Names.Wire(t.Name), schemaKey: schema}
+		out[i] = map[string]any{"name": c.Names.ToWire(t.Name), schemaKey: schema}
 		if t.Description != "" {
 			out[i]["description"] = t.Description
 		}
@@ -243,8 +243,8 @@ func (c *Call) Tools(schemaKey string) []map[string]any {
 	return out
 }
 
-// SetGiven sets a key to a value, unless that is empty.
-func SetGiven(body map[string]any, key string, value any) {
+// SetNonEmpty sets a key to a value, unless that is empty.
+func SetNonEmpty(body map[string]any, key string, value any) {
 	if v := reflect.ValueOf(value); !v.IsZero() && (v.Kind() != reflect.Slice || v.Len() > 0) {
 		body[key] = value
 	}
@@ -257,8 +257,8 @@ func SetDefault(body map[string]any, key string, value any) {
 	}
 }
 
-// SetInner sets a key of an object in a body, beside the keys that parameters set.
-func SetInner(body map[string]any, object, key string, value any) {
+// SetNested sets a key of an object inside a body, and keeps the object's other keys.
+func SetNested(body map[string]any, object, key string, value any) {
 	inner := map[string]any{}
 	given, _ := body[object].(map[string]any)
 	maps.Copy(inner, given)
@@ -278,9 +278,8 @@ func JoinURL(base, path string) (string, error) {
 	return u.String(), nil
 }
 
-// post sends a body. Whatever is not an answer with status 2xx is an *model.Error or
-// the context's error. It retries nothing and follows no redirect, which could carry
-// the key elsewhere.
+// post sends a body. Without an answer of status 2xx it returns a *model.Error or the context's
+// error. It does not retry, and follows no redirect, since that could send the key to another host.
 func (c *Call) post(body map[string]any) error {
 	text, err := eval.AppendJSON(nil, body)
 	if err != nil {
@@ -324,7 +323,7 @@ func (c *Call) detectStream() {
 		return
 	}
 	in := bufio.NewReader(c.body)
-	begin, _ := in.Peek(len("event:")) // reading the body meets the failure again
+	begin, _ := in.Peek(len("event:")) // an error comes again when the body is read
 	for _, field := range []string{":", "data:", "event:", "id:", "retry:"} {
 		c.isStream = c.isStream || bytes.HasPrefix(begin, []byte(field))
 	}
@@ -428,8 +427,8 @@ func (c *Call) WithStop(out *model.Response, refusal string, isFiltered, isCut b
 	return out, nil
 }
 
-// newMasker masks what messages must not hold: a key, and headers that authenticate, with and
-// without the word before it as in "Bearer abc". Very short texts would mask too much.
+// newMasker returns a replacer that masks the key and the values of headers that authenticate, with
+// and without a first word such as Bearer. It ignores very short values, which would mask too much.
 func newMasker(key string, headers map[string]string) *strings.Replacer {
 	secrets := []string{key}
 	for name, value := range headers {
@@ -455,10 +454,10 @@ type events struct {
 	begun bool
 }
 
-// next returns the next event that has data: its name ("" without one) and its lines
-// of data, joined by line breaks. The error is io.EOF at the end, or the reader's. An
-// event whose last line was cut is dropped. The empty line behind it may be missing.
-func (e *events) next() (name string, data []byte, err error) {
+// readEvent returns the next event that has data: its name, which may be "", and its lines
+// of data, joined by line breaks. The error is io.EOF at the end, or the reader's. It drops
+// an event whose last line was cut. The empty line after the last event may be missing.
+func (e *events) readEvent() (name string, data []byte, err error) {
 	for {
 		line, err := e.in.ReadBytes('\n')
 		if err != nil {

@@ -1,4 +1,4 @@
-// Failures: what a status, a code and a text of a server mean.
+// Failures: from the status, code and text of a server to a kind of failure.
 
 package wire
 
@@ -43,8 +43,8 @@ func (c *Client) newRefusal(resp *http.Response) error {
 var retryDelay = lazyregexp.New(`"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"`)
 
 // readReport reads the code and message of {"error": {"message", "type", "code"}}, and the
-// status if the code is one. Other servers put a list around it, a string in place of the
-// object, the fields at the top, or one report into another.
+// status if the code is one. Other servers wrap it in a list, send a string instead of the
+// object, put the fields at the top level, or nest one report in another.
 func readReport(body []byte) (status int, code, text string) {
 	var list []json.RawMessage
 	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
@@ -71,10 +71,10 @@ func readReport(body []byte) (status int, code, text string) {
 	return status, cmp.Or(code, report.Type), cmp.Or(text, report.Message, detail)
 }
 
-// newFailure makes the error of a status, 0 for none, and a code of the provider.
+// newFailure returns the error for a status, which is 0 if there is none, and a code of the provider.
 func (c *Client) newFailure(status int, code, text string, header http.Header) *model.Error {
 	out := &model.Error{Status: status, RetryAfter: RetryAfter(header, time.Now())}
-	out.Kind, out.Class = classify(status, code, text)
+	out.Kind, out.Class = classifyFailure(status, code, text)
 	// The provider knows better than its status whether to retry. Its own SDKs obey
 	// this header.
 	passes := slices.Contains([]string{"rate_limited", "overloaded", "timeout"}, out.Kind)
@@ -113,8 +113,8 @@ var (
 	slow       = cause{"timeout", ""}
 )
 
-// codes are the providers' own codes. They say more than the status: OpenAI answers
-// 429 to haste and to an account without money, and a stream has no status left.
+// codes are the providers' own codes. They say more than the status: OpenAI answers 429 to too many
+// requests and to an account without money, and an error in a stream has no status.
 var codes = map[string]cause{
 	"context_length_exceeded": tooLong, "string_above_max_length": tooLong, "request_too_large": tooLong, "exceed_context_size_error": tooLong,
 	"content_filter": filtered, "content_policy_violation": filtered, "moderation_blocked": filtered, "invalid_prompt": filtered,
@@ -127,15 +127,16 @@ var codes = map[string]cause{
 	"timeout_error": slow,
 }
 
-// statuses say what a status means without a code.
+// statuses map a status without a known code to its cause.
 var statuses = map[int]cause{
 	http.StatusUnauthorized: denied, http.StatusForbidden: denied, http.StatusProxyAuthRequired: denied,
-	http.StatusConflict:        overloaded, // with a call at the same time
+	http.StatusConflict:        overloaded, // conflict with a concurrent call
 	http.StatusPaymentRequired: outOfMoney, http.StatusTooManyRequests: limited,
 	http.StatusRequestTimeout: slow, http.StatusGatewayTimeout: slow,
 }
 
-// texts tell causes that codes of compatible servers don't, at some statuses.
+// texts find causes by parts of the message, at some statuses, because compatible servers
+// often send no code.
 var texts = []struct {
 	cause
 	statuses []int
@@ -152,10 +153,10 @@ var texts = []struct {
 	}},
 }
 
-// classify finds the kind and class of a failure. Money comes first, then codes,
-// except that a status of the client's fault beats a code of the server's, and a
-// status that denies beats all codes but those of denial.
-func classify(status int, code, text string) (kind, class string) {
+// classifyFailure returns the kind and class of a failure. A text about money wins, then
+// the code, then the status, with two exceptions: a 4xx status overrides a code for an
+// overloaded server, and 401, 403 or 407 override every code but those for a denied key.
+func classifyFailure(status int, code, text string) (kind, class string) {
 	textSays := func(i int) bool {
 		return slices.Contains(texts[i].statuses, status) && slices.ContainsFunc(texts[i].parts, func(part string) bool {
 			return strings.Contains(strings.ToLower(text), part)

@@ -14,11 +14,11 @@ func TestTakes(t *testing.T) {
 	notes := model.Part{Kind: model.FilePart, Type: "text/plain", Data: "QUJD"}
 	linked := model.Part{Kind: model.FilePart, URL: "https://example.org/a.pdf"}
 	sound := model.Part{Kind: model.AudioPart, Type: "audio/wav", Data: "QUJD"}
-	all := Takes{Images: PhotoTypes(), ImageURLs: true, Files: []string{"application/pdf"}, FileURLs: true, Audio: []string{"audio/wav"}}
-	images := Takes{Images: PhotoTypes()}
+	all := PartLimits{Images: PhotoTypes(), ImageURLs: true, Files: []string{"application/pdf"}, FileURLs: true, Audio: []string{"audio/wav"}}
+	images := PartLimits{Images: PhotoTypes()}
 	for _, test := range []struct {
 		name  string
-		takes Takes
+		takes PartLimits
 		parts []model.Part
 		want  string // of the refusal; "": none
 	}{
@@ -28,10 +28,10 @@ func TestTakes(t *testing.T) {
 		{"no text files", images, []model.Part{notes}, "its protocol takes no file"},
 		{"no audio", images, []model.Part{sound}, "its protocol takes no audio"},
 		{"no addresses", images, []model.Part{{Kind: model.ImagePart, URL: "https://example.org/a.png"}}, "its protocol takes no addresses of these"},
-		{"size", Takes{Images: PhotoTypes(), MostImage: 29}, []model.Part{png}, "it has 0.0 MB; an image may have"},
-		{"size that fits", Takes{Images: PhotoTypes(), MostImage: 30}, []model.Part{png}, ""},
-		{"together", Takes{Images: PhotoTypes(), MostAll: 59}, []model.Part{png, png}, "the parts of the conversation have"},
-		{"together that fits", Takes{Images: PhotoTypes(), MostAll: 60}, []model.Part{png, png}, ""},
+		{"size", PartLimits{Images: PhotoTypes(), MaxImageBytes: 29}, []model.Part{png}, "it has 0.0 MB; an image may have"},
+		{"size that fits", PartLimits{Images: PhotoTypes(), MaxImageBytes: 30}, []model.Part{png}, ""},
+		{"together", PartLimits{Images: PhotoTypes(), MaxTotalBytes: 59}, []model.Part{png, png}, "the parts of the conversation have"},
+		{"together that fits", PartLimits{Images: PhotoTypes(), MaxTotalBytes: 60}, []model.Part{png, png}, ""},
 	} {
 		err := test.takes.Check([]model.Message{{Role: model.User, Parts: test.parts[:1]}, {Role: model.ToolResult, Parts: test.parts[1:]}})
 		got := ""

@@ -11,15 +11,15 @@ import (
 	"github.com/graphrun/graphrun/model"
 )
 
-// Dialect names the keywords of JSON Schema that structured output takes, besides
-// properties, items, closed objects and those of usualKeywords.
+// Dialect names the keywords of JSON Schema that structured output supports, besides
+// properties, items, closed objects and usualKeywords.
 type Dialect struct {
 	Keeps []string
-	// Drops are keywords that the caller checks by itself.
+	// Drops are keywords that the schema leaves out, because the caller checks them.
 	Drops  []string
 	Unions bool // anyOf
-	// Complete refuses objects with optional properties, which a model would invent,
-	// and lists of anything.
+	// Complete refuses objects with optional properties, whose values a model would invent,
+	// and lists without items.
 	Complete bool
 }
 
@@ -28,13 +28,13 @@ var usualKeywords = []string{"type", "description", "enum", "const", "required",
 // Strict is the dialect of OpenAI, whose answers always fit the schema.
 var Strict = Dialect{Keeps: []string{"minimum", "maximum", "pattern", "minItems", "maxItems"}, Complete: true}
 
-// Close returns a schema with closed objects, or false if the dialect can't express it.
-// Closing an object allows less than the schema does.
-func (d *Dialect) Close(schema map[string]any) (map[string]any, bool) {
+// CloseSchema returns a schema whose objects allow no other properties, or false if the
+// dialect can't express it. The closed schema allows less than the given one.
+func (d *Dialect) CloseSchema(schema map[string]any) (map[string]any, bool) {
 	out, ok := make(map[string]any, len(schema)+1), true
 	closeInner := func(value any) any {
 		inner, is := value.(map[string]any)
-		closed, fits := d.Close(inner)
+		closed, fits := d.CloseSchema(inner)
 		ok = ok && is && fits
 		return closed
 	}
@@ -83,14 +83,14 @@ func requiresAll(schema map[string]any) bool {
 	return len(properties) > 0 && len(properties) == len(required)
 }
 
-// levels are all levels, the least first. none turns reasoning off.
+// levels are all levels of reasoning, lowest first. none turns reasoning off.
 var levels = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
-// dated is how the name of a model may end.
+// dated matches the end of a model's name, with or without a date.
 const dated = `(-20\d\d-\d\d-\d\d)?$`
 
-// efforts are models by their names, with the least and the highest of their levels.
-// Gateways put a prefix before a name, and take all levels.
+// efforts are models by name, with their lowest and highest level. A name with the prefix
+// of a gateway does not match, because gateways accept all levels.
 var efforts = []struct {
 	name        func() *regexp.Regexp
 	least, most string
@@ -103,8 +103,8 @@ var efforts = []struct {
 	{lazyregexp.New(`^(gpt-6-astra|gpt-6\.[12]-sol)` + dated), "low", "max"},
 }
 
-// SetReasoning sets how much the model should reason: a level, which encode returns in the form
-// of the protocol, under a key, or the provider's own options.
+// SetReasoning sets how much the model should reason. It sets a level, as encode returns
+// it, under a key, or the provider's own options under reasoning.
 func (c *Call) SetReasoning(body map[string]any, key string, encode func(level string) any) error {
 	switch value := c.Req.Reasoning.(type) {
 	case nil:
@@ -122,8 +122,8 @@ func (c *Call) SetReasoning(body map[string]any, key string, encode func(level s
 	return nil
 }
 
-// nearestLevel returns the nearest level that a model of OpenAI takes. Other models and
-// words stay as they are. It fails if a model that always reasons should not.
+// nearestLevel returns the nearest level that a model of OpenAI accepts. It returns other levels,
+// and those for other models, unchanged. It fails for the level none if the model always reasons.
 func nearestLevel(name, level string) (string, error) {
 	asked := slices.Index(levels, level)
 	for _, e := range efforts {
@@ -135,14 +135,14 @@ func nearestLevel(name, level string) (string, error) {
 		case level == "none" && least > 0:
 			return "", AlwaysReasonsError(name, levels[least:most+1])
 		case level == "minimal" && e.least != "minimal":
-			return "low", nil // the least reasoning that there is
+			return "low", nil // the lowest level of these models
 		}
 		return levels[min(asked, most)], nil
 	}
 	return level, nil
 }
 
-// AlwaysReasonsError returns the failure of reasoning: none for a model without it.
+// AlwaysReasonsError returns the failure of reasoning: none for a model that can't turn it off.
 func AlwaysReasonsError(name string, has []string) *model.Error {
 	return InvalidRequest("reasoning is none; %s always reasons: it takes %s", name, strings.Join(has, ", "))
 }

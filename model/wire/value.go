@@ -1,4 +1,4 @@
-// Values, parts of messages and names of tools in the forms that servers send and take.
+// Values, parts of messages and tool names, as servers send and accept them.
 
 package wire
 
@@ -28,7 +28,7 @@ func (c *Count) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Text is a string that some servers send as another JSON value, whose text it is then.
+// Text is a string. Some servers send another JSON value instead: then it is that value's JSON.
 type Text string
 
 // UnmarshalJSON never fails.
@@ -39,8 +39,8 @@ func (t *Text) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// NewToolCall returns a tool call with arguments given as JSON text. No text is an empty
-// object. Text that is not an object is kept as malformed.
+// NewToolCall returns a tool call with arguments given as JSON text. An empty text means an
+// empty object. Malformed keeps a text that is not an object.
 func NewToolCall(id, name, args string) model.ToolCall {
 	call := model.ToolCall{ID: id, Name: name}
 	if text := strings.TrimSpace(args); text == "" || text == "null" {
@@ -69,7 +69,7 @@ func EncodeArgs(call model.ToolCall) string {
 // recognised.
 type kept struct {
 	Data     string `json:"data"`
-	Of       string `json:"of"` // identifies the message
+	Message  string `json:"of"` // hash of the message
 	Provider string `json:"provider"`
 }
 
@@ -80,7 +80,7 @@ func EncodeKept(provider string, of *model.Response, data any) json.RawMessage {
 	if err != nil {
 		return nil
 	}
-	out, _ := json.Marshal(kept{string(text), identifyMessage(of.Content, of.ToolCalls), provider}) // strings always can
+	out, _ := json.Marshal(kept{string(text), hashMessage(of.Content, of.ToolCalls), provider}) // strings can always be encoded
 	return out
 }
 
@@ -91,11 +91,11 @@ func DecodeKept(provider string, m *model.Message, into any) (found, unchanged b
 	if len(m.Thinking) == 0 || json.Unmarshal(m.Thinking, &k) != nil || k.Provider != provider || json.Unmarshal([]byte(k.Data), into) != nil {
 		return false, false
 	}
-	return true, k.Of == identifyMessage(m.Content, m.ToolCalls)
+	return true, k.Message == hashMessage(m.Content, m.ToolCalls)
 }
 
-// KeptItems returns the items that this provider gave for a message and takes back, or nil if
-// there are none or the message was changed since.
+// KeptItems returns the items that this provider sent with a message and accepts back. It
+// returns nil if there are none or the message has changed since.
 func KeptItems[T any](provider string, m *model.Message, isTaken func(*T) bool) []any {
 	var raw []json.RawMessage
 	if _, unchanged := DecodeKept(provider, m, &raw); !unchanged {
@@ -111,7 +111,7 @@ func KeptItems[T any](provider string, m *model.Message, isTaken func(*T) bool) 
 	return out
 }
 
-func identifyMessage(content string, calls []model.ToolCall) string {
+func hashMessage(content string, calls []model.ToolCall) string {
 	sum := fnv.New64a()
 	fmt.Fprintf(sum, "%q", content)
 	for _, call := range calls {
@@ -123,34 +123,33 @@ func identifyMessage(content string, calls []model.ToolCall) string {
 // maxName is the longest name of a tool that all providers allow.
 const maxName = 64
 
-// Names translates names of tools for one request: providers refuse the dot in a
-// graph's server.tool.
+// Names translates tool names for one request, because providers refuse the dot in a graph's server.tool.
 type Names struct {
 	out  map[string]string // by name in the graph
 	back map[string]string // by name on the wire
 }
 
-// NewNames names the tools of a request and those that its conversation has called. Legal
-// names stay. The order of calls makes names independent of later messages.
+// NewNames names the tools of a request and those that its conversation has called. It keeps legal
+// names. It names tools in the order of their calls, so later messages don't change a name.
 func NewNames(tools []model.Tool, messages []model.Message) *Names {
 	n := &Names{out: map[string]string{}, back: map[string]string{}}
 	for _, legal := range []bool{true, false} {
 		for _, t := range tools {
 			if (t.Name == makeLegalName(t.Name)) == legal {
-				n.Wire(t.Name)
+				n.ToWire(t.Name)
 			}
 		}
 	}
 	for i := range messages {
 		for _, call := range messages[i].ToolCalls {
-			n.Wire(call.Name)
+			n.ToWire(call.Name)
 		}
 	}
 	return n
 }
 
-// Wire returns the name that the provider sees.
-func (n *Names) Wire(name string) string {
+// ToWire returns the name that the provider sees.
+func (n *Names) ToWire(name string) string {
 	if known, ok := n.out[name]; ok {
 		return known
 	}
@@ -166,8 +165,8 @@ func (n *Names) Wire(name string) string {
 	return wire
 }
 
-// Graph returns the graph's name of a tool. Unknown names stay.
-func (n *Names) Graph(wire string) string {
+// ToGraph returns the graph's name of a tool. It returns an unknown name unchanged.
+func (n *Names) ToGraph(wire string) string {
 	if name, ok := n.back[wire]; ok {
 		return name
 	}
@@ -192,24 +191,24 @@ func makeLegalName(name string) string {
 	return name[:min(len(name), maxName)]
 }
 
-// Takes says which parts a protocol takes. A file that is text goes as text wherever
-// files are taken.
-type Takes struct {
+// PartLimits says which parts a protocol accepts. A text file is sent as text wherever
+// files are accepted.
+type PartLimits struct {
 	// Images, Files and Audio are media types. "*" is any, nil none.
 	Images, Files, Audio []string
-	// ImageURLs and FileURLs say that a part may be an address.
+	// ImageURLs and FileURLs allow addresses of images and files.
 	ImageURLs, FileURLs bool
-	// MostImage bounds the bytes of an image, MostAll those of all parts of a request.
+	// MaxImageBytes bounds the bytes of an image, MaxTotalBytes those of all parts of a request.
 	// 0 means no bound.
-	MostImage, MostAll int
+	MaxImageBytes, MaxTotalBytes int
 }
 
-// PhotoTypes returns the types of images that all providers take.
+// PhotoTypes returns the image types that all providers accept.
 func PhotoTypes() []string { return []string{"image/gif", "image/jpeg", "image/png", "image/webp"} }
 
-// Check returns an *model.Error of kind invalid_input for the first part that the
-// protocol does not take.
-func (t *Takes) Check(messages []model.Message) error {
+// Check returns a *model.Error of kind invalid_input for the first part that the protocol
+// does not accept.
+func (t *PartLimits) Check(messages []model.Message) error {
 	all := 0
 	for i := range messages {
 		for j := range messages[i].Parts {
@@ -223,13 +222,13 @@ func (t *Takes) Check(messages []model.Message) error {
 			all += part.Size()
 		}
 	}
-	if t.MostAll > 0 && all > t.MostAll {
-		return InvalidRequest("the parts of the conversation have %s; its provider takes %s in a request", formatMegabytes(all), formatMegabytes(t.MostAll))
+	if t.MaxTotalBytes > 0 && all > t.MaxTotalBytes {
+		return InvalidRequest("the parts of the conversation have %s; its provider takes %s in a request", formatMegabytes(all), formatMegabytes(t.MaxTotalBytes))
 	}
 	return nil
 }
 
-func (t *Takes) checkPart(p *model.Part) string {
+func (t *PartLimits) checkPart(p *model.Part) string {
 	types, urls := t.Images, t.ImageURLs
 	switch p.Kind {
 	case model.FilePart:
@@ -237,7 +236,7 @@ func (t *Takes) checkPart(p *model.Part) string {
 	case model.AudioPart:
 		types, urls = t.Audio, false
 	}
-	_, isText := TextOf(p)
+	_, isText := PartText(p)
 	switch {
 	case len(types) == 0:
 		return fmt.Sprintf("its protocol takes no %s", p.Kind)
@@ -247,37 +246,37 @@ func (t *Takes) checkPart(p *model.Part) string {
 		return ""
 	case types[0] != "*" && !slices.Contains(types, p.Type):
 		return fmt.Sprintf("it is %s; taken are %s", p.Type, strings.Join(types, ", "))
-	case p.Kind == model.ImagePart && t.MostImage > 0 && p.Size() > t.MostImage:
-		return fmt.Sprintf("it has %s; an image may have %s", formatMegabytes(p.Size()), formatMegabytes(t.MostImage))
+	case p.Kind == model.ImagePart && t.MaxImageBytes > 0 && p.Size() > t.MaxImageBytes:
+		return fmt.Sprintf("it has %s; an image may have %s", formatMegabytes(p.Size()), formatMegabytes(t.MaxImageBytes))
 	}
 	return ""
 }
 
 func formatMegabytes(n int) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
-// TextOf returns the text of a text part or of a file that is text.
-func TextOf(p *model.Part) (string, bool) {
+// PartText returns the text of a text part or of a text file.
+func PartText(p *model.Part) (string, bool) {
 	if p.Kind == model.TextPart {
 		return p.Text, true
 	}
-	if p.Kind != model.FilePart || p.Data == "" || !IsText(p.Type) {
+	if p.Kind != model.FilePart || p.Data == "" || !IsTextType(p.Type) {
 		return "", false
 	}
 	data, err := base64.StdEncoding.DecodeString(p.Data)
 	return string(data), err == nil && utf8.Valid(data)
 }
 
-// TitledText is TextOf with the name of a file before its text.
+// TitledText returns the same text as PartText, with the name of a file before it.
 func TitledText(p *model.Part) (string, bool) {
-	text, is := TextOf(p)
+	text, is := PartText(p)
 	if is && p.Name != "" {
 		text = "[file " + p.Name + "]\n" + text
 	}
 	return text, is
 }
 
-// IsText reports whether a media type is text.
-func IsText(kind string) bool {
+// IsTextType reports whether a media type is text.
+func IsTextType(kind string) bool {
 	switch kind {
 	case "application/graphql", "application/javascript", "application/json", "application/jsonl", "application/sql", "application/toml", "application/x-ndjson",
 		"application/x-sh", "application/x-www-form-urlencoded", "application/x-yaml", "application/xml", "application/yaml":

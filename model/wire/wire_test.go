@@ -21,7 +21,7 @@ import (
 func read(t *testing.T, r io.Reader) (out []string, err error) {
 	t.Helper()
 	for stream := (&events{in: bufio.NewReader(r)}); ; {
-		name, data, err := stream.next()
+		name, data, err := stream.readEvent()
 		if errors.Is(err, io.EOF) {
 			return out, nil
 		}
@@ -86,13 +86,13 @@ func TestNames(t *testing.T) {
 	n := NewNames([]model.Tool{{Name: "a.b"}, {Name: "a_b"}, {Name: "a b"}, {Name: long + "1"}, {Name: long + "2"}, {Name: "é"}, {Name: ""}}, nil)
 	seen := map[string]bool{}
 	for graph, want := range map[string]string{"a_b": "a_b", "a.b": "a_b_2", "a b": "a_b_3", "é": "_", "": "__2", long + "1": long[:64], long + "2": long[:62] + "_2", "new.one": "new_one"} {
-		wire := n.Wire(graph)
-		if wire != want || n.Graph(wire) != graph || seen[wire] || len(wire) > maxName {
-			t.Errorf("%q: got %q, back %q, want %q", graph, wire, n.Graph(wire), want)
+		wire := n.ToWire(graph)
+		if wire != want || n.ToGraph(wire) != graph || seen[wire] || len(wire) > maxName {
+			t.Errorf("%q: got %q, back %q, want %q", graph, wire, n.ToGraph(wire), want)
 		}
 		seen[wire] = true
 	}
-	if n.Graph("unheard") != "unheard" {
+	if n.ToGraph("unheard") != "unheard" {
 		t.Error("a name that was not offered is changed")
 	}
 }

@@ -62,7 +62,7 @@ func (w *Worker) openTape(in *taskInput) (*cassette.Cassette, error) {
 	if err != nil {
 		return nil, err
 	}
-	return recorded.CopyRewound(t.Used[in.executionKey()]), nil
+	return recorded.CopyPlayed(t.Used[in.executionKey()]), nil
 }
 
 // insertTape puts the tape of a task into its handlers; without one, they are the worker's.
@@ -84,7 +84,7 @@ func (j *job) saveRecording() error {
 	if j.tape == nil || j.tape.IsPlaying() {
 		return nil
 	}
-	text, err := j.tape.Take()
+	text, err := j.tape.TakeNewCalls()
 	if err != nil || text == nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (r *recorder) copyNew() error {
 		}
 		var text []byte
 		if text, err = blobs.get(name); err == nil {
-			err = r.tape.Add(text)
+			err = r.tape.AddCalls(text)
 		}
 		r.taken = append(r.taken, name)
 	}
