@@ -316,47 +316,39 @@ func (s *search) findBest(edges map[int]bool) *triedCase {
 // simplify drops inputs and unusual outcomes that no edge needs.
 func (s *search) simplify(ctx context.Context, runs []*triedCase) []*triedCase {
 	left := maxShrinks
-	out := make([]*triedCase, len(runs))
+	out := slices.Clone(runs)
 	for i, t := range runs {
-		for simpler := t; simpler != nil; {
-			t, simpler = simpler, s.simplifyOnce(ctx, simpler, &left)
+		try := func(input map[string]any, plan []choice) bool {
+			if left--; left < 0 || ctx.Err() != nil {
+				return false
+			}
+			other := s.tryCase(input, plan)
+			if other == nil || len(other.fired) == 0 || len(dropFired(t.fired, other)) > 0 || other.cost() >= t.cost() {
+				return false
+			}
+			t, out[i] = other, other
+			return true
 		}
-		out[i] = t
+		var drop func(names []string)
+		drop = func(names []string) { // all at once, or each half
+			input := maps.Clone(t.input)
+			maps.DeleteFunc(input, func(name string, _ any) bool { return slices.Contains(names, name) })
+			if half := len(names) / 2; len(names) > 0 && !try(input, t.choices) && half > 0 {
+				drop(names[:half])
+				drop(names[half:])
+			}
+		}
+		drop(slices.DeleteFunc(sortedNames(t.input), func(name string) bool {
+			key := s.graph.Key(name)
+			return key != nil && key.Required
+		}))
+		for k := 0; k < len(t.choices); k++ {
+			if !reflect.DeepEqual(t.choices[k].value, t.choices[k].usual) {
+				plan := slices.Clone(t.choices)
+				plan[k].value = plan[k].usual
+				try(t.input, plan)
+			}
+		}
 	}
 	return out
-}
-
-// simplifyOnce returns a run of the same edges with an input less or a usual outcome more, or nil.
-func (s *search) simplifyOnce(ctx context.Context, t *triedCase, left *int) *triedCase {
-	better := func(input map[string]any, plan []choice) *triedCase {
-		if *left--; *left < 0 || ctx.Err() != nil {
-			return nil
-		}
-		other := s.tryCase(input, plan)
-		if other == nil || len(other.fired) == 0 || len(dropFired(t.fired, other)) > 0 || other.cost() >= t.cost() {
-			return nil
-		}
-		return other
-	}
-	for _, name := range sortedNames(t.input) {
-		if key := s.graph.Key(name); key != nil && key.Required {
-			continue
-		}
-		input := maps.Clone(t.input)
-		delete(input, name)
-		if other := better(input, t.choices); other != nil {
-			return other
-		}
-	}
-	for i, c := range t.choices {
-		if reflect.DeepEqual(c.value, c.usual) {
-			continue
-		}
-		plan := slices.Clone(t.choices)
-		plan[i].value = c.usual
-		if other := better(t.input, plan); other != nil {
-			return other
-		}
-	}
-	return nil
 }

@@ -517,7 +517,7 @@ type World struct {
 const (
 	worldBudget = 6_000_000 // for all questions about a graph
 	worldMost   = 150_000   // for one question
-	worldNicer  = 30_000    // to find a run that also completes
+	worldNicer  = 10_000    // to find a run that also completes
 )
 
 // NewWorld prepares a graph without errors. kinds are node kinds besides the built-in ones.
