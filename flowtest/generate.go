@@ -34,6 +34,7 @@ type Generated struct {
 
 const (
 	maxShrinks = 600             // runs to simplify the cases
+	maxPauses  = 20              // of a case at breakpoints
 	searchTime = 5 * time.Minute // only slow machines reach it
 )
 
@@ -73,10 +74,10 @@ type execution struct {
 	visit int
 }
 
-// choice is the outcome of an execution in a run.
+// choice is the outcome of an execution in a run, or a resume at a breakpoint.
 type choice struct {
 	execution
-	key string // of the case: stubs, answers or decide
+	key string // of the case: stubs, answers, decide or resume
 	// value is a stub, an answer or a target, or the time in which a person does not answer.
 	value, usual any
 }
@@ -190,8 +191,36 @@ func (s *search) failureStub(of *runner.Failure) map[string]any {
 	return map[string]any{"error": failure}
 }
 
-// tryCase runs a case with planned choices. It returns nil if the case is invalid.
+// tryCase runs a case with planned choices, and resumes it at breakpoints. It returns nil if the
+// case is invalid.
 func (s *search) tryCase(input map[string]any, plan []choice) *triedCase {
+	for range maxPauses {
+		t := s.runPlan(input, plan)
+		if t == nil || t.result.PausedAt == nil {
+			return t
+		}
+		node, reached := t.result.PausedAt.Nodes[0], map[execution]bool{}
+		at := execution{node: node, visit: 1}
+		for _, h := range t.result.History {
+			reached[execution{h.Node, h.Visit}] = true
+			if h.Node == node {
+				at.visit = h.Visit + 1
+			}
+		}
+		if t.result.PausedAt.Phase == "after" {
+			at.visit--
+		}
+		next := slices.IndexFunc(t.choices, func(c choice) bool { return !reached[c.execution] })
+		if next < 0 {
+			next = len(t.choices)
+		}
+		plan = slices.Insert(t.choices, next, choice{execution: at, key: "resume"})
+	}
+	return nil
+}
+
+// runPlan runs a case with planned choices. It returns nil if the case is invalid.
+func (s *search) runPlan(input map[string]any, plan []choice) *triedCase {
 	c := s.file.compileGenerated(&triedCase{input: input, choices: plan, resumed: -1})
 	if c == nil {
 		return nil

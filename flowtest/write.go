@@ -133,23 +133,31 @@ func (t *triedCase) mergeByNode(values map[string][]any) map[string]any {
 	return out
 }
 
-// splitAnswers returns the answers until a person does not answer in time, and the resumes after
-// that, at which the time passes or people answer.
+// splitAnswers returns the answers until the run first pauses at a breakpoint or since a person
+// does not answer in time, and the resumes after that, at which time passes or people answer.
 func (t *triedCase) splitAnswers() (answers map[string]any, resumes []any) {
-	given := map[string][]any{}
+	given, atBreakpoint := map[string][]any{}, false
 	closeSitting := func() {
-		if merged := t.mergeByNode(given); answers == nil {
+		switch merged := t.mergeByNode(given); {
+		case answers == nil:
 			answers = merged
-		} else if len(merged) > 0 {
+		case len(merged) > 0:
 			resumes = append(resumes, map[string]any{"answers": merged})
+		case atBreakpoint:
+			resumes = append(resumes, map[string]any{})
 		}
-		given = map[string][]any{}
+		given, atBreakpoint = map[string][]any{}, false
 	}
 	for _, c := range t.choices {
-		if after, absent := c.value.(time.Duration); absent {
+		after, absent := c.value.(time.Duration)
+		switch {
+		case absent:
 			closeSitting()
 			resumes = append(resumes, map[string]any{"after": after})
-		} else if c.key == "answers" {
+		case c.key == "resume":
+			closeSitting()
+			atBreakpoint = true
+		case c.key == "answers":
 			given[c.node] = append(given[c.node], c.value)
 		}
 	}
