@@ -39,7 +39,7 @@ func (s *groupSlot) enter() (waiting *store.Waiting, err error) {
 	if s.group == "" {
 		return nil, nil
 	}
-	state, err := s.journal.Enter(s.group, s.limit)
+	state, err := s.journal.EnterGroup(s.group, s.limit)
 	if err != nil || state.Inside {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (s *groupSlot) awaitSlot(ctx context.Context, d *driver) (request store.Req
 		if s.onBusy == "cancel_oldest" && len(waiting.Members) > 0 && waiting.Members[0].RunID != s.asked {
 			oldest := waiting.Members[0].RunID
 			why := fmt.Sprintf("run %q takes its place in group %q (concurrency.on_busy: cancel_oldest)", d.opts.RunID, d.mask.Text(s.group))
-			if err := d.flow.runner.cfg.Store.Ask(oldest, store.CancelBecause(why)); err != nil && !errors.Is(err, store.ErrNoRun) {
+			if err := d.flow.runner.cfg.Store.SendRequest(oldest, store.NewCancelRequest(why)); err != nil && !errors.Is(err, store.ErrNoRun) {
 				return "", err
 			}
 			s.asked = oldest
@@ -80,7 +80,7 @@ func (s *groupSlot) awaitPoll(ctx context.Context) (request store.Request) {
 	select {
 	case <-ctx.Done():
 		return store.RequestCancel
-	case request := <-s.journal.Asked():
+	case request := <-s.journal.Requests():
 		return request
 	case <-time.After(groupPoll):
 		return ""
@@ -141,12 +141,12 @@ func (d *driver) beginRun(ctx context.Context, run store.RunRecord, began *machi
 
 // awaitFirstSlot waits for the slot of a new run. A request stops it with store.ErrStopped.
 func (d *driver) awaitFirstSlot(ctx context.Context, slot *groupSlot) (request store.Request, err error) {
-	err = d.journal.Note(store.RunSummary{Status: d.state.Status, Reason: d.state.Reason, Updated: d.clock.Now()})
+	err = d.journal.SaveSummary(store.RunSummary{Status: d.state.Status, Reason: d.state.Reason, Updated: d.clock.Now()})
 	if err == nil {
 		request, err = slot.awaitSlot(ctx, d)
 	}
 	if err == nil {
-		err = d.journal.Note(store.RunSummary{Status: machine.Running, Updated: d.clock.Now()})
+		err = d.journal.SaveSummary(store.RunSummary{Status: machine.Running, Updated: d.clock.Now()})
 	}
 	return request, err
 }

@@ -142,7 +142,7 @@ func (j *killableJournal) Append(events ...machine.Event) error {
 	return j.Journal.Append(events...)
 }
 
-func (j *killableJournal) Asked() <-chan store.Request { return j.asked }
+func (j *killableJournal) Requests() <-chan store.Request { return j.asked }
 
 func (j *killableJournal) Snapshot(s store.Snapshot) error {
 	if j.process.gone() {
@@ -151,11 +151,11 @@ func (j *killableJournal) Snapshot(s store.Snapshot) error {
 	return j.Journal.Snapshot(s)
 }
 
-func (j *killableJournal) Note(s store.RunSummary) error {
+func (j *killableJournal) SaveSummary(s store.RunSummary) error {
 	if j.process.gone() {
 		return nil
 	}
-	return j.Journal.Note(s)
+	return j.Journal.SaveSummary(s)
 }
 
 // failing marks the names of attempts that fail by themselves.

@@ -90,7 +90,7 @@ func (s slotless) Create(r store.RunRecord, first ...machine.Event) (store.Journ
 
 type slotlessJournal struct{ store.Journal }
 
-func (slotlessJournal) Enter(string, int) (store.GroupState, error) {
+func (slotlessJournal) EnterGroup(string, int) (store.GroupState, error) {
 	return store.GroupState{}, errKilled
 }
 

@@ -42,7 +42,7 @@ func (d *driver) closeJournal(result *Result) error {
 	}
 	var err error
 	if result != nil {
-		err = d.journal.Note(d.newSummary(result))
+		err = d.journal.SaveSummary(d.newSummary(result))
 	}
 	return errors.Join(err, d.journal.Close())
 }
@@ -117,7 +117,7 @@ const noteEvery = int64(time.Second)
 // noteSteps stores the number of steps for lists.
 func (d *driver) noteSteps(at int64) error {
 	d.noted = at
-	return d.journalError(d.journal.Note(store.RunSummary{Status: machine.Running, Steps: d.state.Steps(), Updated: time.Unix(0, at)}))
+	return d.journalError(d.journal.SaveSummary(store.RunSummary{Status: machine.Running, Steps: d.state.Steps(), Updated: time.Unix(0, at)}))
 }
 
 // brokenResult returns the result of a run whose journal failed, or nil if another driver has it.
@@ -154,7 +154,7 @@ func (d *driver) keepSnapshot() error {
 	if d.durable > 0 {
 		return nil
 	}
-	limit := d.journal.Journaled()
+	limit := d.journal.BytesSinceSnapshot()
 	if limit < 0 {
 		return nil
 	}

@@ -59,7 +59,7 @@ func (r *Runner) answerUndriven(runID string, journal store.Journal, answers []s
 	if err := journal.Append(events...); err != nil {
 		return err
 	}
-	return journal.Note(d.newSummary(d.recordedResult()))
+	return journal.SaveSummary(d.newSummary(d.recordedResult()))
 }
 
 const (
@@ -72,11 +72,11 @@ const (
 func (r *Runner) offer(ctx context.Context, runID string, answers []store.GivenAnswer, by string) (settled bool, err error) {
 	offer := store.Offer{ID: rand.Text(), Answers: answers, By: by, At: r.cfg.Clock.Now().UTC()}
 	kept := r.cfg.Store
-	if err := kept.Offer(runID, offer); err != nil {
+	if err := kept.SendOffer(runID, offer); err != nil {
 		return false, err
 	}
 	for end := time.Now().Add(offerTime); ; {
-		open, _, err := kept.Offered(offer.ID)
+		open, _, err := kept.OfferStatus(offer.ID)
 		lines, listErr := kept.List(store.RunFilter{ID: runID})
 		driven := listErr == nil && len(lines) == 1 && lines[0].Owner != ""
 		if err = cmp.Or(err, listErr); err == nil && open && driven && time.Now().Before(end) {
@@ -84,7 +84,7 @@ func (r *Runner) offer(ctx context.Context, runID string, answers []store.GivenA
 				continue
 			}
 		}
-		open, refused, withdrawErr := kept.Withdraw(offer.ID)
+		open, refused, withdrawErr := kept.WithdrawOffer(offer.ID)
 		switch {
 		case err != nil || withdrawErr != nil:
 			return false, errors.Join(err, withdrawErr)
@@ -167,7 +167,7 @@ func (d *driver) settleOffer() *machine.Event {
 	} else {
 		d.setEmitted(&events[0])
 	}
-	taken, err := d.journal.Settle(offer.ID, events, refused)
+	taken, err := d.journal.SettleOffer(offer.ID, events, refused)
 	if err != nil {
 		d.journalErr = d.journalError(err)
 		return nil

@@ -25,7 +25,7 @@ func TestRequestToCancel(t *testing.T) {
 				return nil, nil
 			}
 			asked = true
-			if err := kept.Ask("one", store.RequestCancel); err != nil {
+			if err := kept.SendRequest("one", store.RequestCancel); err != nil {
 				t.Error(err)
 			}
 			<-ctx.Done()
@@ -45,7 +45,7 @@ func TestRequestToPause(t *testing.T) {
 	handlers := map[string]runner.HandlerFunc{
 		"a": func(_ context.Context, task *runner.Task) (any, error) {
 			if task.Visit == 1 {
-				return nil, kept.Ask("one", store.RequestPause)
+				return nil, kept.SendRequest("one", store.RequestPause)
 			}
 			return resumed, nil
 		},

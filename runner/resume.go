@@ -79,7 +79,7 @@ func (d *driver) completedResult(journal store.Journal) (*Result, error) {
 	result := d.recordedResult()
 	lines, err := d.flow.runner.cfg.Store.List(store.RunFilter{ID: d.opts.RunID})
 	if err == nil && len(lines) == 1 && lines[0].Status != machine.Completed {
-		err = journal.Note(store.RunSummary{
+		err = journal.SaveSummary(store.RunSummary{
 			Status: result.Status, Reason: result.Reason, Steps: result.Steps, Updated: time.Unix(0, d.last),
 		})
 	}
@@ -95,7 +95,7 @@ func (d *driver) completedResult(journal store.Journal) (*Result, error) {
 
 func (d *driver) continueRun(ctx context.Context, journal store.Journal) (*Result, error) {
 	d.journal, d.noted = journal, d.now()
-	if err := journal.Note(store.RunSummary{Status: machine.Running, Steps: d.state.Steps(), Updated: d.clock.Now()}); err != nil {
+	if err := journal.SaveSummary(store.RunSummary{Status: machine.Running, Steps: d.state.Steps(), Updated: d.clock.Now()}); err != nil {
 		return nil, err
 	}
 	switch {
@@ -113,7 +113,7 @@ func (d *driver) continueRun(ctx context.Context, journal store.Journal) (*Resul
 }
 
 func requestEvent(r store.Request, at int64) machine.Event {
-	if why, cancels := r.Cancels(); cancels {
+	if why, cancels := r.CancelReason(); cancels {
 		return machine.Event{Kind: machine.CancelAsked, At: at, Reason: why}
 	}
 	return machine.Event{Kind: machine.PauseAsked, At: at}
@@ -124,7 +124,7 @@ func (d *driver) forwardRequests() {
 	if d.journal == nil {
 		return
 	}
-	asked, offers := d.journal.Asked(), d.journal.Offers()
+	asked, offers := d.journal.Requests(), d.journal.Offers()
 	if asked == nil && offers == nil {
 		return
 	}

@@ -86,7 +86,7 @@ func (r *Runner) newVersionDriver(runID string, flow *Flow, opts Options) (*driv
 func (r *Runner) resumeWith(ctx context.Context, runID string, flow *Flow, opts Options, journal store.Journal) (*Result, error) {
 	d, run, err := r.newVersionDriver(runID, flow, opts)
 	if err == nil {
-		err = journal.Adopt(run)
+		err = journal.ReplaceGraph(run)
 	}
 	if err == nil {
 		err = d.awaitSlot(ctx, journal)

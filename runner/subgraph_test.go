@@ -293,7 +293,7 @@ func TestPauseReachesSubgraphs(t *testing.T) {
 		Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
 			"turn": func(_ context.Context, task *runner.Task) (any, error) {
 				if task.Visit == 5 && !stop.Load() { // an element may get there after the pause only
-					if err := s.Ask("one", store.RequestPause); err != nil {
+					if err := s.SendRequest("one", store.RequestPause); err != nil {
 						return nil, err
 					}
 				}

@@ -35,7 +35,7 @@ func (d *driver) cachedResult(work *machine.Work, task *Task, now time.Time) (va
 	if cache == nil || work.CacheKey == "" {
 		return nil, false
 	}
-	value, found, err := cache.Cached(work.CacheKey, now)
+	value, found, err := cache.LoadCached(work.CacheKey, now)
 	if err != nil {
 		task.Emit(Said{Type: "warning", Message: "cache: " + err.Error()})
 	}
@@ -52,7 +52,7 @@ func (d *driver) cacheResult(work *machine.Work, task *Task, output any, now tim
 	if work.CacheTTL > 0 {
 		entry.Expires = now.Add(work.CacheTTL)
 	}
-	if err := cache.Cache(entry); err != nil {
+	if err := cache.SaveCached(entry); err != nil {
 		task.Emit(Said{Type: "warning", Message: "cache: " + err.Error()})
 	}
 }

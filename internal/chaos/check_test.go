@@ -239,7 +239,7 @@ func (x *trial) checkTold() {
 func (x *trial) checkStore() {
 	s, err := sqlite.Open(x.store, sqlite.Options{})
 	if err == nil {
-		err = errors.Join(s.Check(x.Context()), s.Close())
+		err = errors.Join(s.CheckIntegrity(x.Context()), s.Close())
 	}
 	if err != nil {
 		x.Error(err)

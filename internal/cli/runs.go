@@ -541,7 +541,7 @@ func (w *stopCommand) advance(r *store.RunSummary) (settled bool, err error) {
 	if w.asked == owner {
 		return false, nil
 	}
-	if err := w.store.Ask(w.id, w.request); err != nil {
+	if err := w.store.SendRequest(w.id, w.request); err != nil {
 		return false, err
 	}
 	w.asked = owner

@@ -222,7 +222,7 @@ func (u *unkeptStore) Create(run store.RunRecord, first ...machine.Event) (store
 
 type unkeptJournal struct{ store.Journal }
 
-func (unkeptJournal) Journaled() int { return -1 }
+func (unkeptJournal) BytesSinceSnapshot() int { return -1 }
 
 func newSessionsCommand(a *app) *cobra.Command {
 	return newGroupCommand("sessions", newSessionsListCommand(a), newSessionsShowCommand(a), newSessionsDeleteCommand(a))
@@ -287,7 +287,7 @@ func newSessionsShowCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s = s.Masked()
+			s = s.MaskSecrets()
 			return a.print(cmd, shownSession{s.ID, s.Keys, s.Talk, s.Run, s.Graph, s.Updated.UTC()}, a.formatSession(&s))
 		},
 	})

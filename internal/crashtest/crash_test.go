@@ -159,7 +159,7 @@ func left(t *testing.T, dir string, kept int) []string {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if err := s.Check(t.Context()); err != nil {
+	if err := s.CheckIntegrity(t.Context()); err != nil {
 		t.Error(err)
 	}
 	events, err := s.Events("one", 0, math.MaxInt)

@@ -233,9 +233,9 @@ func (j *fatalJournal) Snapshot(s store.Snapshot) error {
 	return j.store.write(func() error { return j.Journal.Snapshot(s) })
 }
 
-// Note is a write.
-func (j *fatalJournal) Note(s store.RunSummary) error {
-	return j.store.write(func() error { return j.Journal.Note(s) })
+// SaveSummary is a write.
+func (j *fatalJournal) SaveSummary(s store.RunSummary) error {
+	return j.store.write(func() error { return j.Journal.SaveSummary(s) })
 }
 
 // Close is a write.

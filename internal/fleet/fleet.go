@@ -363,7 +363,7 @@ func (f *Fleet) Stop(grace time.Duration) {
 		if _, err := f.marks.set(d.ID, stopped); err != nil {
 			f.cfg.Log(fmt.Sprintf("run %s will not be resumed: %v", d.ID, err))
 		}
-		_ = f.cfg.Store.Ask(d.ID, store.RequestPause) // else it is cancelled
+		_ = f.cfg.Store.SendRequest(d.ID, store.RequestPause) // else it is cancelled
 	}
 	over := time.After(grace)
 	for _, d := range left {

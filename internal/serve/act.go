@@ -226,7 +226,7 @@ func (s *Server) stopRun(id string, request store.Request) (out inspect.ListedRu
 		return out, newConflict("run %q has ended already: %s", line.ID, line.Status)
 	case request == store.RequestCancel && s.cfg.Fleet.Cancel(line.ID, errByAPI):
 	case driven:
-		err = s.cfg.Store.Ask(line.ID, request)
+		err = s.cfg.Store.SendRequest(line.ID, request)
 	case request == store.RequestPause:
 		return out, newConflict("run %q crashed: no process runs it", line.ID)
 	default:

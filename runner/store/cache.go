@@ -1,4 +1,4 @@
-// Results of nodes that outlast their runs.
+// Cached results of nodes, which outlast their runs.
 
 package store
 
@@ -22,11 +22,11 @@ func (e *CacheEntry) isExpired(now time.Time) bool {
 
 const cacheKeys = "cache/"
 
-// Cached returns a value that has not expired.
-func (s *KVStore) Cached(key string, now time.Time) (value any, ok bool, err error) {
+// LoadCached returns a value that has not expired.
+func (s *KVStore) LoadCached(key string, now time.Time) (value any, ok bool, err error) {
 	var entry CacheEntry
 	err = s.storage().View(func(tx Tx) (err error) {
-		ok, err = getJSON(tx, cacheKeys+keyOf(key), &entry)
+		ok, err = getJSON(tx, cacheKeys+joinKey(key), &entry)
 		return err
 	})
 	if err != nil || !ok || entry.isExpired(now) {
@@ -35,14 +35,14 @@ func (s *KVStore) Cached(key string, now time.Time) (value any, ok bool, err err
 	return entry.Value, true, nil
 }
 
-// Cache stores a value. The first call also deletes what has expired.
-func (s *KVStore) Cache(e CacheEntry) error {
+// SaveCached stores a value. The first call also deletes expired values.
+func (s *KVStore) SaveCached(e CacheEntry) error {
 	purge, now := !s.purged.Swap(true), s.storage().Now()
 	return s.storage().Update(func(tx Tx) (err error) {
 		if purge {
 			_, err = clearCache(tx, func(e *CacheEntry) bool { return e.isExpired(now) })
 		}
-		return cmp.Or(err, putJSON(tx, cacheKeys+keyOf(e.Key), e))
+		return cmp.Or(err, putJSON(tx, cacheKeys+joinKey(e.Key), e))
 	})
 }
 
@@ -61,7 +61,7 @@ func clearCache(tx Tx, selects func(*CacheEntry) bool) (cleared int, err error) 
 	var keys []string
 	err = visitJSON(tx, cacheKeys, func(e *CacheEntry) bool {
 		if selects(e) {
-			keys = append(keys, cacheKeys+keyOf(e.Key))
+			keys = append(keys, cacheKeys+joinKey(e.Key))
 		}
 		return true
 	})

@@ -1,4 +1,4 @@
-// Groups of runs: how many of them run at once (GraphSpec §2, concurrency).
+// Groups limit how many of their runs execute at once (GraphSpec §2, concurrency).
 
 package store
 
@@ -23,14 +23,15 @@ type GroupState struct {
 type GroupMember struct {
 	RunID string    `json:"run_id"`
 	Graph string    `json:"graph"`
-	Owner string    `json:"owner"` // its driver
+	Owner string    `json:"owner"` // the run's driver
 	Since time.Time `json:"since"`
 }
 
-// TurnJournal is a Journal that can wait for its group. With others the driver polls Enter.
+// TurnJournal is a Journal that can wait for its turn in a group. For other journals the driver polls
+// EnterGroup.
 type TurnJournal interface {
 	Journal
-	// AwaitTurn waits until Enter may return another result, or for a request to the run.
+	// AwaitTurn waits until EnterGroup may return another result, or for a request to the run.
 	AwaitTurn() Request
 }
 
@@ -68,10 +69,10 @@ var ErrStopped = errors.New("the run was stopped before there was a place in its
 
 const groupKeys = "group/"
 
-// enterGroup asks for a slot in a group for a run that is driven. See Journal.Enter.
+// enterGroup asks for a slot in a group for a run that has a driver. See Journal.EnterGroup.
 func (s *KVStore) enterGroup(tx Tx, runID, group string, limit int) (out GroupState, err error) {
 	var slots []GroupMember // in order of arrival; Since is zero for a run that waits
-	if _, err := getJSON(tx, groupKeys+keyOf(group), &slots); err != nil {
+	if _, err := getJSON(tx, groupKeys+joinKey(group), &slots); err != nil {
 		return out, err
 	}
 	before := len(slots)
@@ -86,7 +87,7 @@ func (s *KVStore) enterGroup(tx Tx, runID, group string, limit int) (out GroupSt
 		at, changed = len(slots), true
 		slots = append(slots, GroupMember{RunID: runID, Graph: run.Graph, Owner: run.Owner})
 	}
-	ahead := 0 // runs that are inside or come first
+	ahead := 0 // runs that have a slot or queued earlier
 	for i := range slots {
 		if !slots[i].Since.IsZero() || i < at {
 			ahead++
@@ -96,7 +97,7 @@ func (s *KVStore) enterGroup(tx Tx, runID, group string, limit int) (out GroupSt
 		slots[at].Since, changed = s.storage().Now(), true
 	}
 	if changed {
-		err = putJSON(tx, groupKeys+keyOf(group), slots)
+		err = putJSON(tx, groupKeys+joinKey(group), slots)
 	}
 	out.Inside = !slots[at].Since.IsZero()
 	out.Members = slices.DeleteFunc(slots, func(m GroupMember) bool { return m.Since.IsZero() })

@@ -13,24 +13,24 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// journal is a Journal.
+// journal implements Journal.
 type journal struct {
 	*inbox
 	store   *KVStore
 	release func() error
 	stop    chan struct{}
 	polling sync.WaitGroup
-	events  string // prefix of their keys
+	events  string // prefix of the keys of events
 
-	mu        sync.Mutex // of what follows
-	count     int        // events
-	journaled int        // bytes of the events since the last snapshot
-	failed    error
-	closed    bool
+	mu                 sync.Mutex // guards the fields below
+	count              int        // events
+	bytesSinceSnapshot int        // bytes of the events since the last snapshot
+	failed             error
+	closed             bool
 }
 
 // lockAndOpen locks a run and opens its journal. find returns or creates the run. taken returns the
-// error for a run that has a driver.
+// error for a run that already has a driver.
 func (s *KVStore) lockAndOpen(runID, owner string, taken func() error, find func(tx Tx) (*savedRun, error)) (Journal, error) {
 	release, err := s.storage().Lock(runID)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *KVStore) lockAndOpen(runID, owner string, taken func() error, find func
 			return err
 		}
 		j.events = run.eventPrefix()
-		j.count, j.journaled, err = measureJournal(tx, run)
+		j.count, j.bytesSinceSnapshot, err = measureJournal(tx, run)
 		return err
 	})
 	if err != nil {
@@ -70,16 +70,16 @@ func (j *journal) Append(events ...machine.Event) error {
 	return err
 }
 
-// Settle settles an offer: its events are added and it is deleted in one transaction.
-func (j *journal) Settle(id string, events []machine.Event, refused string) (taken bool, err error) {
+// SettleOffer accepts or refuses an offer, in one transaction.
+func (j *journal) SettleOffer(id string, events []machine.Event, refused string) (taken bool, err error) {
 	taken, err = j.appendIf(func(tx Tx) (bool, error) { return settleOffer(tx, id, refused) }, events)
-	j.Deliver() // the channel can take offers that had to wait
+	j.Deliver() // the channel has room for waiting offers
 	return taken, err
 }
 
 // appendIf adds events, all or none, if the condition holds in their transaction.
 func (j *journal) appendIf(condition func(tx Tx) (bool, error), events []machine.Event) (added bool, err error) {
-	err = j.writeOnce(func() error {
+	err = j.writeUnlessFailed(func() error {
 		texts, err := EncodeEvents(events)
 		if err != nil {
 			return err
@@ -95,7 +95,7 @@ func (j *journal) appendIf(condition func(tx Tx) (bool, error), events []machine
 		}
 		j.count += len(texts)
 		for _, text := range texts {
-			j.journaled += len(text)
+			j.bytesSinceSnapshot += len(text)
 		}
 		return nil
 	})
@@ -104,22 +104,22 @@ func (j *journal) appendIf(condition func(tx Tx) (bool, error), events []machine
 
 // Snapshot stores the state after the events so far.
 func (j *journal) Snapshot(s Snapshot) error {
-	return j.writeOnce(func() error {
-		j.journaled = 0
+	return j.writeUnlessFailed(func() error {
+		j.bytesSinceSnapshot = 0
 		return j.store.storage().Update(func(tx Tx) error { return tx.Put(numberedKey(snapshotPrefix(j.runID), j.count), s.State) })
 	})
 }
 
-// Journaled returns the size of the events since the last snapshot.
-func (j *journal) Journaled() int {
+// BytesSinceSnapshot returns the size of the events since the last snapshot.
+func (j *journal) BytesSinceSnapshot() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.journaled
+	return j.bytesSinceSnapshot
 }
 
-// Note updates the summary that List returns.
-func (j *journal) Note(s RunSummary) error {
-	return j.writeOnce(func() error {
+// SaveSummary updates the summary that List returns.
+func (j *journal) SaveSummary(s RunSummary) error {
+	return j.writeUnlessFailed(func() error {
 		return j.changeRun(func(_ Tx, run *savedRun) error {
 			run.Status, run.Reason, run.Quality, run.Steps, run.Due, run.Updated = cmp.Or(s.Status, machine.Running), s.Reason, s.Quality, s.Steps, s.Due, s.Updated
 			return nil
@@ -127,9 +127,9 @@ func (j *journal) Note(s RunSummary) error {
 	})
 }
 
-// Adopt replaces the graph of the run.
-func (j *journal) Adopt(r RunRecord) error {
-	return j.writeOnce(func() error {
+// ReplaceGraph replaces the graph of the run.
+func (j *journal) ReplaceGraph(r RunRecord) error {
+	return j.writeUnlessFailed(func() error {
 		return j.changeRun(func(tx Tx, run *savedRun) error {
 			run.Graph, run.File = r.Graph, r.File
 			return errors.Join(tx.DeleteAll(snapshotPrefix(j.runID)), run.deleteTexts(tx), run.putTexts(tx, &r))
@@ -137,7 +137,7 @@ func (j *journal) Adopt(r RunRecord) error {
 	})
 }
 
-// changeRun changes the saved run. The caller has the lock.
+// changeRun changes the saved run. The caller holds the lock.
 func (j *journal) changeRun(do func(tx Tx, run *savedRun) error) error {
 	return j.store.storage().Update(func(tx Tx) error {
 		run, err := getRun(tx, j.runID)
@@ -151,9 +151,9 @@ func (j *journal) changeRun(do func(tx Tx, run *savedRun) error) error {
 	})
 }
 
-// Enter asks for a slot in a group.
-func (j *journal) Enter(group string, limit int) (out GroupState, err error) {
-	err = j.writeOnce(func() error {
+// EnterGroup asks for a slot in a group.
+func (j *journal) EnterGroup(group string, limit int) (out GroupState, err error) {
+	err = j.writeUnlessFailed(func() error {
 		return j.store.storage().Update(func(tx Tx) (err error) {
 			out, err = j.store.enterGroup(tx, j.runID, group, limit)
 			return err
@@ -162,8 +162,8 @@ func (j *journal) Enter(group string, limit int) (out GroupState, err error) {
 	return out, err
 }
 
-// writeOnce changes the store, unless a change failed before: its state is unknown then.
-func (j *journal) writeOnce(do func() error) error {
+// writeUnlessFailed changes the store, unless an earlier change failed: the state is unknown then.
+func (j *journal) writeUnlessFailed(do func() error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.failed == nil && j.closed {
@@ -175,7 +175,7 @@ func (j *journal) writeOnce(do func() error) error {
 	return j.failed
 }
 
-// pollInbox looks for requests and offers until the journal closes or its store is lost.
+// pollInbox polls for requests and offers until the journal closes or its storage is lost.
 func (j *journal) pollInbox(every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -185,9 +185,9 @@ func (j *journal) pollInbox(every time.Duration) {
 			return
 		case <-ticker.C:
 		}
-		if err := j.store.storage().Lost(); err != nil {
-			_ = j.writeOnce(func() error { return err }) // the driver learns why when it writes
-			j.asked <- RequestCancel
+		if err := j.store.storage().CheckStorage(); err != nil {
+			_ = j.writeUnlessFailed(func() error { return err }) // the driver gets err when it writes
+			j.requests <- RequestCancel
 			return
 		}
 		j.Deliver()
@@ -210,7 +210,7 @@ func (j *journal) Close() error {
 		run.Owner = ""
 		return clearDriver(tx, j.runID)
 	})
-	if j.failed != nil { // the driver knows
+	if j.failed != nil { // the driver already has the error
 		err = nil
 	}
 	return errors.Join(err, j.release())
@@ -227,10 +227,10 @@ func EncodeEvents(events []machine.Event) (texts [][]byte, err error) {
 	return texts, nil
 }
 
-// DecodeEvent reads a text of EncodeEvents.
+// DecodeEvent reads a text that EncodeEvents returned.
 func DecodeEvent(text []byte) (machine.Event, error) {
 	var e machine.Event
-	// json.Unmarshal would read the text twice.
+	// json.Unmarshal would parse the text twice.
 	if err := e.UnmarshalJSON(text); err != nil {
 		return machine.Event{}, fmt.Errorf("event can't be read: %w", err)
 	}

@@ -21,33 +21,33 @@ import (
 type KV interface {
 	// View runs a transaction that only reads.
 	View(do func(tx Tx) error) error
-	// Update runs a transaction, and undoes it if do fails. do may run more than once.
+	// Update runs a transaction, and rolls it back if do fails. do may run more than once.
 	Update(do func(tx Tx) error) error
-	// Lock makes the caller the driver of a run until release or the end of its process. It
-	// returns nil if the run has a driver.
+	// Lock makes the caller the driver of a run until it calls release or its process ends. release is
+	// nil if the run already has a driver.
 	Lock(runID string) (release func() error, err error)
 	// IsLocked reports whether the run has a driver. Transactions may call it.
 	IsLocked(runID string) bool
-	// Lost returns an error if the data was deleted or replaced by others.
-	Lost() error
+	// CheckStorage returns an error if others deleted or replaced the data.
+	CheckStorage() error
 	// Now returns the time.
 	Now() time.Time
 }
 
-// Tx is a transaction. Keys are printable ASCII. A caller does not modify values.
+// Tx is a transaction. Keys are printable ASCII. Callers must not modify values.
 type Tx interface {
 	// Get returns the value of a key, or nil if there is none.
 	Get(key string) ([]byte, error)
 	// Put stores a value.
 	Put(key string, value []byte) error
-	// Delete removes a key if it is there.
+	// Delete removes a key if it exists.
 	Delete(key string) error
 	// DeleteAll removes the keys that begin with prefix.
 	DeleteAll(prefix string) error
-	// Scan visits the pairs with a prefix and greater than after, in order of keys, until visit
-	// returns false. Values are valid only during the visit, which must not use the transaction.
+	// Scan visits the pairs whose keys have the prefix and are greater than after, in order, until
+	// visit returns false. Values are valid only during the visit, which must not use the transaction.
 	Scan(prefix, after string, visit func(p Pair) bool) error
-	// Last returns the last pair with the prefix and a key of at most limit, or a zero Pair.
+	// Last returns the last pair whose key has the prefix and is at most limit, or a zero Pair.
 	Last(prefix, limit string) (Pair, error)
 }
 
@@ -61,7 +61,7 @@ type Pair struct {
 type KVStore struct {
 	// KV is the storage. If it is nil, the store is in memory.
 	KV KV
-	// Owner names drivers that have no name of their own.
+	// Owner is the name of drivers that pass no name.
 	Owner string
 	// Poll is the interval at which requests of other processes are read; 0 for never.
 	Poll time.Duration
@@ -88,8 +88,8 @@ func (s *KVStore) Close() error {
 	return failed
 }
 
-// keyOf joins the parts of a key, and escapes slashes in them.
-func keyOf(parts ...string) string {
+// joinKey joins the parts of a key, and escapes slashes in them.
+func joinKey(parts ...string) string {
 	for i := range parts {
 		parts[i] = url.PathEscape(parts[i])
 	}
@@ -131,7 +131,7 @@ func decodeJSON(p Pair, value any) error {
 	return nil
 }
 
-// collectPairs returns the pairs that Scan visits, at most limit unless that is negative.
+// collectPairs returns the pairs that Scan visits, at most limit unless limit is negative.
 func collectPairs(tx Tx, prefix, after string, limit int) (out []Pair, err error) {
 	err = tx.Scan(prefix, after, func(p Pair) bool {
 		if limit < 0 || len(out) < limit {
@@ -153,12 +153,12 @@ func visitJSON[T any](tx Tx, prefix string, visit func(value *T) bool) error {
 	return cmp.Or(err, bad)
 }
 
-// Memory is a Store in memory, ready as its zero value. It keeps events as text, like a file.
+// Memory is a Store in memory. Its zero value works. Like a file, it keeps events as text.
 type Memory struct{ KVStore }
 
-// memoryKV is a KV.
+// memoryKV implements KV.
 type memoryKV struct {
-	mu    sync.Mutex // of pairs
+	mu    sync.Mutex // guards pairs
 	pairs []Pair     // sorted by key
 	locks sync.Map   // by run id
 }
@@ -168,7 +168,7 @@ func (m *memoryKV) searchKey(key string) (index int, found bool) {
 	return slices.BinarySearchFunc(m.pairs, key, func(p Pair, key string) int { return strings.Compare(p.Key, key) })
 }
 
-// setValue stores a value, or removes the key if it is nil. It returns the value before.
+// setValue stores a value, or removes the key if value is nil. It returns the previous value.
 func (m *memoryKV) setValue(key string, value []byte) (before []byte) {
 	i, found := m.searchKey(key)
 	if found {
@@ -219,13 +219,13 @@ func (m *memoryKV) IsLocked(runID string) bool {
 	return locked
 }
 
-// Lost returns nil.
-func (m *memoryKV) Lost() error { return nil }
+// CheckStorage returns nil.
+func (m *memoryKV) CheckStorage() error { return nil }
 
 // Now returns the time.
 func (m *memoryKV) Now() time.Time { return time.Now() }
 
-// memoryTx is a transaction. Its undo has the values before, nil for none.
+// memoryTx is a transaction. undo holds the previous values, nil for new keys.
 type memoryTx struct {
 	*memoryKV
 	undo []Pair

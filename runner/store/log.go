@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// LogChunk is a piece of a stream of a program or a model.
+// LogChunk is a piece of the output of a program or a model.
 type LogChunk struct {
-	// Seq is its number in the log of the run, from 1.
+	// Seq is the chunk's number in the log of the run, from 1.
 	Seq  int64
 	Time time.Time
-	// Node is the path of the node. Place is as in runner.Task.
+	// Node is the path of the node. For Place see runner.Task.
 	Node    string
 	Place   string
 	Visit   int
@@ -21,23 +21,23 @@ type LogChunk struct {
 	Source string
 	// Stream is "stdout", "stderr" or "text".
 	Stream string
-	// Call numbers the streams of the run.
+	// Call is the number of the stream in the run.
 	Call int64
-	// Offset counts the bytes of the stream before, Cut those since the last chunk that were not stored.
+	// Offset counts the stream's earlier bytes, Cut those lost since the last chunk.
 	Offset int64
 	Cut    int64
 	Text   string
-	// End means that the stream ends with this chunk, whose text may be empty.
+	// End means that this chunk ends the stream. Its text may be empty.
 	End bool
 }
 
-// savedChunk is a chunk as JSON. Its text need not be UTF-8.
+// savedChunk is a chunk as JSON. Its text may be invalid UTF-8, so it is saved in base64.
 type savedChunk struct {
 	LogChunk
 	Text []byte
 }
 
-func logPrefix(runID string) string { return keyOf("log", runID) + "/" }
+func logPrefix(runID string) string { return joinKey("log", runID) + "/" }
 
 // AppendLog stores chunks and deletes others, never the latest one.
 func (s *KVStore) AppendLog(runID string, chunks []LogChunk, drop []int64) (first int64, err error) {
@@ -46,7 +46,7 @@ func (s *KVStore) AppendLog(runID string, chunks []LogChunk, drop []int64) (firs
 			return err
 		}
 		last, err := tx.Last(logPrefix(runID), prefixEnd(logPrefix(runID)))
-		first = int64(numberOf(last.Key)) + 1
+		first = int64(parseNumber(last.Key)) + 1
 		for i := range chunks {
 			saved := savedChunk{chunks[i], []byte(chunks[i].Text)}
 			saved.Seq = first + int64(i)

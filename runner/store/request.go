@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// Offer holds answers to questions of a run. The driver takes all of them or none.
+// Offer holds answers to questions of a run. The driver accepts all of them or none.
 type Offer struct {
 	// ID is unique.
 	ID      string        `json:"id"`
 	Answers []GivenAnswer `json:"answers"`
-	By      string        `json:"by"` // who answers
+	By      string        `json:"by"` // the person who answers
 	At      time.Time     `json:"at"`
 }
 
-// GivenAnswer is an answer as a person gives it: YAML, JSON, or a choice's first letters or
-// number. Target is as in view.Pending; node names may be cut to a unique beginning.
+// GivenAnswer is an answer as a person typed it: YAML, JSON, or a choice's first letters or number. For
+// Target see view.Pending. Node names may be shortened to a unique prefix.
 type GivenAnswer struct {
 	Target string `json:"target"`
 	Text   string `json:"text"`
@@ -29,39 +29,39 @@ type GivenAnswer struct {
 // Request is a request to the driver of a run.
 type Request string
 
-// The requests. They have the effect of an interrupt, or of a breakpoint.
+// The requests. A cancel acts like an interrupt signal, a pause like a breakpoint.
 const (
-	// RequestCancel ends the run; its running nodes are cancelled.
+	// RequestCancel cancels the running nodes and ends the run.
 	RequestCancel Request = "cancel"
-	// RequestPause pauses the run when what runs has ended.
+	// RequestPause pauses the run when its running nodes have ended.
 	RequestPause Request = "pause"
 )
 
-// CancelBecause returns a RequestCancel with a reason of one line.
-func CancelBecause(why string) Request { return RequestCancel + ": " + Request(why) }
+// NewCancelRequest returns a RequestCancel with a reason of one line.
+func NewCancelRequest(why string) Request { return RequestCancel + ": " + Request(why) }
 
-// Cancels reports whether r is a RequestCancel, and returns its reason.
-func (r Request) Cancels() (why string, cancels bool) {
+// CancelReason reports whether r is a RequestCancel, and returns its reason.
+func (r Request) CancelReason() (why string, cancels bool) {
 	if r == RequestCancel {
 		return "", true
 	}
 	return strings.CutPrefix(string(r), string(RequestCancel)+": ")
 }
 
-func requestKey(runID string) string { return keyOf("request", runID) }
+func requestKey(runID string) string { return joinKey("request", runID) }
 
-// Ask leaves a request for the driver of a run.
-func (s *KVStore) Ask(runID string, request Request) error {
+// SendRequest stores a request for the driver of a run.
+func (s *KVStore) SendRequest(runID string, request Request) error {
 	return s.leaveMessage(runID, func(tx Tx) error {
 		earlier, err := tx.Get(requestKey(runID))
-		if _, cancels := Request(earlier).Cancels(); err != nil || cancels {
+		if _, cancels := Request(earlier).CancelReason(); err != nil || cancels {
 			return err
 		}
 		return tx.Put(requestKey(runID), []byte(request))
 	})
 }
 
-// leaveMessage stores a message to the driver of a run, which gets it at once in this process.
+// leaveMessage stores a message for a run's driver. A driver in this process gets it at once.
 func (s *KVStore) leaveMessage(runID string, put func(tx Tx) error) error {
 	err := s.storage().Update(func(tx Tx) error {
 		if _, err := getRun(tx, runID); err != nil {
@@ -82,17 +82,17 @@ type savedOffer struct {
 	Refused string `json:"refused,omitempty"`
 }
 
-func offerKey(id string) string { return keyOf("offer", id) }
+func offerKey(id string) string { return joinKey("offer", id) }
 
-// Offer leaves an offer for the driver of a run.
-func (s *KVStore) Offer(runID string, offer Offer) error {
+// SendOffer stores an offer for the driver of a run.
+func (s *KVStore) SendOffer(runID string, offer Offer) error {
 	return s.leaveMessage(runID, func(tx Tx) error {
 		return putJSON(tx, offerKey(offer.ID), savedOffer{Offer: offer, RunID: runID})
 	})
 }
 
-// offersFor returns the offers for a run, the oldest first.
-func offersFor(tx Tx, runID string) (out []savedOffer, err error) {
+// listOffers returns the offers for a run, the oldest first.
+func listOffers(tx Tx, runID string) (out []savedOffer, err error) {
 	err = visitJSON(tx, "offer/", func(offer *savedOffer) bool {
 		if offer.RunID == runID {
 			out = append(out, *offer)
@@ -104,7 +104,7 @@ func offersFor(tx Tx, runID string) (out []savedOffer, err error) {
 }
 
 func deleteOffers(tx Tx, runID string) error {
-	offers, err := offersFor(tx, runID)
+	offers, err := listOffers(tx, runID)
 	for i := range offers {
 		err = errors.Join(err, tx.Delete(offerKey(offers[i].ID)))
 	}
@@ -117,8 +117,8 @@ func getOfferStatus(tx Tx, id string) (open bool, refused string, err error) {
 	return found && err == nil && offer.Refused == "", offer.Refused, err
 }
 
-// Offered returns whether an offer is open, and why it was refused.
-func (s *KVStore) Offered(id string) (open bool, refused string, err error) {
+// OfferStatus reports whether an offer is open, and why it was refused.
+func (s *KVStore) OfferStatus(id string) (open bool, refused string, err error) {
 	err = s.storage().View(func(tx Tx) (err error) {
 		open, refused, err = getOfferStatus(tx, id)
 		return err
@@ -126,8 +126,8 @@ func (s *KVStore) Offered(id string) (open bool, refused string, err error) {
 	return open, refused, err
 }
 
-// Withdraw deletes an offer.
-func (s *KVStore) Withdraw(id string) (open bool, refused string, err error) {
+// WithdrawOffer deletes an offer.
+func (s *KVStore) WithdrawOffer(id string) (open bool, refused string, err error) {
 	err = s.storage().Update(func(tx Tx) (err error) {
 		if open, refused, err = getOfferStatus(tx, id); err != nil {
 			return err
@@ -137,7 +137,7 @@ func (s *KVStore) Withdraw(id string) (open bool, refused string, err error) {
 	return open && err == nil, refused, err
 }
 
-// settleOffer refuses an offer with a reason, or takes an open one. See Journal.Settle.
+// settleOffer refuses an offer with a reason, or accepts an open one. See Journal.SettleOffer.
 func settleOffer(tx Tx, id, refused string) (taken bool, err error) {
 	var offer savedOffer
 	found, err := getJSON(tx, offerKey(id), &offer)
@@ -155,30 +155,30 @@ func settleOffer(tx Tx, id, refused string) (taken bool, err error) {
 
 // inbox delivers requests and offers to the driver of a run.
 type inbox struct {
-	kv     KV
-	runID  string
-	asked  chan Request
-	offers chan Offer
+	kv       KV
+	runID    string
+	requests chan Request
+	offers   chan Offer
 
-	mu        sync.Mutex // of what follows
+	mu        sync.Mutex // guards the fields below
 	latest    Request
-	delivered map[string]bool // offers
+	delivered map[string]bool // ids of offers
 }
 
 func newInbox(kv KV, runID string) *inbox {
 	return &inbox{
 		kv: kv, runID: runID, delivered: map[string]bool{}, offers: make(chan Offer, 16),
-		asked: make(chan Request, 3), // to pause, then to cancel; to cancel, since the store is gone
+		requests: make(chan Request, 3), // to pause, to cancel, and to cancel since the store is gone
 	}
 }
 
-// Asked delivers requests.
-func (i *inbox) Asked() <-chan Request { return i.asked }
+// Requests delivers requests.
+func (i *inbox) Requests() <-chan Request { return i.requests }
 
 // Offers delivers offers.
 func (i *inbox) Offers() <-chan Offer { return i.offers }
 
-// Deliver delivers what is new, without waiting for the driver. It retries failed reads later.
+// Deliver delivers new requests and offers, and does not wait for the driver. It ignores failed reads.
 func (i *inbox) Deliver() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -188,7 +188,7 @@ func (i *inbox) Deliver() {
 		text, err := tx.Get(requestKey(i.runID))
 		if err == nil {
 			request = Request(text)
-			offers, err = offersFor(tx, i.runID)
+			offers, err = listOffers(tx, i.runID)
 		}
 		return err
 	}) != nil {
@@ -196,7 +196,7 @@ func (i *inbox) Deliver() {
 	}
 	if request != "" && request != i.latest {
 		i.latest = request
-		i.asked <- request
+		i.requests <- request
 	}
 	for _, offer := range offers {
 		if offer.Refused != "" || i.delivered[offer.ID] {

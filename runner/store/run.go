@@ -1,4 +1,4 @@
-// The record, the summary and the names of a run.
+// The record, the summary and the id of a run.
 
 package store
 
@@ -17,7 +17,7 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// RunRecord identifies a run and what it runs.
+// RunRecord identifies a run and its graph.
 type RunRecord struct {
 	ID string
 	// Graph is the name of the graph.
@@ -49,20 +49,20 @@ func (r *RunRecord) Load(path string) ([]byte, error) {
 	return src, nil
 }
 
-// RunSummary is one line of a list of runs, without Source and Files.
+// RunSummary describes a run in a list. It has no Source and Files.
 type RunSummary struct {
 	RunRecord
-	// Status is running until a driver notes another one. A running run without Owner crashed.
+	// Status is running until a driver saves another one. A running run without Owner has crashed.
 	Status machine.Status
 	Reason string
-	// Quality is "" before the end of the run.
+	// Quality is "" until the run ends.
 	Quality machine.Quality
 	Steps   int
-	// Unreadable is why the run's journal can't be read, if somebody tried. It is not stored.
+	// Unreadable says why reading the run's journal failed, if it did. It is not stored.
 	Unreadable string
-	// Due is when a paused run may be resumed without an answer; zero for never.
+	// Due is when a paused run may be resumed without an answer. It is zero if never.
 	Due time.Time
-	// Updated is when the summary was last noted.
+	// Updated is when the summary was last saved.
 	Updated time.Time
 	// Owner is the driver of the run, or "".
 	Owner string
@@ -84,11 +84,11 @@ type RunFilter struct {
 	ID, Graph, Session, Parent string
 	Prefix                     string // of the id
 	Status                     []machine.Status
-	Labels                     map[string]string // all of them
+	Labels                     map[string]string // all must match
 	UpdatedBefore              time.Time
 	StartedBy                  time.Time // at that time or before
 	DueBy                      time.Time // at that time or before
-	Limit                      int       // the most runs
+	Limit                      int       // maximum number of runs
 }
 
 // Match reports whether the filter selects a run. It ignores Limit.
@@ -113,17 +113,17 @@ type Snapshot struct {
 	State  []byte
 }
 
-// NewRunID returns an id of a run that sorts by time: 20261231-235959-1a2b3c4d.
+// NewRunID returns a new id. Ids sort by time: 20261231-235959-1a2b3c4d.
 func NewRunID(now time.Time) string {
 	var random [4]byte
 	_, _ = rand.Read(random[:]) // never fails
 	return fmt.Sprintf("%s%x", now.UTC().Format("20060102-150405-"), random)
 }
 
-// MaxName bounds the characters of ids of runs and sessions, and of labels.
+// MaxName bounds the length of run ids, session ids and labels, in characters.
 const MaxName = 200
 
-// CheckLength returns an error, which begins with what, if name is too long.
+// CheckLength returns an error if name is too long. The error begins with what.
 func CheckLength(what, name string) error {
 	if n := utf8.RuneCountInString(name); n > MaxName {
 		return fmt.Errorf("%s has %d characters; at most %d are allowed", what, n, MaxName)
@@ -133,7 +133,7 @@ func CheckLength(what, name string) error {
 
 const idCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:"
 
-// CheckID validates the id of a run or a session, which may be empty. Errors begin with what.
+// CheckID validates the id of a run or a session. The id may be empty. Errors begin with what.
 func CheckID(what, id string) error {
 	if err := CheckLength(what, id); err != nil {
 		return err

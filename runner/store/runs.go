@@ -1,4 +1,4 @@
-// Runs in a KVStore. Their keys, in which R is an id and S a hash:
+// Runs in a KVStore. In their keys, R is a run id and S a hash:
 //
 //	list/STATUS/START.NUMBER  the run as JSON
 //	run/R                     the key of the run in the list
@@ -22,10 +22,10 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// savedRun is a run as JSON. Its texts have a key of their own.
+// savedRun is a run as JSON. Its texts are stored under another key.
 type savedRun struct {
 	RunSummary
-	// Number counts the runs that were created in the store.
+	// Number is the run's number in the order of creation.
 	Number int
 	// Texts is the hash of the texts.
 	Texts string
@@ -37,11 +37,11 @@ type texts struct {
 	Files  map[string][]byte
 }
 
-// EventKeys begins the keys of events: the numbers of the run and the event follow in ten digits.
+// EventKeys begins the keys of events. The numbers of the run and the event follow, in ten digits each.
 const EventKeys = "event/"
 
 const (
-	maxNumber = 9_999_999_999 // of 10 digits
+	maxNumber = 9_999_999_999 // the largest of 10 digits
 	listKeys  = "list/"
 	countKey  = "runs"
 )
@@ -49,14 +49,14 @@ const (
 // numberedKey returns the key of an event, a snapshot or a chunk of a log.
 func numberedKey(prefix string, n int) string { return fmt.Sprintf("%s%010d", prefix, n) }
 
-// numberOf returns the number in a key, or 0 for "".
-func numberOf(key string) int {
+// parseNumber returns the number in a key, or 0 for "".
+func parseNumber(key string) int {
 	n, _ := strconv.Atoi(key[strings.LastIndexByte(key, '/')+1:])
 	return n
 }
 
-func runKey(runID string) string         { return keyOf("run", runID) }
-func snapshotPrefix(runID string) string { return keyOf("state", runID) + "/" }
+func runKey(runID string) string         { return joinKey("run", runID) }
+func snapshotPrefix(runID string) string { return joinKey("state", runID) + "/" }
 
 // eventPrefix returns the prefix of the keys of the run's events.
 func (r *savedRun) eventPrefix() string { return numberedKey(EventKeys, r.Number) + "/" }
@@ -70,7 +70,7 @@ func (r *savedRun) listKey() string {
 	if !r.Started.IsZero() {
 		at = ^(uint64(r.Started.UnixNano()) ^ 1<<63)
 	}
-	return fmt.Sprintf("%s%s/%020d.%010d", listKeys, keyOf(string(r.Status)), at, maxNumber-r.Number)
+	return fmt.Sprintf("%s%s/%020d.%010d", listKeys, joinKey(string(r.Status)), at, maxNumber-r.Number)
 }
 
 // getRun returns a run. It fails with ErrNoRun.
@@ -87,7 +87,7 @@ func getRun(tx Tx, runID string) (*savedRun, error) {
 	return run, err
 }
 
-// putRun stores a run under the key by which List finds it.
+// putRun stores a run under the key where List finds it.
 func putRun(tx Tx, run *savedRun) error {
 	key := run.listKey()
 	before, err := tx.Get(runKey(run.ID))
@@ -103,7 +103,7 @@ func putRun(tx Tx, run *savedRun) error {
 	return putJSON(tx, key, run)
 }
 
-// newRun stores the texts of a new run and returns the run, not stored yet. It fails with ErrRunExists.
+// newRun stores the texts of a new run, and returns the run unstored. It fails with ErrRunExists.
 func newRun(tx Tx, r RunRecord) (*savedRun, error) {
 	if before, err := tx.Get(runKey(r.ID)); err != nil || before != nil {
 		return nil, cmp.Or(err, runExistsError(r.ID))
@@ -123,12 +123,12 @@ func runExistsError(runID string) error { return fmt.Errorf("run %q: %w", runID,
 func (r *savedRun) putTexts(tx Tx, from *RunRecord) error {
 	text, err := encodeJSON(texts{from.Source, from.Files})
 	r.Texts = fmt.Sprintf("%x", sha256.Sum256(text))
-	return errors.Join(err, tx.Put(textKey(r.Texts), text), tx.Put(usePrefix(r.Texts)+keyOf(r.ID), nil))
+	return errors.Join(err, tx.Put(textKey(r.Texts), text), tx.Put(usePrefix(r.Texts)+joinKey(r.ID), nil))
 }
 
-// deleteTexts deletes the texts of a run unless another run has them.
+// deleteTexts deletes the texts of a run unless another run shares them.
 func (r *savedRun) deleteTexts(tx Tx) error {
-	if err := tx.Delete(usePrefix(r.Texts) + keyOf(r.ID)); err != nil {
+	if err := tx.Delete(usePrefix(r.Texts) + joinKey(r.ID)); err != nil {
 		return err
 	}
 	uses, err := collectPairs(tx, usePrefix(r.Texts), "", 1)
@@ -143,7 +143,7 @@ func (s *KVStore) Create(record RunRecord, first ...machine.Event) (Journal, err
 	return s.createRun(record, first, func(Tx, *savedRun) (int, error) { return 0, nil })
 }
 
-// Fork starts the journal of a new run with the first n events of another one.
+// Fork starts the journal of a new run with the first n events of another run.
 func (s *KVStore) Fork(record RunRecord, from string, n int, first ...machine.Event) (Journal, error) {
 	return s.createRun(record, first, func(tx Tx, run *savedRun) (copied int, err error) {
 		source, err := getRun(tx, from)
@@ -157,7 +157,7 @@ func (s *KVStore) Fork(record RunRecord, from string, n int, first ...machine.Ev
 	})
 }
 
-// copyUpTo copies numbered values up to number n. It returns the last number.
+// copyUpTo copies numbered values up to number n. It returns the last number copied.
 func copyUpTo(tx Tx, from, to string, n int) (last int, err error) {
 	for after := ""; ; {
 		pairs, err := collectPairs(tx, from, after, 1000)
@@ -165,10 +165,10 @@ func copyUpTo(tx Tx, from, to string, n int) (last int, err error) {
 			return last, err
 		}
 		for _, p := range pairs {
-			if numberOf(p.Key) > n {
+			if parseNumber(p.Key) > n {
 				return last, nil
 			}
-			last, after = numberOf(p.Key), p.Key
+			last, after = parseNumber(p.Key), p.Key
 			if err := tx.Put(numberedKey(to, last), p.Value); err != nil {
 				return last, err
 			}
@@ -176,7 +176,7 @@ func copyUpTo(tx Tx, from, to string, n int) (last int, err error) {
 	}
 }
 
-// createRun starts the journal of a new run. inherit stores its events before first.
+// createRun starts the journal of a new run. inherit stores and counts the events before first.
 func (s *KVStore) createRun(record RunRecord, first []machine.Event, inherit func(tx Tx, run *savedRun) (events int, err error)) (Journal, error) {
 	texts, err := EncodeEvents(first)
 	if err != nil {
@@ -246,7 +246,7 @@ var statuses = [...]machine.Status{
 	machine.Running, machine.Paused, machine.Completed, machine.Failed, machine.Stuck, machine.Limit, machine.Cancelled,
 }
 
-// List returns the runs that a filter selects, the last started first.
+// List returns the runs that a filter selects, latest start first.
 func (s *KVStore) List(filter RunFilter) ([]RunSummary, error) {
 	var found []*savedRun
 	err := s.storage().View(func(tx Tx) (err error) {
@@ -258,8 +258,8 @@ func (s *KVStore) List(filter RunFilter) ([]RunSummary, error) {
 			if len(filter.Status) > 0 && !slices.Contains(filter.Status, status) {
 				continue
 			}
-			left := cmp.Or(max(0, filter.Limit), math.MaxInt) // no status needs more
-			err = cmp.Or(err, visitJSON(tx, listKeys+keyOf(string(status))+"/", func(run *savedRun) bool {
+			left := cmp.Or(max(0, filter.Limit), math.MaxInt) // a status needs no more
+			err = cmp.Or(err, visitJSON(tx, listKeys+joinKey(string(status))+"/", func(run *savedRun) bool {
 				if filter.Match(&run.RunSummary) {
 					found = append(found, run)
 					left--
@@ -304,10 +304,10 @@ func findRuns(tx Tx, prefix string) (out []*savedRun, err error) {
 }
 
 // Delete deletes a run.
-func (s *KVStore) Delete(runID string) error { return s.DeleteAnd(runID, func() error { return nil }) }
+func (s *KVStore) Delete(runID string) error { return s.DeleteThen(runID, func() error { return nil }) }
 
-// DeleteAnd deletes a run, and calls more before it unlocks the run.
-func (s *KVStore) DeleteAnd(runID string, more func() error) error {
+// DeleteThen deletes a run, and calls then before it unlocks the run.
+func (s *KVStore) DeleteThen(runID string, then func() error) error {
 	release, err := s.storage().Lock(runID)
 	switch {
 	case err != nil:
@@ -324,7 +324,7 @@ func (s *KVStore) DeleteAnd(runID string, more func() error) error {
 			tx.DeleteAll(snapshotPrefix(runID)), clearDriver(tx, runID), deleteOffers(tx, runID), tx.DeleteAll(logPrefix(runID)))
 	})
 	if err == nil {
-		err = more()
+		err = then()
 	}
 	return errors.Join(err, release())
 }
@@ -334,7 +334,7 @@ func clearDriver(tx Tx, runID string) error {
 	return errors.Join(tx.Delete(requestKey(runID)), leaveGroup(tx, runID))
 }
 
-// appendEvents stores the texts of events after the first n.
+// appendEvents stores the texts of events after the first n events.
 func appendEvents(tx Tx, prefix string, n int, texts [][]byte) error {
 	for i, text := range texts {
 		if err := tx.Put(numberedKey(prefix, n+i+1), text); err != nil {
@@ -344,7 +344,7 @@ func appendEvents(tx Tx, prefix string, n int, texts [][]byte) error {
 	return nil
 }
 
-// measureJournal counts a run's events, and the bytes of those after its last snapshot.
+// measureJournal counts a run's events, and the bytes of the events after its last snapshot.
 func measureJournal(tx Tx, run *savedRun) (events, journaled int, err error) {
 	last, err := tx.Last(run.eventPrefix(), prefixEnd(run.eventPrefix()))
 	if err != nil {
@@ -354,14 +354,14 @@ func measureJournal(tx Tx, run *savedRun) (events, journaled int, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	err = tx.Scan(run.eventPrefix(), numberedKey(run.eventPrefix(), numberOf(state.Key)), func(p Pair) bool {
+	err = tx.Scan(run.eventPrefix(), numberedKey(run.eventPrefix(), parseNumber(state.Key)), func(p Pair) bool {
 		journaled += len(p.Value)
 		return true
 	})
-	return numberOf(last.Key), journaled, err
+	return parseNumber(last.Key), journaled, err
 }
 
-// Events returns events after the first n, of about size bytes.
+// Events returns events after the first n, about size bytes of them.
 func (s *KVStore) Events(runID string, n, size int) ([]machine.Event, error) {
 	n = max(n, 0)
 	events := []machine.Event{}
@@ -373,7 +373,7 @@ func (s *KVStore) Events(runID string, n, size int) ([]machine.Event, error) {
 		var bad error
 		err = tx.Scan(run.eventPrefix(), numberedKey(run.eventPrefix(), n), func(p Pair) bool {
 			next := n + len(events) + 1
-			if numberOf(p.Key) != next {
+			if parseNumber(p.Key) != next {
 				bad = fmt.Errorf("run %q: %w: event %d is missing", runID, ErrDamaged, next)
 				return false
 			}
@@ -393,7 +393,7 @@ func (s *KVStore) Events(runID string, n, size int) ([]machine.Event, error) {
 	return events, nil
 }
 
-// Snapshot returns the latest snapshot of at most so many events.
+// Snapshot returns the latest snapshot after at most `most` events.
 func (s *KVStore) Snapshot(runID string, most int) (out Snapshot, err error) {
 	limit := prefixEnd(snapshotPrefix(runID))
 	if most >= 0 {
@@ -405,7 +405,7 @@ func (s *KVStore) Snapshot(runID string, most int) (out Snapshot, err error) {
 		}
 		last, err := tx.Last(snapshotPrefix(runID), limit)
 		if last.Key != "" {
-			out = Snapshot{Events: numberOf(last.Key), State: bytes.Clone(last.Value)}
+			out = Snapshot{Events: parseNumber(last.Key), State: bytes.Clone(last.Value)}
 		}
 		return err
 	})

@@ -1,4 +1,4 @@
-// Sessions: state that runs share with the next one.
+// Sessions: state that a run passes to the next one.
 
 package store
 
@@ -14,11 +14,11 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// Session holds the state keys of scope session, and the conversation. A run saves it at its end.
-// If two runs overlap, the one that ends later wins.
+// Session holds the state keys of scope session, and the conversation. A run saves it at its end. If
+// two runs overlap, the one that ends later wins.
 type Session struct {
 	ID string
-	// Keys holds plain data by state key, of all graphs.
+	// Keys holds values by state key, for all graphs of the session.
 	Keys map[string]any
 	// Secret lists the keys with secret values, sorted.
 	Secret []string
@@ -31,8 +31,8 @@ type Session struct {
 	Updated time.Time
 }
 
-// Masked returns the session without secret values.
-func (s Session) Masked() Session {
+// MaskSecrets returns the session with secret values masked.
+func (s Session) MaskSecrets() Session {
 	m := mask.OfSession(s.Secret, s.Keys)
 	s.Keys = m.Keys(s.Secret, s.Keys)
 	s.Talk = slices.Clone(s.Talk)
@@ -42,8 +42,8 @@ func (s Session) Masked() Session {
 	return s
 }
 
-// After returns the session that results when a run saves s over the session before.
-func (s Session) After(before Session) Session {
+// MergeOver returns the session that results when a run saves s over before.
+func (s Session) MergeOver(before Session) Session {
 	keys := map[string]any{}
 	maps.Copy(keys, before.Keys)
 	maps.Copy(keys, s.Keys)
@@ -76,7 +76,7 @@ func (s *KVStore) Session(id string) (out Session, err error) {
 }
 
 func getSession(tx Tx, id string) (out Session, err error) {
-	found, err := getJSON(tx, sessionKeys+keyOf(id), &out)
+	found, err := getJSON(tx, sessionKeys+joinKey(id), &out)
 	if err == nil && !found {
 		err = fmt.Errorf("session %q: %w", id, ErrNoSession)
 	}
@@ -97,14 +97,14 @@ func (s *KVStore) Sessions() (out []Session, err error) {
 	return out, err
 }
 
-// SaveSession merges a session into the one before.
+// SaveSession merges a session into the stored one.
 func (s *KVStore) SaveSession(left Session) error {
 	return s.storage().Update(func(tx Tx) error {
 		before, err := getSession(tx, left.ID)
 		if err != nil && !errors.Is(err, ErrNoSession) {
 			return err
 		}
-		return putJSON(tx, sessionKeys+keyOf(left.ID), left.After(before))
+		return putJSON(tx, sessionKeys+joinKey(left.ID), left.MergeOver(before))
 	})
 }
 
@@ -114,6 +114,6 @@ func (s *KVStore) DeleteSession(id string) error {
 		if _, err := getSession(tx, id); err != nil {
 			return err
 		}
-		return tx.Delete(sessionKeys + keyOf(id))
+		return tx.Delete(sessionKeys + joinKey(id))
 	})
 }

@@ -142,7 +142,7 @@ func TestReadOnly(t *testing.T) {
 	_, opened := s.Open("one", "x")
 	_, cleared := s.ClearCache("", nil)
 	for what, err := range map[string]error{
-		"create": created, "open": opened, "delete": s.Delete("one"), "cache": s.Cache(store.CacheEntry{Key: "k"}), "clear": cleared,
+		"create": created, "open": opened, "delete": s.Delete("one"), "cache": s.SaveCached(store.CacheEntry{Key: "k"}), "clear": cleared,
 	} {
 		if err == nil || !strings.Contains(err.Error(), "reading only") {
 			t.Errorf("%s gives %v", what, err)
@@ -195,7 +195,7 @@ func TestDamagedPage(t *testing.T) {
 	if _, err := s.Events("one", 0, math.MaxInt); !errors.Is(err, sqlite.ErrCorrupt) {
 		t.Errorf("reading gives %v", err)
 	}
-	if err := s.Check(t.Context()); !errors.Is(err, sqlite.ErrCorrupt) {
+	if err := s.CheckIntegrity(t.Context()); !errors.Is(err, sqlite.ErrCorrupt) {
 		t.Errorf("checking gives %v", err)
 	}
 	if err := s.Close(); err != nil {
@@ -243,7 +243,7 @@ func TestDamagedLog(t *testing.T) {
 				t.Errorf("a log with damage at %d: event %d is %d", at, i, e.At)
 			}
 		}
-		if err := errors.Join(s.Check(t.Context()), s.Close()); err != nil {
+		if err := errors.Join(s.CheckIntegrity(t.Context()), s.Close()); err != nil {
 			t.Errorf("a log with damage at %d: %v", at, err)
 		}
 	}

@@ -1,4 +1,4 @@
-// The key-value part of the file, its transactions, and the locks of runs.
+// The key-value storage of the file, its transactions, and the locks of runs.
 
 package sqlite
 
@@ -19,17 +19,17 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// transaction is a store.Tx.
+// transaction implements store.Tx.
 type transaction struct {
 	*sql.Tx
-	putEvent *sql.Stmt // nil if it only reads
+	putEvent *sql.Stmt // nil if the transaction only reads
 }
 
 // afterKeys is greater than any character of a key.
 const afterKeys = "\x7f"
 
-// locateKey returns the table of a key and the key there. Events have a table with numbers as keys,
-// so that an append writes one page.
+// locateKey returns the table of a key and the key in that table. Events have a table with numbers as
+// keys, so that an append writes one page.
 func locateKey(key string) (table string, at any) {
 	rest, isEvent := strings.CutPrefix(key, store.EventKeys)
 	if !isEvent {
@@ -120,7 +120,7 @@ func (tx transaction) Last(prefix, limit string) (p store.Pair, err error) {
 	return p, err
 }
 
-// kv is the file as a store.KVStore uses it.
+// kv implements store.KV for a file.
 type kv struct{ *Store }
 
 // View runs a transaction that only reads.
@@ -138,11 +138,11 @@ func (s kv) Update(do func(tx store.Tx) error) error {
 	return s.retryWrite(func(tx *sql.Tx) error { return do(transaction{tx, tx.Stmt(s.putEvent)}) })
 }
 
-// retryBusy is how soon retryWrite tries again.
+// retryBusy is the delay before retryWrite tries again.
 const retryBusy = 200 * time.Microsecond
 
-// retryWrite runs a transaction that writes. It retries a locked file often, since SQLite's own
-// waits miss the gaps between drivers' commits.
+// retryWrite runs a transaction that writes. While the file is locked, it retries at short intervals,
+// because SQLite's own waits miss the gaps between commits.
 func (s *Store) retryWrite(do func(tx *sql.Tx) error) error {
 	if s.writer == nil {
 		return s.wrapError(errReadOnly)
@@ -173,10 +173,10 @@ var errReadOnly = errors.New("it was opened for reading only")
 // Now returns the time.
 func (s kv) Now() time.Time { return s.opts.Now() }
 
-// Lost returns an error if the file was deleted, replaced or emptied.
-func (s kv) Lost() error { return s.wrapError(s.checkFile()) }
+// CheckStorage returns an error if the file was deleted, replaced or emptied.
+func (s kv) CheckStorage() error { return s.wrapError(s.checkFile()) }
 
-// lockPatience covers the moment in which a reader holds the lock to test it.
+// lockPatience covers the moment in which IsLocked holds the lock to test it.
 const lockPatience = 20 * time.Millisecond
 
 // Lock locks a file beside the store. The operating system unlocks it when the process ends.
@@ -189,8 +189,8 @@ func (s kv) Lock(runID string) (release func() error, err error) {
 		return nil, s.wrapError(err)
 	}
 	return func() error {
-		_ = os.Remove(lock.Path())               // fails on Windows, where it is open
-		_ = os.Remove(filepath.Dir(lock.Path())) // if it is empty
+		_ = os.Remove(lock.Path())               // fails on Windows, since the file is open
+		_ = os.Remove(filepath.Dir(lock.Path())) // fails unless the folder is empty
 		return lock.Close()
 	}, nil
 }
@@ -217,7 +217,7 @@ func (s *Store) lockRun(runID string) (*flock.Flock, error) {
 	}
 }
 
-// isLockedAt reports whether the locked file still exists at its path. Its release removes it.
+// isLockedAt reports whether the locked file still exists at its path, since a release removes it.
 func (s *Store) isLockedAt(path string, lock *flock.Flock) bool {
 	locked, err := lock.Stat()
 	if err != nil {

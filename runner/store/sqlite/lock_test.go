@@ -19,7 +19,7 @@ func TestNotesAreWritten(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "runs.db"), sqlite.Options{Durability: sqlite.Off})
 	journal := create(t, s, "one", events(0, 1)...)
 	for _, steps := range []int{0, 7} {
-		if err := journal.Note(store.RunSummary{Status: machine.Running, Steps: steps}); err != nil {
+		if err := journal.SaveSummary(store.RunSummary{Status: machine.Running, Steps: steps}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -88,14 +88,14 @@ func TestRunDir(t *testing.T) {
 func TestFileThatVanishes(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "runs.db")
-	journal := create(t, open(t, path, sqlite.Options{Look: time.Millisecond, Durability: sqlite.Off}), "one", events(0, 1)...)
+	journal := create(t, open(t, path, sqlite.Options{PollInterval: time.Millisecond, Durability: sqlite.Off}), "one", events(0, 1)...)
 	if err := os.Rename(path, path+".elsewhere"); err != nil {
 		t.Skip(err) // some systems keep it while it is open
 	}
-	got := <-journal.Asked()
+	got := <-journal.Requests()
 	time.Sleep(20 * time.Millisecond) // for several looks
-	if got != store.RequestCancel || len(journal.Asked()) > 0 {
-		t.Errorf("the driver is asked to %s, and then %d times more", got, len(journal.Asked()))
+	if got != store.RequestCancel || len(journal.Requests()) > 0 {
+		t.Errorf("the driver is asked to %s, and then %d times more", got, len(journal.Requests()))
 	}
 	if err := journal.Append(events(1, 1)[0]); err == nil {
 		t.Error("an event was written to a file that is gone")

@@ -177,7 +177,7 @@ func checkStore(t *testing.T, path string, kept int) (events int) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if err := s.Check(t.Context()); err != nil {
+	if err := s.CheckIntegrity(t.Context()); err != nil {
 		t.Error(err)
 	}
 	list, err := s.Events("one", 0, math.MaxInt)

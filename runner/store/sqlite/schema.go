@@ -39,7 +39,7 @@ func (s *Store) readVersion() (version int, err error) {
 	switch {
 	case err != nil:
 		return 0, err
-	case id == 0 && version == 0 && tables == 0: // empty, or about to get its tables
+	case id == 0 && version == 0 && tables == 0: // empty, or another process is creating the tables
 		return 0, nil
 	case id == applicationID && 0 < version && version < schemaVersion:
 		return 0, fmt.Errorf("%w: this one can't read it; delete it, or name another file", ErrOlder)
@@ -51,10 +51,10 @@ func (s *Store) readVersion() (version int, err error) {
 	return version, nil
 }
 
-// makeTables makes the tables of an empty file in one transaction.
+// makeTables creates the tables of an empty file in one transaction.
 func (s *Store) makeTables() error {
 	return s.retryWrite(func(tx *sql.Tx) error {
-		var version int // another process may have made them meanwhile
+		var version int // another process may have created the tables
 		if err := tx.QueryRow(`PRAGMA user_version`).Scan(&version); err != nil || version > 0 {
 			return err
 		}
@@ -63,8 +63,8 @@ func (s *Store) makeTables() error {
 	})
 }
 
-// Check looks at every page of the file.
-func (s *Store) Check(ctx context.Context) error {
+// CheckIntegrity checks every page of the file.
+func (s *Store) CheckIntegrity(ctx context.Context) error {
 	rows, err := s.reader.QueryContext(ctx, "PRAGMA integrity_check(5)")
 	if err != nil {
 		return s.wrapError(err)
@@ -86,7 +86,7 @@ func (s *Store) Check(ctx context.Context) error {
 	return s.wrapError(fmt.Errorf("%w: %s", ErrCorrupt, strings.Join(findings, "; ")))
 }
 
-// Errors of stores, found by errors.Is.
+// Errors of stores, for errors.Is.
 var (
 	ErrCorrupt    = store.ErrDamaged
 	ErrNotAStore  = errors.New("the file is not a store of graphrun")
@@ -102,7 +102,7 @@ var (
 	ErrIO         = errors.New("reading or writing failed")
 )
 
-// kinds are the errors by SQLite's result codes; an extended code goes before its primary one.
+// kinds maps SQLite's result codes to errors. An extended code goes before its primary code.
 var kinds = map[int]error{
 	lib.SQLITE_CORRUPT:           ErrCorrupt,
 	lib.SQLITE_NOTADB:            ErrNotAStore,
@@ -126,7 +126,7 @@ func describeError(err error) error {
 		return err
 	}
 	kind := cmp.Or(kinds[e.Code()], kinds[e.Code()&0xff])
-	if kind == nil || errors.Is(err, kind) { // it is described already
+	if kind == nil || errors.Is(err, kind) { // unknown, or already described
 		return err
 	}
 	return fmt.Errorf("%w (%w)", kind, err)

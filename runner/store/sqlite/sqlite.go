@@ -21,14 +21,14 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// Durability says when a commit is finished.
+// Durability says when a commit is complete.
 type Durability string
 
-// The durabilities. The zero value means Full. A killed process loses nothing at any of them.
+// The durabilities. The zero value means Full. With all of them, a killed process loses nothing.
 const (
-	// Full waits until the disk has what was committed.
+	// Full waits until the disk has the commit.
 	Full Durability = "full"
-	// Normal may lose the latest commits when the power fails, never order.
+	// Normal may lose the latest commits when the power fails.
 	Normal Durability = "normal"
 	// Off may lose the file when the power fails.
 	Off Durability = "off"
@@ -37,15 +37,15 @@ const (
 // Options configure a Store. The zero value is what graphrun uses.
 type Options struct {
 	Durability Durability
-	// Owner is the name under which Create takes locks; empty: ThisProcess().
+	// Owner is the name of drivers. The default is ThisProcess().
 	Owner string
-	// Look is the interval at which a driver reads requests; 0 means 0.3 s, negative never.
-	Look time.Duration
+	// PollInterval is the interval at which a driver reads requests; 0 means 0.3 s, negative never.
+	PollInterval time.Duration
 	// Busy is how long a write waits for writes of other processes. The default is 10 s.
 	Busy time.Duration
 	// Now returns the time. The default is time.Now.
 	Now func() time.Time
-	// ReadOnly opens a file that is there and never writes to it.
+	// ReadOnly opens an existing file and never writes to it.
 	ReadOnly bool
 }
 
@@ -55,16 +55,16 @@ type Store struct {
 	path   string
 	opts   Options
 	reader *sql.DB
-	file   fs.FileInfo // of the path when it was opened to write
+	file   fs.FileInfo // the file that was opened for writing
 
-	writing  sync.Mutex // of what follows
-	writer   *sql.DB    // has one connection; nil when read-only
+	writing  sync.Mutex // guards the fields below
+	writer   *sql.DB    // has one connection; nil if read-only
 	putEvent *sql.Stmt
 }
 
-// Open opens the store in a file, or makes a private one unless Options say read-only. It does
-// not change a file that is damaged (ErrCorrupt), of another version (ErrNewer, ErrOlder) or
-// something else (ErrNotAStore).
+// Open opens the store in a file. Unless Options.ReadOnly is set, it creates a missing file, which only
+// its owner can read. It does not change a file that is damaged (ErrCorrupt), of another version
+// (ErrNewer, ErrOlder) or not a store (ErrNotAStore).
 func Open(path string, opts Options) (*Store, error) {
 	if err := opts.setDefaults(); err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func Open(path string, opts Options) (*Store, error) {
 		return nil, fmt.Errorf("store %s: %w", path, err)
 	}
 	s := &Store{path: abs, opts: opts}
-	s.KV, s.Owner, s.Poll = kv{s}, opts.Owner, max(0, opts.Look)
+	s.KV, s.Owner, s.Poll = kv{s}, opts.Owner, max(0, opts.PollInterval)
 	if err := s.openFile(); err != nil {
 		_ = s.Close()
 		return nil, fmt.Errorf("store %s: %w", path, describeError(err))
@@ -88,7 +88,7 @@ func (o *Options) setDefaults() error {
 	default:
 		return fmt.Errorf("durability %q is none of: full, normal, off", o.Durability)
 	}
-	o.Busy, o.Look = cmp.Or(o.Busy, 10*time.Second), cmp.Or(o.Look, 300*time.Millisecond)
+	o.Busy, o.PollInterval = cmp.Or(o.Busy, 10*time.Second), cmp.Or(o.PollInterval, 300*time.Millisecond)
 	o.Owner = cmp.Or(o.Owner, ThisProcess())
 	if o.Now == nil {
 		o.Now = time.Now
@@ -96,7 +96,7 @@ func (o *Options) setDefaults() error {
 	return nil
 }
 
-// openFile inspects the file by a connection that can't change it before it writes.
+// openFile checks the file through a read-only connection before it opens it for writing.
 func (s *Store) openFile() error {
 	fresh, err := s.makeFile()
 	if err != nil {
@@ -149,7 +149,7 @@ func (s *Store) checkFile() error {
 	return nil
 }
 
-// rollBackUnfinished rolls back a killed process's change, which needs a writer.
+// rollBackUnfinished rolls back a killed process's change: SQLite does so when a writer opens the file.
 func (s *Store) rollBackUnfinished() error {
 	db := openDB(s.path, url.Values{"mode": {"rw"}, "_pragma": {busyPragma(s.opts)}})
 	var tables int
@@ -202,7 +202,7 @@ func (s *Store) makePrivate(mode fs.FileMode) error {
 // Close closes the store, and journals that are still open.
 func (s *Store) Close() error {
 	failed := s.KVStore.Close()
-	// Readers first: the last connection to close moves the log into the file, if it can write.
+	// Close readers first: the last connection to close moves the log into the file, if it can write.
 	for _, db := range []*sql.DB{s.reader, s.writer} {
 		if db != nil {
 			failed = errors.Join(failed, s.wrapError(db.Close()))
@@ -213,7 +213,7 @@ func (s *Store) Close() error {
 
 // Delete deletes a run and its folders.
 func (s *Store) Delete(runID string) error {
-	return s.DeleteAnd(runID, func() error {
+	return s.DeleteThen(runID, func() error {
 		dir := s.RunDir(runID)
 		return errors.Join(process.KillLeftovers(dir+".tasks"), os.RemoveAll(dir))
 	})
@@ -226,7 +226,7 @@ func (s *Store) RunDir(runID string) string {
 		return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	}) || len(name) > 100 {
 		sum := sha256.Sum256([]byte(runID))
-		name = fmt.Sprintf("run.%x", sum[:16]) // no id kept as it is has a dot
+		name = fmt.Sprintf("run.%x", sum[:16]) // names that are ids have no dot
 	}
 	return filepath.Join(s.path+".d", name)
 }
@@ -239,24 +239,24 @@ func (s *Store) wrapError(err error) error {
 	return fmt.Errorf("store %s: %w", s.path, describeError(err))
 }
 
-// maxReaders is how many connections of a process read at once.
+// maxReaders bounds the read connections of a process.
 const maxReaders = 4
 
-// openDB returns connections to a file. None is opened yet.
+// openDB returns a pool of connections to a file, without opening one.
 func openDB(path string, query url.Values) *sql.DB {
 	// A path of the form C:\x becomes file:///C:/x.
 	slashed := "/" + strings.TrimPrefix(filepath.ToSlash(path), "/")
 	source := url.URL{Scheme: "file", Path: slashed, RawQuery: query.Encode()}
 	db, err := sql.Open("sqlite", source.String())
 	if err != nil {
-		panic(err) // there is no such driver
+		panic(err) // the driver is not registered
 	}
 	return db
 }
 
 func busyPragma(o Options) string { return fmt.Sprintf("busy_timeout(%d)", o.Busy.Milliseconds()) }
 
-// openWriter opens the connection that writes. It never waits for locks: see Store.retryWrite.
+// openWriter opens the connection that writes. It never waits for locks, since retryWrite does.
 func openWriter(path string, o Options) (*sql.DB, error) {
 	db := openDB(path, url.Values{
 		"mode": {"rw"}, "_txlock": {"immediate"}, "_pragma": {"busy_timeout(0)", "journal_mode(WAL)", fmt.Sprintf("synchronous(%s)", o.Durability)},

@@ -1,4 +1,4 @@
-// Runs that go on with another version of their graph.
+// Runs that continue with another version of their graph.
 
 package storetest
 
@@ -9,23 +9,23 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-func adoptsGraphs(t *testing.T, s store.Store) {
-	bystander := create(t, s, "two", begun()) // of another text
+func testReplaceGraph(t *testing.T, s store.Store) {
+	bystander := createRun(t, s, "two", firstEvent()) // with another text
 	if err := bystander.Snapshot(store.Snapshot{State: []byte("y")}); err != nil {
 		t.Fatal(err)
 	}
 	journal, err := s.Create(store.RunRecord{
 		ID: "one", Graph: "g", File: "g.yaml", Source: []byte("old"), Files: map[string][]byte{"/a": []byte("a"), "/b": []byte("b")},
-		Labels: map[string]string{"k": "v"}, Started: startAt(0),
+		Labels: map[string]string{"k": "v"}, Started: startTime(0),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	add(t, journal, events()[:2]...)
+	appendEvents(t, journal, newEvents()[:2]...)
 	if err := journal.Snapshot(store.Snapshot{State: []byte("x")}); err != nil {
 		t.Fatal(err)
 	}
-	err = journal.Adopt(store.RunRecord{
+	err = journal.ReplaceGraph(store.RunRecord{
 		Graph: "h", File: "h.yaml", Source: []byte("new"), Files: map[string][]byte{"/b": []byte("b"), "/c": []byte("c")},
 	})
 	if err != nil {
@@ -33,12 +33,12 @@ func adoptsGraphs(t *testing.T, s store.Store) {
 	}
 	run, err := s.Run("one")
 	if err != nil || run.ID != "one" || run.Graph != "h" || run.File != "h.yaml" || string(run.Source) != "new" ||
-		len(run.Files) != 2 || string(run.Files["/c"]) != "c" || run.Labels["k"] != "v" || !run.Started.Equal(startAt(0)) {
+		len(run.Files) != 2 || string(run.Files["/c"]) != "c" || run.Labels["k"] != "v" || !run.Started.Equal(startTime(0)) {
 		t.Errorf("the record is %+v (%v)", run, err)
 	}
 	wantSnapshot(t, s, -1, store.Snapshot{})
-	add(t, journal, events()[2])
-	wantEvents(t, s, "one", events()[:3])
+	appendEvents(t, journal, newEvents()[2])
+	wantEvents(t, s, "one", newEvents()[:3])
 	if other, err := s.Run("two"); err != nil || len(other.Source) == 0 {
 		t.Errorf("the record of another run is %+v (%v)", other, err)
 	}
@@ -48,7 +48,7 @@ func adoptsGraphs(t *testing.T, s store.Store) {
 	if err := journal.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := journal.Adopt(run); !errors.Is(err, store.ErrJournalClosed) {
+	if err := journal.ReplaceGraph(run); !errors.Is(err, store.ErrJournalClosed) {
 		t.Errorf("adopting after the end gives %v", err)
 	}
 }

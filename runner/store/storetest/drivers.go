@@ -10,7 +10,7 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-func open(t *testing.T, s store.Store, id, owner string) store.Journal {
+func openJournal(t *testing.T, s store.Store, id, owner string) store.Journal {
 	t.Helper()
 	journal, err := s.Open(id, owner)
 	if err != nil {
@@ -28,9 +28,9 @@ func wantDriven(t *testing.T, what string, err error, owner string) {
 	}
 }
 
-func drivesOnce(t *testing.T, s store.Store) {
-	journal := create(t, s, "one")
-	add(t, journal, events()[0])
+func testSingleDriver(t *testing.T, s store.Store) {
+	journal := createRun(t, s, "one")
+	appendEvents(t, journal, newEvents()[0])
 	for _, owner := range []string{"", "first"} {
 		_, err := s.Open("one", owner)
 		wantDriven(t, "opening a run that is being created", err, "")
@@ -38,24 +38,24 @@ func drivesOnce(t *testing.T, s store.Store) {
 	if err := journal.Close(); err != nil {
 		t.Fatal(err)
 	}
-	first := open(t, s, "one", "first")
+	first := openJournal(t, s, "one", "first")
 	for _, owner := range []string{"", "first", "second"} {
 		_, err := s.Open("one", owner)
 		wantDriven(t, "opening a run that "+owner+" has", err, "first")
 	}
 	wantDriven(t, "deleting a run that is driven", s.Delete("one"), "first")
-	add(t, first, events()[1])
+	appendEvents(t, first, newEvents()[1])
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	add(t, open(t, s, "one", ""), events()[2])
-	wantEvents(t, s, "one", events()[:3])
+	appendEvents(t, openJournal(t, s, "one", ""), newEvents()[2])
+	wantEvents(t, s, "one", newEvents()[:3])
 }
 
-func forgetsRuns(t *testing.T, s store.Store) {
-	one, two := create(t, s, "one"), create(t, s, "two")
-	add(t, one, events()...)
-	add(t, two, events()[:2]...)
+func testDeleteRun(t *testing.T, s store.Store) {
+	one, two := createRun(t, s, "one"), createRun(t, s, "two")
+	appendEvents(t, one, newEvents()...)
+	appendEvents(t, two, newEvents()[:2]...)
 	if err := one.Snapshot(store.Snapshot{State: []byte("x")}); err != nil {
 		t.Fatal(err)
 	}
@@ -71,12 +71,12 @@ func forgetsRuns(t *testing.T, s store.Store) {
 	if _, err := s.Run("one"); !errors.Is(err, store.ErrNoRun) {
 		t.Errorf("record of a deleted run: %v, want ErrNoRun", err)
 	}
-	if list, err := s.List(store.RunFilter{}); err != nil || ids(list) != "two" {
-		t.Errorf("left are %s, %v", ids(list), err)
+	if list, err := s.List(store.RunFilter{}); err != nil || joinIDs(list) != "two" {
+		t.Errorf("left are %s, %v", joinIDs(list), err)
 	}
-	wantEvents(t, s, "two", events()[:2])
+	wantEvents(t, s, "two", newEvents()[:2])
 	// The id is free, and nothing is left of the old run.
-	create(t, s, "one", events()[1])
-	wantEvents(t, s, "one", events()[1:2])
+	createRun(t, s, "one", newEvents()[1])
+	wantEvents(t, s, "one", newEvents()[1:2])
 	wantSnapshot(t, s, -1, store.Snapshot{})
 }

@@ -1,4 +1,4 @@
-// Stores that fail on purpose, and what a driver makes of it.
+// Stores that fail on purpose, and how a driver handles that.
 
 package storetest
 
@@ -19,20 +19,20 @@ import (
 
 // Fault says which write of a store fails, and how.
 type Fault struct {
-	// Write counts the writes of journals from 1: appends, snapshots, notes and
-	// the ends of journals, Create being the first.
+	// Write is the number of the write that fails, from 1. Writes are Create, appends, snapshots,
+	// summaries and closing a journal.
 	Write int
-	// Err is the error: a full disk, a failed write, a failed sync.
+	// Err is the error, such as a full disk, a failed write or a failed sync.
 	Err error
-	// Done says that the write is carried out and reported as failed all the
-	// same, as happens when a sync fails after the data got through.
+	// Done means that the data is written, but the write is reported as failed. That happens when a
+	// sync fails.
 	Done bool
-	// Once says that later writes succeed.
+	// Once means that later writes succeed.
 	Once bool
 }
 
-// Break returns a store that has a fault. Reading is not affected.
-func Break(s store.Store, f Fault) *Broken { return &Broken{Store: s, fault: f} }
+// NewBroken returns a store with a fault. Reads never fail.
+func NewBroken(s store.Store, f Fault) *Broken { return &Broken{Store: s, fault: f} }
 
 // Broken is a store with a fault.
 type Broken struct {
@@ -43,15 +43,15 @@ type Broken struct {
 	writes int
 }
 
-// Writes is the number of writes so far, those that failed included.
-func (b *Broken) Writes() int {
+// CountWrites returns the number of writes so far, including failed ones.
+func (b *Broken) CountWrites() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.writes
 }
 
-// write carries out a write, or fails, or both.
-func (b *Broken) write(do func() error) error {
+// tryWrite calls do, or fails, or both, as the fault says.
+func (b *Broken) tryWrite(do func() error) error {
 	b.mu.Lock()
 	b.writes++
 	hit := b.writes == b.fault.Write || b.writes > b.fault.Write && b.fault.Write > 0 && !b.fault.Once
@@ -70,17 +70,17 @@ func (b *Broken) write(do func() error) error {
 
 // Create starts a journal with the fault of its store.
 func (b *Broken) Create(record store.RunRecord, first ...machine.Event) (store.Journal, error) {
-	return b.journal(func() (store.Journal, error) { return b.Store.Create(record, first...) })
+	return b.openJournal(func() (store.Journal, error) { return b.Store.Create(record, first...) })
 }
 
-// Open goes on with a journal, which has the fault of its store.
+// Open opens a journal with the fault of its store.
 func (b *Broken) Open(runID, owner string) (store.Journal, error) {
-	return b.journal(func() (store.Journal, error) { return b.Store.Open(runID, owner) })
+	return b.openJournal(func() (store.Journal, error) { return b.Store.Open(runID, owner) })
 }
 
-func (b *Broken) journal(open func() (store.Journal, error)) (store.Journal, error) {
+func (b *Broken) openJournal(open func() (store.Journal, error)) (store.Journal, error) {
 	var journal store.Journal
-	err := b.write(func() (err error) {
+	err := b.tryWrite(func() (err error) {
 		journal, err = open()
 		return err
 	})
@@ -100,28 +100,28 @@ type brokenJournal struct {
 
 // Append may fail.
 func (j *brokenJournal) Append(events ...machine.Event) error {
-	return j.store.write(func() error { return j.Journal.Append(events...) })
+	return j.store.tryWrite(func() error { return j.Journal.Append(events...) })
 }
 
 // Snapshot may fail.
 func (j *brokenJournal) Snapshot(s store.Snapshot) error {
-	return j.store.write(func() error { return j.Journal.Snapshot(s) })
+	return j.store.tryWrite(func() error { return j.Journal.Snapshot(s) })
 }
 
-// Adopt may fail.
-func (j *brokenJournal) Adopt(run store.RunRecord) error {
-	return j.store.write(func() error { return j.Journal.Adopt(run) })
+// ReplaceGraph may fail.
+func (j *brokenJournal) ReplaceGraph(run store.RunRecord) error {
+	return j.store.tryWrite(func() error { return j.Journal.ReplaceGraph(run) })
 }
 
-// Note may fail.
-func (j *brokenJournal) Note(s store.RunSummary) error {
-	return j.store.write(func() error { return j.Journal.Note(s) })
+// SaveSummary may fail.
+func (j *brokenJournal) SaveSummary(s store.RunSummary) error {
+	return j.store.tryWrite(func() error { return j.Journal.SaveSummary(s) })
 }
 
-// Close may fail, but it does close.
+// Close closes the journal, even if it fails.
 func (j *brokenJournal) Close() error {
 	var closed error
-	err := j.store.write(func() error {
+	err := j.store.tryWrite(func() error {
 		closed = j.Journal.Close()
 		return closed
 	})
@@ -131,7 +131,7 @@ func (j *brokenJournal) Close() error {
 	return errors.Join(err, closed)
 }
 
-// faultyFlow has steps of every kind that matters to a journal.
+// faultyFlow has every kind of step that a journal records differently.
 const faultyFlow = `
 graphrun: v1
 name: faulty
@@ -148,10 +148,10 @@ edges:
   - {from: c, to: END}
 `
 
-// stopsDriver breaks a run at each of its writes in turn.
-func stopsDriver(t *testing.T, s store.Store) {
-	whole := Break(s, Fault{})
-	if _, err := runFaulty(t, whole, "whole"); err != nil {
+// testFaults lets each write of a run fail in turn.
+func testFaults(t *testing.T, s store.Store) {
+	whole := NewBroken(s, Fault{})
+	if _, err := runFaultyFlow(t, whole, "whole"); err != nil {
 		t.Fatal(err)
 	}
 	all, err := s.Events("whole", 0, math.MaxInt)
@@ -159,10 +159,10 @@ func stopsDriver(t *testing.T, s store.Store) {
 		t.Fatalf("%d events, %v", len(all), err)
 	}
 	full, kept := errors.New("the disk is full"), 0
-	for write := 1; write <= whole.Writes(); write++ {
+	for write := 1; write <= whole.CountWrites(); write++ {
 		for _, done := range []bool{false, true} {
 			id := fmt.Sprintf("%d-%t", write, done)
-			result, err := runFaulty(t, Break(s, Fault{Write: write, Err: full, Done: done}), id)
+			result, err := runFaultyFlow(t, NewBroken(s, Fault{Write: write, Err: full, Done: done}), id)
 			if !errors.Is(err, full) || result != nil && (result.Status != machine.Failed || result.Error == nil) {
 				t.Errorf("a fault at write %d gives %v, %v; want the store's error", write, result, err)
 			}
@@ -173,8 +173,8 @@ func stopsDriver(t *testing.T, s store.Store) {
 				}
 				continue
 			}
-			// A write keeps all of its events or none, and nothing comes after it.
-			if prefix := len(got) <= len(all) && slices.EqualFunc(got, all[:len(got)], sameKind); err != nil || !prefix {
+			// A failed write stores all of its events or none, and no event follows it.
+			if prefix := len(got) <= len(all) && slices.EqualFunc(got, all[:len(got)], haveSameKind); err != nil || !prefix {
 				t.Errorf("after a fault at write %d (done: %t) %d events are left, not the first of %d (%v)", write, done, len(got), len(all), err)
 			}
 			if !done && len(got) != kept {
@@ -188,9 +188,9 @@ func stopsDriver(t *testing.T, s store.Store) {
 	}
 }
 
-func sameKind(a, b machine.Event) bool { return a.Kind == b.Kind && a.Task == b.Task }
+func haveSameKind(a, b machine.Event) bool { return a.Kind == b.Kind && a.Task == b.Task }
 
-func runFaulty(t *testing.T, s store.Store, id string) (*runner.Result, error) {
+func runFaultyFlow(t *testing.T, s store.Store, id string) (*runner.Result, error) {
 	t.Helper()
 	work := runner.Kind{
 		Spec: spec.Kind{Name: "work"},

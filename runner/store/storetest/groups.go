@@ -9,9 +9,9 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-func enter(t *testing.T, journal store.Journal, group string, limit int) (inside bool, members string) {
+func enterGroup(t *testing.T, journal store.Journal, group string, limit int) (inside bool, members string) {
 	t.Helper()
-	state, err := journal.Enter(group, limit)
+	state, err := journal.EnterGroup(group, limit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,13 +25,13 @@ func enter(t *testing.T, journal store.Journal, group string, limit int) (inside
 	return state.Inside, strings.Join(ids, " ")
 }
 
-// At most so many runs are inside a group; those who wait come in in their order.
-func boundsGroups(t *testing.T, s store.Store) {
-	one, two := create(t, s, "one", begun()), create(t, s, "two", begun())
-	three, four := create(t, s, "three"), create(t, s, "four") // a run may wait before it begins
+// testGroups checks that a group has at most limit members, and that waiting runs enter in order.
+func testGroups(t *testing.T, s store.Store) {
+	one, two := createRun(t, s, "one", firstEvent()), createRun(t, s, "two", firstEvent())
+	three, four := createRun(t, s, "three"), createRun(t, s, "four") // a run may wait before it starts
 	want := func(what string, journal store.Journal, group string, limit int, inside bool, members string) {
 		t.Helper()
-		if got, have := enter(t, journal, group, limit); got != inside || have != members {
+		if got, have := enterGroup(t, journal, group, limit); got != inside || have != members {
 			t.Errorf("%s: inside %v with %q, want %v with %q", what, got, have, inside, members)
 		}
 	}
@@ -47,11 +47,11 @@ func boundsGroups(t *testing.T, s store.Store) {
 	want("the third", three, "g", 1, false, "one")
 	want("one of another group", four, "h", 1, true, "four")
 	shut(one)
-	want("the third, before whom is the second", three, "g", 1, false, "")
+	want("the third, which is behind the second", three, "g", 1, false, "")
 	want("the second, whose turn it is", two, "g", 1, true, "two")
 	want("the third, with a higher limit", three, "g", 2, true, "two three")
-	one = open(t, s, "one", "someone")
-	want("the first, taken up", one, "g", 2, false, "two three")
+	one = openJournal(t, s, "one", "someone")
+	want("the first, opened again", one, "g", 2, false, "two three")
 	shut(two)
 	if err := s.Delete("two"); err != nil {
 		t.Fatal(err)

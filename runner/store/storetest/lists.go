@@ -14,8 +14,8 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// ids are those of a list, in its order.
-func ids(list []store.RunSummary) string {
+// joinIDs returns the ids of a list, in its order.
+func joinIDs(list []store.RunSummary) string {
 	var out []string
 	for i := range list {
 		out = append(out, list[i].ID)
@@ -23,10 +23,10 @@ func ids(list []store.RunSummary) string {
 	return strings.Join(out, " ")
 }
 
-// startAt is when the runs of lists start, plus some seconds.
-func startAt(seconds int) time.Time { return time.Unix(1790000000+int64(seconds), 0) }
+// startTime returns the time at which the runs of lists start, plus some seconds.
+func startTime(seconds int) time.Time { return time.Unix(1790000000+int64(seconds), 0) }
 
-func listsRuns(t *testing.T, s store.Store) {
+func testListFilters(t *testing.T, s store.Store) {
 	for i, r := range []struct {
 		record store.RunRecord
 		status machine.Status
@@ -36,12 +36,12 @@ func listsRuns(t *testing.T, s store.Store) {
 		{store.RunRecord{ID: "c", Graph: "h", Labels: map[string]string{"env": "prod"}, Parent: "a", ParentStep: 2}, machine.Completed},
 		{store.RunRecord{ID: "d", Graph: "h", Session: "s"}, machine.Paused},
 	} {
-		r.record.Started = startAt(i)
-		journal, err := s.Create(r.record, begun())
+		r.record.Started = startTime(i)
+		journal, err := s.Create(r.record, firstEvent())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := journal.Note(store.RunSummary{Status: r.status, Updated: startAt(10 + i)}); err != nil {
+		if err := journal.SaveSummary(store.RunSummary{Status: r.status, Updated: startTime(10 + i)}); err != nil {
 			t.Fatal(err)
 		}
 		if err := journal.Close(); err != nil {
@@ -71,42 +71,42 @@ func listsRuns(t *testing.T, s store.Store) {
 		{store.RunFilter{Labels: map[string]string{"env": "prod", "who": "x"}}, "a"},
 		{store.RunFilter{Labels: map[string]string{"env": ""}}, ""},
 		{store.RunFilter{Labels: map[string]string{"env": "prod"}, Graph: "h", Limit: 3}, "c"},
-		{store.RunFilter{UpdatedBefore: startAt(12)}, "b a"},
-		{store.RunFilter{StartedBy: startAt(2)}, "c b a"},
-		{store.RunFilter{StartedBy: startAt(2), Limit: 1}, "c"},
-		{store.RunFilter{StartedBy: startAt(-1)}, ""},
+		{store.RunFilter{UpdatedBefore: startTime(12)}, "b a"},
+		{store.RunFilter{StartedBy: startTime(2)}, "c b a"},
+		{store.RunFilter{StartedBy: startTime(2), Limit: 1}, "c"},
+		{store.RunFilter{StartedBy: startTime(-1)}, ""},
 		{store.RunFilter{Graph: "' OR 1 = 1 --"}, ""},
 	} {
-		if list, err := s.List(c.filter); err != nil || ids(list) != c.want {
-			t.Errorf("%+v lists %q (%v), want %q", c.filter, ids(list), err, c.want)
+		if list, err := s.List(c.filter); err != nil || joinIDs(list) != c.want {
+			t.Errorf("%+v lists %q (%v), want %q", c.filter, joinIDs(list), err, c.want)
 		}
 	}
 }
 
-// listsInOrder creates runs in an order that is not that of their start, two of
-// them at the same time.
-func listsInOrder(t *testing.T, s store.Store) {
+// testListOrder creates runs in another order than that of their start times. Two start at the same
+// time.
+func testListOrder(t *testing.T, s store.Store) {
 	for i, at := range []int{3, 1, 2, 2, 0} {
-		if _, err := s.Create(store.RunRecord{ID: fmt.Sprint(i), Started: startAt(at)}, begun()); err != nil {
+		if _, err := s.Create(store.RunRecord{ID: fmt.Sprint(i), Started: startTime(at)}, firstEvent()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	create(t, s, "never", begun()) // no start
-	if list, err := s.List(store.RunFilter{}); err != nil || ids(list) != "0 3 2 1 4 never" {
-		t.Errorf("the order is %q (%v)", ids(list), err)
+	createRun(t, s, "never", firstEvent()) // without a start time
+	if list, err := s.List(store.RunFilter{}); err != nil || joinIDs(list) != "0 3 2 1 4 never" {
+		t.Errorf("the order is %q (%v)", joinIDs(list), err)
 	}
 }
 
-func listsNotes(t *testing.T, s store.Store) {
+func testSaveSummary(t *testing.T, s store.Store) {
 	record := store.RunRecord{
 		ID: "one", Graph: "g", File: "f.yaml", Source: []byte("x"), Labels: map[string]string{"k": "v"},
-		Started: startAt(0), Parent: "p", ParentStep: 3,
+		Started: startTime(0), Parent: "p", ParentStep: 3,
 	}
-	journal, err := s.Create(record, begun())
+	journal, err := s.Create(record, firstEvent())
 	if err != nil {
 		t.Fatal(err)
 	}
-	line := wantLine(t, s, store.RunSummary{Status: machine.Running, Updated: startAt(0)})
+	line := wantSummary(t, s, store.RunSummary{Status: machine.Running, Updated: startTime(0)})
 	if line.Owner == "" {
 		t.Error("a run that is driven has no owner")
 	}
@@ -114,26 +114,26 @@ func listsNotes(t *testing.T, s store.Store) {
 	if line.Started = record.Started; !reflect.DeepEqual(line.RunRecord, record) {
 		t.Errorf("the record is %+v, want %+v", line.RunRecord, record)
 	}
-	// A new status shows at once, other news by the end.
-	steps := store.RunSummary{Status: machine.Paused, Reason: "human", Steps: 4, Updated: startAt(1)}
-	if err := journal.Note(steps); err != nil {
+	// A new status is visible at once, other fields at the latest after Close.
+	steps := store.RunSummary{Status: machine.Paused, Reason: "human", Steps: 4, Updated: startTime(1)}
+	if err := journal.SaveSummary(steps); err != nil {
 		t.Fatal(err)
 	}
-	wantLine(t, s, steps)
-	steps.Steps, steps.Updated = 9, startAt(2)
-	if err := journal.Note(steps); err != nil {
+	wantSummary(t, s, steps)
+	steps.Steps, steps.Updated = 9, startTime(2)
+	if err := journal.SaveSummary(steps); err != nil {
 		t.Fatal(err)
 	}
 	if err := journal.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if line := wantLine(t, s, steps); line.Owner != "" {
+	if line := wantSummary(t, s, steps); line.Owner != "" {
 		t.Errorf("a run that nobody drives is driven by %q", line.Owner)
 	}
 }
 
-// wantLine checks the only line of the list.
-func wantLine(t *testing.T, s store.Store, want store.RunSummary) store.RunSummary {
+// wantSummary checks and returns the only summary of the list.
+func wantSummary(t *testing.T, s store.Store, want store.RunSummary) store.RunSummary {
 	t.Helper()
 	list, err := s.List(store.RunFilter{})
 	if err != nil || len(list) != 1 {
@@ -146,14 +146,14 @@ func wantLine(t *testing.T, s store.Store, want store.RunSummary) store.RunSumma
 	return got
 }
 
-func caches(t *testing.T, s store.Store) {
-	now := startAt(0)
+func testCache(t *testing.T, s store.Store) {
+	now := startTime(0)
 	value := map[string]any{"n": 1, "f": 1.5, "big": 1<<60 + 1, "list": []any{nil, "<é>"}}
-	keep(t, s, store.CacheEntry{Key: "for ever", Value: value})
-	keep(t, s, store.CacheEntry{Key: "a while", Value: 1, Expires: now.Add(time.Second)})
-	keep(t, s, store.CacheEntry{Key: "replaced", Value: "old", Expires: now.Add(time.Second)})
-	keep(t, s, store.CacheEntry{Key: "replaced", Value: "new"})
-	keep(t, s, store.CacheEntry{Key: "null", Value: nil})
+	saveCached(t, s, store.CacheEntry{Key: "for ever", Value: value})
+	saveCached(t, s, store.CacheEntry{Key: "a while", Value: 1, Expires: now.Add(time.Second)})
+	saveCached(t, s, store.CacheEntry{Key: "replaced", Value: "old", Expires: now.Add(time.Second)})
+	saveCached(t, s, store.CacheEntry{Key: "replaced", Value: "new"})
+	saveCached(t, s, store.CacheEntry{Key: "null", Value: nil})
 	for _, c := range []struct {
 		key  string
 		at   time.Time
@@ -168,24 +168,24 @@ func caches(t *testing.T, s store.Store) {
 		{"null", now, nil, true},
 		{"unknown", now, nil, false},
 	} {
-		got, ok, err := s.Cached(c.key, c.at)
+		got, ok, err := s.LoadCached(c.key, c.at)
 		if err != nil || ok != c.ok || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%q at %s is %v, %t (%v), want %v, %t", c.key, c.at, got, ok, err, c.want, c.ok)
 		}
 	}
-	if err := s.Cache(store.CacheEntry{Key: "no text", Value: func() {}}); err == nil {
+	if err := s.SaveCached(store.CacheEntry{Key: "no text", Value: func() {}}); err == nil {
 		t.Error("a function was cached")
 	}
 }
 
-func keep(t *testing.T, s store.Store, e store.CacheEntry) {
+func saveCached(t *testing.T, s store.Store, e store.CacheEntry) {
 	t.Helper()
-	if err := s.Cache(e); err != nil {
+	if err := s.SaveCached(e); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func clearsCache(t *testing.T, s store.Store) {
+func testClearCache(t *testing.T, s store.Store) {
 	for _, c := range []struct {
 		graph string
 		nodes []string
@@ -202,11 +202,11 @@ func clearsCache(t *testing.T, s store.Store) {
 		all := []string{"g/a", "g/b", "h/a", "h/b"}
 		for _, key := range all {
 			graph, node, _ := strings.Cut(key, "/")
-			keep(t, s, store.CacheEntry{Key: key, Graph: graph, Node: node, Value: key})
+			saveCached(t, s, store.CacheEntry{Key: key, Graph: graph, Node: node, Value: key})
 		}
 		n, err := s.ClearCache(c.graph, c.nodes)
 		left := slices.DeleteFunc(slices.Clone(all), func(key string) bool {
-			_, ok, err := s.Cached(key, startAt(0))
+			_, ok, err := s.LoadCached(key, startTime(0))
 			return err == nil && !ok
 		})
 		if err != nil || strings.Join(left, " ") != c.left || n != len(all)-len(left) {

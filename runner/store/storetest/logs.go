@@ -1,4 +1,4 @@
-// Logs.
+// Logs of runs.
 
 package storetest
 
@@ -11,13 +11,13 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// keepsLogs keeps what was said apart by run, in order, and forgets what it is told
-// to, and all of it with the run.
-func keepsLogs(t *testing.T, s store.Store) {
-	one, two := create(t, s, "one", begun()), create(t, s, "two", begun())
+// testLogs checks that logs are separate by run and in order, that dropped chunks are deleted, and that
+// a log is deleted with its run.
+func testLogs(t *testing.T, s store.Store) {
+	one, two := createRun(t, s, "one", firstEvent()), createRun(t, s, "two", firstEvent())
 	chunk := func(i int) store.LogChunk {
 		return store.LogChunk{
-			Time: startAt(i), Node: "a", Place: "a[1]", Visit: 2, Attempt: 3, Source: "tool", Stream: "stderr", Call: 4, Offset: 5,
+			Time: startTime(i), Node: "a", Place: "a[1]", Visit: 2, Attempt: 3, Source: "tool", Stream: "stderr", Call: 4, Offset: 5,
 			Text: fmt.Sprintf("%d\x00\xff\n", i), End: i == 3,
 		}
 	}
@@ -74,7 +74,7 @@ func keepsLogs(t *testing.T, s store.Store) {
 	if chunks, err := s.Log("two", 0, 9); err != nil || len(chunks) != 1 {
 		t.Errorf("the other run has %d chunks, %v", len(chunks), err)
 	}
-	create(t, s, "one", begun())
+	createRun(t, s, "one", firstEvent())
 	if chunks, err := s.Log("one", 0, 9); err != nil || len(chunks) != 0 {
 		t.Errorf("a new run has %d chunks, %v", len(chunks), err)
 	}

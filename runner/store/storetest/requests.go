@@ -1,4 +1,4 @@
-// Requests: what others want of the driver of a run.
+// Requests from other processes to the driver of a run.
 
 package storetest
 
@@ -10,9 +10,9 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-func ask(t *testing.T, s store.Store, id string, request store.Request) {
+func sendRequest(t *testing.T, s store.Store, id string, request store.Request) {
 	t.Helper()
-	if err := s.Ask(id, request); err != nil {
+	if err := s.SendRequest(id, request); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -21,7 +21,7 @@ func ask(t *testing.T, s store.Store, id string, request store.Request) {
 func wantRequest(t *testing.T, journal store.Journal, want store.Request) {
 	t.Helper()
 	select {
-	case got := <-journal.Asked():
+	case got := <-journal.Requests():
 		if got != want {
 			t.Errorf("the driver is asked to %s, want %s", got, want)
 		}
@@ -30,47 +30,47 @@ func wantRequest(t *testing.T, journal store.Journal, want store.Request) {
 	}
 }
 
-func deliversRequests(t *testing.T, s store.Store) {
-	if err := s.Ask("one", store.RequestPause); !errors.Is(err, store.ErrNoRun) {
+func testRequests(t *testing.T, s store.Store) {
+	if err := s.SendRequest("one", store.RequestPause); !errors.Is(err, store.ErrNoRun) {
 		t.Errorf("asking for a run that is not there gives %v", err)
 	}
-	journal := create(t, s, "one", begun())
-	bystander := create(t, s, "two", begun())
-	ask(t, s, "one", store.RequestPause)
+	journal := createRun(t, s, "one", firstEvent())
+	bystander := createRun(t, s, "two", firstEvent())
+	sendRequest(t, s, "one", store.RequestPause)
 	wantRequest(t, journal, store.RequestPause)
-	ask(t, s, "one", store.RequestPause)
-	ask(t, s, "one", store.RequestCancel)
+	sendRequest(t, s, "one", store.RequestPause)
+	sendRequest(t, s, "one", store.RequestCancel)
 	wantRequest(t, journal, store.RequestCancel)
-	ask(t, s, "one", store.RequestPause)
+	sendRequest(t, s, "one", store.RequestPause)
 	if err := journal.Close(); err != nil {
 		t.Fatal(err)
 	}
-	ask(t, s, "one", store.RequestPause) // of nobody
-	journal = open(t, s, "one", "")
-	because := store.CancelBecause("it is in the way")
-	ask(t, s, "one", because)
+	sendRequest(t, s, "one", store.RequestPause) // without a driver
+	journal = openJournal(t, s, "one", "")
+	because := store.NewCancelRequest("it is in the way")
+	sendRequest(t, s, "one", because)
 	wantRequest(t, journal, because)
-	ask(t, s, "one", store.RequestPause) // it is too late for that
+	sendRequest(t, s, "one", store.RequestPause) // a pause after a cancel is ignored
 	select {
-	case got := <-bystander.Asked():
+	case got := <-bystander.Requests():
 		t.Errorf("the driver of another run is asked to %s", got)
-	case got := <-journal.Asked():
+	case got := <-journal.Requests():
 		t.Errorf("a driver that was asked to cancel is asked to %s", got)
 	default:
 	}
 }
 
-// hearsOthers asks by another handle.
-func hearsOthers(t *testing.T, handle Handle) {
+// testSharedRequests sends requests through another handle.
+func testSharedRequests(t *testing.T, handle Handle) {
 	here, there := handle(), handle()
-	journal := create(t, here, "one", begun())
-	ask(t, there, "one", store.RequestCancel)
+	journal := createRun(t, here, "one", firstEvent())
+	sendRequest(t, there, "one", store.RequestCancel)
 	wantRequest(t, journal, store.RequestCancel)
 	if err := journal.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// Taken over, the run is nobody's to cancel.
-	again := open(t, there, "one", "there")
-	ask(t, here, "one", store.RequestPause)
+	// A request to the old driver does not reach the new one.
+	again := openJournal(t, there, "one", "there")
+	sendRequest(t, here, "one", store.RequestPause)
 	wantRequest(t, again, store.RequestPause)
 }

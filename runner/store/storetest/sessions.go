@@ -1,4 +1,4 @@
-// Sessions: what runs leave to the next one.
+// Sessions: state that a run passes to the next one.
 
 package storetest
 
@@ -11,7 +11,7 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-func save(t *testing.T, s store.Store, session store.Session) {
+func saveSession(t *testing.T, s store.Store, session store.Session) {
 	t.Helper()
 	if err := s.SaveSession(session); err != nil {
 		t.Fatal(err)
@@ -29,8 +29,8 @@ func wantSession(t *testing.T, s store.Store, want store.Session) {
 	}
 }
 
-// keepsSessions saves what runs of two graphs leave to one session.
-func keepsSessions(t *testing.T, s store.Store) {
+// testSessions saves the state of runs of two graphs in one session.
+func testSessions(t *testing.T, s store.Store) {
 	if _, err := s.Session("chat"); !errors.Is(err, store.ErrNoSession) {
 		t.Errorf("a session that is not there gives %v", err)
 	}
@@ -38,16 +38,16 @@ func keepsSessions(t *testing.T, s store.Store) {
 		{Role: "user", Content: "hi <é>", Node: "a"},
 		{Role: "assistant", ToolCalls: []handler.ToolCall{{ID: "1", Name: "f", Args: map[string]any{"n": 1<<60 + 1}}}},
 	}
-	save(t, s, store.Session{
-		ID: "chat", Run: "one", Graph: "g", Updated: startAt(0), Talk: talk, Secret: []string{"b", "c"},
+	saveSession(t, s, store.Session{
+		ID: "chat", Run: "one", Graph: "g", Updated: startTime(0), Talk: talk, Secret: []string{"b", "c"},
 		Keys: map[string]any{"a": 1, "b": "secret", "c": []any{nil, 0.5, "é"}},
 	})
-	save(t, s, store.Session{ID: "other", Updated: startAt(1)})
-	save(t, s, store.Session{
-		ID: "chat", Run: "two", Graph: "h", Updated: startAt(2), Secret: []string{"d"}, Keys: map[string]any{"b": 1<<60 + 1, "d": ""},
+	saveSession(t, s, store.Session{ID: "other", Updated: startTime(1)})
+	saveSession(t, s, store.Session{
+		ID: "chat", Run: "two", Graph: "h", Updated: startTime(2), Secret: []string{"d"}, Keys: map[string]any{"b": 1<<60 + 1, "d": ""},
 	})
 	wantSession(t, s, store.Session{
-		ID: "chat", Run: "two", Graph: "h", Updated: startAt(2), Talk: talk, Secret: []string{"c", "d"},
+		ID: "chat", Run: "two", Graph: "h", Updated: startTime(2), Talk: talk, Secret: []string{"c", "d"},
 		Keys: map[string]any{"a": 1, "b": 1<<60 + 1, "c": []any{nil, 0.5, "é"}, "d": ""},
 	})
 	list, err := s.Sessions()

@@ -1,4 +1,4 @@
-// What goes into a journal comes out of it.
+// Journals return events as they were appended.
 
 package storetest
 
@@ -14,17 +14,17 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// keepsShapes sets every field an event has, also those that it gets one day.
-func keepsShapes(t *testing.T, s store.Store) {
-	journal := create(t, s, "one")
+// testEventFields sets every field of an event by reflection, so it covers fields that are added later.
+func testEventFields(t *testing.T, s store.Store) {
+	journal := createRun(t, s, "one")
 	var want []machine.Event
 	for _, kind := range []machine.EventKind{machine.RunBegan, machine.TaskEnded, machine.Advanced} {
 		var e machine.Event
-		fill(reflect.ValueOf(&e).Elem(), 0)
+		fillValue(reflect.ValueOf(&e).Elem(), 0)
 		e.Kind = kind
 		want = append(want, e)
 	}
-	add(t, journal, want...)
+	appendEvents(t, journal, want...)
 	wantEvents(t, s, "one", want)
 	got, err := s.Events("one", 0, math.MaxInt)
 	if err != nil {
@@ -37,8 +37,8 @@ func keepsShapes(t *testing.T, s store.Store) {
 	}
 }
 
-// fill sets everything in a value that is exported.
-func fill(v reflect.Value, depth int) {
+// fillValue sets all exported fields of a value.
+func fillValue(v reflect.Value, depth int) {
 	if !v.CanSet() || depth > 8 {
 		return
 	}
@@ -49,23 +49,23 @@ func fill(v reflect.Value, depth int) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
-		fill(v.Elem(), depth+1)
+		fillValue(v.Elem(), depth+1)
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if v.Type().Field(i).Tag.Get("json") != "-" {
-				fill(v.Field(i), depth+1)
+				fillValue(v.Field(i), depth+1)
 			}
 		}
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
 		for i := range v.Len() {
-			fill(v.Index(i), depth+1)
+			fillValue(v.Index(i), depth+1)
 		}
 	case reflect.Map:
 		v.Set(reflect.MakeMap(v.Type()))
 		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
-		fill(key, depth+1)
-		fill(value, depth+1)
+		fillValue(key, depth+1)
+		fillValue(value, depth+1)
 		v.SetMapIndex(key, value)
 	case reflect.Interface:
 		if v.NumMethod() == 0 {
@@ -84,9 +84,9 @@ func fill(v reflect.Value, depth int) {
 	}
 }
 
-// keepsNumbers reads back the very values that expressions were given.
-func keepsNumbers(t *testing.T, s store.Store) {
-	journal := create(t, s, "one")
+// testNumbers checks that numbers keep their value and type.
+func testNumbers(t *testing.T, s store.Store) {
+	journal := createRun(t, s, "one")
 	numbers := []any{
 		0, 1, -1, 0.5, 1e300, 5e-324, math.MaxFloat64, math.Pi,
 		1 << 53, 1<<53 + 1, -(1<<53 + 1), 1 << 61, 1<<61 - 1, -(1 << 61), float64(1 << 62), 12345678901234567890.0,
@@ -95,7 +95,7 @@ func keepsNumbers(t *testing.T, s store.Store) {
 		if c, err := eval.Canonical(n); err != nil || !reflect.DeepEqual(c, n) {
 			t.Fatalf("%v (%T) is not canonical: %v (%T), %v", n, n, c, c, err)
 		}
-		add(t, journal, machine.Event{Kind: machine.TaskEnded, At: int64(i), Output: n, Input: map[string]any{"n": []any{n}}})
+		appendEvents(t, journal, machine.Event{Kind: machine.TaskEnded, At: int64(i), Output: n, Input: map[string]any{"n": []any{n}}})
 	}
 	got, err := s.Events("one", 0, math.MaxInt)
 	if err != nil || len(got) != len(numbers) {
@@ -108,24 +108,24 @@ func keepsNumbers(t *testing.T, s store.Store) {
 	}
 }
 
-func appendsAll(t *testing.T, s store.Store) {
-	journal := create(t, s, "one")
-	all := events()
-	add(t, journal, all[0])
+func testAppend(t *testing.T, s store.Store) {
+	journal := createRun(t, s, "one")
+	all := newEvents()
+	appendEvents(t, journal, all[0])
 	if err := journal.Append(all[1:4]...); err != nil {
 		t.Fatal(err)
 	}
 	if err := journal.Append(nil...); err != nil {
 		t.Errorf("appending nothing: %v", err)
 	}
-	add(t, journal, all[4])
+	appendEvents(t, journal, all[4])
 	wantEvents(t, s, "one", all[:5])
 }
 
-func readsOn(t *testing.T, s store.Store) {
-	journal := create(t, s, "one")
-	all := events()
-	add(t, journal, all[:4]...)
+func testEventsAfter(t *testing.T, s store.Store) {
+	journal := createRun(t, s, "one")
+	all := newEvents()
+	appendEvents(t, journal, all[:4]...)
 	for n, want := range map[int]int{-1: 4, 0: 4, 1: 3, 3: 1, 4: 0, 9: 0} {
 		got, err := s.Events("one", n, math.MaxInt)
 		if err != nil || len(got) != want {
@@ -138,26 +138,26 @@ func readsOn(t *testing.T, s store.Store) {
 	}
 }
 
-// refusesBadEvents gives events that have no text: nothing of what was to be
-// kept with them is, and the journal is of no more use.
-func refusesBadEvents(t *testing.T, s store.Store) {
-	journal := create(t, s, "one")
-	add(t, journal, events()[0])
+// testBadEvents appends an event that can't be encoded. The append must store nothing, and later
+// appends must fail.
+func testBadEvents(t *testing.T, s store.Store) {
+	journal := createRun(t, s, "one")
+	appendEvents(t, journal, newEvents()[0])
 	bad := machine.Event{Kind: machine.TaskEnded, Output: math.NaN()}
-	if err := journal.Append(events()[1], bad); err == nil {
+	if err := journal.Append(newEvents()[1], bad); err == nil {
 		t.Error("an event without a text was kept")
 	}
-	if err := journal.Append(events()[1]); err == nil {
+	if err := journal.Append(newEvents()[1]); err == nil {
 		t.Error("a journal goes on after an error")
 	}
-	wantEvents(t, s, "one", events()[:1])
+	wantEvents(t, s, "one", newEvents()[:1])
 }
 
-func keepsSnapshots(t *testing.T, s store.Store) {
-	journal := create(t, s, "one", begun())
+func testSnapshots(t *testing.T, s store.Store) {
+	journal := createRun(t, s, "one", firstEvent())
 	wantSnapshot(t, s, -1, store.Snapshot{})
-	add(t, journal, events()[1])
-	size := journal.Journaled()
+	appendEvents(t, journal, newEvents()[1])
+	size := journal.BytesSinceSnapshot()
 	if size <= 0 {
 		t.Errorf("two events have %d bytes", size)
 	}
@@ -166,11 +166,11 @@ func keepsSnapshots(t *testing.T, s store.Store) {
 			t.Fatal(err)
 		}
 	}
-	if n := journal.Journaled(); n != 0 {
+	if n := journal.BytesSinceSnapshot(); n != 0 {
 		t.Errorf("%d bytes are journaled after a snapshot", n)
 	}
-	add(t, journal, events()[:2]...)
-	if n := journal.Journaled(); n != size {
+	appendEvents(t, journal, newEvents()[:2]...)
+	if n := journal.BytesSinceSnapshot(); n != size {
 		t.Errorf("%d bytes are journaled, want %d", n, size)
 	}
 	for range 2 {
@@ -178,7 +178,7 @@ func keepsSnapshots(t *testing.T, s store.Store) {
 			t.Fatal(err)
 		}
 	}
-	add(t, journal, events()[:2]...)
+	appendEvents(t, journal, newEvents()[:2]...)
 	two := store.Snapshot{Events: 2, State: []byte("state of two")}
 	four := store.Snapshot{Events: 4, State: []byte("state of four")}
 	wantSnapshot(t, s, -1, four)
@@ -189,8 +189,8 @@ func keepsSnapshots(t *testing.T, s store.Store) {
 	if err := journal.Close(); err != nil {
 		t.Fatal(err)
 	}
-	again := open(t, s, "one", "x")
-	if n := again.Journaled(); n != size {
+	again := openJournal(t, s, "one", "x")
+	if n := again.BytesSinceSnapshot(); n != size {
 		t.Errorf("an opened journal has %d bytes journaled, want %d", n, size)
 	}
 }
@@ -203,23 +203,23 @@ func wantSnapshot(t *testing.T, s store.Store, most int, want store.Snapshot) {
 	}
 }
 
-func closesJournals(t *testing.T, s store.Store) {
-	journal := create(t, s, "one")
-	add(t, journal, events()[0])
+func testClosedJournal(t *testing.T, s store.Store) {
+	journal := createRun(t, s, "one")
+	appendEvents(t, journal, newEvents()[0])
 	for range 2 {
 		if err := journal.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for what, err := range map[string]error{
-		"append": journal.Append(events()[1]), "append all": journal.Append(events()[1:2]...),
-		"snapshot": journal.Snapshot(store.Snapshot{State: []byte("x")}), "note": journal.Note(store.RunSummary{}),
+		"append": journal.Append(newEvents()[1]), "append all": journal.Append(newEvents()[1:2]...),
+		"snapshot": journal.Snapshot(store.Snapshot{State: []byte("x")}), "note": journal.SaveSummary(store.RunSummary{}),
 	} {
 		if !errors.Is(err, store.ErrJournalClosed) {
 			t.Errorf("%s gives %v, want ErrJournalClosed", what, err)
 		}
 	}
-	again := open(t, s, "one", "x")
-	add(t, again, events()[1])
-	wantEvents(t, s, "one", events()[:2])
+	again := openJournal(t, s, "one", "x")
+	appendEvents(t, again, newEvents()[1])
+	wantEvents(t, s, "one", newEvents()[:2])
 }

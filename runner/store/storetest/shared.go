@@ -1,4 +1,4 @@
-// What several processes with one store rely on, tried with several handles.
+// Tests of a store that several processes share, with several handles in one process.
 
 package storetest
 
@@ -14,73 +14,72 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// Handle opens one more handle on the store of a test, as another process would
-// have it.
+// Handle opens another handle to the store of a test, like another process would.
 type Handle func() store.Store
 
-// RunShared runs the suite for stores that outlive their process; make returns
-// the way to an empty store for each of its tests.
+// RunShared runs the suite for stores that outlive their process. make returns a Handle to an empty
+// store for each test.
 func RunShared(t *testing.T, make func(t *testing.T) Handle) {
 	t.Helper()
 	for _, test := range []struct {
 		name string
 		do   func(t *testing.T, open Handle)
 	}{
-		{"what is written stays", staysWritten},
-		{"others see who drives", seesDrivers},
-		{"requests come from others", hearsOthers},
-		{"nothing is seen in part", showsWholes},
-		{"two take one run", racesForRun},
+		{"what is written stays", testReopen},
+		{"others see who drives", testSharedDrivers},
+		{"requests come from others", testSharedRequests},
+		{"nothing is seen in part", testSharedReads},
+		{"two take one run", testOpenRace},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.do(t, make(t)) })
 	}
 }
 
-func staysWritten(t *testing.T, handle Handle) {
+func testReopen(t *testing.T, handle Handle) {
 	s := handle()
-	journal := create(t, s, "one")
-	add(t, journal, events()...)
+	journal := createRun(t, s, "one")
+	appendEvents(t, journal, newEvents()...)
 	if err := journal.Snapshot(store.Snapshot{State: []byte("x")}); err != nil {
 		t.Fatal(err)
 	}
-	keep(t, s, store.CacheEntry{Key: "k", Value: 1})
-	if err := s.Close(); err != nil { // and the journal with it
+	saveCached(t, s, store.CacheEntry{Key: "k", Value: 1})
+	if err := s.Close(); err != nil { // this also closes the journal
 		t.Fatal(err)
 	}
 	again := handle()
-	wantEvents(t, again, "one", events())
-	wantSnapshot(t, again, -1, store.Snapshot{Events: len(events()), State: []byte("x")})
-	if v, ok, err := again.Cached("k", time.Now()); v != 1 || !ok || err != nil {
+	wantEvents(t, again, "one", newEvents())
+	wantSnapshot(t, again, -1, store.Snapshot{Events: len(newEvents()), State: []byte("x")})
+	if v, ok, err := again.LoadCached("k", time.Now()); v != 1 || !ok || err != nil {
 		t.Errorf("the cache has %v, %t, %v", v, ok, err)
 	}
-	add(t, open(t, again, "one", "other"), events()[0])
-	wantEvents(t, again, "one", append(events(), events()[0]))
+	appendEvents(t, openJournal(t, again, "one", "other"), newEvents()[0])
+	wantEvents(t, again, "one", append(newEvents(), newEvents()[0]))
 }
 
-func seesDrivers(t *testing.T, handle Handle) {
+func testSharedDrivers(t *testing.T, handle Handle) {
 	here, there := handle(), handle()
-	journal := create(t, here, "one", begun())
-	line := wantLine(t, there, store.RunSummary{Status: machine.Running})
+	journal := createRun(t, here, "one", firstEvent())
+	line := wantSummary(t, there, store.RunSummary{Status: machine.Running})
 	if line.Owner == "" {
 		t.Error("a run that is driven elsewhere has no owner")
 	}
 	_, err := there.Open("one", "there")
 	wantDriven(t, "opening a run that is driven elsewhere", err, line.Owner)
 	wantDriven(t, "deleting a run that is driven elsewhere", there.Delete("one"), line.Owner)
-	if _, err := there.Create(store.RunRecord{ID: "one"}, begun()); !errors.Is(err, store.ErrRunExists) {
+	if _, err := there.Create(store.RunRecord{ID: "one"}, firstEvent()); !errors.Is(err, store.ErrRunExists) {
 		t.Errorf("creating a run that is driven elsewhere: %v, want ErrRunExists", err)
 	}
 	if err := journal.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if line := wantLine(t, there, store.RunSummary{Status: machine.Running}); line.Owner != "" {
+	if line := wantSummary(t, there, store.RunSummary{Status: machine.Running}); line.Owner != "" {
 		t.Errorf("a run that nobody drives is driven by %q", line.Owner)
 	}
-	add(t, open(t, there, "one", "there"), events()[1])
+	appendEvents(t, openJournal(t, there, "one", "there"), newEvents()[1])
 }
 
-// showsWholes reads by a second handle while the first one appends in threes.
-func showsWholes(t *testing.T, handle Handle) {
+// testSharedReads reads through a second handle while the first one appends three events at a time.
+func testSharedReads(t *testing.T, handle Handle) {
 	const batches, size = 60, 3
 	here, there := handle(), handle()
 	batch := func(i int) []machine.Event {
@@ -90,7 +89,7 @@ func showsWholes(t *testing.T, handle Handle) {
 		}
 		return out
 	}
-	journal := create(t, here, "one", batch(0)...)
+	journal := createRun(t, here, "one", batch(0)...)
 	stop := make(chan struct{})
 	var reader sync.WaitGroup
 	reader.Go(func() {
@@ -127,10 +126,10 @@ func showsWholes(t *testing.T, handle Handle) {
 	}
 }
 
-// racesForRun lets several handles open one run at once.
-func racesForRun(t *testing.T, handle Handle) {
+// testOpenRace opens one run through several handles at once.
+func testOpenRace(t *testing.T, handle Handle) {
 	const rivals = 6
-	if err := create(t, handle(), "one", begun()).Close(); err != nil {
+	if err := createRun(t, handle(), "one", firstEvent()).Close(); err != nil {
 		t.Fatal(err)
 	}
 	stores := make([]store.Store, rivals)
@@ -147,7 +146,7 @@ func racesForRun(t *testing.T, handle Handle) {
 	for i, err := range failures {
 		if err == nil {
 			winners++
-			add(t, journals[i], events()[1])
+			appendEvents(t, journals[i], newEvents()[1])
 			continue
 		}
 		wantDriven(t, "losing the race", err, "")
@@ -155,5 +154,5 @@ func racesForRun(t *testing.T, handle Handle) {
 	if winners != 1 {
 		t.Errorf("%d drivers have one run: %v", winners, slices.DeleteFunc(failures, func(err error) bool { return err == nil }))
 	}
-	wantEvents(t, stores[0], "one", events()[:2])
+	wantEvents(t, stores[0], "one", newEvents()[:2])
 }

@@ -18,51 +18,51 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// Run runs the suite; open makes an empty store for each of its tests.
+// Run runs the suite. open returns an empty store for each test.
 func Run(t *testing.T, open func(t *testing.T) store.Store) {
 	t.Helper()
 	tests := map[string]func(t *testing.T, s store.Store){
-		"a journal keeps its events in order":    keepsEvents,
-		"a run keeps its record":                 keepsRecord,
-		"runs are told apart":                    tellsRunsApart,
-		"an id is taken once":                    takesIDsOnce,
-		"what is not there":                      saysWhatIsNotThere,
-		"events may be read while they are kept": readsWhileWriting,
-		"what was read is the reader's own":      givesCopies,
-		"runs may be written at the same time":   writesRunsAtOnce,
-		"runs that never started":                startsWithEvents,
-		"events of any shape come back":          keepsShapes,
-		"numbers come back as they were":         keepsNumbers,
-		"what is appended at once":               appendsAll,
-		"events after the first n":               readsOn,
-		"parts of a journal":                     readsStretches,
-		"forks":                                  keepsForks,
-		"a broken event is not kept":             refusesBadEvents,
-		"snapshots":                              keepsSnapshots,
-		"a lease is given to one":                drivesOnce,
-		"another graph for a run":                adoptsGraphs,
-		"sessions":                               keepsSessions,
-		"groups of runs":                         boundsGroups,
-		"requests to a driver":                   deliversRequests,
-		"offers to a driver":                     settlesOffers,
-		"runs that are due":                      listsDue,
-		"a run that was deleted":                 forgetsRuns,
-		"a closed journal":                       closesJournals,
-		"lists":                                  listsRuns,
-		"lists are in order":                     listsInOrder,
-		"lists have what was noted":              listsNotes,
-		"logs":                                   keepsLogs,
-		"the cache":                              caches,
-		"the cache is cleared":                   clearsCache,
-		"a driver stops when its store fails":    stopsDriver,
+		"a journal keeps its events in order": testEvents,
+		"a run keeps its record":              testRecord,
+		"two runs":                            testTwoRuns,
+		"ids are unique":                      testUniqueIDs,
+		"missing runs":                        testMissingRuns,
+		"concurrent reads":                    testConcurrentReads,
+		"events are copies":                   testCopies,
+		"concurrent writes":                   testConcurrentWrites,
+		"first events":                        testFirstEvents,
+		"fields of events":                    testEventFields,
+		"numbers keep their type":             testNumbers,
+		"append":                              testAppend,
+		"events after the first n":            testEventsAfter,
+		"partial reads":                       testPartialReads,
+		"forks":                               testForks,
+		"invalid events":                      testBadEvents,
+		"snapshots":                           testSnapshots,
+		"one driver per run":                  testSingleDriver,
+		"another graph for a run":             testReplaceGraph,
+		"sessions":                            testSessions,
+		"groups of runs":                      testGroups,
+		"requests to a driver":                testRequests,
+		"offers to a driver":                  testOffers,
+		"runs that are due":                   testListDue,
+		"a deleted run":                       testDeleteRun,
+		"a closed journal":                    testClosedJournal,
+		"lists":                               testListFilters,
+		"lists are in order":                  testListOrder,
+		"lists have saved summaries":          testSaveSummary,
+		"logs":                                testLogs,
+		"the cache":                           testCache,
+		"the cache is cleared":                testClearCache,
+		"a driver stops when its store fails": testFaults,
 	}
 	for _, name := range slices.Sorted(maps.Keys(tests)) {
 		t.Run(name, func(t *testing.T) { tests[name](t, open(t)) })
 	}
 }
 
-// events are of all kinds, with all fields.
-func events() []machine.Event {
+// newEvents returns events of all kinds, with all fields.
+func newEvents() []machine.Event {
 	task := machine.TaskID{Task: 7, Attempt: 3}
 	return []machine.Event{
 		{
@@ -82,8 +82,8 @@ func events() []machine.Event {
 	}
 }
 
-// create starts a journal with events; without any the run has not started yet.
-func create(t *testing.T, s store.Store, id string, first ...machine.Event) store.Journal {
+// createRun starts a journal with events. Without events the run has not started yet.
+func createRun(t *testing.T, s store.Store, id string, first ...machine.Event) store.Journal {
 	t.Helper()
 	journal, err := s.Create(store.RunRecord{ID: id, File: id + ".yaml", Source: []byte("graphrun: v1 # " + id)}, first...)
 	if err != nil {
@@ -92,10 +92,10 @@ func create(t *testing.T, s store.Store, id string, first ...machine.Event) stor
 	return journal
 }
 
-// begun is the first event of a run.
-func begun() machine.Event { return events()[0] }
+// firstEvent returns the first event of a run.
+func firstEvent() machine.Event { return newEvents()[0] }
 
-func add(t *testing.T, journal store.Journal, list ...machine.Event) {
+func appendEvents(t *testing.T, journal store.Journal, list ...machine.Event) {
 	t.Helper()
 	for _, e := range list {
 		if err := journal.Append(e); err != nil {
@@ -110,13 +110,13 @@ func wantEvents(t *testing.T, s store.Store, id string, want []machine.Event) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g, w := texts(t, got), texts(t, want); !slices.Equal(g, w) {
+	if g, w := encodeEvents(t, got), encodeEvents(t, want); !slices.Equal(g, w) {
 		t.Errorf("events of %s are\n%s\nwant\n%s", id, strings.Join(g, "\n"), strings.Join(w, "\n"))
 	}
 }
 
-// texts is each event as the JSON that a journal may keep.
-func texts(t *testing.T, events []machine.Event) []string {
+// encodeEvents returns each event as JSON.
+func encodeEvents(t *testing.T, events []machine.Event) []string {
 	t.Helper()
 	out := make([]string, len(events))
 	for i, e := range events {
@@ -129,22 +129,22 @@ func texts(t *testing.T, events []machine.Event) []string {
 	return out
 }
 
-func keepsEvents(t *testing.T, s store.Store) {
-	journal := create(t, s, "one")
-	for i, e := range events() {
-		add(t, journal, e)
-		wantEvents(t, s, "one", events()[:i+1])
+func testEvents(t *testing.T, s store.Store) {
+	journal := createRun(t, s, "one")
+	for i, e := range newEvents() {
+		appendEvents(t, journal, e)
+		wantEvents(t, s, "one", newEvents()[:i+1])
 	}
 }
 
-func keepsRecord(t *testing.T, s store.Store) {
+func testRecord(t *testing.T, s store.Store) {
 	want := store.RunRecord{
 		ID: "one", Graph: "g", File: "some/flow.yaml", Source: []byte("a: é\n\x00\xff"),
 		Files:  map[string][]byte{"/some/child.yaml": []byte("b: é\xff"), "/same.yaml": []byte("a: é\n\x00\xff")},
 		Labels: map[string]string{"a": "1", "": "b", "é": ""}, Session: "s",
 		Started: time.Unix(1790000000, 123456789), Parent: "zero", ParentStep: 7,
 	}
-	if _, err := s.Create(want, begun()); err != nil {
+	if _, err := s.Create(want, firstEvent()); err != nil {
 		t.Fatal(err)
 	}
 	got, err := s.Run("one")
@@ -159,29 +159,29 @@ func keepsRecord(t *testing.T, s store.Store) {
 	}
 }
 
-func tellsRunsApart(t *testing.T, s store.Store) {
-	one, two := create(t, s, "one"), create(t, s, "two")
-	all := events()
-	add(t, one, all[0])
-	add(t, two, all[1], all[2])
-	add(t, one, all[3])
+func testTwoRuns(t *testing.T, s store.Store) {
+	one, two := createRun(t, s, "one"), createRun(t, s, "two")
+	all := newEvents()
+	appendEvents(t, one, all[0])
+	appendEvents(t, two, all[1], all[2])
+	appendEvents(t, one, all[3])
 	wantEvents(t, s, "one", []machine.Event{all[0], all[3]})
 	wantEvents(t, s, "two", all[1:3])
 }
 
-func takesIDsOnce(t *testing.T, s store.Store) {
-	add(t, create(t, s, "one"), events()[0])
+func testUniqueIDs(t *testing.T, s store.Store) {
+	appendEvents(t, createRun(t, s, "one"), newEvents()[0])
 	if _, err := s.Create(store.RunRecord{ID: "one", Source: []byte("other")}); !errors.Is(err, store.ErrRunExists) {
 		t.Errorf("a second run of one id gives %v, want ErrRunExists", err)
 	}
-	wantEvents(t, s, "one", events()[:1])
+	wantEvents(t, s, "one", newEvents()[:1])
 	if record, err := s.Run("one"); err != nil || string(record.Source) != "graphrun: v1 # one" {
 		t.Errorf("the first run's record is %v, %v", record, err)
 	}
 }
 
-func saysWhatIsNotThere(t *testing.T, s store.Store) {
-	create(t, s, "one")
+func testMissingRuns(t *testing.T, s store.Store) {
+	createRun(t, s, "one")
 	if _, err := s.Events("two", 0, math.MaxInt); !errors.Is(err, store.ErrNoRun) {
 		t.Errorf("events give %v, want ErrNoRun", err)
 	}
@@ -202,28 +202,28 @@ func saysWhatIsNotThere(t *testing.T, s store.Store) {
 	}
 }
 
-// startsWithEvents makes runs with their first events, or not at all.
-func startsWithEvents(t *testing.T, s store.Store) {
-	create(t, s, "whole", events()[:3]...)
-	wantEvents(t, s, "whole", events()[:3])
+// testFirstEvents checks that a run is created with its first events or not at all.
+func testFirstEvents(t *testing.T, s store.Store) {
+	createRun(t, s, "whole", newEvents()[:3]...)
+	wantEvents(t, s, "whole", newEvents()[:3])
 	bad := machine.Event{Kind: machine.TaskEnded, Output: math.NaN()}
-	if _, err := s.Create(store.RunRecord{ID: "bad"}, begun(), bad); err == nil {
+	if _, err := s.Create(store.RunRecord{ID: "bad"}, firstEvent(), bad); err == nil {
 		t.Error("a run whose events have no text was made")
 	}
-	wantNever(t, s, "bad")
+	wantNoRun(t, s, "bad")
 	if list, err := s.List(store.RunFilter{}); err != nil || len(list) != 1 {
 		t.Errorf("%d runs (%v), want 1", len(list), err)
 	}
 }
 
-// wantNever looks for a run that was not made.
-func wantNever(t *testing.T, s store.Store, id string) {
+// wantNoRun checks that a run does not exist.
+func wantNoRun(t *testing.T, s store.Store, id string) {
 	t.Helper()
 	_, run := s.Run(id)
 	_, events := s.Events(id, 0, math.MaxInt)
 	_, snapshot := s.Snapshot(id, -1)
 	for what, err := range map[string]error{
-		"the record": run, "events": events, "a snapshot": snapshot, "deleting": s.Delete(id), "asking": s.Ask(id, store.RequestCancel),
+		"the record": run, "events": events, "a snapshot": snapshot, "deleting": s.Delete(id), "asking": s.SendRequest(id, store.RequestCancel),
 	} {
 		if !errors.Is(err, store.ErrNoRun) {
 			t.Errorf("%s of %q: %v, want ErrNoRun", what, id, err)
@@ -234,11 +234,10 @@ func wantNever(t *testing.T, s store.Store, id string) {
 	}
 }
 
-// readsWhileWriting reads from another goroutine: what it sees is always a
-// beginning of what is written.
-func readsWhileWriting(t *testing.T, s store.Store) {
+// testConcurrentReads reads from another goroutine. It must always see a prefix of the written events.
+func testConcurrentReads(t *testing.T, s store.Store) {
 	const total = 200
-	journal := create(t, s, "one", machine.Event{Kind: machine.RunBegan})
+	journal := createRun(t, s, "one", machine.Event{Kind: machine.RunBegan})
 	var reader sync.WaitGroup
 	stop := make(chan struct{})
 	reader.Go(func() {
@@ -274,21 +273,21 @@ func readsWhileWriting(t *testing.T, s store.Store) {
 	}
 }
 
-func givesCopies(t *testing.T, s store.Store) {
-	journal := create(t, s, "one")
-	all := events()
-	add(t, journal, all[4], all[5])
+func testCopies(t *testing.T, s store.Store) {
+	journal := createRun(t, s, "one")
+	all := newEvents()
+	appendEvents(t, journal, all[4], all[5])
 	list, err := s.Events("one", 0, math.MaxInt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	list[0] = machine.Event{Kind: machine.CancelAsked}
 	_ = append(list, machine.Event{Kind: machine.CancelAsked})
-	add(t, journal, all[6])
+	appendEvents(t, journal, all[6])
 	wantEvents(t, s, "one", all[4:7])
 }
 
-func writesRunsAtOnce(t *testing.T, s store.Store) {
+func testConcurrentWrites(t *testing.T, s store.Store) {
 	const runs, each = 8, 25
 	var all sync.WaitGroup
 	for i := range runs {

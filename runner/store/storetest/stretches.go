@@ -1,4 +1,4 @@
-// Reading a part of a journal, and journals that begin as others did.
+// Partial reads of a journal, and forks.
 
 package storetest
 
@@ -11,10 +11,10 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-func readsStretches(t *testing.T, s store.Store) {
-	all := events()
-	create(t, s, "one", all...)
-	create(t, s, "other", all[:2]...)
+func testPartialReads(t *testing.T, s store.Store) {
+	all := newEvents()
+	createRun(t, s, "one", all...)
+	createRun(t, s, "other", all[:2]...)
 	for _, size := range []int{-1, 1, 200, 1 << 20} {
 		var got []machine.Event
 		for stretches := 0; ; stretches++ {
@@ -36,7 +36,7 @@ func readsStretches(t *testing.T, s store.Store) {
 				break
 			}
 		}
-		if size > 0 && !slices.Equal(texts(t, got), texts(t, all)) {
+		if size > 0 && !slices.Equal(encodeEvents(t, got), encodeEvents(t, all)) {
 			t.Errorf("stretches of %d bytes: %d events, want %d", size, len(got), len(all))
 		}
 	}
@@ -45,13 +45,13 @@ func readsStretches(t *testing.T, s store.Store) {
 	}
 }
 
-func keepsForks(t *testing.T, s store.Store) {
-	all := events()
-	journal := create(t, s, "one", all[:3]...)
+func testForks(t *testing.T, s store.Store) {
+	all := newEvents()
+	journal := createRun(t, s, "one", all[:3]...)
 	if err := journal.Snapshot(store.Snapshot{State: []byte("three")}); err != nil {
 		t.Fatal(err)
 	}
-	add(t, journal, all[3:]...)
+	appendEvents(t, journal, all[3:]...)
 	if err := journal.Snapshot(store.Snapshot{State: []byte("all")}); err != nil {
 		t.Fatal(err)
 	}
@@ -65,13 +65,13 @@ func keepsForks(t *testing.T, s store.Store) {
 	want := slices.Concat(all[:4], all[6:8])
 	wantEvents(t, s, "two", want)
 	since := 0 // bytes after the snapshot
-	for _, text := range texts(t, want[3:]) {
+	for _, text := range encodeEvents(t, want[3:]) {
 		since += len(text)
 	}
-	if got := fork.Journaled(); got != since {
+	if got := fork.BytesSinceSnapshot(); got != since {
 		t.Errorf("%d bytes since the snapshot, want %d", got, since)
 	}
-	add(t, fork, all[1])
+	appendEvents(t, fork, all[1])
 	if kept, err := s.Snapshot("two", -1); err != nil || kept.Events != 3 || string(kept.State) != "three" {
 		t.Errorf("the snapshot of the fork is %v, %v", kept, err)
 	}
@@ -82,7 +82,7 @@ func keepsForks(t *testing.T, s store.Store) {
 	if _, err := s.Fork(store.RunRecord{ID: "three"}, "nobody", 1); !errors.Is(err, store.ErrNoRun) {
 		t.Errorf("a fork of nothing: %v, want ErrNoRun", err)
 	}
-	wantNever(t, s, "three")
+	wantNoRun(t, s, "three")
 	if err := s.Delete("one"); err != nil {
 		t.Fatal(err)
 	}

@@ -243,8 +243,8 @@ func (t *turn) withLocalTimes() store.GroupState {
 	return t.GroupState
 }
 
-// Enter asks the group for a slot and returns its reply.
-func (k keeper) Enter(group string, limit int) (out store.GroupState, err error) {
+// EnterGroup asks the group for a slot and returns its reply.
+func (k keeper) EnterGroup(group string, limit int) (out store.GroupState, err error) {
 	f, s := k.run, &k.slot
 	if k.failed != nil {
 		return out, k.failed
@@ -292,8 +292,8 @@ func (f *workflowRun) leaveGroup(groupID, ticket string) workflow.Future {
 	return workflow.SignalExternalWorkflow(f.ctx, groupID, "", signalLeave, ticket) // a group that is gone has no slots
 }
 
-// Ask sends a request to another run inside the group.
-func (j *journal) Ask(runID string, request store.Request) error {
+// SendRequest sends a request to another run inside the group.
+func (j *journal) SendRequest(runID string, request store.Request) error {
 	workflow.SignalExternalWorkflow(j.run.ctx, runID, "", signalTurn, turn{Request: request}) // a run that is gone has no slot
 	return nil
 }

@@ -227,29 +227,29 @@ func (k keeper) Snapshot(s store.Snapshot) error {
 	return nil
 }
 
-// Journaled returns the bytes of the events since the last snapshot.
-func (k keeper) Journaled() int { return k.journaled }
+// BytesSinceSnapshot returns the bytes of the events since the last snapshot.
+func (k keeper) BytesSinceSnapshot() int { return k.journaled }
 
-// Note changes the summary of the run.
-func (k keeper) Note(s store.RunSummary) error {
+// SaveSummary changes the summary of the run.
+func (k keeper) SaveSummary(s store.RunSummary) error {
 	k.summary = s
 	return nil
 }
 
-// Adopt replaces the version of the run. There are no snapshots to delete yet.
-func (k keeper) Adopt(record store.RunRecord) error {
+// ReplaceGraph replaces the version of the run. There are no snapshots to delete yet.
+func (k keeper) ReplaceGraph(record store.RunRecord) error {
 	k.record = record
 	return nil
 }
 
-// Asked returns nil: requests reach the driver by runner.Drive.
-func (k keeper) Asked() <-chan store.Request { return nil }
+// Requests returns nil: requests reach the driver by runner.Drive.
+func (k keeper) Requests() <-chan store.Request { return nil }
 
 // Offers returns nil: offers reach the driver by runner.Drive.
 func (k keeper) Offers() <-chan store.Offer { return nil }
 
-// Settle accepts or refuses an offer.
-func (k keeper) Settle(id string, events []machine.Event, refused string) (taken bool, err error) {
+// SettleOffer accepts or refuses an offer.
+func (k keeper) SettleOffer(id string, events []machine.Event, refused string) (taken bool, err error) {
 	if refused == "" {
 		err = k.Append(events...)
 	}

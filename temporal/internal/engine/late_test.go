@@ -75,7 +75,7 @@ func TestAskedWhileLeaving(t *testing.T) {
 		return err == nil && len(lines) == 1 && lines[0].Status == machine.Completed
 	})
 	asked := make(chan error, 1)
-	go func() { asked <- s.Ask("late", store.RequestCancel) }()
+	go func() { asked <- s.SendRequest("late", store.RequestCancel) }()
 	select {
 	case err := <-asked:
 		if err != nil {

@@ -65,7 +65,7 @@ func (f *workflowRun) handleAsk(ctx workflow.Context, request store.Request) err
 	if err := f.awaitSettled(ctx); err != nil {
 		return err
 	}
-	_, cancels := request.Cancels()
+	_, cancels := request.CancelReason()
 	switch {
 	case f.driver != nil:
 		f.driver.Ask(request)

@@ -31,19 +31,19 @@ func TestOfferTooLate(t *testing.T) {
 	defer c.Close()
 	kept := c.Store(t.Context())
 	offer := store.Offer{ID: "1", Answers: []store.GivenAnswer{{Target: "a", Text: "yes"}}}
-	if err := kept.Offer("short", offer); err != nil {
+	if err := kept.SendOffer("short", offer); err != nil {
 		t.Fatal(err)
 	}
-	if open, refused, err := kept.Withdraw("1"); !open || refused != "" || err != nil {
+	if open, refused, err := kept.WithdrawOffer("1"); !open || refused != "" || err != nil {
 		t.Errorf("the offer is open: %v, refused: %q, %v", open, refused, err)
 	}
-	if err := kept.Ask("short", store.RequestCancel); err != nil { // the same holds for a request
+	if err := kept.SendRequest("short", store.RequestCancel); err != nil { // the same holds for a request
 		t.Error(err)
 	}
-	if err := kept.Ask("none", store.RequestCancel); !errors.Is(err, store.ErrNoRun) {
+	if err := kept.SendRequest("none", store.RequestCancel); !errors.Is(err, store.ErrNoRun) {
 		t.Errorf("a request to a run that there is not: %v", err)
 	}
-	if err := kept.Offer("none", offer); !errors.Is(err, store.ErrNoRun) {
+	if err := kept.SendOffer("none", offer); !errors.Is(err, store.ErrNoRun) {
 		t.Errorf("for a run that there is not: %v", err)
 	}
 }

@@ -182,7 +182,7 @@ func (s *Store) nextStart(runID string, summary store.RunSummary, opts *runner.O
 // followRun emits the events of a run after the first ones until it ends, or pauses without a
 // question for a person here. When ctx ends, the run is cancelled.
 func (s *Store) followRun(ctx context.Context, r *runner.Runner, runID string, from int, opts runner.Options) (*runner.Result, error) {
-	stop := context.AfterFunc(ctx, func() { _ = s.Ask(runID, store.RequestCancel) })
+	stop := context.AfterFunc(ctx, func() { _ = s.SendRequest(runID, store.RequestCancel) })
 	defer stop()
 	watched, stopWatching := s.watchWorkflow(runID)
 	defer stopWatching()
@@ -373,8 +373,8 @@ type claimJournal struct {
 	store *claimStore
 }
 
-// Adopt keeps the record with another version.
-func (j claimJournal) Adopt(run store.RunRecord) error {
+// ReplaceGraph keeps the record with another version.
+func (j claimJournal) ReplaceGraph(run store.RunRecord) error {
 	start := j.store.start
 	if start.Before == nil {
 		before := start.Record
@@ -384,11 +384,11 @@ func (j claimJournal) Adopt(run store.RunRecord) error {
 	return nil
 }
 
-// Note stops a driver that needs no slot.
-func (j claimJournal) Note(store.RunSummary) error { return errGoesOn }
+// SaveSummary stops a driver that needs no slot.
+func (j claimJournal) SaveSummary(store.RunSummary) error { return errGoesOn }
 
-// Enter asks the group once. It stops a driver that has its slot or may wait for it.
-func (j claimJournal) Enter(name string, limit int) (out store.GroupState, err error) {
+// EnterGroup asks the group once. It stops a driver that has its slot or may wait for it.
+func (j claimJournal) EnterGroup(name string, limit int) (out store.GroupState, err error) {
 	c, s := j.store, j.store.Store
 	if c.waits {
 		return out, errGoesOn

@@ -42,7 +42,7 @@ func (w *Worker) Session(ctx workflow.Context, kept *keptSession) error {
 		workflow.SetQueryHandler(ctx, querySession, func() (*keptSession, error) { return kept, nil }),
 		workflow.SetUpdateHandler(ctx, leaveName, func(_ workflow.Context, more *keptSession) error {
 			if kept != nil {
-				more.Session = more.After(kept.Session)
+				more.Session = more.MergeOver(kept.Session)
 			}
 			kept, left = more, left+1
 			return nil

@@ -124,8 +124,8 @@ func (s *Store) updateRun(runID, name string, reply any, args ...any) error {
 	})
 }
 
-// Ask sends a run a request. It succeeds for a run that has ended, perhaps a moment ago.
-func (s *Store) Ask(runID string, request store.Request) error {
+// SendRequest sends a run a request. It succeeds for a run that has ended, perhaps a moment ago.
+func (s *Store) SendRequest(runID string, request store.Request) error {
 	err := s.updateRun(runID, updateAsk, nil, request)
 	if errors.Is(err, store.ErrNoRun) {
 		_, err = s.latestWorkflow(runID)
@@ -136,8 +136,8 @@ func (s *Store) Ask(runID string, request store.Request) error {
 // longestOffer is how long Offer retries while a run pauses or continues, as long as locally.
 const longestOffer = 15 * time.Second
 
-// Offer gives a run answers; Offered returns its verdict. A run that has ended leaves the offer open.
-func (s *Store) Offer(runID string, offer store.Offer) error {
+// SendOffer gives a run answers; Offered returns its verdict. A run that has ended leaves the offer open.
+func (s *Store) SendOffer(runID string, offer store.Offer) error {
 	for end := time.Now().Add(longestOffer); ; {
 		refused := ""
 		err := s.updateRun(runID, updateOffer, &refused, offer)
@@ -160,16 +160,16 @@ func (s *Store) Offer(runID string, offer store.Offer) error {
 	}
 }
 
-// Offered returns the verdict on an offer.
-func (s *Store) Offered(id string) (open bool, refused string, err error) {
+// OfferStatus returns the verdict on an offer.
+func (s *Store) OfferStatus(id string) (open bool, refused string, err error) {
 	verdict, settled := s.verdicts.Load(id)
 	refused, _ = verdict.(string)
 	return !settled, refused, nil
 }
 
-// Withdraw forgets an offer and returns the verdict on it.
-func (s *Store) Withdraw(id string) (open bool, refused string, err error) {
-	open, refused, err = s.Offered(id)
+// WithdrawOffer forgets an offer and returns the verdict on it.
+func (s *Store) WithdrawOffer(id string) (open bool, refused string, err error) {
+	open, refused, err = s.OfferStatus(id)
 	s.verdicts.Delete(id)
 	return open, refused, err
 }

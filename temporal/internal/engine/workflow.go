@@ -178,7 +178,7 @@ func (f *workflowRun) runDrive() error {
 	if result == nil && (busy != nil || isStopped) {
 		result, _ = f.runner.Show(f.start.Record.ID, runner.Options{})
 	}
-	if _, cancels := f.stopped.Cancels(); isStopped && cancels && (result.Status == machine.Running || result.Reason == "concurrency") {
+	if _, cancels := f.stopped.CancelReason(); isStopped && cancels && (result.Status == machine.Running || result.Reason == "concurrency") {
 		result, err = f.cancelRun() // it has not begun
 		f.driver = nil
 	}
