@@ -171,19 +171,16 @@ func uniqValues(f *frame, a []any) any {
 	return out
 }
 
-// sortValues sorts numbers or strings stably, "asc" or "desc".
+// sortValues sorts numbers or strings stably.
 func sortValues(f *frame, a []any) any {
-	var way any = "asc"
-	if len(a) == 2 {
-		way = a[1]
-	}
-	return sortByKeys(f, "sort", a[0].([]any), a[0].([]any), way)
+	return sortByKeys(f, "sort", a[0].([]any), a[0].([]any), a[1:])
 }
 
-// sortByKeys sorts a list by keys, "asc" or "desc".
-func sortByKeys(f *frame, name string, l, keys []any, way any) []any {
-	if way != "asc" && way != "desc" {
-		panic(fmt.Errorf(`%s goes "asc" or "desc", found %s`, name, quoteShort(Text(way))))
+// sortByKeys sorts a list by its keys: in the given order, "asc" or "desc", or else ascending.
+func sortByKeys(f *frame, name string, l, keys, order []any) []any {
+	descending := len(order) > 0 && order[0] == "desc"
+	if len(order) > 0 && order[0] != "asc" && !descending {
+		panic(fmt.Errorf(`%s goes "asc" or "desc", found %s`, name, quoteShort(Text(order[0]))))
 	}
 	type entry struct{ key, value any }
 	entries := make([]entry, len(l))
@@ -196,7 +193,7 @@ func sortByKeys(f *frame, name string, l, keys []any, way any) []any {
 		if !ok {
 			panic(fmt.Errorf("%s cannot order these: cannot order %s and %s", name, kindOf(a.key), kindOf(b.key)))
 		}
-		if way == "desc" {
+		if descending {
 			return -n
 		}
 		return n

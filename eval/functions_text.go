@@ -96,22 +96,21 @@ func changeText(bytes int, change func(string) string) operation {
 	}
 }
 
-// readLimit returns the limit in argument i, or -1.
-func readLimit(name string, a []any, i int) int {
+// readLimit returns the limit in argument i, but not more than most. A negative limit allows most.
+func readLimit(name string, a []any, i, most int) int {
 	if i < len(a) {
-		return wholeNumber(name, a[i])
+		if n := wholeNumber(name, a[i]); n >= 0 {
+			return min(n, most)
+		}
 	}
-	return -1
+	return most
 }
 
 func splitText(f *frame, a []any) any {
-	s, by, n := a[0].(string), a[1].(string), readLimit("split", a, 2)
-	count := strings.Count(s, by) + 1
-	if n >= 0 {
-		count = min(count, n)
-	}
+	s, by := a[0].(string), a[1].(string)
+	n := readLimit("split", a, 2, strings.Count(s, by)+1)
 	f.spendRead(len(s))
-	f.spend(count * 4)
+	f.spend(n * 4)
 	parts := strings.SplitN(s, by, n)
 	out := make([]any, len(parts))
 	for i, part := range parts {
@@ -121,12 +120,9 @@ func splitText(f *frame, a []any) any {
 }
 
 func replaceText(f *frame, a []any) any {
-	s, old, with, n := a[0].(string), a[1].(string), a[2].(string), readLimit("replace", a, 3)
-	count := strings.Count(s, old)
-	if n >= 0 {
-		count = min(count, n)
-	}
-	f.spendText(len(s) + count*max(0, len(with)-len(old)))
+	s, old, with := a[0].(string), a[1].(string), a[2].(string)
+	n := readLimit("replace", a, 3, strings.Count(s, old))
+	f.spendText(len(s) + n*max(0, len(with)-len(old)))
 	return strings.Replace(s, old, with, n)
 }
 

@@ -147,9 +147,9 @@ func groupKey(f *frame, args []any) any {
 // sort sorts the list by the bodies.
 func (l loop) sort() any {
 	keys := l.evalBodies()
-	var way any = "asc"
+	var order []any
 	if l.extra != nil {
-		way, l.part = l.extra(l.frame), l.call
+		order, l.part = []any{l.extra(l.frame)}, l.call
 	}
-	return sortByKeys(l.frame, "sortBy", l.list, keys, way)
+	return sortByKeys(l.frame, "sortBy", l.list, keys, order)
 }

@@ -92,21 +92,18 @@ func (s *Scope) findType(name string) (Type, bool) {
 	return Type{}, false
 }
 
-// declaredNames lists the scope's own names, sorted.
-func (s *Scope) declaredNames() []string {
-	var out []string
+// declaredNames lists the scope's own names and more, sorted.
+func (s *Scope) declaredNames(more ...string) []string {
 	for ; s != nil; s = s.parent {
-		out = slices.AppendSeq(out, maps.Keys(s.names))
+		more = slices.AppendSeq(more, maps.Keys(s.names))
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	slices.Sort(more)
+	return slices.Compact(more)
 }
 
 // knownNames lists what a bare name may be, for suggestions.
 func (s *Scope) knownNames() []string {
-	out := slices.AppendSeq(append(s.declaredNames(), s.opts.Roots...), maps.Keys(s.opts.Alias))
-	slices.Sort(out)
-	return slices.Compact(out)
+	return s.declaredNames(slices.AppendSeq(slices.Clone(s.opts.Roots), maps.Keys(s.opts.Alias))...)
 }
 
 // isRoot reports whether name is a root such as state.
