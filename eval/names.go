@@ -91,19 +91,12 @@ func (c *checker) resolveAlias(path []string, from, to int) *Tree {
 // subtraction.
 func (c *checker) checkHyphens(from, to int) {
 	text := c.src.text
-	for from > 0 && isWordByte(text[from-1]) {
-		from--
-	}
-	for to < len(text) && isWordByte(text[to]) {
-		to++
-	}
+	from = len(strings.TrimRightFunc(text[:from], isWordRune))
+	to = len(text) - len(strings.TrimLeftFunc(text[to:], isWordRune))
 	word := text[from:to]
 	fix := ""
 	if _, ok := c.scope.findType(word); ok {
-		root := "$env"
-		if len(c.scope.opts.Roots) > 0 {
-			root = c.scope.opts.Roots[0]
-		}
+		root := append(slices.Clip(c.scope.opts.Roots), "$env")[0]
 		fix = fmt.Sprintf("%s[%q]", root, word)
 	}
 	base, key, _ := strings.Cut(word, ".")
@@ -119,8 +112,8 @@ func (c *checker) checkHyphens(from, to int) {
 	}
 }
 
-func isWordByte(b byte) bool {
-	return b == '_' || b == '-' || b == '.' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9'
+func isWordRune(r rune) bool {
+	return r == '_' || r == '-' || r == '.' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 }
 
 // checkMember resolves base.name and base[key].
@@ -144,11 +137,13 @@ func (c *checker) checkMember(n *ast.MemberNode, from, to int) *Tree {
 
 // resolveRooted resolves state.x and $env["x"] to the name x. It returns nil for other members.
 func (c *checker) resolveRooted(root, name string, from, keyFrom, to int) *Tree {
-	_, isName := c.scope.findType(root)
+	own, isName := c.scope.findType(root)
+	_, isMember, _ := own.Field(name)
+	_, isTop := c.scope.findType(name)
 	switch {
 	case root != "$env" && !c.scope.isRoot(root), root == "$env" && c.findLocalIndex(name) >= 0: // no local has the name of a root
 		return nil
-	case root == "$env" || c.scope.underRoot(root, name):
+	case root == "$env" || isTop && (isMember || !isName):
 		if t := c.resolveGlobal(name, from, to); t != nil {
 			return t
 		}

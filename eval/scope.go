@@ -109,14 +109,6 @@ func (s *Scope) knownNames() []string {
 // isRoot reports whether name is a root such as state.
 func (s *Scope) isRoot(name string) bool { return slices.Contains(s.opts.Roots, name) }
 
-// underRoot reports whether root.name is the top-level name itself.
-func (s *Scope) underRoot(root, name string) bool {
-	_, isName := s.findType(name)
-	own, isDeclared := s.findType(root)
-	_, known, _ := own.Field(name)
-	return isName && (known || !isDeclared)
-}
-
 // RetryScope returns the scope of the `when` of a retry block, which holds `error`.
 func RetryScope() *Scope {
 	return NewScope(map[string]Type{"error": FailureType()}, ScopeOptions{})

@@ -112,7 +112,7 @@ func (s *Scope) compilePart(src string, start, end int) (Part, *Error) {
 // compileLoosely compiles an optional path without the type of its root: a part that is not an
 // object makes the path empty.
 func (s *Scope) compileLoosely(path string, fault *Error) (*Program, *Error) {
-	end := strings.IndexFunc(path, func(r rune) bool { return r > 0x7f || !isWordByte(byte(r)) || r == '.' || r == '-' })
+	end := strings.IndexFunc(path, func(r rune) bool { return !isWordRune(r) || r == '.' || r == '-' })
 	if end <= 0 || s.opts.Refuse[path[:end]] != "" {
 		return nil, fault
 	}
@@ -201,12 +201,9 @@ func (v *VM) evalPart(p *Part, env map[string]any, alone bool) (any, error) {
 		return nil, errorAt("", p.From, p.To, "%q is missing or null; write {{ %s? }} if it may be", p.Program.Source, p.Program.Source)
 	}
 	out, err := v.Eval(p.Program, env)
-	var failed *Error
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*Error](err); ok {
 		failed.From, failed.To = failed.From+p.From, failed.To+p.From
-	}
-	if err != nil {
-		return nil, err
+		return nil, failed
 	}
 	if out == nil && !alone {
 		return nil, errorAt("", p.From, p.To, "%q is null; use ?? for a default", p.Program.Source)

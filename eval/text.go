@@ -25,7 +25,13 @@ func Text(v any) string {
 	case int:
 		return strconv.Itoa(v)
 	case float64:
-		return formatFloat(v)
+		switch {
+		case math.IsNaN(v) || math.IsInf(v, 0):
+			return ""
+		case v == math.Trunc(v) && math.Abs(v) < 1e15:
+			return strconv.FormatFloat(v, 'f', -1, 64)
+		}
+		return strconv.FormatFloat(v, 'g', -1, 64)
 	}
 	plain, err := Canonical(v)
 	if err != nil {
@@ -78,16 +84,6 @@ func DurationText(d time.Duration) string {
 		}
 	}
 	return s
-}
-
-func formatFloat(f float64) string {
-	switch {
-	case math.IsNaN(f) || math.IsInf(f, 0):
-		return ""
-	case f == math.Trunc(f) && math.Abs(f) < 1e15:
-		return strconv.FormatFloat(f, 'f', -1, 64)
-	}
-	return strconv.FormatFloat(f, 'g', -1, 64)
 }
 
 // AppendJSON appends plain data as one JSON value: compact, with sorted keys, and without

@@ -96,14 +96,11 @@ func (v *VM) Eval(p *Program, env map[string]any) (any, error) {
 // Test evaluates a condition. A result that is not a boolean is an error.
 func (v *VM) Test(p *Program, env map[string]any) (bool, error) {
 	out, err := v.evalTree(p, p.Tree, env)
-	if err != nil {
-		return false, err
-	}
 	b, ok := out.(bool)
-	if !ok {
-		return false, errorAt("", 0, len(p.Source), "condition must be boolean, this is %s", kindOf(out))
+	if err == nil && !ok {
+		err = errorAt("", 0, len(p.Source), "condition must be boolean, this is %s", kindOf(out))
 	}
-	return b, nil
+	return b, err
 }
 
 // convertResult converts the result of a part to canonical data. It fails if the result
