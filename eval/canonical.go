@@ -29,11 +29,10 @@ var (
 	errTooBig     = errors.New("integer overflow: the result is beyond 2^61")
 )
 
-// Canonical converts a value to canonical plain data: nil, bool, int, float64, string,
-// []any and map[string]any, where whole numbers up to 2^53 are int and integers beyond
-// 2^61 are float64. Other Go values are converted by their JSON form. Only the parts that
-// change are copied. NaN, infinities, nesting deeper than 1,000 and values without a JSON
-// form are errors.
+// Canonical converts a value to canonical plain data: nil, bool, int, float64, string, []any and
+// map[string]any, where whole numbers up to 2^53 are int and integers beyond 2^61 are float64.
+// Other Go values are converted by their JSON form. Only the parts that change are copied. NaN,
+// infinities, nesting deeper than 1,000 and values without a JSON form are errors.
 func Canonical(v any) (any, error) {
 	var c canonizer
 	if v, _ = c.convertValue(v, 0); c.err != nil {

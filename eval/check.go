@@ -14,8 +14,8 @@ type local struct {
 	value *Tree
 }
 
-// surroundings holds what a predicate reads: the element and, in reduce, #acc.
-type surroundings struct {
+// predicateScope says what the expression of a predicate reads: the element and, in reduce, #acc.
+type predicateScope struct {
 	element Type
 	ref     *ref
 	acc     bool
@@ -23,16 +23,16 @@ type surroundings struct {
 
 // checker walks one expression. It panics with its first *Error.
 type checker struct {
-	scope  *Scope
-	src    source
-	locals []local
-	around []surroundings
-	reads  []Read
-	places []place
-	nest   int
-	parts  int
-	cost   int    // units spent on parts so far, for the price of predicates
-	lets   partID // of all locals, as text
+	scope     *Scope
+	src       source
+	locals    []local
+	enclosing []predicateScope
+	reads     []Read
+	pathSpans []pathSpan
+	nest      int
+	parts     int
+	cost      int    // units spent on parts so far, for the price of predicates
+	lets      partID // of all locals, as text
 }
 
 // tokenSpan returns the byte span of a node's token.
@@ -48,7 +48,7 @@ func (c *checker) checkValue(n ast.Node) *Tree {
 		c.reads = append(c.reads, t.ref.read())
 	}
 	if keys := t.ref.path(); keys != nil {
-		c.places = append(c.places, place{t.from, t.to, keys})
+		c.pathSpans = append(c.pathSpans, pathSpan{t.from, t.to, keys})
 	}
 	return t
 }
@@ -135,10 +135,10 @@ func (c *checker) checkPointer(n *ast.PointerNode, from, to int) *Tree {
 	if n.Name != "" {
 		to = from + 1 + len(n.Name)
 	}
-	if len(c.around) == 0 {
+	if len(c.enclosing) == 0 {
 		panic(errorAt(RuleSyntax, from, to, "# is only known inside predicates such as any(list, # > 1)"))
 	}
-	in := c.around[len(c.around)-1]
+	in := c.enclosing[len(c.enclosing)-1]
 	t := &Tree{Op: TreePath, Path: []string{"#" + n.Name}, from: from, to: to}
 	switch {
 	case n.Name == "":
@@ -319,7 +319,7 @@ func (c *checker) checkGet(args []ast.Node, from, to int) *Tree {
 // checkPredicate checks name(list, predicate, extra). The parser has checked the number of
 // arguments, at least one.
 func (c *checker) checkPredicate(p predicate, name string, args []ast.Node, from, to, end int) *Tree {
-	if len(c.around) >= maxPredicates {
+	if len(c.enclosing) >= maxPredicates {
 		panic(errorAt(RuleSyntax, from, to, "predicates are nested deeper than %d levels", maxPredicates))
 	}
 	list := c.checkValue(args[0])
@@ -362,11 +362,11 @@ func (c *checker) checkPredicate(p predicate, name string, args []ast.Node, from
 
 // checkBody checks the expression that is evaluated for each element.
 func (c *checker) checkBody(list *Tree, n ast.Node, name string) *Tree {
-	in := surroundings{element: list.Type.Elem(), acc: name == "reduce"}
+	in := predicateScope{element: list.Type.Elem(), acc: name == "reduce"}
 	if list.ref != nil {
 		in.ref = list.ref.withoutName().element()
 	}
-	c.around = append(c.around, in)
-	defer func() { c.around = c.around[:len(c.around)-1] }()
+	c.enclosing = append(c.enclosing, in)
+	defer func() { c.enclosing = c.enclosing[:len(c.enclosing)-1] }()
 	return c.checkValue(n)
 }

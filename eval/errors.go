@@ -32,7 +32,6 @@ func syntaxAt(from, to int, format string, args ...any) *Error {
 	return errorAt(RuleSyntax, from, to, format, args...)
 }
 
-// withSuggestion sets the suggestion of an error.
 func (e *Error) withSuggestion(text string) *Error {
 	e.Suggestion = text
 	return e

@@ -299,28 +299,28 @@ func TestReads(t *testing.T) {
 	}
 }
 
-func TestUsesAndWhole(t *testing.T) {
+func TestUses(t *testing.T) {
 	scope := NewScope(map[string]Type{"a": Int(), "visits": Object(nil, true), "state": Object(map[string]Type{"a": Int()}, true)},
 		ScopeOptions{Roots: []string{"state"}})
 	for _, c := range []struct {
-		src, name   string
-		uses, whole bool
+		src, name string
+		uses      bool
 	}{
-		{"state.a", "a", true, true},
-		{"state", "a", true, true},
-		{"state[string(1)]", "a", true, true},
-		{"visits.x", "visits", true, false},
-		{"visits.x", "a", false, false},
-		{"visits[string(a)]", "visits", true, true},
-		{"len(visits)", "visits", true, true},
-		{"1", "a", false, false},
+		{"state.a", "a", true},
+		{"state", "a", true},
+		{"state[string(1)]", "a", true},
+		{"visits.x", "visits", true},
+		{"visits.x", "a", false},
+		{"visits[string(a)]", "visits", true},
+		{"len(visits)", "visits", true},
+		{"1", "a", false},
 	} {
 		p, err := scope.Compile(c.src, Value)
 		if err != nil {
 			t.Fatal(c.src, err)
 		}
-		if p.Uses(c.name) != c.uses || p.UsesWhole(c.name) != c.whole {
-			t.Errorf("%s, %s: uses %v, whole %v", c.src, c.name, p.Uses(c.name), p.UsesWhole(c.name))
+		if p.Uses(c.name) != c.uses {
+			t.Errorf("%s, %s: uses %v", c.src, c.name, p.Uses(c.name))
 		}
 	}
 }

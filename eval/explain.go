@@ -22,14 +22,13 @@ type Reason struct {
 	Parts []Reason `json:"parts,omitempty"`
 }
 
-// Explain evaluates a program part by part. show writes the value at a path of names and
-// indexes.
+// Explain evaluates a program part by part. show writes the value at a path of names and indexes.
 func (v *VM) Explain(p *Program, env map[string]any, show func(path []any, v any) string) Reason {
 	return v.explainPart(p, p.Tree, env, show)
 }
 
 func (v *VM) explainPart(p *Program, t *Tree, env map[string]any, show func(path []any, v any) string) Reason {
-	op, parts := t.splitJoint()
+	op, parts := t.splitLogical()
 	out := Reason{Source: p.SourceText(t), Op: op, Values: p.substituteValues(t, env, show), Evaluated: true}
 	if op == "" {
 		if result, err := v.evalTree(p, t, env); err == nil {
@@ -40,7 +39,7 @@ func (v *VM) explainPart(p *Program, t *Tree, env map[string]any, show func(path
 	decided := false
 	for _, part := range parts {
 		if decided {
-			op, _ := part.splitJoint()
+			op, _ := part.splitLogical()
 			out.Parts = append(out.Parts, Reason{Source: p.SourceText(part), Op: op})
 			continue
 		}
@@ -55,15 +54,15 @@ func (v *VM) explainPart(p *Program, t *Tree, env map[string]any, show func(path
 	return out
 }
 
-// splitJoint returns the operator and, or or not of a part, and its operands: a and b and c
+// splitLogical returns the operator and, or or not of a part, and its operands: a and b and c
 // has three. It returns "" for any other part, and for x not in y.
-func (t *Tree) splitJoint() (op string, parts []*Tree) {
-	isJoint := t.Op == TreeUnary && t.Name == "not" || t.Op == TreeBinary && (t.Name == "and" || t.Name == "or")
-	if !isJoint || t.isLet || slices.ContainsFunc(t.Args, func(a *Tree) bool { return a.from <= t.from && a.to >= t.to }) {
+func (t *Tree) splitLogical() (op string, parts []*Tree) {
+	isLogical := t.Op == TreeUnary && t.Name == "not" || t.Op == TreeBinary && (t.Name == "and" || t.Name == "or")
+	if !isLogical || t.isLet || slices.ContainsFunc(t.Args, func(a *Tree) bool { return a.from <= t.from && a.to >= t.to }) {
 		return "", nil
 	}
 	for _, a := range t.Args {
-		if op, inner := a.splitJoint(); op == t.Name && op != "not" {
+		if op, inner := a.splitLogical(); op == t.Name && op != "not" {
 			parts = append(parts, inner...)
 		} else {
 			parts = append(parts, a)
@@ -75,8 +74,8 @@ func (t *Tree) splitJoint() (op string, parts []*Tree) {
 // SourceText returns the text of a part of the program.
 func (p *Program) SourceText(t *Tree) string { return strings.TrimSpace(p.Source[t.from:t.to]) }
 
-// place is the span of a path of constant names and indexes.
-type place struct {
+// pathSpan is where the source reads a path of constant names and indexes.
+type pathSpan struct {
 	from, to int
 	keys     []any
 }
@@ -85,7 +84,7 @@ type place struct {
 func (p *Program) substituteValues(t *Tree, env map[string]any, show func(path []any, v any) string) string {
 	var b strings.Builder
 	at := t.from
-	for _, r := range p.places {
+	for _, r := range p.pathSpans {
 		if r.from < at || r.to > t.to {
 			continue
 		}

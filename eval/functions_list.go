@@ -41,11 +41,11 @@ func getValue(f *frame, a []any) any {
 	return getMember(a[0], a[1])
 }
 
-// readElement returns the function first or last. The result is null for null and an empty list.
-func readElement(index func(n int) int) operation {
+// newElementReader returns the function first or last. The result is null for null and an empty list.
+func newElementReader(index int) operation {
 	return func(_ *frame, a []any) any {
 		l, _ := a[0].([]any)
-		return getMember(l, index(len(l)))
+		return getMember(l, index)
 	}
 }
 

@@ -49,12 +49,10 @@ func quoteShort(s string) string { return strconv.Quote(Shorten(s, 40)) }
 
 func toText(f *frame, a []any) any {
 	switch a[0].(type) {
-	case nil:
-		return "null"
 	case []any, map[string]any:
-		return toJSON(f, a)
+		return toJSON(f, a) // charges for it
 	}
-	return Text(a[0])
+	return ResultText(a[0])
 }
 
 // urlEncode escapes a value for any part of a URL: all but letters, digits and
@@ -151,7 +149,7 @@ func joinText(f *frame, a []any) any {
 	return strings.Join(parts, glue)
 }
 
-// indexText returns indexOf or lastIndexOf: the place in characters, or -1.
+// indexText returns indexOf or lastIndexOf: the offset in characters, or -1.
 func indexText(index func(s, part string) int) operation {
 	return func(f *frame, a []any) any {
 		s := a[0].(string)

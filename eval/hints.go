@@ -27,16 +27,16 @@ var foreignFunctions = map[string]string{
 	"contains": "write x in list, or text contains 'x'", "includes": "write x in list, or text contains 'x'", "has": "write x in list, or text contains 'x'",
 	"isempty": "write len(x) == 0", "empty": "write len(x) == 0",
 	"isnull": "write x == null", "isnone": "write x == null", "defined": "write x == null", "isdefined": "write x == null",
-	"success": isCondition, "failure": isCondition, "cancelled": isCondition,
+	"success": conditionHint, "failure": conditionHint, "cancelled": conditionHint,
 	"match": "write text matches 'x'", "test": "write text matches 'x'", "regex": "write text matches 'x'", "regexmatch": "write text matches 'x'",
 	"coalesce": "write x ?? other", "default": "write x ?? other", "ifnull": "write x ?? other", "nvl": "write x ?? other",
-	"now": isPure, "timezone": isPure, "date": hasNoTimes, "duration": hasNoTimes,
+	"now": purityHint, "timezone": purityHint, "date": timeHint, "duration": timeHint,
 }
 
 const (
-	isCondition = "the condition of an edge says so: on_success, on_failure, always"
-	isPure      = "an expression must give the same result whenever it runs"
-	hasNoTimes  = "values are plain data, and times are strings"
+	conditionHint = "the condition of an edge says so: on_success, on_failure, always"
+	purityHint    = "an expression must give the same result whenever it runs"
+	timeHint      = "values are plain data, and times are strings"
 )
 
 // findFunction returns the function that a name of any language means, or a sentence.
@@ -56,10 +56,8 @@ func (c *checker) rejectFunction(name string, from, to int) *Tree {
 	if hint != "" {
 		panic(errorAt(RuleName, from, to, "unknown function %q; %s", name, hint))
 	}
-	if function == "" {
-		function = suggest.Closest(name, Functions())
-	}
-	panic(errorAt(RuleName, from, to, "unknown function %q", name).withSuggestion(function))
+	suggestion := cmp.Or(function, suggest.Closest(name, Functions()))
+	panic(errorAt(RuleName, from, to, "unknown function %q", name).withSuggestion(suggestion))
 }
 
 // rejectMethodCall reports a call of a method and says how to write it.
@@ -87,8 +85,8 @@ func (c *checker) rejectMethodCall(call *ast.CallNode, from, to int) *Tree {
 	panic(errorAt(RuleName, base.from, max(end, to), "%s; write %s", message, write).withSuggestion(write))
 }
 
-// checkLength reports text.length.
-func (c *checker) checkLength(base, key *Tree, name string) {
+// rejectLengthMember reports text.length.
+func (c *checker) rejectLengthMember(base, key *Tree, name string) {
 	isLength := name == "count" || name == "len" || foreignFunctions[name] == "len"
 	if isLength && (base.Type.kind == kindString || base.Type.kind == kindList) {
 		call := "len(" + strings.TrimSpace(c.src.text[base.from:base.to]) + ")"
@@ -110,7 +108,7 @@ var (
 
 // findIdiom finds a mark of another language in a text that the parser refuses at an offset.
 func findIdiom(src string, at int) *Error {
-	if m := templateMark().FindStringIndex(src); m != nil { // no place inside an expression
+	if m := templateMark().FindStringIndex(src); m != nil { // has no meaning inside an expression
 		open := src[m[0] : m[0]+2]
 		return syntaxAt(m[0], m[1], "this is an expression already; write it without %s %s", open, strings.Repeat("}", strings.Count(open, "{")))
 	}

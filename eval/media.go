@@ -132,17 +132,17 @@ func shortenURI(text string) string {
 
 // appendPieces adds pieces to a message and joins adjacent texts. Text after the last part
 // stays in b.
-func appendPieces(said []any, b *strings.Builder, pieces []any) []any {
+func appendPieces(done []any, b *strings.Builder, pieces []any) []any {
 	for _, piece := range pieces {
 		if text, isText := piece.(string); isText {
 			b.WriteString(text)
 			continue
 		}
 		if b.Len() > 0 {
-			said = append(said, b.String())
+			done = append(done, b.String())
 			b.Reset()
 		}
-		said = append(said, piece)
+		done = append(done, piece)
 	}
-	return said
+	return done
 }

@@ -45,7 +45,7 @@ func (c *checker) resolveIdentifier(name string, from, to int) *Tree {
 	if c.scope.opts.Open {
 		return c.readName(name, Any(), from, to)
 	}
-	c.checkHyphens(from, to)
+	c.rejectHyphenatedName(from, to)
 	known := c.scope.knownNames()
 	panic(errorAt(RuleName, from, to, "unknown name %q%s", name, listKnown(known)).withSuggestion(suggest.Closest(name, known)))
 }
@@ -87,9 +87,9 @@ func (c *checker) resolveAlias(path []string, from, to int) *Tree {
 	return t
 }
 
-// checkHyphens reports visits.a-b where a-b is a name. Without brackets it is a
+// rejectHyphenatedName reports visits.a-b where a-b is a name. Without brackets it is a
 // subtraction.
-func (c *checker) checkHyphens(from, to int) {
+func (c *checker) rejectHyphenatedName(from, to int) {
 	text := c.src.text
 	from = len(strings.TrimRightFunc(text[:from], isWordRune))
 	to = len(text) - len(strings.TrimLeftFunc(text[to:], isWordRune))
@@ -153,7 +153,7 @@ func (c *checker) resolveRooted(root, name string, from, keyFrom, to int) *Tree 
 	if c.scope.opts.Open {
 		return c.readName(name, Any(), from, to)
 	}
-	c.checkHyphens(keyFrom, to)
+	c.rejectHyphenatedName(keyFrom, to)
 	panic(c.unknownMemberError(name, root, c.scope.declaredNames(), keyFrom, to))
 }
 
@@ -168,7 +168,7 @@ func (c *checker) unknownMemberError(name, of string, known []string, from, to i
 func (c *checker) memberType(base, key *Tree) Type {
 	name, isName := key.Value.(string)
 	if isName {
-		c.checkLength(base, key, name)
+		c.rejectLengthMember(base, key, name)
 	}
 	switch base.Type.kind {
 	case kindAny:
@@ -182,7 +182,7 @@ func (c *checker) memberType(base, key *Tree) Type {
 		key.require("members of an object are read by a string", kindString)
 		t, _, ok := base.Type.Field(name)
 		if isName && !ok {
-			c.checkHyphens(key.from, key.to)
+			c.rejectHyphenatedName(key.from, key.to)
 			panic(c.unknownMemberError(name, c.quoteSource(base), base.Type.Fields(), key.from, key.to))
 		}
 		return t

@@ -35,10 +35,10 @@ var operators = map[string]operator{
 	"**":         {(*checker).checkArithmetic, powerType, raisePower},
 	"..":         {(*checker).checkArithmetic, returns(List(Int())), makeRange},
 	"in":         {(*checker).checkMembership, returns(Bool()), isMember},
-	"contains":   {(*checker).checkTextual, returns(Bool()), containsValue},
-	"startsWith": {(*checker).checkTextual, returns(Bool()), testAffix("startsWith", strings.HasPrefix)},
-	"endsWith":   {(*checker).checkTextual, returns(Bool()), testAffix("endsWith", strings.HasSuffix)},
-	"matches":    {(*checker).checkTextual, returns(Bool()), matchValue},
+	"contains":   {(*checker).checkTextOperator, returns(Bool()), containsValue},
+	"startsWith": {(*checker).checkTextOperator, returns(Bool()), newAffixTest("startsWith", strings.HasPrefix)},
+	"endsWith":   {(*checker).checkTextOperator, returns(Bool()), newAffixTest("endsWith", strings.HasSuffix)},
+	"matches":    {(*checker).checkTextOperator, returns(Bool()), matchValue},
 }
 
 // signs holds the unary operators on numbers as operations on zero and the number.
@@ -190,8 +190,8 @@ func (c *checker) checkMembership(t, l, r *Tree) {
 	}
 }
 
-// checkTextual accepts null on the left: it contains nothing.
-func (c *checker) checkTextual(t, l, r *Tree) {
+// checkTextOperator accepts null on the left: it contains nothing.
+func (c *checker) checkTextOperator(t, l, r *Tree) {
 	if t.Name != "contains" || !l.canBe(kindList) {
 		l.require(t.Name+" needs a string", kindString, kindNull)
 	}

@@ -69,7 +69,6 @@ func (l loop) filter() []any {
 	return found
 }
 
-// evalBodies returns the value of the body for each element.
 func (l loop) evalBodies() []any {
 	out := make([]any, len(l.list))
 	for i := range l.eachRound(l.list, false) {
@@ -144,7 +143,6 @@ func groupKey(f *frame, args []any) any {
 	return args[0]
 }
 
-// sort sorts the list by the bodies.
 func (l loop) sort() any {
 	keys := l.evalBodies()
 	var order []any

@@ -1,27 +1,26 @@
 // Package eval compiles and evaluates the expressions and templates of graph
 // files: conditions, values and text with {{ expressions }}.
 //
-// The language is expr-lang with a checker, operators and functions of our
-// own, so that every evaluation is pure, deterministic and bounded, numbers
-// behave alike before and after a JSON round trip, and every error has an
-// exact place. Errors carry byte offsets; the package knows no files.
+// The language is expr-lang with a checker, operators and functions of our own, so that every
+// evaluation is pure, deterministic and bounded, numbers behave alike before and after a JSON round
+// trip, and every error has an exact position: byte offsets in the source, since the package knows
+// no files.
 //
 // Differences from the library:
 //
-//   - Values are plain data, and a missing name or member is null. Arithmetic,
-//     order and members of null are errors, == and ?? are not. contains,
-//     startsWith, endsWith, matches and in are false for null.
-//   - Integers hold 61 bits; overflow, division by zero and results that are not
-//     finite are errors. A number without a fraction works as an integer.
-//     / always divides exactly, % has the sign of its left side.
-//   - == compares lists and objects deeply; comparing values that can never be
-//     equal is an error of the source.
+//   - Values are plain data, and a missing name or member is null. Arithmetic, order and members of
+//     null are errors, == and ?? are not. contains, startsWith, endsWith, matches and in are false
+//     for null.
+//   - Integers hold 61 bits; overflow, division by zero and results that are not finite are errors.
+//     A number without a fraction works as an integer. / always divides exactly, % has the sign of
+//     its left side.
+//   - == compares lists and objects deeply; comparing values that can never be equal is an error of
+//     the source.
 //   - Strings are counted, sliced and searched by characters, not bytes.
-//   - keys, values, toPairs and groupBy sort by key, sortBy and sort are stable.
-//     There are no times, bytes, methods or random values.
+//   - keys, values, toPairs and groupBy sort by key, sortBy and sort are stable. There are no times,
+//     bytes, methods or random values.
 //   - True, False, None and null are constants unless a name hides them.
-//   - Predicates nest two deep, and each evaluation has a budget of time and
-//     memory.
+//   - Predicates nest two deep, and each evaluation has a budget of time and memory.
 package eval
 
 import (

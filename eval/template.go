@@ -153,7 +153,7 @@ func (v *VM) Render(t *Template, env map[string]any, parts bool) (any, error) {
 		return v.evalPart(p, env, true)
 	}
 	var b strings.Builder
-	var said []any // before b
+	var done []any // the texts and parts before b
 	for i := range t.Parts {
 		p := &t.Parts[i]
 		pieces, media := []any{p.Text}, false
@@ -172,17 +172,17 @@ func (v *VM) Render(t *Template, env map[string]any, parts bool) (any, error) {
 				pieces = []any{Text(out)}
 			}
 		}
-		if said = appendPieces(said, &b, pieces); b.Len() > maxRendered {
+		if done = appendPieces(done, &b, pieces); b.Len() > maxRendered {
 			return nil, errorAt("", p.From, p.To, "the text gets larger than 64 MiB")
 		}
 	}
-	if said == nil {
+	if done == nil {
 		return b.String(), nil
 	}
 	if b.Len() > 0 {
-		said = append(said, b.String())
+		done = append(done, b.String())
 	}
-	return said, nil
+	return done, nil
 }
 
 // evalPart evaluates one expression of a template.

@@ -30,7 +30,7 @@ const (
 	TreeChoice
 	// TreeCall is a call of the function Name on Args, without predicates.
 	TreeCall
-	// TreeOther is any other part. Name is its text, and Args are none.
+	// TreeOther is any other part. Name is its text, and it has no Args.
 	TreeOther
 )
 

@@ -5,7 +5,6 @@ package eval
 import (
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 )
 
@@ -240,8 +239,7 @@ func (t Type) IsList() bool { return t.kind == kindList }
 // IsObject reports whether the value is an object or null.
 func (t Type) IsObject() bool { return t.kind == kindObject }
 
-// Field returns the type of a member. known: the object declares it; allowed: it may be
-// read.
+// Field returns the type of a member. known: the object declares it; allowed: it may be read.
 func (t Type) Field(name string) (f Type, known, allowed bool) {
 	switch t.kind {
 	case kindAny:
@@ -269,18 +267,15 @@ func (t Type) isNumber() bool { return t.kind == kindInt || t.kind == kindFloat 
 // String names the type as messages do: string, integer, number, boolean,
 // list of integers, object, null, any.
 func (t Type) String() string {
-	var b strings.Builder
-	for i := 0; ; i++ {
-		b.WriteString(t.kind.String())
-		if i > 0 && t.kind != kindNull && t.kind != kindAny {
-			b.WriteString("s")
+	text := t.kind.String()
+	for i := 0; i < 4 && t.kind == kindList && t.Elem().kind != kindAny; i++ {
+		t = t.Elem()
+		text += " of " + t.kind.String()
+		if t.kind != kindNull {
+			text += "s"
 		}
-		if t.kind != kindList || t.elem == nil || t.elem.kind == kindAny || i > 3 {
-			return b.String()
-		}
-		b.WriteString(" of ")
-		t = *t.elem
 	}
+	return text
 }
 
 // WithArticle names the type in a sentence: an integer, a list of strings.

@@ -193,8 +193,8 @@ func containsValue(f *frame, a, b any) any {
 	panic(fmt.Errorf("contains needs a string or a list, found %s", kindOf(a)))
 }
 
-// testAffix returns startsWith or endsWith, which is false if a side is null.
-func testAffix(name string, has func(s, part string) bool) binaryOperation {
+// newAffixTest returns startsWith or endsWith, which is false if a side is null.
+func newAffixTest(name string, has func(s, part string) bool) binaryOperation {
 	return func(f *frame, a, b any) any {
 		if a == nil || b == nil {
 			return false

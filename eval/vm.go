@@ -44,24 +44,23 @@ func (s *Scope) Compile(src string, want Want) (p *Program, err *Error) {
 	if want == Condition && !t.canBe(kindBool) {
 		return nil, errorAt(RuleNotBoolean, t.from, t.to, "condition must be boolean, this is %s", t.Type.WithArticle())
 	}
-	slices.SortFunc(c.places, func(a, b place) int { return cmp.Or(a.from-b.from, b.to-a.to) })
-	return &Program{Source: src, Tree: t, ReadSet: ReadSet{sortReads(c.reads), s.opts.Roots}, places: c.places}, nil
+	slices.SortFunc(c.pathSpans, func(a, b pathSpan) int { return cmp.Or(a.from-b.from, b.to-a.to) })
+	return &Program{Source: src, Tree: t, ReadSet: ReadSet{sortReads(c.reads), s.opts.Roots}, pathSpans: c.pathSpans}, nil
 }
 
 // Program is a checked expression, safe for concurrent use.
 type Program struct {
 	ReadSet
 	// Source is the source text, and Tree the expression. Neither must be changed.
-	Source string
-	Tree   *Tree
-	places []place // where paths are read, outermost first
+	Source    string
+	Tree      *Tree
+	pathSpans []pathSpan // where paths are read, outermost first
 }
 
 // Type returns the static type of the result.
 func (p *Program) Type() Type { return p.Tree.Type }
 
-// Path returns the names and indexes of a program that is a path, such as input.items[0],
-// or nil.
+// Path returns the names and indexes of a program that is a path, such as input.items[0], or nil.
 func (p *Program) Path() []any { return p.Tree.ref.path() }
 
 // Const returns the value of a program that reads nothing and does not fail.
@@ -82,9 +81,8 @@ type VM struct {
 	frame frame
 }
 
-// Eval evaluates a program over an environment of canonical plain data. Missing names are
-// null. The result is canonical and may share parts with the environment. The error is a
-// *Error.
+// Eval evaluates a program over an environment of canonical plain data. Missing names are null. The
+// result is canonical and may share parts with the environment. The error is a *Error.
 func (v *VM) Eval(p *Program, env map[string]any) (any, error) {
 	out, err := v.evalTree(p, p.Tree, env)
 	if err != nil {
@@ -211,12 +209,7 @@ type ReadSet struct {
 
 // Uses reports whether the top-level name may be read, alone or by a whole root.
 func (s *ReadSet) Uses(name string) bool {
-	return slices.ContainsFunc(s.Reads, func(r Read) bool { return r.Path[0] == name }) || s.UsesWhole(name)
-}
-
-// UsesWhole reports whether all of the top-level name may be read.
-func (s *ReadSet) UsesWhole(name string) bool {
 	return slices.ContainsFunc(s.Reads, func(r Read) bool {
-		return len(r.Path) == 1 && (r.Path[0] == name || slices.Contains(s.roots, r.Path[0]))
+		return r.Path[0] == name || len(r.Path) == 1 && slices.Contains(s.roots, r.Path[0])
 	})
 }
