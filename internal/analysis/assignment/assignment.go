@@ -43,6 +43,8 @@ type Analysis struct {
 	made  []big.Int           // by node: a bit for each thing
 	shown map[[3]int]*big.Int // what conditions show to be made, by node, target and group
 	open  []big.Int           // what may not be made, by vertex
+	// bypassed holds what may not be made when a join fails since a branch bypasses it.
+	bypassed map[int]*big.Int
 	// Tries says that failures of nodes make things, too.
 	Tries bool
 	// First says that the question is about the first branch that gets to END. Another branch
@@ -71,7 +73,7 @@ func New(flow *controlflow.Graph, size int, dead func(*controlflow.Group) bool) 
 
 // Of returns an analysis of size other things of the same flow.
 func (a *Analysis) Of(size int) *Analysis {
-	return &Analysis{graph: a.graph, size: size, made: make([]big.Int, a.flow.End), shown: map[[3]int]*big.Int{}, open: make([]big.Int, len(a.into))}
+	return &Analysis{graph: a.graph, size: size, made: make([]big.Int, a.flow.End), shown: map[[3]int]*big.Int{}, open: make([]big.Int, len(a.into)), bypassed: map[int]*big.Int{}}
 }
 
 // Makes notes that a node makes a thing whenever it succeeds.
@@ -140,6 +142,10 @@ func (a *Analysis) Solve() {
 				if a.met[v] == nil {
 					a.met[v] = a.divideArcs(a.into[v], v)
 				}
+				if v < a.flow.End && controlflow.Bypass(a.flow.Source.Nodes[v]) == "fail" {
+					changed = changed || a.bypassed[v] == nil || next.Cmp(a.bypassed[v]) != 0
+					a.bypassed[v] = next
+				}
 				next = a.openInAll(a.met[v], v)
 			}
 			if next.Or(next, &a.open[v]).Cmp(&a.open[v]) != 0 {
@@ -162,10 +168,18 @@ func (a *Analysis) openOnAny(arcs []arc, v int) *big.Int {
 // openAfter returns the things that are open once an arc to a vertex is taken.
 func (a *Analysis) openAfter(e arc, v int) *big.Int {
 	out := new(big.Int).Set(&a.open[e.from])
+	if e.with&onFail != 0 {
+		out.Or(out, a.openAtFailure(e.from))
+	}
 	if e.with&onFail == 0 || a.Tries {
 		out.AndNot(out, &a.made[e.from])
 	}
 	return out.AndNot(out, a.shownBy(e, v))
+}
+
+// openAtFailure returns the things that are open when a node has failed.
+func (a *Analysis) openAtFailure(v int) *big.Int {
+	return cmp.Or(a.bypassed[v], &a.open[v])
 }
 
 // shownBy returns what the conditions of all groups behind an arc show.
@@ -200,7 +214,7 @@ func (a *Analysis) At(u *dataflow.Use) func(thing int) bool {
 		condition = a.flow.Source.Edges[u.Edge].Condition
 	}
 	if condition == "on_failure" {
-		return has(&a.open[u.Node])
+		return has(a.openAtFailure(u.Node))
 	}
 	with := onSuccess
 	if condition == "always" && !a.hardlyFails(u.Node) {
