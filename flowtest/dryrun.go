@@ -51,7 +51,7 @@ func DryRun(ctx context.Context, cfg Config, g *spec.Graph, opts runner.Options,
 		return nil, nil, err
 	}
 	for _, s := range sortedNames(d.stubs) {
-		if _, err := flow.Find(s); err != nil {
+		if _, err := flow.FindNode(s); err != nil {
 			return nil, nil, &runner.InputError{Problems: []string{fmt.Sprintf("stub %q: %v", s, err)}}
 		}
 	}

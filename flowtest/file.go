@@ -303,7 +303,7 @@ func (f *File) checkInput(input *spec.Value) {
 }
 
 func (f *File) checkNode(path spec.Text) {
-	if _, err := f.plain.flow.Find(path.Value); err != nil {
+	if _, err := f.plain.flow.FindNode(path.Value); err != nil {
 		f.report(path.Span, "unknown-node", "%v", err)
 	}
 }

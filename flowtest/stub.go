@@ -233,7 +233,7 @@ func (f *File) findReplaced(c *Case) *replacement {
 	r := &replacement{stubs: map[string]*stub{}}
 	for _, name := range sortedNames(c.stubs) {
 		s := c.stubs[name]
-		n, err := f.plain.flow.Find(name)
+		n, err := f.plain.flow.FindNode(name)
 		if err != nil || len(s.exprs) == 0 && !isMachineKind(n.Kind.Value) {
 			continue
 		}

@@ -182,8 +182,8 @@ func failureReason(err error) string {
 }
 
 func (a *agent) reportEnd(reason string) {
-	if a.task.Because != nil {
-		a.task.Because(reason)
+	if a.task.SetReason != nil {
+		a.task.SetReason(reason)
 	}
 	data := map[string]any{"pattern": a.loop.Pattern, "reason": reason, "turns": a.allTurns, "tool_calls": a.toolCalls}
 	if a.judge != nil {
@@ -464,8 +464,8 @@ func (a *agent) recordTurn(response *model.Response, results []answer) {
 		turn["tool_calls"] = list
 	}
 	a.trail = append(a.trail, turn)
-	if a.task.Partial != nil {
-		a.task.Partial(a.trail)
+	if a.task.SavePartial != nil {
+		a.task.SavePartial(a.trail)
 	}
 	same := eval.Text(map[string]any{"content": turn["content"], "calls": turn["tool_calls"]})
 	if same != a.last {

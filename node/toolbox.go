@@ -292,7 +292,7 @@ func (a *toolActor) Progress(tool, message string, done, total float64) {
 
 // Exec runs a tool's program like an exec node.
 func (a *toolActor) Exec(ctx context.Context, name string, config, args map[string]any) (any, error) {
-	task := a.task.Part("tool" + strconv.Itoa(a.call.number))
+	task := a.task.NewPart("tool" + strconv.Itoa(a.call.number))
 	if len(task.Answers) > 0 {
 		args = maps.Clone(args)
 		args["answers"] = task.Answers

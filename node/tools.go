@@ -75,8 +75,8 @@ func (k *toolkit) callTools(ctx context.Context, task *runner.Task, allowed []st
 	}
 	answers, failures := make([]answer, len(calls)), make([]error, len(calls))
 	beside := !sequential && len(calls) > 1
-	if beside && task.Beside != nil {
-		task.Beside(len(calls))
+	if beside && task.AddParallel != nil {
+		task.AddParallel(len(calls))
 	}
 	var group sync.WaitGroup
 	for i := range calls {
@@ -95,8 +95,8 @@ func (k *toolkit) callTools(ctx context.Context, task *runner.Task, allowed []st
 		if beside {
 			group.Go(func() {
 				one()
-				if task.Beside != nil {
-					task.Beside(-1)
+				if task.AddParallel != nil {
+					task.AddParallel(-1)
 				}
 			})
 			continue

@@ -20,7 +20,7 @@ func TestCallsSideBySide(t *testing.T) {
 		scope := handler.NewScope(nil, "")
 		t.Cleanup(scope.Close)
 		changes := make(chan int, 4)
-		task := &runner.Task{Node: "t", Visit: 1, Scope: scope, Beside: func(change int) { changes <- change }}
+		task := &runner.Task{Node: "t", Visit: 1, Scope: scope, AddParallel: func(change int) { changes <- change }}
 		calls := make([]toolCall, test.calls)
 		for i := range calls {
 			calls[i] = toolCall{ToolCall: model.ToolCall{Name: "none", ID: fmt.Sprint(i)}, number: i}

@@ -46,7 +46,7 @@ func TestPrepareRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, found := spec.Parse("flow.yaml", []byte(head+"nodes: {a: {kind: llm, model: m/x, prompt: hi}, b: {kind: exec, command: [x]}}\nedges: [{from: a, to: b}, {from: b, to: END}]"), spec.Options{Kinds: r.Kinds()})
+	g, found := spec.Parse("flow.yaml", []byte(snapshotHeader+"nodes: {a: {kind: llm, model: m/x, prompt: hi}, b: {kind: exec, command: [x]}}\nedges: [{from: a, to: b}, {from: b, to: END}]"), spec.Options{Kinds: r.Kinds()})
 	if found.HasErrors() {
 		t.Fatal(found[0].Message)
 	}
@@ -87,7 +87,7 @@ edges: [{from: a, to: b, transform: {v: n * 2}}, {from: b, to: END}]`, map[strin
 			t.Error("a task does not know its graph and scope")
 		}
 		task.Emit, task.OpenLog, task.Note, task.Key, task.Graph, task.Scope, task.RunDir = nil, nil, nil, "", nil, nil, nil
-		task.Tools, task.Providers, task.Models, task.Partial, task.Because, task.Hooks = nil, nil, nil, nil, nil, nil
+		task.Tools, task.Providers, task.Models, task.SavePartial, task.SetReason, task.Hooks = nil, nil, nil, nil, nil, nil
 		want := runner.Task{
 			RunID: "my-run", Node: "b", Kind: "work", Visit: 1, Attempt: i + 1, Index: -1, Place: "b", Dir: "some/folder",
 			Config: map[string]any{"do": "look", "with": []any{4, "n is 4"}},

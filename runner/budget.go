@@ -12,8 +12,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// usualAnswer is the assumed length of an answer without a limit, in tokens.
-const usualAnswer = 4096
+// assumedAnswerTokens is the assumed length of an answer without a limit.
+const assumedAnswerTokens = 4096
 
 // budget enforces the limits of a graph on model calls, and the limits of all graphs around it.
 // All share one lock. It is safe for concurrent use.
@@ -23,7 +23,7 @@ type budget struct {
 	// maxTokens and maxCost are the limits, or 0.
 	maxTokens int
 	maxCost   float64
-	// tokens and cost are spent, heldTokens and heldCost set aside.
+	// tokens and cost are spent, heldTokens and heldCost are reserved.
 	tokens, heldTokens int
 	cost, heldCost     float64
 }
@@ -37,7 +37,7 @@ func newBudget(limits *spec.Limits, outer *budget) *budget {
 	return b
 }
 
-// Reserve sets aside a call's highest cost, and cuts its answer to what is left. The error is a
+// Reserve reserves a call's highest cost, and limits its answer to what is left. The error is a
 // *Failure of kind budget.
 func (b *budget) Reserve(r handler.Reservation) (*handler.Reserved, error) {
 	b.mu.Lock()
@@ -45,7 +45,7 @@ func (b *budget) Reserve(r handler.Reservation) (*handler.Reserved, error) {
 	output := r.Output
 	above := 0
 	for at := b; at != nil; at = at.outer {
-		if err := at.fitCall(&r, &output); err != nil {
+		if err := at.checkCall(&r, &output); err != nil {
 			err.Above = above
 			return nil, err
 		}
@@ -60,12 +60,12 @@ func (b *budget) Reserve(r handler.Reservation) (*handler.Reserved, error) {
 	return handler.NewReserved(output, func(call handler.Usage) { b.settleCall(tokens, cost, &call) }), nil
 }
 
-// fitCall checks a call against one budget, and cuts its output to what fits.
-func (b *budget) fitCall(r *handler.Reservation, output *int) *Failure {
+// checkCall checks a call against one budget, and limits its output to what fits.
+func (b *budget) checkCall(r *handler.Reservation, output *int) *Failure {
 	if b.maxTokens == 0 && b.maxCost == 0 {
 		return nil
 	}
-	longest := cmp.Or(*output, usualAnswer)
+	longest := cmp.Or(*output, assumedAnswerTokens)
 	if b.maxTokens > 0 {
 		left := b.maxTokens - b.tokens - b.heldTokens
 		if r.Output == 0 {
@@ -107,7 +107,7 @@ func (b *budget) settleCall(tokens int, cost float64, call *handler.Usage) {
 		at.heldTokens -= tokens
 		at.heldCost -= cost
 		if at.heldTokens == 0 {
-			at.heldCost = 0 // drops rounding errors
+			at.heldCost = 0 // drop rounding errors
 		}
 		at.addCall(call)
 	}
@@ -118,7 +118,7 @@ func (b *budget) addCall(call *handler.Usage) {
 	b.cost += call.Charged
 }
 
-// budgetFor returns the budget of the first of the scopes, which are given innermost first.
+// budgetFor returns the budget of scopes[0]. The scopes are given innermost first.
 func (d *driver) budgetFor(scopes []*machine.Scope) *budget {
 	if len(scopes) == 0 {
 		return nil

@@ -51,7 +51,7 @@ func TestBudgetCutsAnswers(t *testing.T) {
 		want          int // -1: refused
 	}{
 		"no limit":             {spec.Limits{}, 10, 0, 0},
-		"usual":                {spec.Limits{MaxTokens: 100_000}, 10, 0, usualAnswer},
+		"usual":                {spec.Limits{MaxTokens: 100_000}, 10, 0, assumedAnswerTokens},
 		"what is left":         {spec.Limits{MaxTokens: 100}, 10, 0, 90},
 		"as asked":             {spec.Limits{MaxTokens: 100}, 10, 20, 20},
 		"asked for too much":   {spec.Limits{MaxTokens: 100}, 10, 91, -1},

@@ -1,4 +1,4 @@
-// Groups of runs: how many of them run at once (GraphSpec §2, concurrency).
+// Groups of runs, which share a limited number of slots (GraphSpec §2, concurrency).
 
 package runner
 
@@ -18,12 +18,12 @@ const groupPoll = 200 * time.Millisecond
 
 // groupSlot is a run's claim to a slot in its group. Without a group, its fields are empty.
 type groupSlot struct {
-	group    string
-	limit    int
-	onBusy   string
-	journal  store.Journal
-	asked    string // to cancel
-	reported []store.GroupMember
+	group      string
+	limit      int
+	onBusy     string
+	journal    store.Journal
+	cancelling string // to cancel
+	reported   []store.GroupMember
 }
 
 func (d *driver) newGroupSlot(group string, journal store.Journal) *groupSlot {
@@ -34,8 +34,8 @@ func (d *driver) newGroupSlot(group string, journal store.Journal) *groupSlot {
 	return &groupSlot{group: group, limit: c.Limit, onBusy: c.OnBusy, journal: journal}
 }
 
-// enter asks for the slot. waiting is nil if the run has it.
-func (s *groupSlot) enter() (waiting *store.Waiting, err error) {
+// requestSlot asks for the slot. waiting is nil if the run has it.
+func (s *groupSlot) requestSlot() (waiting *store.Waiting, err error) {
 	if s.group == "" {
 		return nil, nil
 	}
@@ -46,24 +46,24 @@ func (s *groupSlot) enter() (waiting *store.Waiting, err error) {
 	return &store.Waiting{Group: s.group, Limit: s.limit, Members: state.Members}, nil
 }
 
-// awaitSlot waits for the slot. It fails with store.ErrStopped, and the request, if somebody
-// stops the run.
+// awaitSlot waits for the slot. If a request stops the run, it returns the request and
+// store.ErrStopped.
 func (s *groupSlot) awaitSlot(ctx context.Context, d *driver) (request store.Request, err error) {
 	for {
-		waiting, err := s.enter()
+		waiting, err := s.requestSlot()
 		if err != nil || waiting == nil {
 			return "", err
 		}
 		if s.onBusy == "fail" {
 			return "", &store.BusyError{RunID: d.opts.RunID, Waiting: *waiting}
 		}
-		if s.onBusy == "cancel_oldest" && len(waiting.Members) > 0 && waiting.Members[0].RunID != s.asked {
+		if s.onBusy == "cancel_oldest" && len(waiting.Members) > 0 && waiting.Members[0].RunID != s.cancelling {
 			oldest := waiting.Members[0].RunID
 			why := fmt.Sprintf("run %q takes its place in group %q (concurrency.on_busy: cancel_oldest)", d.opts.RunID, d.mask.Text(s.group))
 			if err := d.flow.runner.cfg.Store.SendRequest(oldest, store.NewCancelRequest(why)); err != nil && !errors.Is(err, store.ErrNoRun) {
 				return "", err
 			}
-			s.asked = oldest
+			s.cancelling = oldest
 		}
 		s.emitWaiting(d, waiting)
 		if request := s.awaitPoll(ctx); request != "" {
@@ -72,7 +72,7 @@ func (s *groupSlot) awaitSlot(ctx context.Context, d *driver) (request store.Req
 	}
 }
 
-// awaitPoll waits before the run asks again. It returns the request of somebody who stops the run.
+// awaitPoll waits before the run asks again. It returns a request that stops the run, or "".
 func (s *groupSlot) awaitPoll(ctx context.Context) (request store.Request) {
 	if journal, ok := s.journal.(store.TurnJournal); ok {
 		return journal.AwaitTurn()
@@ -87,27 +87,27 @@ func (s *groupSlot) awaitPoll(ctx context.Context) (request store.Request) {
 	}
 }
 
-// emitWaiting emits which runs hold the slots, if that has changed.
+// emitWaiting emits which runs hold the slots, if they have changed.
 func (s *groupSlot) emitWaiting(d *driver, waiting *store.Waiting) {
 	same := func(a, b store.GroupMember) bool { return a.RunID == b.RunID }
 	if len(waiting.Members) == 0 || slices.EqualFunc(s.reported, waiting.Members, same) {
-		return // without members, an earlier run is next
+		return // without members, a run that queued earlier is next
 	}
 	s.reported = slices.Clone(waiting.Members)
-	waiting.Cancelling = s.asked
+	waiting.Cancelling = s.cancelling
 	d.event = Event{Type: RunWaiting, Time: time.Unix(0, d.now()), Waiting: waiting, live: true}
-	d.emit()
+	d.emitEvent()
 }
 
-// beginRun drives a new run from its first event. A run with a group is stored as held before it
-// asks for its slot.
+// beginRun drives a new run from its first event. A run with a group is stored as held before it asks
+// for its slot.
 func (d *driver) beginRun(ctx context.Context, run store.RunRecord, began *machine.Event) (*Result, error) {
 	group, err := d.plan.Group(began)
 	if err != nil {
 		return nil, &InputError{Problems: []string{"concurrency.group: " + d.mask.Text(err.Error())}}
 	}
 	began.Run.Held = group != "" && d.flow.runner.cfg.Store != nil
-	if err := d.create(run, *began); err != nil {
+	if err := d.createJournal(run, *began); err != nil {
 		return nil, err
 	}
 	d.saved.fresh = true
@@ -116,7 +116,7 @@ func (d *driver) beginRun(ctx context.Context, run store.RunRecord, began *machi
 		return d.finishRun(ctx, began)
 	}
 	slot := d.newGroupSlot(group, d.journal)
-	waiting, err := slot.enter()
+	waiting, err := slot.requestSlot()
 	if err == nil && waiting != nil && slot.onBusy == "fail" {
 		return d.rejectBusy(&store.BusyError{RunID: d.opts.RunID, Waiting: *waiting})
 	}
@@ -151,11 +151,11 @@ func (d *driver) awaitFirstSlot(ctx context.Context, slot *groupSlot) (request s
 	return request, err
 }
 
-// rejectBusy ends a run that does not wait for its busy group, and deletes it from the store.
+// rejectBusy fails a run that does not wait for its busy group, and deletes it from the store.
 func (d *driver) rejectBusy(busy *store.BusyError) (*Result, error) {
 	defer d.scope.Close()
 	defer d.stopPendingWork()
-	result := d.result()
+	result := d.newResult()
 	if err := errors.Join(d.closeJournal(nil), d.flow.runner.cfg.Store.Delete(d.opts.RunID)); err != nil {
 		return nil, errors.Join(busy, err)
 	}
@@ -169,7 +169,7 @@ func (d *driver) rejectBusy(busy *store.BusyError) (*Result, error) {
 func (d *driver) leavePaused() (*Result, error) {
 	defer d.scope.Close()
 	defer d.stopPendingWork()
-	result := d.result()
+	result := d.newResult()
 	if err := d.closeJournal(result); err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (d *driver) leavePaused() (*Result, error) {
 	return result, d.sinkErr
 }
 
-// awaitSlot waits for the slot of a resumed run. A run that is stopped meanwhile does not change.
+// awaitSlot waits for the slot of a resumed run. If the run is stopped meanwhile, it does not change.
 func (d *driver) awaitSlot(ctx context.Context, journal store.Journal) error {
 	_, err := d.newGroupSlot(d.state.Group, journal).awaitSlot(ctx, d)
 	if errors.Is(err, store.ErrStopped) {

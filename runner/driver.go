@@ -17,7 +17,7 @@ import (
 	"github.com/graphrun/graphrun/runner/virtual"
 )
 
-// driver drives or reads one run. One goroutine owns it; handlers and timers send it messages.
+// driver drives or reads one run. One goroutine owns it. Handlers and timers send it messages.
 type driver struct {
 	flow    *Flow
 	opts    Options
@@ -29,12 +29,13 @@ type driver struct {
 	log     *runlog.Log
 	secrets secrets
 	mask    *mask.Masker
-	unread  error        // why the secrets of a record can't be read
-	vault   *mask.Masker // hides what is never stored
-	// pace is the clock if it is virtual. isCancelling reports whether a cancel request is on its way.
+	unread  error        // the error of reading the secrets of a record
+	vault   *mask.Masker // masks values that are never stored
+	// pace is the clock if it is virtual. isCancelling reports whether a cancel request is about to
+	// arrive.
 	pace         *virtual.Clock
 	isCancelling func() bool
-	// host, unless it is nil, drives the run. arrived holds the messages that it has received.
+	// host drives the run unless it is nil. arrived holds the messages that it has received.
 	host    Host
 	arrived []message
 
@@ -42,44 +43,44 @@ type driver struct {
 	done   chan struct{} // closed at the end of the drive
 	cancel map[machine.TaskID]func()
 	timers map[timerID]func() bool
-	// queue holds events that are due, the first `durable` of them from the journal. due says
-	// that an Advanced event follows.
-	queue   []machine.Event
-	durable int
-	due     bool
-	// places holds the place of each running attempt, calls the graphs that it has called.
+	// queue holds the next events, the first `durable` of them from the journal. advanceDue says that
+	// an Advanced event follows.
+	queue      []machine.Event
+	durable    int
+	advanceDue bool
+	// places holds the place of each running attempt, calls the open calls of graphs.
 	places     map[machine.TaskID]machine.Place
 	calls      map[graphCall]*openCall
 	graphCalls map[machine.TaskID]*graphCalls
-	// texts and partials hold the output of running attempts so far, tails the ends of texts that
-	// may begin a secret.
+	// texts and partials hold the output of running attempts so far, tails the ends of texts that may
+	// be the beginning of a secret.
 	texts    map[machine.TaskID]nodeText
 	partials map[machine.TaskID]any
 	tails    map[machine.TaskID]string
-	// answers were given in advance, offers come from other processes. asked holds the open questions.
+	// answers were given in advance, offers come from other processes. asked cancels open questions.
 	answers answerBook
 	asked   map[questionID]context.CancelFunc
 	offers  []store.Offer
 
 	started time.Time
-	forked  time.Time // when a fork began; its first events are older
-	last    int64     // when the last replayed event happened
+	forked  time.Time // when a fork started; its first events are older
+	last    int64     // time of the last replayed event
 	time    *timekeeper
-	counted int   // steps that were emitted as checkpoints
+	counted int   // number of steps in the last checkpoint event
 	seq     int64 // number of the last emitted event
 	event   Event // reused
 	history []view.HistoryRecord
 	watcher Sink // receives events before Options.Sink
 	saved   snapshotPolicy
-	noted   int64 // when noteSteps was last called
+	savedAt int64 // time of the last call of saveStepCount
 	// sinkErr and journalErr are the first errors of the sink and the journal.
 	sinkErr    error
 	journalErr error
-	// pauseEmitted means that a replay has emitted the pause, attends that it also emits live events.
+	// pauseEmitted means that a replay has emitted the pause, attends that it emits live events.
 	pauseEmitted bool
 	attends      bool
 	scope        *handler.Scope // shared by tasks
-	setups       map[*machine.Plan]*setup
+	setups       map[*machine.Plan]*graphSetup
 	folder       *folder
 	budgets      map[int]*budget
 	answered     []handler.Usage // calls that scripts answered before the run was resumed
@@ -92,12 +93,12 @@ func newDriver(f *Flow, opts Options, known secrets) *driver {
 		inbox: make(chan message, 64), done: make(chan struct{}), cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
 		places: map[machine.TaskID]machine.Place{}, calls: map[graphCall]*openCall{}, graphCalls: map[machine.TaskID]*graphCalls{},
 		texts: map[machine.TaskID]nodeText{}, partials: map[machine.TaskID]any{}, tails: map[machine.TaskID]string{},
-		answers: newAnswerBook(opts.Answers), asked: map[questionID]context.CancelFunc{}, setups: map[*machine.Plan]*setup{},
+		answers: newAnswerBook(opts.Answers), asked: map[questionID]context.CancelFunc{}, setups: map[*machine.Plan]*graphSetup{},
 		time: newTimekeeper(clock), budgets: map[int]*budget{},
 		scope:  handler.NewScope(nil, tasksDir(f.runner.cfg.Store, opts.RunID)),
 		folder: newFolder(f.runner.cfg.Store, opts.RunID),
 	}
-	d.log = runlog.New(runlog.Config{Store: f.runner.cfg.Store, RunID: opts.RunID, Now: clock.Now, Mask: d.mask, Heard: opts.Heard})
+	d.log = runlog.New(runlog.Config{Store: f.runner.cfg.Store, RunID: opts.RunID, Now: clock.Now, Mask: d.mask, Heard: opts.OnLogLine})
 	d.pace, _ = clock.(*virtual.Clock)
 	d.host = f.runner.cfg.Host
 	d.vault = mask.NewVault(known.sortedValues())
@@ -106,9 +107,9 @@ func newDriver(f *Flow, opts Options, known secrets) *driver {
 	return d
 }
 
-// updateWatched makes the machine take notes if something reads them.
+// updateWatched lets the machine record notes only if something reads them.
 func (d *driver) updateWatched() {
-	d.state.Watched = d.listens() || d.opts.History || d.notices != nil
+	d.state.Watched = d.hasListeners() || d.opts.History || d.notices != nil
 }
 
 // attachWatcher passes the events of a driven run to Config.Watch.
@@ -117,13 +118,13 @@ func (d *driver) attachWatcher() {
 	d.updateWatched()
 }
 
-// startRun drives the machine from the first event to the last.
+// startRun drives a new run from the first event to its end or a pause.
 func (d *driver) startRun(ctx context.Context, input map[string]any) (*Result, error) {
 	d.attachWatcher()
 	d.started = time.Unix(0, d.now())
 	d.mask.Learn(d.plan.Graph, d.opts.session.keys)
 	d.mask.Learn(d.plan.Graph, input)
-	event := machine.Event{Kind: machine.RunBegan, At: d.started.UnixNano(), Input: input, Run: d.opts.info(d.opts.RunID)}
+	event := machine.Event{Kind: machine.RunBegan, At: d.started.UnixNano(), Input: input, Run: d.opts.runInfo(d.opts.RunID)}
 	event.Run.Hooked = d.flow.runner.cfg.hasBeforeNode()
 	if d.plan.SeesRunDir() {
 		event.Run.Dir = d.folder.Path()
@@ -132,27 +133,27 @@ func (d *driver) startRun(ctx context.Context, input map[string]any) (*Result, e
 	return d.beginRun(ctx, d.flow.newRecord(&d.opts, d.started), &event)
 }
 
-// now returns the run's time, Unix nanoseconds. It never goes back.
+// now returns the run's time in Unix nanoseconds. It never decreases.
 func (d *driver) now() int64 { return d.time.Now() }
 
-// finishRun drives the run from an event to its end or a pause.
+// finishRun drives the run from the given event to its end or a pause.
 func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, error) {
 	d.attachWatcher()
 	d.answered = d.state.Scripted
-	heard := false
-	d.isCancelling = func() bool { return ctx.Err() != nil && !heard }
+	sent := false
+	d.isCancelling = func() bool { return ctx.Err() != nil && !sent }
 	stopWatching := context.AfterFunc(ctx, func() {
 		d.sendMessage(func() *machine.Event {
-			heard = true
+			sent = true
 			return &machine.Event{Kind: machine.CancelAsked, At: d.now()}
 		})
 	})
 	defer stopWatching()
 	if d.host != nil {
-		d.host.Enter(&Drive{d})
+		d.host.AttachDrive(&Drive{d})
 	}
 	d.folder.keepPath(d.state.Run.Dir)
-	if first.Run != nil && first.Run.Dir != "" { // of a fork
+	if first.Run != nil && first.Run.Dir != "" { // a fork's folder
 		d.folder.keepPath(first.Run.Dir)
 	}
 	defer d.folder.Close()
@@ -164,11 +165,11 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 		return d.brokenResult(err), errors.Join(err, d.closeJournal(nil))
 	}
 	d.log.Close()
-	result := d.result()
+	result := d.newResult()
 	if err := d.saveSession(d.now()); err != nil {
 		return d.brokenResult(err), errors.Join(err, d.closeJournal(nil))
 	}
-	result.Unused = d.answers.targets()
+	result.Unused = d.answers.sortedTargets()
 	if err := d.closeJournal(result); err != nil {
 		return d.brokenResult(err), err
 	}
@@ -177,19 +178,19 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 	return result, d.sinkErr
 }
 
-// driveLoop applies the first event and all further ones until the run ends or pauses.
+// driveLoop applies the first event and all further events until the run ends or pauses.
 func (d *driver) driveLoop(ctx context.Context, first *machine.Event) error {
 	commands, at, err := d.applyFirst(first)
 	for err == nil {
 		d.handleCommands(ctx, commands, at)
 		if d.journal != nil && d.journalErr == nil {
-			d.journalErr = d.keepSnapshot()
+			d.journalErr = d.snapshotIfDue()
 		}
 		event := d.awaitEvent()
 		if event == nil {
 			return d.journalErr
 		}
-		commands, at, err = d.takeEvent(event)
+		commands, at, err = d.applyReceived(event)
 		if event.Kind == machine.Answered && err == nil && d.state.NoteCount() == 0 {
 			d.warnUnused(event)
 		}
@@ -213,29 +214,29 @@ func (d *driver) awaitEvent() *machine.Event {
 	return nil
 }
 
-// isIdle reports whether nothing can end a pause any more.
+// isIdle reports whether nothing is left that could end a pause.
 func (d *driver) isIdle() bool {
 	if len(d.queue)+d.countMessages()+len(d.asked)+len(d.offers) > 0 {
 		return false
 	}
 	for _, id := range d.state.Attempts() {
-		if !d.graphCalls[id].allWait() {
+		if !d.graphCalls[id].areAllWaiting() {
 			return false
 		}
 	}
 	return true
 }
 
-// mayPark reports whether the run only waits for longer than Options.Park.
+// mayPark reports whether the run does nothing but wait, for longer than Options.Park.
 func (d *driver) mayPark() bool {
-	if d.opts.Park == 0 || d.opts.Rush || d.due || !d.isIdle() {
+	if d.opts.Park == 0 || d.opts.Rush || d.advanceDue || !d.isIdle() {
 		return false
 	}
 	due := d.state.WaitsUntil()
 	return due > 0 && time.Duration(due-d.now()) > d.opts.Park
 }
 
-// applyFirst applies the first event of a drive, which may be in the journal.
+// applyFirst applies the first event of a drive. The event may be in the journal already.
 func (d *driver) applyFirst(event *machine.Event) (commands []machine.Command, at int64, err error) {
 	if d.durable == 0 {
 		return d.applyThenStore(event)
@@ -245,8 +246,8 @@ func (d *driver) applyFirst(event *machine.Event) (commands []machine.Command, a
 	return d.applyStored(event)
 }
 
-// applyThenStore applies an event and stores it with the starts of tasks in one commit. Nothing
-// is emitted or begun before.
+// applyThenStore applies an event and stores it with the starts of tasks in one commit. The driver
+// emits and starts nothing before that.
 func (d *driver) applyThenStore(event *machine.Event) (commands []machine.Command, at int64, err error) {
 	d.vault.Event(event)
 	d.setEmitted(event)
@@ -256,7 +257,7 @@ func (d *driver) applyThenStore(event *machine.Event) (commands []machine.Comman
 	return commands, event.At, err
 }
 
-// applyStored applies an event that is in the journal.
+// applyStored applies an event that is in the journal, and stores the starts of tasks.
 func (d *driver) applyStored(event *machine.Event) (commands []machine.Command, at int64, err error) {
 	if commands, err = d.plan.Apply(d.state, *event); err == nil {
 		err = d.appendEvents(d.taskStarts(commands)...)
@@ -264,7 +265,7 @@ func (d *driver) applyStored(event *machine.Event) (commands []machine.Command, 
 	return commands, event.At, err
 }
 
-// storeThenApply makes an event durable and applies it.
+// storeThenApply stores an event durably and applies it.
 func (d *driver) storeThenApply(event *machine.Event) (commands []machine.Command, at int64, err error) {
 	d.vault.Event(event)
 	if err := d.appendEvents(*event); err != nil {
@@ -274,7 +275,7 @@ func (d *driver) storeThenApply(event *machine.Event) (commands []machine.Comman
 	return commands, event.At, err
 }
 
-// handleCommands emits what an event changed and carries out the commands.
+// handleCommands emits the notes about an event and executes its commands.
 func (d *driver) handleCommands(ctx context.Context, commands []machine.Command, at int64) {
 	if d.state.InFinally() {
 		for _, cancel := range d.asked { //lint:ignore mapiter nobody waits for the answers
@@ -284,13 +285,13 @@ func (d *driver) handleCommands(ctx context.Context, commands []machine.Command,
 	d.learnSecretValues()
 	d.notifyQuestions()
 	d.emitNotes(at)
-	if d.journal != nil && at-d.noted >= noteEvery && d.journalErr == nil {
-		d.journalErr = d.noteSteps(at)
+	if d.journal != nil && at-d.savedAt >= summaryInterval && d.journalErr == nil {
+		d.journalErr = d.saveStepCount(at)
 	}
 	var over []*machine.Command
 	for i := range commands {
 		if c := &commands[i]; c.Kind == machine.StartTimer && d.timerDelay(c) <= 0 {
-			d.stopTimer(timerOf(c))
+			d.stopTimer(newTimerID(c))
 			over = append(over, c)
 		} else {
 			d.executeCommand(ctx, c)
@@ -305,7 +306,7 @@ func (d *driver) handleCommands(ctx context.Context, commands []machine.Command,
 func (d *driver) executeCommand(ctx context.Context, c *machine.Command) {
 	switch c.Kind {
 	case machine.Advance:
-		d.due = true
+		d.advanceDue = true
 	case machine.RunTask:
 		d.startTask(ctx, c)
 	case machine.CancelTask:
@@ -313,7 +314,7 @@ func (d *driver) executeCommand(ctx context.Context, c *machine.Command) {
 	case machine.StartTimer:
 		d.startTimer(c)
 	case machine.StopTimer:
-		d.stopTimer(timerOf(c))
+		d.stopTimer(newTimerID(c))
 	case machine.Decide:
 		d.startDecision(ctx, c)
 	case machine.AskPerson:

@@ -1,4 +1,4 @@
-// From the machine's notes to the events that a sink sees.
+// Events of a run, from the machine's notes and from tasks.
 
 package runner
 
@@ -17,11 +17,11 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// emit numbers the driver's event and passes it to the sinks until the sink of the run fails.
-func (d *driver) emit() {
+// emitEvent numbers the driver's event and passes it to the sinks, unless the run's sink has failed.
+func (d *driver) emitEvent() {
 	d.seq++
 	d.passWarning(&d.event)
-	if d.listens() {
+	if d.hasListeners() {
 		d.event.Seq, d.event.RunID = d.seq, d.opts.RunID
 		if d.watcher != nil {
 			_ = d.watcher.Event(&d.event)
@@ -32,8 +32,8 @@ func (d *driver) emit() {
 	}
 }
 
-// listens reports whether a sink receives events.
-func (d *driver) listens() bool {
+// hasListeners reports whether a sink receives events.
+func (d *driver) hasListeners() bool {
 	return (d.opts.Sink != nil || d.watcher != nil) && d.sinkErr == nil
 }
 
@@ -43,7 +43,7 @@ func (d *driver) passWarning(e *Event) {
 	}
 }
 
-// emitStarted emits that the run starts. maxSteps is the limit of the caller, or 0.
+// emitStarted emits that the run starts. maxSteps is the caller's limit, or 0.
 func (d *driver) emitStarted(input map[string]any, maxSteps int) {
 	if input == nil { // a journal omits an empty input
 		input = map[string]any{}
@@ -52,10 +52,10 @@ func (d *driver) emitStarted(input map[string]any, maxSteps int) {
 		Type: RunStarted, Time: d.started, Graph: d.flow.tree.Graph.Name.Value, Start: d.plan.Start(),
 		MaxSteps: cmp.Or(max(0, maxSteps), d.flow.tree.Graph.Limits.MaxSteps), Input: d.mask.State(d.plan.Graph, input),
 	}
-	d.emit()
+	d.emitEvent()
 }
 
-// emitFinished emits how the run ended, or that it pauses.
+// emitFinished emits that the run pauses or has ended.
 func (d *driver) emitFinished(result *Result, at int64) {
 	if result.Status == machine.Paused {
 		d.emitRunEvent(RunPaused, at, result)
@@ -65,13 +65,13 @@ func (d *driver) emitFinished(result *Result, at int64) {
 
 func (d *driver) emitRunEvent(kind EventType, at int64, result *Result) {
 	d.event = Event{Type: kind, Time: time.Unix(0, at), Result: result}
-	d.emit()
+	d.emitEvent()
 }
 
-// maxPartial bounds the text of a node that is kept in case it fails.
+// maxPartial bounds the text of a node that is stored if the node fails.
 const maxPartial = 64 << 10
 
-// nodeText is the text that a node has emitted so far. If it is void, the next text replaces it.
+// nodeText is the text that a node has emitted so far. If void is set, the next text replaces it.
 type nodeText struct {
 	text []byte
 	void bool
@@ -95,7 +95,7 @@ func (d *driver) sendSaid(task machine.TaskID, said Said) {
 	})
 }
 
-// emitMasked emits what a running node said.
+// emitMasked masks and emits a message of a running node.
 func (d *driver) emitMasked(task machine.TaskID, said *Said) {
 	kind := NodeEvent
 	switch said.Type {
@@ -120,7 +120,7 @@ func (d *driver) emitSaid(kind EventType, task machine.TaskID, said *Said) {
 	if r := said.Retry; r != nil {
 		d.event.Attempt, d.event.MaxAttempts, d.event.NextDelay, d.event.Error = r.Attempt, r.MaxAttempts, r.Delay, d.mask.Failure(r.Error)
 	}
-	d.emit()
+	d.emitEvent()
 }
 
 func (d *driver) beginEvent(kind EventType, at int64, task machine.TaskID) {
@@ -140,8 +140,8 @@ func (e *Event) setPlace(p *machine.Place, index int) {
 	}
 }
 
-// maskPiece masks a piece of text and keeps an end that may begin a secret. It reports whether
-// there is something to emit.
+// maskPiece masks a piece of text, and holds back an end that may be the beginning of a secret. It
+// reports whether there is something to emit.
 func (d *driver) maskPiece(task machine.TaskID, said *Said) bool {
 	shown, rest := d.mask.Chunk(d.tails[task] + said.Text)
 	if said.Final || said.Broken {
@@ -154,7 +154,7 @@ func (d *driver) maskPiece(task machine.TaskID, said *Said) bool {
 	return shown != "" || said.Final || said.Broken
 }
 
-// emitTail emits the text that was held back from a node that ended without a final piece.
+// emitTail emits the text that maskPiece held back, if the node ended without a final piece.
 func (d *driver) emitTail(task machine.TaskID) {
 	if rest, open := d.tails[task]; open {
 		delete(d.tails, task)
@@ -162,10 +162,10 @@ func (d *driver) emitTail(task machine.TaskID) {
 	}
 }
 
-// emitNotes emits the notes about the last event, or only counts them if nobody listens, so that
-// event numbers stay the same.
+// emitNotes emits the notes about the last event. Without listeners it only counts them, so that event
+// numbers stay the same.
 func (d *driver) emitNotes(at int64) {
-	if !d.listens() {
+	if !d.hasListeners() {
 		d.seq += int64(d.state.NoteCount())
 		d.warnOfElements()
 	} else {
@@ -177,7 +177,7 @@ func (d *driver) emitNotes(at int64) {
 	if steps := d.state.Count(); steps != d.counted && d.flow.runner.cfg.Store != nil {
 		d.counted = steps
 		d.event = Event{Type: Checkpoint, Time: time.Unix(0, at), Step: steps}
-		d.emit()
+		d.emitEvent()
 	}
 }
 
@@ -189,7 +189,7 @@ func (d *driver) emitEachNote(at int64) {
 		*e = Event{Type: noteTypes[n.Kind], Time: now, Step: n.Step, Attempt: n.Task.Attempt, Finally: n.Finally}
 		e.setPlace(&n.Place, -1)
 		d.fillEvent(n, at)
-		d.emit()
+		d.emitEvent()
 	}
 }
 
@@ -201,12 +201,12 @@ func (d *driver) warnOfElements() {
 	notes := d.state.Notes()
 	for i := range notes {
 		if n := &notes[i]; n.Kind == machine.NoteNodeEmitted && n.Failure != nil {
-			d.passWarning(&Event{Node: nodePath(&n.Place), Said: saidOfEmit(nil, d.mask.Failure(n.Failure))})
+			d.passWarning(&Event{Node: nodePath(&n.Place), Said: emitContent(nil, d.mask.Failure(n.Failure))})
 		}
 	}
 }
 
-// learnSecretValues masks what nodes have written to secret keys, before anything is emitted.
+// learnSecretValues masks values that nodes have written to secret keys, before anything is emitted.
 func (d *driver) learnSecretValues() {
 	for _, value := range d.state.SecretValues() {
 		d.mask.LearnValue(value)
@@ -222,16 +222,16 @@ var noteTypes = [...]EventType{
 	machine.NoteBranchesStarted: BranchesStarted, machine.NoteBranchesJoined: BranchesJoined,
 }
 
-// saidOfEmit returns the content of a node's `emit`, or a warning about a failed element.
-func saidOfEmit(data any, failure *Failure) *Said {
+// emitContent returns the content of a node's `emit`, or a warning about a failed element.
+func emitContent(data any, failure *Failure) *Said {
 	if failure != nil {
 		return &Said{Type: "warning", Message: failure.Kind + ": " + failure.Message + "; the other elements go on"}
 	}
 	return &Said{Type: "custom", Name: "emit", Data: data}
 }
 
-// saidOfDroppedJoin returns the content of the event of a join whose waiting branches end.
-func saidOfDroppedJoin(n *machine.Note) *Said {
+// droppedJoinContent returns the content of the event of a join that too few branches can still reach.
+func droppedJoinContent(n *machine.Note) *Said {
 	failed, _ := n.Failure.Details["failed"].([]any)
 	names := make([]string, len(failed))
 	for i, name := range failed {
@@ -244,8 +244,8 @@ func saidOfDroppedJoin(n *machine.Note) *Said {
 	return &Said{Type: "dropped", Message: message, Data: n.Failure.Details}
 }
 
-// saidOfElement returns the content of the event of an element that has ended.
-func saidOfElement(n *machine.Note) *Said {
+// elementContent returns the content of the event of an element that has ended.
+func elementContent(n *machine.Note) *Said {
 	e, outcome := n.Element, "success"
 	if n.Failure != nil {
 		outcome = "failure"
@@ -255,14 +255,14 @@ func saidOfElement(n *machine.Note) *Said {
 	}}
 }
 
-// fillEvent sets the fields of the event that a note is about.
+// fillEvent sets the fields of the current event from a note.
 func (d *driver) fillEvent(n *machine.Note, at int64) {
 	e := &d.event
 	switch n.Kind {
 	case machine.NoteBranchesStarted:
-		e.Next = pathsIn(n.Scope, n.Targets)
+		e.Next = qualifyPaths(n.Scope, n.Targets)
 	case machine.NoteBranchesJoined:
-		e.From = pathsIn(n.Scope, n.Targets)
+		e.From = qualifyPaths(n.Scope, n.Targets)
 	case machine.NoteNodeStarted:
 		e.Kind = n.NodeKind
 	case machine.NoteNodeRetrying:
@@ -275,23 +275,23 @@ func (d *driver) fillEvent(n *machine.Note, at int64) {
 		e.Kind, e.Duration = n.NodeKind, time.Duration(max(0, at-n.Began))
 		e.Error = d.mask.Failure(n.Failure)
 	case machine.NoteNodeEmitted:
-		e.Said = saidOfEmit(d.mask.Value(n.Output), d.mask.Failure(n.Failure))
+		e.Said = emitContent(d.mask.Value(n.Output), d.mask.Failure(n.Failure))
 	case machine.NoteJoinDropped:
-		e.Said = saidOfDroppedJoin(n)
+		e.Said = droppedJoinContent(n)
 	case machine.NoteElementEnded:
-		e.Said = saidOfElement(n)
+		e.Said = elementContent(n)
 		e.Said.Data = d.mask.Value(e.Said.Data)
 	case machine.NoteAsked, machine.NoteReminded, machine.NoteAnswered:
-		e.Said = d.saidOfQuestion(n)
+		e.Said = d.questionContent(n)
 	case machine.NoteEdgesResolved:
-		e.Output, e.Next, e.Candidates = d.mask.Value(n.Output), pathsIn(n.Scope, n.Targets), d.mask.Candidates(n.Candidates)
+		e.Output, e.Next, e.Candidates = d.mask.Value(n.Output), qualifyPaths(n.Scope, n.Targets), d.mask.Candidates(n.Candidates)
 		e.MaxSteps = d.state.MaxSteps()
 	case machine.NoteStateUpdated:
-		e.Delta = d.mask.Delta(d.graphAt(n.Scope), n.Delta)
+		e.Delta = d.mask.Delta(d.findGraph(n.Scope), n.Delta)
 	}
 }
 
-func pathsIn(scope string, nodes []string) []string {
+func qualifyPaths(scope string, nodes []string) []string {
 	if scope == "" {
 		return nodes
 	}
@@ -304,7 +304,7 @@ func pathsIn(scope string, nodes []string) []string {
 	return out
 }
 
-func (d *driver) graphAt(scope string) *spec.Graph {
+func (d *driver) findGraph(scope string) *spec.Graph {
 	if sc := d.state.Scope(scope); sc != nil {
 		return sc.Plan().Graph
 	}
@@ -321,7 +321,7 @@ func (d *driver) recordHistory(at int64) {
 	}
 }
 
-// recordInHistory adds an execution to the history, and later where it led.
+// recordInHistory adds an execution to the history, and its edges when they are resolved.
 func (d *driver) recordInHistory(n *machine.Note, at int64) {
 	switch n.Kind {
 	case machine.NoteNodeCompleted, machine.NoteNodeFailed:
@@ -353,7 +353,7 @@ func (d *driver) recordInHistory(n *machine.Note, at int64) {
 	}
 }
 
-// emitToolCall emits a call of a tool, if the event notes one.
+// emitToolCall emits a tool call, if the event is a note about one.
 func (d *driver) emitToolCall(event *machine.Event) {
 	fields, _ := event.Output.(map[string]any)
 	note, _ := fields[handler.NoteToolCall].(map[string]any)
@@ -370,10 +370,10 @@ func (d *driver) emitToolCall(event *machine.Event) {
 	data["output"] = eval.ShortenURIs(note["output"])
 	d.beginEvent(ToolCalled, event.At, event.Task)
 	d.event.Said = &Said{Type: "tool", Name: d.mask.Text(name), Data: d.mask.Value(data)}
-	d.emit()
+	d.emitEvent()
 }
 
-// emitSpoken emits what a task that has ended added to the conversation.
+// emitSpoken emits the messages that a finished task added to the conversation.
 func (d *driver) emitSpoken(event *machine.Event) {
 	sink, wants := d.opts.Sink.(view.ConversationSink)
 	if !wants || event.Talk == nil || d.sinkErr != nil {

@@ -1,4 +1,4 @@
-// The event stream of a run, and its JSON: what `-o jsonl`, `--trace` and hooks see.
+// The events of a run and their JSON, for `-o jsonl`, `--trace` and sinks.
 
 package runner
 
@@ -42,17 +42,17 @@ const (
 // Event is one thing that happened. Its fields depend on Type; JSON omits zero fields.
 type Event struct {
 	Type EventType
-	// Seq numbers all events of a run from 1. Live events and crashes leave gaps in replays.
+	// Seq numbers all events of a run from 1. In replays, live events and crashes leave gaps.
 	Seq   int64
 	Time  time.Time
 	RunID string
 
-	// Step is the number of a step that has ended, in the order of the ends, or 0.
+	// Step is the number of the step that ended, in the order in which steps end, or 0.
 	Step int
 	// Rank is the number of the step in path order, from 1.
 	Rank int
 	Node string
-	// Place is Node with the elements of `each` around it, as in s[1]/write, or "" without any.
+	// Place is Node with the elements of `each` around it, as in s[1]/write, or "" if there are none.
 	Place   string
 	Kind    string // node_started: the node's kind
 	Visit   int
@@ -66,7 +66,7 @@ type Event struct {
 	Graph    string
 	Start    string
 	MaxSteps int
-	// From are the nodes that branches come from (branches_joined).
+	// From are the last nodes of the joined branches (branches_joined).
 	From   []string
 	Input  any // run_started
 	Output any // node_completed, edges_resolved
@@ -74,7 +74,7 @@ type Event struct {
 	Cached  bool
 	Skipped bool
 	Error   *machine.Failure // node_failed, node_retrying
-	// MaxAttempts, NextDelay: node_retrying; AskedDelay if the other side asked for more.
+	// MaxAttempts, NextDelay: node_retrying; AskedDelay if the server asked for a longer delay.
 	MaxAttempts int
 	NextDelay   time.Duration
 	AskedDelay  time.Duration
@@ -84,40 +84,41 @@ type Event struct {
 	Delta      []machine.KeyValue // state_updated: the keys that changed, sorted
 	Usage      *machine.Usage     // llm_usage
 	Waiting    *store.Waiting     // run_waiting
-	// Said is the content of node_event, node_output, node_thinking, tool_called and of retries
-	// within a task.
+	// Said is the content of node_event, node_output, node_thinking, tool_called and of retries within
+	// a task.
 	Said   *Said
 	Result *Result // run_finished, run_paused
 	live   bool    // not stored in a journal
 }
 
-// Sink receives every event, one at a time, in order. It must copy what it keeps of an event.
+// Sink receives every event, one at a time, in order. The event is reused: a sink must copy what it
+// keeps.
 type Sink interface {
 	Event(e *Event) error
 }
 
-// SinkFunc is a function that takes events.
+// SinkFunc is a function as a Sink.
 type SinkFunc func(e *Event) error
 
 // Event calls the function.
 func (f SinkFunc) Event(e *Event) error { return f(e) }
 
-// LiveStore is a store that also has the live events of runs that others drive.
+// LiveStore is a store that also has the live events of runs that other processes drive.
 type LiveStore interface {
-	// Live returns the run's live events since the last call, in order. Events is called before.
+	// Live returns the run's live events since the last call, in order. Call Events before it.
 	Live(runID string) []LiveEvent
 }
 
 // LiveEvent is an event that no journal stores: text, progress, a warning or run_waiting.
 type LiveEvent struct {
-	After int // events that the journal had then
+	After int // number of events in the journal at that time
 	Event Event
 }
 
-// Live reports whether the event is not stored in a journal.
-func (e *Event) Live() bool { return e.live }
+// IsLive reports whether the event is not stored in a journal.
+func (e *Event) IsLive() bool { return e.live }
 
-// JSONSink writes every event as a line of JSON. Not for concurrent use.
+// JSONSink writes every event as a line of JSON. It is not safe for concurrent use.
 type JSONSink struct {
 	w    io.Writer
 	line []byte
@@ -164,9 +165,9 @@ func (e *Event) appendContent(o *object) {
 		o.addNonZero("max_steps", e.MaxSteps)
 		o.addMember("input", e.Input)
 	case BranchesStarted:
-		o.addMember("next", nonNil(e.Next))
+		o.addMember("next", copyNames(e.Next))
 	case BranchesJoined:
-		o.addMember("from", nonNil(e.From))
+		o.addMember("from", copyNames(e.From))
 	case NodeRetrying:
 		if e.Said != nil && e.Said.Retry != nil {
 			o.addNonZero("call", e.Said.Retry.What)
@@ -192,7 +193,7 @@ func (e *Event) appendContent(o *object) {
 	case EdgesResolved:
 		o.addNonZero("max_steps", e.MaxSteps)
 		o.addMember("output", e.Output)
-		o.addMember("next", nonNil(e.Next))
+		o.addMember("next", copyNames(e.Next))
 		o.addCandidates(e.Candidates)
 	case RunWaiting:
 		o.addNonZero("group", e.Waiting.Group)
@@ -292,7 +293,7 @@ func (o *object) addCandidates(candidates []machine.Candidate) {
 // object appends the members of a JSON object, after its first one, to dst.
 type object struct{ dst []byte }
 
-// addMember appends a member. Data without a JSON form is null.
+// addMember appends a member. A value that JSON can't express becomes null.
 func (o *object) addMember(key string, v any) {
 	o.dst = append(append(append(o.dst, `,"`...), key...), `":`...)
 	o.dst = appendValue(o.dst, v)
@@ -304,10 +305,10 @@ func (o *object) addNonZero(key string, v any) {
 	}
 }
 
-// nonNil returns a list that is not nil, since nil is null in JSON.
-func nonNil(names []string) []string { return append([]string{}, names...) }
+// copyNames returns a copy that is not nil, since nil would be null in JSON.
+func copyNames(names []string) []string { return append([]string{}, names...) }
 
-// appendValue appends data, or null if it has no JSON form.
+// appendValue appends a value, or null if JSON can't express it.
 func appendValue(dst []byte, v any) []byte {
 	out, err := eval.AppendJSON(dst, v)
 	if err != nil {

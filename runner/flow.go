@@ -1,4 +1,4 @@
-// Flows: graphs that are ready to run, with the graphs that they run.
+// Flows: graphs that are ready to run, with their subgraphs.
 
 package runner
 
@@ -14,15 +14,15 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Flow is a graph ready to run, any number of times, concurrently too.
+// Flow is a graph that is ready to run, any number of times, also concurrently.
 type Flow struct {
 	runner *Runner
 	tree   *flowtree.Tree
-	// files are the texts that the flow's files use, by absolute path; nil for a subgraph.
+	// files are the texts of all files that the flow uses, by absolute path. It is nil for a subgraph.
 	files map[string][]byte
 }
 
-// Prepare compiles a graph. The error is an *InvalidError if the graph or its kinds are at fault.
+// Prepare compiles a graph. The error is an *InvalidError if the graph or its kinds are invalid.
 func (r *Runner) Prepare(g *spec.Graph) (*Flow, error) { return r.prepare(g, nil) }
 
 // PrepareRecord compiles the graph of a recorded run from its stored texts.
@@ -34,7 +34,7 @@ func (r *Runner) PrepareRecord(run *store.RunRecord) (*Flow, error) {
 	return r.prepare(g, run.Files)
 }
 
-// prepare is Prepare with texts that replace files, by absolute path.
+// prepare is like Prepare. kept holds texts by absolute path that replace files.
 func (r *Runner) prepare(g *spec.Graph, kept map[string][]byte) (*Flow, error) {
 	tree, files, found := flowtree.Build(g, flowtree.Config{Kinds: r.kinds, Load: r.cfg.Load, Rewrite: r.cfg.Rewrite, Kept: kept})
 	if found.HasErrors() {
@@ -59,8 +59,9 @@ func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
 	return newDriver(f, opts, secrets).startRun(ctx, values)
 }
 
-// Check returns the *InputError with which Run would refuse the options. It does not check secrets.
-func (f *Flow) Check(opts Options) error {
+// CheckOptions returns the *InputError with which Run would refuse the options. It does not check
+// secrets.
+func (f *Flow) CheckOptions(opts Options) error {
 	_, err := f.checkOptions(&opts)
 	return err
 }
@@ -94,8 +95,8 @@ func (f *Flow) clockFor(opts *Options) Clock {
 	return f.runner.cfg.Clock
 }
 
-// Record returns what a store keeps of a run of the flow, for a driver elsewhere.
-func (f *Flow) Record(opts Options) store.RunRecord {
+// NewRecord returns the record of a new run of the flow, for a driver in another process.
+func (f *Flow) NewRecord(opts Options) store.RunRecord {
 	now := f.clockFor(&opts).Now()
 	opts.RunID = cmp.Or(opts.RunID, store.NewRunID(now))
 	return f.newRecord(&opts, now)
@@ -122,8 +123,8 @@ func (f *Flow) Tools() (map[string]any, error) {
 	return f.tree.Plan.Tools(secrets)
 }
 
-// Find returns the node at a path: its id, or outer/inner in a subgraph.
-func (f *Flow) Find(path string) (*spec.Node, error) {
+// FindNode returns the node at a path: its id, or outer/inner in a subgraph.
+func (f *Flow) FindNode(path string) (*spec.Node, error) {
 	in, id, err := f.tree.Find(path, false)
 	if err != nil {
 		return nil, err
@@ -131,7 +132,7 @@ func (f *Flow) Find(path string) (*spec.Node, error) {
 	return in.Graph.Node(id), nil
 }
 
-// CheckAnswer returns an error for a target that no question can have, or for the first invalid answer.
+// CheckAnswer returns an error for a target that no question can have, or for an invalid answer.
 func (f *Flow) CheckAnswer(target string, given []string) error {
 	node, err := f.tree.CheckTarget(target)
 	if err != nil {
@@ -140,8 +141,8 @@ func (f *Flow) CheckAnswer(target string, given []string) error {
 	return flowtree.CheckAnswers(node, target, given)
 }
 
-// Equip sets Graph and WantsText of a task that runs apart from its driver.
-func (f *Flow) Equip(task *Task) error {
+// EquipTask sets Graph and WantsText of a task that runs in another process than its driver.
+func (f *Flow) EquipTask(task *Task) error {
 	in, id, err := f.tree.Find(task.Node, false)
 	if err == nil {
 		task.Graph, task.WantsText = in.Graph, in.Plan.WantsText(id)

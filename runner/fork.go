@@ -1,4 +1,4 @@
-// Forks: new runs from the past of others.
+// Forks: new runs that continue another run from one of its steps.
 
 package runner
 
@@ -16,14 +16,14 @@ import (
 // ForkOptions are the settings of a fork.
 type ForkOptions struct {
 	Options
-	// At is the step after which the fork begins, or 0 for the beginning.
+	// At is the step after which the fork begins. 0 means before the first step.
 	At int
-	// Set holds state keys to change, as plain data.
+	// Set holds new values of state keys, as plain data.
 	Set map[string]any
 }
 
-// Fork starts a new run from another run's state after one of its steps, edited or not. Branches
-// that were running repeat their unfinished steps. The other run does not change.
+// Fork starts a new run with another run's state after one of its steps, edited by Set. Branches that
+// were running repeat their unfinished steps. The other run does not change.
 func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (*Result, error) {
 	d, rec, first, err := r.planFork(runID, &opts)
 	if err != nil {
@@ -93,14 +93,14 @@ func (rec *record) forkAt(opts *ForkOptions, set map[string]any) (*driver, []mac
 	}
 	d.opts.Sink = opts.Sink
 	d.updateWatched()
-	info := opts.info(opts.RunID)
+	info := opts.runInfo(opts.RunID)
 	rec.setForkInfo(info)
 	last.StopAt, last.Edit = opts.At, set
 	return d, []machine.Event{*last, {Kind: machine.Resumed, At: d.now(), Run: info, Edit: set, Emitted: d.seq}}, nil
 }
 
-// replayTo replays a record to the end of a step and applies the edit there. It returns the event
-// that ends the step, or nil if there are fewer steps.
+// replayTo replays a record to the end of a step and applies the edit there. It returns the event that
+// ends the step, or nil if the record has fewer steps.
 func (d *driver) replayTo(rec *record, step int, edit map[string]any) (last *machine.Event, err error) {
 	err = rec.visitEvents(func(e *machine.Event) (bool, error) {
 		d.state.StopAt, d.state.Edit = step, edit
@@ -115,7 +115,7 @@ func (d *driver) replayTo(rec *record, step int, edit map[string]any) (last *mac
 	return last, err
 }
 
-// forkFromStart begins a fork that shares nothing with the other run but its input.
+// forkFromStart prepares a fork that shares only its input with the other run.
 func (rec *record) forkFromStart(opts Options, set map[string]any) (*driver, []machine.Event, error) {
 	events, err := rec.readEvents()
 	if err != nil || len(events) == 0 {
@@ -130,7 +130,7 @@ func (rec *record) forkFromStart(opts Options, set map[string]any) (*driver, []m
 	return d, []machine.Event{{Kind: machine.RunBegan, At: d.now(), Run: &info, Input: events[0].Input, Edit: set}}, nil
 }
 
-// setForkInfo gives a fork its name, and a folder of its own where expressions see one.
+// setForkInfo sets the id of a fork, and its own folder if expressions read run.dir.
 func (rec *record) setForkInfo(info *machine.RunInfo) {
 	info.ID = rec.run.ID
 	if rec.flow.tree.Plan.SeesRunDir() {
@@ -138,7 +138,7 @@ func (rec *record) setForkInfo(info *machine.RunInfo) {
 	}
 }
 
-// discardFork deletes a fork that did not begin because of err.
+// discardFork deletes a fork that err kept from starting.
 func (d *driver) discardFork(err error) error {
 	if closed := d.closeJournal(nil); closed != nil {
 		return errors.Join(err, closed)

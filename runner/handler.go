@@ -1,4 +1,4 @@
-// Node kinds: how Go programs, and graphrun itself, give nodes something to do.
+// Node kinds: the API of handlers, for Go programs and package node.
 
 package runner
 
@@ -26,8 +26,8 @@ type Kind struct {
 	Handler Handler
 }
 
-// Handler runs one attempt of a node and returns its output, which marshals to JSON. It returns
-// soon after ctx ends, and leaves no work running.
+// Handler runs one attempt of a node and returns its output, which must marshal to JSON. It must return
+// soon after ctx ends, and leave no work running.
 type Handler interface {
 	Run(ctx context.Context, task *Task) (any, error)
 }
@@ -38,7 +38,7 @@ type HandlerFunc func(ctx context.Context, task *Task) (any, error)
 // Run calls f.
 func (f HandlerFunc) Run(ctx context.Context, task *Task) (any, error) { return f(ctx, task) }
 
-// Task is one attempt of one node; handlers must not modify it. Its JSON is for other processes.
+// Task is one attempt of one node. Handlers must not modify it. Its JSON is for other processes.
 // Outside of a runner, functions and pointers without JSON may be nil.
 type Task struct {
 	RunID string `json:",omitempty"`
@@ -50,8 +50,8 @@ type Task struct {
 	// Item and Index are the element of an `each`; Index is -1 otherwise.
 	Item  any `json:",omitempty"`
 	Index int `json:",omitempty"`
-	// Place tells apart tasks of one node and visit: Node with the elements of each `each` from
-	// 0, and the tool calls from 1, that lead to it: a[2], outer[0]/inner, agent#1/step.
+	// Place distinguishes tasks of one node and visit. It is Node with the elements (from 0) and the
+	// tool calls (from 1) that lead to it: a[2], outer[0]/inner, agent#1/step.
 	Place string `json:",omitempty"`
 	// Key is the idempotency key: the same for every attempt of the same work.
 	Key string `json:",omitempty"`
@@ -70,33 +70,33 @@ type Task struct {
 	Providers map[string]any `json:",omitempty"`
 	// Hooks are those of the node, then those of the runner, for calls of tools and models.
 	Hooks []Hooks `json:"-"`
-	// RunDir makes the folder of the run unless it exists, and returns its path.
+	// RunDir creates the folder of the run unless it exists, and returns its path.
 	RunDir func() (string, error) `json:"-"`
 	// Scope is shared by all tasks of the run.
 	Scope *handler.Scope `json:"-"`
 	// Talk is the conversation, for kinds that take part in it (llm, agent, tools).
 	Talk *handler.Talk `json:",omitempty"`
-	// Models has what calls of models need.
+	// Models holds what model calls need.
 	Models *handler.ModelAccess `json:",omitempty"`
-	// WantsText reports whether output must be read as text to fit what the node writes; nil means data.
+	// WantsText reports whether output must stay text to fit what the node writes; nil means data.
 	WantsText func(data any, text string) bool `json:"-"`
-	// CallGraph runs a graph that the file declares as a tool; nil if it declares none. It is
-	// safe for concurrent use. Run must return its error unless that is a *Failure.
+	// CallGraph runs a graph that the file declares as a tool. It is nil if there are no such tools,
+	// and safe for concurrent use. Run must return its error unless that is a *Failure.
 	CallGraph func(ctx context.Context, call handler.GraphCall) (any, error) `json:"-"`
-	// Beside changes the number of concurrent calls of the task, so that a graph that waits for
-	// people continues while others run. It is nil where CallGraph is.
-	Beside func(change int) `json:"-"`
+	// AddParallel adds to the number of concurrent calls of the task, so that the run can pause when
+	// all of them wait for people. It is nil if CallGraph is.
+	AddParallel func(change int) `json:"-"`
 	// Emit reports progress, text and custom events. It is safe for concurrent use until Run returns.
 	Emit func(Said) `json:"-"`
 	// OpenLog opens a stream ("stdout" or "stderr") in the log of the run. source is a tool or a
-	// server, or "" for the node itself. Writes never fail or block. Text of Emit is logged
-	// already.
+	// server, or "" for the node itself. Writes never fail or block. Text that Emit gets is logged
+	// anyway.
 	OpenLog func(source, stream string) io.WriteCloser `json:"-"`
-	// Partial stores the output so far, in case the task fails. The last value counts.
-	Partial func(data any) `json:"-"`
-	// Because sets the word for nodes.<id>.reason. Run calls it before it returns.
-	Because func(reason string) `json:"-"`
-	// Log holds the data of Note from before a crash or a pause of this attempt, in order.
+	// SavePartial stores the output so far, in case the task fails. The last value counts.
+	SavePartial func(data any) `json:"-"`
+	// SetReason sets nodes.<id>.reason. Run must call it before it returns.
+	SetReason func(reason string) `json:"-"`
+	// Log holds the data that this attempt passed to Note before a crash or a pause, in order.
 	Log []any `json:",omitempty"`
 	// Answers are the answers to the questions of Interrupt, by key.
 	Answers map[string]any `json:",omitempty"`
@@ -104,7 +104,7 @@ type Task struct {
 	// again, Log holds the data, so that nothing is done or paid for twice. After an error the
 	// task should end.
 	Note func(data any) error `json:"-"`
-	// part begins the ids of the questions of a part of the task.
+	// part is the prefix of question ids of a part of the task.
 	part string
 }
 
@@ -115,8 +115,8 @@ type Said struct {
 	Type    string
 	Percent float64        // progress
 	Message string         // progress, warning, dropped
-	Text    string         // text: a chunk of output for a person; thinking: a thought of a model
-	Final   bool           // text: the last chunk; the runner adds an empty one where there is none
+	Text    string         // text: a chunk of output for a person; thinking: a chunk of a model's thoughts
+	Final   bool           // text: the last chunk; the runner adds an empty one if the handler sends none
 	Broken  bool           // text: the chunks since the last final or broken one are void
 	Retry   *handler.Retry // retrying
 	Name    string         // custom: its type; tool: the tool
@@ -124,7 +124,8 @@ type Said struct {
 	// total. Data of tool has args, output, is_error, duration_ms and perhaps id. Data of dropped
 	// lists the nodes that failed and those that had arrived.
 	Data any
-	// Question belongs to question, reminder and answer. Name is who answered, "timeout", or "".
+	// Question belongs to question, reminder and answer. Name is the person who answered, "timeout", or
+	// "".
 	Question *view.Pending
 }
 
@@ -135,14 +136,14 @@ type Clock interface {
 	AfterFunc(d time.Duration, f func()) (stop func() bool)
 }
 
-// Interrupt returns the answer to a question. Without one it returns an error, which the handler
-// must return at once: the task waits for a person, and then runs again as the same attempt.
+// Interrupt returns the answer to a question. If there is none yet, it returns an error, which the
+// handler must return at once. The task then waits for a person, and runs again as the same attempt.
 func (t *Task) Interrupt(question handler.Question) (answer any, err error) {
 	answers, err := t.InterruptAll(question)
 	return answers[question.Key], err
 }
 
-// InterruptAll is Interrupt for several questions. It returns all answers by key, or the error.
+// InterruptAll is like Interrupt for several questions. It returns all answers by key, or the error.
 func (t *Task) InterruptAll(questions ...handler.Question) (answers map[string]any, err error) {
 	parked := &handler.Parked{}
 	for i := range questions {
@@ -161,8 +162,8 @@ func (t *Task) InterruptAll(questions ...handler.Question) (answers map[string]a
 	return t.Answers, nil
 }
 
-// Part returns the task for a part of its work, with questions and Answers of its own.
-func (t *Task) Part(name string) *Task {
+// NewPart returns a task for a part of the work, with its own questions and Answers.
+func (t *Task) NewPart(name string) *Task {
 	own := *t
 	own.part = t.part + name + ":"
 	own.Answers = map[string]any{}

@@ -9,29 +9,30 @@ import (
 	"github.com/graphrun/graphrun/runner/handler"
 )
 
-// Hooks are called around every attempt of a node with a handler. Of a graph node, only
-// BeforeNode is called. A nil function is skipped. Parallel nodes call hooks concurrently.
+// Hooks are called around every attempt of a node with a handler. For a graph node, only BeforeNode is
+// called. Nil functions are skipped. Parallel nodes call hooks concurrently.
 type Hooks struct {
-	// BeforeNode may return the output of the attempt: the handler is skipped then, and other
-	// BeforeNodes. An error counts like the handler's.
+	// BeforeNode may return the output of the attempt. Then the handler and further BeforeNodes are
+	// skipped. An error counts like the handler's.
 	BeforeNode func(ctx context.Context, task *Task) (instead *Reply, err error)
-	// AfterNode sees a successful output, and returns the output to use or a failure.
+	// AfterNode receives a successful output, and returns the output to use or a failure.
 	AfterNode func(ctx context.Context, task *Task, output any) (any, error)
-	// OnError sees the failure of an attempt, before a retry. With a reply the attempt succeeds.
-	// Cancelled and timed-out attempts stay failures.
+	// OnError receives the failure of an attempt, before a retry. If it returns a reply, the attempt
+	// succeeds. Cancelled and timed-out attempts stay failures.
 	OnError func(ctx context.Context, task *Task, failure *Failure) (recovered *Reply)
-	// BeforeTool sees a call of a tool before it is made. An error is the result of the call.
+	// BeforeTool receives a tool call before it is made. If it returns an error, that is the result of
+	// the call.
 	BeforeTool func(ctx context.Context, task *Task, call handler.ToolCall) error
-	// AfterTool sees the result of a call of a tool and returns the result to use.
+	// AfterTool receives the result of a tool call and returns the result to use.
 	AfterTool func(ctx context.Context, task *Task, call handler.ToolCall, result handler.ToolResult) handler.ToolResult
-	// BeforeModel sees a model call before it is made, and may change System and Messages. An
-	// error fails the call.
+	// BeforeModel receives a model call before it is made, and may change System and Messages. If it
+	// returns an error, the call fails.
 	BeforeModel func(ctx context.Context, task *Task, call *handler.ModelCall) error
-	// AfterModel sees the answer of a model, or why there is none.
+	// AfterModel receives the answer of a model, or the error of the call.
 	AfterModel func(ctx context.Context, task *Task, call *handler.ModelCall, answer handler.Message, err error)
 }
 
-// Reply is an output that a hook returns: plain data, or anything that marshals to JSON.
+// Reply is an output that a hook returns. It must marshal to JSON.
 type Reply struct{ Output any }
 
 func (c *Config) hasBeforeNode() bool {
@@ -43,23 +44,23 @@ func (c *Config) hasBeforeNode() bool {
 	return c.Hooks.BeforeNode != nil
 }
 
-// errBegins means that no hook answered for a graph node.
-var errBegins = errors.New("the graph begins")
+// errGraphBegins means that no hook answered for a graph node, so its graph begins.
+var errGraphBegins = errors.New("the graph begins")
 
-// beginGraph is the handler of graph nodes, whose graph the machine runs.
-func beginGraph(context.Context, *Task) (any, error) { return nil, errBegins }
+// beginGraph is the handler of graph nodes, since the machine runs their graphs.
+func beginGraph(context.Context, *Task) (any, error) { return nil, errGraphBegins }
 
-// Decider answers llm_decide edges.
+// Decider chooses between llm_decide edges.
 type Decider interface {
-	// Decide returns the target of one candidate, and why. The task is the step that has ended,
-	// without Config, Input and State.
+	// Decide returns the target of one candidate, and the reasoning. The task is the step that has
+	// ended, without Config, Input and State.
 	Decide(ctx context.Context, task *Task, choice handler.Choice) (target, reasoning string, err error)
 }
 
-// withHooks runs an attempt inside the hooks of its task.
-func (d *driver) withHooks(ctx context.Context, task *Task, run Handler) (any, error) {
+// runWithHooks runs an attempt inside the hooks of its task.
+func (d *driver) runWithHooks(ctx context.Context, task *Task, run Handler) (any, error) {
 	output, err := runHooked(ctx, task, run)
-	if err == nil || errors.Is(err, errBegins) || errors.Is(err, errHosted) || handler.Waits(err) {
+	if err == nil || errors.Is(err, errGraphBegins) || errors.Is(err, errHosted) || handler.Waits(err) {
 		return output, err
 	}
 	failure := toFailure(ctx, err)
@@ -74,7 +75,7 @@ func (d *driver) withHooks(ctx context.Context, task *Task, run Handler) (any, e
 	return nil, failure
 }
 
-// runHooked runs the handler between the hooks, unless a hook before it answers or fails.
+// runHooked runs the handler between BeforeNode and AfterNode, unless a BeforeNode answers or fails.
 func runHooked(ctx context.Context, task *Task, run Handler) (output any, err error) {
 	var instead *Reply
 	for _, h := range task.Hooks {

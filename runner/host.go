@@ -11,15 +11,15 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// Host drives runs inside another engine, such as a workflow, in one goroutine. It calls a
-// driver's functions only during Wait. A host that repeats recorded calls gets the same run.
+// Host drives runs inside another engine, such as a workflow, in one goroutine. It calls a driver's
+// functions only during Wait. If a host repeats the recorded calls, the run repeats, too.
 type Host interface {
 	Clock
-	// Enter is called with the driver of a run before its first event.
-	Enter(d *Drive)
+	// AttachDrive is called with the driver of a run before its first event.
+	AttachDrive(d *Drive)
 	// Wait returns when ready reports true. After an error the driver stops.
 	Wait(ready func() bool) error
-	// Start starts a task. cancel requests its end.
+	// Start starts a task. cancel asks the task to end.
 	Start(job *Job) (cancel func())
 }
 
@@ -28,35 +28,35 @@ type Job struct {
 	Task *Task
 	// Choice is the decision to make; nil for the task of a node.
 	Choice *handler.Choice
-	// End ends the task.
+	// End ends the task with a result.
 	End func(result *handler.Attempt)
-	// Decided ends a decision.
+	// Decided ends the decision.
 	Decided func(target, reasoning string, err error)
 	// Call runs a graph as a tool and passes its result to done; nil if the file declares none.
 	Call func(call handler.GraphCall, done func(output any, err error))
 }
 
-// Drive is a driver, for its host.
+// Drive is the handle of a driver for its host.
 type Drive struct{ driver *driver }
 
-// Ask sends the run a request.
-func (d *Drive) Ask(request store.Request) {
+// SendRequest sends a request to the run.
+func (d *Drive) SendRequest(request store.Request) {
 	d.driver.sendEvent(requestEvent(request, d.driver.now()))
 }
 
-// Offer gives the run answers, which its journal then settles.
-func (d *Drive) Offer(offer store.Offer) { d.driver.sendOffer(offer) }
+// SendOffer sends answers to the run, whose journal then settles them.
+func (d *Drive) SendOffer(offer store.Offer) { d.driver.sendOffer(offer) }
 
-// Check returns an *InputError for answers that the run would refuse.
-func (d *Drive) Check(offer store.Offer) error {
+// CheckOffer returns an *InputError for answers that the run would refuse.
+func (d *Drive) CheckOffer(offer store.Offer) error {
 	_, err := d.driver.answerEvents(offer.Answers, offer.By)
 	return err
 }
 
-// AnswersLeft returns the unused answers that were given in advance.
-func (d *Drive) AnswersLeft() map[string][]string { return d.driver.answers }
+// UnusedAnswers returns the unused answers that were given in advance.
+func (d *Drive) UnusedAnswers() map[string][]string { return d.driver.answers }
 
-// errHosted is the error of a handler whose work the host does.
+// errHosted means that the host runs the task.
 var errHosted = errors.New("the host does it")
 
 // deferToHost is the handler of every node in a hosted run.

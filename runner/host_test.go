@@ -22,8 +22,8 @@ type slowHost struct {
 	stuck  error // what Wait returns then
 }
 
-func (h *slowHost) Now() time.Time        { return h.now }
-func (h *slowHost) Enter(d *runner.Drive) { h.drive = d }
+func (h *slowHost) Now() time.Time              { return h.now }
+func (h *slowHost) AttachDrive(d *runner.Drive) { h.drive = d }
 func (h *slowHost) Start(j *runner.Job) func() {
 	h.jobs = append(h.jobs, j)
 	return func() { h.jobs = nil }

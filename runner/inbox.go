@@ -7,7 +7,7 @@ import "github.com/graphrun/graphrun/runner/machine"
 // message is a function that the driver calls. It returns an event to apply, or nil.
 type message func() *machine.Event
 
-// receiveEvent returns the next event, or nil after another message.
+// receiveEvent returns the next event, or nil after a message without an event.
 func (d *driver) receiveEvent() *machine.Event {
 	if len(d.queue) > 0 {
 		event := d.queue[0]
@@ -17,14 +17,14 @@ func (d *driver) receiveEvent() *machine.Event {
 	if len(d.offers) > 0 {
 		return d.settleOffer()
 	}
-	if d.due && d.countMessages() == 0 {
-		d.due = false
+	if d.advanceDue && d.countMessages() == 0 {
+		d.advanceDue = false
 		return &machine.Event{Kind: machine.Advanced, At: d.now()}
 	}
 	return d.nextMessage()()
 }
 
-// sendMessage sends the driver a message. It is dropped after the end of the run.
+// sendMessage sends a message to the driver. After the end of the run it drops the message.
 func (d *driver) sendMessage(m message) {
 	if d.host != nil {
 		d.arrived = append(d.arrived, m)

@@ -1,4 +1,4 @@
-// Writing the journal, its events in groups and its snapshots.
+// Writing the journal: events in groups, and snapshots.
 
 package runner
 
@@ -13,8 +13,8 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// create makes the journal of a run with its first event, if there is a store.
-func (d *driver) create(run store.RunRecord, first machine.Event) error {
+// createJournal creates the journal of a run with its first event, if there is a store.
+func (d *driver) createJournal(run store.RunRecord, first machine.Event) error {
 	kept := d.flow.runner.cfg.Store
 	if kept == nil {
 		return nil
@@ -23,12 +23,12 @@ func (d *driver) create(run store.RunRecord, first machine.Event) error {
 	return d.openNewJournal(func(first []machine.Event) (store.Journal, error) { return kept.Create(run, first...) }, first)
 }
 
-// openNewJournal opens a new journal by a function that stores the first events.
+// openNewJournal opens a new journal. The function open stores the first events.
 func (d *driver) openNewJournal(open func(first []machine.Event) (store.Journal, error), first ...machine.Event) (err error) {
 	for i := range first {
 		d.vault.Event(&first[i])
 	}
-	d.noted = d.now()
+	d.savedAt = d.now()
 	if d.journal, err = open(first); errors.Is(err, store.ErrRunExists) {
 		return err
 	}
@@ -47,7 +47,7 @@ func (d *driver) closeJournal(result *Result) error {
 	return errors.Join(err, d.journal.Close())
 }
 
-// appendEvents makes events durable in one commit, if there is a journal.
+// appendEvents stores events durably in one commit, if there is a journal.
 func (d *driver) appendEvents(events ...machine.Event) error {
 	if d.journal == nil || len(events) == 0 {
 		return nil
@@ -56,14 +56,14 @@ func (d *driver) appendEvents(events ...machine.Event) error {
 	return d.journalError(d.journal.Append(events...))
 }
 
-// setEmitted stores in an event the number of the last emitted event.
+// setEmitted sets Emitted of an event to the number of the last emitted event.
 func (d *driver) setEmitted(event *machine.Event) {
 	if event.Emitted == 0 && event.Kind != machine.RunBegan {
 		event.Emitted = d.seq
 	}
 }
 
-// journalError names the run in an error of its journal. nil stays nil.
+// journalError adds the run to an error of its journal. It returns nil for nil.
 func (d *driver) journalError(err error) error {
 	if err == nil {
 		return nil
@@ -71,9 +71,9 @@ func (d *driver) journalError(err error) error {
 	return fmt.Errorf("journal of run %s: %w", d.opts.RunID, err)
 }
 
-// takeEvent applies a received event. Events that arrived meanwhile share its commit and follow
-// in the queue.
-func (d *driver) takeEvent(event *machine.Event) (commands []machine.Command, at int64, err error) {
+// applyReceived applies a received event. Events that arrived meanwhile are stored in the same commit
+// and follow in the queue.
+func (d *driver) applyReceived(event *machine.Event) (commands []machine.Command, at int64, err error) {
 	switch {
 	case d.durable > 0:
 		d.durable--
@@ -99,7 +99,7 @@ func (d *driver) takeEvent(event *machine.Event) (commands []machine.Command, at
 	return d.applyStored(event)
 }
 
-// taskStarts returns the events of the tasks that commands begin.
+// taskStarts returns an event for each task that the commands start.
 func (d *driver) taskStarts(commands []machine.Command) (begin []machine.Event) {
 	for i := range commands {
 		if c := &commands[i]; c.Kind == machine.RunTask {
@@ -111,12 +111,12 @@ func (d *driver) taskStarts(commands []machine.Command) (begin []machine.Event) 
 	return begin
 }
 
-// noteEvery is the time between two calls of noteSteps, in nanoseconds.
-const noteEvery = int64(time.Second)
+// summaryInterval is the time between two calls of saveStepCount, in nanoseconds.
+const summaryInterval = int64(time.Second)
 
-// noteSteps stores the number of steps for lists.
-func (d *driver) noteSteps(at int64) error {
-	d.noted = at
+// saveStepCount stores the number of steps, for lists of runs.
+func (d *driver) saveStepCount(at int64) error {
+	d.savedAt = at
 	return d.journalError(d.journal.SaveSummary(store.RunSummary{Status: machine.Running, Steps: d.state.Steps(), Updated: time.Unix(0, at)}))
 }
 
@@ -126,31 +126,31 @@ func (d *driver) brokenResult(err error) *Result {
 	if errors.As(err, &driven) {
 		return nil
 	}
-	result := d.result()
+	result := d.newResult()
 	result.Status, result.Reason, result.Quality, result.Output = machine.Failed, "store", "", nil
 	result.Error = &Failure{Kind: "internal", Message: err.Error()}
 	return result
 }
 
-// leastTail is the default of Runner.leastTail.
-const leastTail = 64 << 10
+// minSnapshotGap is the default of Runner.minSnapshotGap.
+const minSnapshotGap = 64 << 10
 
-// stepCost is the cost in bytes of a step that a resume computes again.
+// stepCost is what a step that a resume computes again counts for, in bytes of events.
 const stepCost = 64
 
 // snapshotPolicy determines when a driver writes the next snapshot.
 type snapshotPolicy struct {
-	from  int  // bytes of events after which the state is written
-	stale bool // the state is written at once
-	// first is the size of the run's first event, which is as good as a snapshot. fresh means that
-	// first is not known yet.
+	from  int  // minimum bytes of events before the next snapshot
+	stale bool // write a snapshot at once
+	// first is the size of the run's first event, which serves as a snapshot. fresh means that first is
+	// not known yet.
 	first int
 	fresh bool
-	count int // steps of the last snapshot
+	count int // steps at the last snapshot
 }
 
-// keepSnapshot writes the state unless it is larger than the events since the last snapshot.
-func (d *driver) keepSnapshot() error {
+// snapshotIfDue writes a snapshot unless it is larger than the events since the last one.
+func (d *driver) snapshotIfDue() error {
 	if d.durable > 0 {
 		return nil
 	}
@@ -162,13 +162,13 @@ func (d *driver) keepSnapshot() error {
 		d.saved.first, d.saved.fresh = limit, false
 	}
 	limit += stepCost*(d.state.Count()-d.saved.count) - d.saved.first
-	if limit < max(d.saved.from, d.flow.runner.leastTail) && !d.saved.stale {
+	if limit < max(d.saved.from, d.flow.runner.minSnapshotGap) && !d.saved.stale {
 		return nil
 	}
 	if d.saved.stale {
 		limit = math.MaxInt
 	}
-	kept := head{
+	kept := snapshotHeader{
 		Started: d.started.UnixNano(), Last: d.state.Now, Steps: d.state.Count(), Emitted: d.seq, Hidden: d.mask.Learned,
 	}
 	text, err := json.Marshal(&kept)
@@ -191,18 +191,18 @@ func (d *driver) keepSnapshot() error {
 	return nil
 }
 
-// startFrom sets the driver to the state with which a record begins.
+// startFrom sets the driver to the state from which a record is read.
 func (d *driver) startFrom(rec *record) {
-	d.saved = snapshotPolicy{stale: rec.stale, count: rec.head.Steps}
+	d.saved = snapshotPolicy{stale: rec.stale, count: rec.header.Steps}
 	if rec.state == nil {
 		return
 	}
 	d.state, rec.state = rec.state, nil
 	d.updateWatched()
-	d.counted, d.seq = d.state.Count(), rec.head.Emitted
-	d.started, d.last = time.Unix(0, rec.head.Started), rec.head.Last
-	d.time.NotBefore(d.last)
-	for _, text := range rec.head.Hidden {
+	d.counted, d.seq = d.state.Count(), rec.header.Emitted
+	d.started, d.last = time.Unix(0, rec.header.Started), rec.header.Last
+	d.time.AdvanceTo(d.last)
+	for _, text := range rec.header.Hidden {
 		d.mask.LearnValue(text)
 	}
 }

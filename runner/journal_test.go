@@ -59,7 +59,7 @@ func TestJournalReplays(t *testing.T) {
 	got := finish(t, f, runner.Options{RunID: "one"})
 	wantResult(t, got, machine.Completed, "a b a b a b a b a b c d", "")
 	record, err := memory.Run("one")
-	if err != nil || filepath.Base(record.File) != "flow.yaml" || !filepath.IsAbs(record.File) || string(record.Source) != head+journalFlow {
+	if err != nil || filepath.Base(record.File) != "flow.yaml" || !filepath.IsAbs(record.File) || string(record.Source) != snapshotHeader+journalFlow {
 		t.Fatalf("record %+v, %v", record, err)
 	}
 	r, err := runner.New(runner.Config{Kinds: []runner.Kind{work(nil)}})

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const head = "graphrun: v1\nname: t\nstart: a\n"
+const snapshotHeader = "graphrun: v1\nname: t\nstart: a\n"
 
 // work is a node kind of the tests: its handler is given by name in `do`.
 func work(handlers map[string]runner.HandlerFunc) runner.Kind {
@@ -40,7 +40,7 @@ func flowOf(tb testing.TB, cfg runner.Config, text string) *runner.Flow {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	g, found := spec.Parse("flow.yaml", []byte(head+text), spec.Options{Kinds: r.Kinds()})
+	g, found := spec.Parse("flow.yaml", []byte(snapshotHeader+text), spec.Options{Kinds: r.Kinds()})
 	if found = append(found, spec.Check(g)...); found.HasErrors() {
 		tb.Fatalf("%s: %s", found[0].Rule, found[0].Message)
 	}

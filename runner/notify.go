@@ -1,4 +1,4 @@
-// Notifications: questions, reminders and the end of a run (GraphSpec §2, notify).
+// Notifications of questions, reminders and the end of a run (GraphSpec §2, notify).
 
 package runner
 
@@ -16,9 +16,9 @@ import (
 
 // Notifier sends notifications.
 type Notifier struct {
-	// Send makes one attempt to send a notice; it returns when ctx ends.
+	// Send makes one attempt to send a notice. It must return when ctx ends.
 	Send func(ctx context.Context, notice Notice) error
-	// Always is a graph whose `notify` applies to the runs of all graphs; nil for none.
+	// Always is a graph whose `notify` applies to the runs of all graphs. It may be nil.
 	Always *spec.Graph
 }
 
@@ -28,7 +28,7 @@ type Notice struct {
 	Dir   string      // resolves relative paths
 	// Config holds the rendered url, headers and body, or the command.
 	Config map[string]any
-	// About holds the values that templates see, and a sentence under "text".
+	// About holds the values that templates read, and a sentence under "text".
 	About map[string]any
 }
 
@@ -46,7 +46,7 @@ type notices struct {
 	failed  []string
 }
 
-// newNotices returns nil if neither the graph nor the settings have `notify`.
+// newNotices returns nil if neither the graph nor Notifier.Always has `notify`.
 func (f *Flow) newNotices() *notices {
 	if f.runner.cfg.Notifier == nil {
 		return nil
@@ -99,11 +99,11 @@ func (d *driver) notifyEnd(result *Result) {
 	d.notices.sending.Wait()
 	for _, problem := range d.notices.failed {
 		d.event = Event{Type: NodeEvent, Time: time.Unix(0, d.now()), Said: &Said{Type: "warning", Message: d.mask.Text(problem)}, live: true}
-		d.emit()
+		d.emitEvent()
 	}
 }
 
-// sendNotices sends the entries of `notify` that match an occasion.
+// sendNotices sends the entries of `notify` for an occasion, such as question.
 func (d *driver) sendNotices(on, text string, question *view.Pending, result *Result) {
 	input := d.mask.State(d.plan.Graph, d.state.Scope("").Input)
 	about := map[string]any{
@@ -111,7 +111,7 @@ func (d *driver) sendNotices(on, text string, question *view.Pending, result *Re
 			"id": d.opts.RunID, "graph": d.plan.Graph.Name.Value, "started_at": d.started.UTC().Format(time.RFC3339Nano), "input": input,
 			"status": string(result.Status), "reason": result.Reason,
 		},
-		"question": toPlain(question), "error": toPlain(result.Error), "output": result.Output, "goal": d.mask.Text(d.opts.Goal),
+		"question": toPlainData(question), "error": toPlainData(result.Error), "output": result.Output, "goal": d.mask.Text(d.opts.Goal),
 	}
 	for _, plan := range d.notices.plans {
 		list, err := plan.Notices(on, about)
@@ -150,7 +150,7 @@ func (n *notices) addFailure(on string, err error) {
 	n.failed = append(n.failed, fmt.Sprintf("notify %s: %v", on, err))
 }
 
-func toPlain(v any) (out any) {
+func toPlainData(v any) (out any) {
 	if text, err := json.Marshal(v); err == nil {
 		_ = json.Unmarshal(text, &out)
 	}

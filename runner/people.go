@@ -1,4 +1,4 @@
-// Asking people.
+// Questions to people.
 
 package runner
 
@@ -9,13 +9,13 @@ import (
 	"github.com/graphrun/graphrun/runner/view"
 )
 
-// questionID identifies a question that a person is being asked.
+// questionID identifies an open question.
 type questionID struct {
 	task     machine.TaskID
 	question string
 }
 
-// askQuestion answers a question with an answer given in advance, or asks a person.
+// askQuestion takes an answer that was given in advance, or asks a person.
 func (d *driver) askQuestion(ctx context.Context, q *machine.Question) {
 	if text, given := d.answers.takeAnswer(q.Target()); given {
 		value, err := q.Parse(text)
@@ -30,7 +30,7 @@ func (d *driver) askQuestion(ctx context.Context, q *machine.Question) {
 	}
 }
 
-// askPerson asks until there is a valid answer, or Ask fails.
+// askPerson asks a person in a goroutine, until there is a valid answer or Ask fails.
 func (d *driver) askPerson(ctx context.Context, question machine.Question) {
 	id := questionID{question.Task, question.ID}
 	if d.asked[id] != nil {
@@ -68,7 +68,7 @@ func (d *driver) askUntilValid(ctx context.Context, q *machine.Question, pending
 	}
 }
 
-// stopAsking ends the call of Options.Ask for a question.
+// stopAsking cancels the call of Options.Ask for a question.
 func (d *driver) stopAsking(id questionID) {
 	if cancel := d.asked[id]; cancel != nil {
 		cancel()
@@ -79,7 +79,7 @@ func (d *driver) answerEvent(q *machine.Question, value any, by string) machine.
 	return machine.Event{Kind: machine.Answered, At: d.now(), Task: q.Task, Question: q.ID, Output: value, By: by, Target: q.Target()}
 }
 
-// newPending returns a question as people see it.
+// newPending returns a question in the form that people see.
 func (d *driver) newPending(q *machine.Question) view.Pending {
 	node := machine.Question{Place: q.Place}
 	p := view.Pending{Node: node.Target(), Kind: "human", Prompt: d.mask.Text(q.Prompt), Schema: q.Schema, Due: timeOrNil(q.Until)}
@@ -97,8 +97,8 @@ func (d *driver) newPending(q *machine.Question) view.Pending {
 	return p
 }
 
-// saidOfQuestion returns the content of the event of a question, a reminder or an answer.
-func (d *driver) saidOfQuestion(n *machine.Note) *Said {
+// questionContent returns the content of the event of a question, a reminder or an answer.
+func (d *driver) questionContent(n *machine.Note) *Said {
 	pending := d.newPending(n.Question)
 	kinds := map[machine.NoteKind]string{machine.NoteAsked: "question", machine.NoteReminded: "reminder", machine.NoteAnswered: "answer"}
 	return &Said{Type: kinds[n.Kind], Question: &pending, Name: n.By}

@@ -1,4 +1,4 @@
-// Answers from outside of a run, and those given in advance.
+// Answers from other processes, and answers given in advance.
 
 package runner
 
@@ -19,9 +19,9 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// Answer answers questions of a run, all of them or none. A driver continues within about a
-// second; without one, the answers are stored for the next. The error is an *InputError for an
-// invalid answer or one without an open question, store.ErrNoRun, or says that the driver does not react.
+// Answer answers questions of a run, all or none. A driver receives the answers within about a second.
+// Without a driver they are stored for the next one. The error is store.ErrNoRun, says that the driver
+// does not react, or is an *InputError for an invalid answer or one without an open question.
 func (r *Runner) Answer(ctx context.Context, runID string, answers []store.GivenAnswer, by string) (driven bool, err error) {
 	var other *store.DrivenError
 	for !driven && err == nil {
@@ -31,14 +31,14 @@ func (r *Runner) Answer(ctx context.Context, runID string, answers []store.Given
 		if !errors.As(err, &other) {
 			return false, err
 		}
-		driven, err = r.offer(ctx, runID, answers, by)
+		driven, err = r.offerAnswers(ctx, runID, answers, by)
 	}
 	return driven, err
 }
 
 // answerUndriven adds answers to the journal of a run without a driver.
 func (r *Runner) answerUndriven(runID string, journal store.Journal, answers []store.GivenAnswer, by string) error {
-	d, err := r.driverOf(runID, Options{})
+	d, err := r.loadDriver(runID, Options{})
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (r *Runner) answerUndriven(runID string, journal store.Journal, answers []s
 	for i := range events {
 		events[i].Hold = true
 	}
-	for i := range events { // an answer that can't be applied must not be saved
+	for i := range events { // don't store an answer that can't be applied
 		if err := d.replayEvent(&events[i]); err != nil {
 			return err
 		}
@@ -67,9 +67,9 @@ const (
 	offerTime = 15 * time.Second // the longest wait for a driver
 )
 
-// offer leaves answers for the driver of a run and waits until it settles them. If the driver is
-// gone, it withdraws the offer and settled is false.
-func (r *Runner) offer(ctx context.Context, runID string, answers []store.GivenAnswer, by string) (settled bool, err error) {
+// offerAnswers sends answers to the driver of a run and waits until it settles them. If the driver is
+// gone, it withdraws the offer, and settled is false.
+func (r *Runner) offerAnswers(ctx context.Context, runID string, answers []store.GivenAnswer, by string) (settled bool, err error) {
 	offer := store.Offer{ID: rand.Text(), Answers: answers, By: by, At: r.cfg.Clock.Now().UTC()}
 	kept := r.cfg.Store
 	if err := kept.SendOffer(runID, offer); err != nil {
@@ -98,9 +98,9 @@ func (r *Runner) offer(ctx context.Context, runID string, answers []store.GivenA
 	}
 }
 
-// WhoAnswered returns a line with the last answer to a question, its author and time, or "".
-func (r *Runner) WhoAnswered(runID, target string) (string, error) {
-	d, err := r.driverOf(runID, Options{})
+// DescribeLastAnswer returns a line with the last answer to a question, its author and time, or "".
+func (r *Runner) DescribeLastAnswer(runID, target string) (string, error) {
+	d, err := r.loadDriver(runID, Options{})
 	if err != nil {
 		return "", err
 	}
@@ -111,7 +111,7 @@ func (d *driver) describeLastAnswer(target string) string {
 	return d.describeAnswer(d.lastAnswer(target))
 }
 
-// lastAnswer returns the last answer of a person to a question, else its timeout, or nil.
+// lastAnswer returns the event of a person's last answer to a question, else of its timeout, or nil.
 func (d *driver) lastAnswer(target string) *machine.Event {
 	kept := d.flow.runner.cfg.Store
 	if kept == nil {
@@ -179,8 +179,8 @@ func (d *driver) settleOffer() *machine.Event {
 	return &events[0]
 }
 
-// answerEvents returns the events of answers, or an *InputError. Each answer takes the first open
-// question of its name.
+// answerEvents returns the events for answers, or an *InputError. Each answers the first open question
+// with its target.
 func (d *driver) answerEvents(offered []store.GivenAnswer, by string) ([]machine.Event, error) {
 	open := d.openQuestions()
 	var events []machine.Event
@@ -214,7 +214,7 @@ func (d *driver) openQuestions() []machine.Question {
 	return d.state.Questions()
 }
 
-// explainNotAsked returns why an answer is for no open question.
+// explainNotAsked returns an error that says why no open question has the target.
 func (d *driver) explainNotAsked(target string, open []machine.Question) error {
 	if _, err := d.flow.tree.CheckTarget(target); err != nil {
 		return fmt.Errorf("answer for %q: %w", target, err)
@@ -235,7 +235,7 @@ func (d *driver) explainNotAsked(target string, open []machine.Question) error {
 	return fmt.Errorf("answer for %q: run %q does not ask that now; it asks: %s", target, d.opts.RunID, strings.Join(names, ", "))
 }
 
-// newSummary returns what lists show of a run.
+// newSummary returns the summary of a result, for lists of runs.
 func (d *driver) newSummary(result *Result) store.RunSummary {
 	s := store.RunSummary{Status: result.Status, Reason: result.Reason, Quality: result.Quality, Steps: result.Steps, Updated: d.clock.Now()}
 	if result.Due != nil && result.Status == machine.Paused && result.Reason != "pause" {
@@ -253,7 +253,8 @@ func timeOrNil(at int64) *time.Time {
 	return &t
 }
 
-// checkAnswers returns an *InputError for invalid answers, and for questions that are never asked again.
+// checkAnswers returns an *InputError for answers that are invalid or whose question is never asked
+// again.
 func (d *driver) checkAnswers() error {
 	problems, open := d.flow.checkTargets(&d.opts), d.openQuestions()
 	for _, target := range slices.Sorted(maps.Keys(d.opts.Answers)) {
@@ -271,7 +272,7 @@ func (d *driver) checkAnswers() error {
 	return inputError(problems)
 }
 
-// describeFinalAnswer returns who has answered a question that is not asked again, or "".
+// describeFinalAnswer describes the answer to a question that is never asked again, or returns "".
 func (d *driver) describeFinalAnswer(target string) string {
 	node, _, _ := strings.Cut(target, "/")
 	node, _, _ = strings.Cut(node, ":")
@@ -294,7 +295,7 @@ func (d *driver) refuseAnswers() error {
 	return inputError(problems)
 }
 
-// checkTargets returns the problems of answers, breakpoints and model parameters that name no node.
+// checkTargets returns problems of answers, and of breakpoints and model parameters that name no node.
 func (f *Flow) checkTargets(opts *Options) []string {
 	var problems []string
 	for _, target := range slices.Sorted(maps.Keys(opts.Answers)) {
@@ -332,7 +333,7 @@ func newAnswerBook(given map[string][]string) answerBook {
 	return book
 }
 
-// takeAnswer removes and returns the next answer for the element that asks, or for any element.
+// takeAnswer removes and returns the next answer for a target or, if it is an element, for its node.
 func (b answerBook) takeAnswer(target string) (answer string, given bool) {
 	for _, name := range [...]string{target, machine.WithoutIndexes(target)} {
 		if list := b[name]; len(list) > 0 {
@@ -345,5 +346,5 @@ func (b answerBook) takeAnswer(target string) (answer string, given bool) {
 	return "", false
 }
 
-// targets returns the sorted targets of the answers that are left.
-func (b answerBook) targets() []string { return slices.Sorted(maps.Keys(b)) }
+// sortedTargets returns the sorted targets of the unused answers.
+func (b answerBook) sortedTargets() []string { return slices.Sorted(maps.Keys(b)) }

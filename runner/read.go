@@ -15,47 +15,47 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// stretchSize is how many bytes of events are in memory at once.
-const stretchSize = 128 << 10
+// batchBytes is how many bytes of events a reader loads at once.
+const batchBytes = 128 << 10
 
-// record is a run whose journal is read.
+// record reads the journal of a run.
 type record struct {
 	id    string // of the journal
 	run   store.RunRecord
 	flow  *Flow
 	store store.Store
-	// state and head are the snapshot to begin with, if state is not nil. stale means that this
-	// program can't read a later one.
-	state *machine.State
-	head  head
-	stale bool
-	total int // events that were read or are in the snapshot
-	// live provides live events and may be nil. heard are the ones not emitted yet.
-	live  LiveStore
-	heard []LiveEvent
+	// state and header are the snapshot to begin with, if state is not nil. stale means that this
+	// program can't read a later snapshot.
+	state  *machine.State
+	header snapshotHeader
+	stale  bool
+	total  int // events that were read or are in the snapshot
+	// live provides live events and may be nil. pendingLive are those not emitted yet.
+	live        LiveStore
+	pendingLive []LiveEvent
 }
 
-// head holds the driver's data besides the machine's state: the first line of a snapshot.
-type head struct {
+// snapshotHeader is the first line of a snapshot: the driver's data beside the machine's state.
+type snapshotHeader struct {
 	Started int64 `json:"started"` // Unix nanoseconds
-	Last    int64 `json:"last"`    // when the last event happened
-	Steps   int   `json:"steps"`   // of the outermost graph that have ended
+	Last    int64 `json:"last"`    // time of the last event
+	Steps   int   `json:"steps"`   // finished steps of the outermost graph
 	// Emitted is the number of the last emitted event.
 	Emitted int64 `json:"told,omitempty"`
-	// Hidden are all texts of secret keys so far.
+	// Hidden are all values of secret keys so far.
 	Hidden []string `json:"hidden,omitempty"`
 }
 
-// seekLatest seeks the latest readable snapshot of at most so many events; negative means any number.
+// seekLatest loads the latest readable snapshot after at most `most` events. A negative most means any.
 func (rec *record) seekLatest(most int) error {
 	for {
 		kept, err := rec.store.Snapshot(rec.id, most)
-		rec.state, rec.head, rec.total = nil, head{}, 0
+		rec.state, rec.header, rec.total = nil, snapshotHeader{}, 0
 		if err != nil || kept.Events == 0 {
 			return err
 		}
 		line, state, _ := bytes.Cut(kept.State, []byte("\n"))
-		if err = json.Unmarshal(line, &rec.head); err == nil {
+		if err = json.Unmarshal(line, &rec.header); err == nil {
 			rec.state, err = rec.flow.tree.Plan.Restore(state)
 		}
 		if err == nil {
@@ -66,21 +66,21 @@ func (rec *record) seekLatest(most int) error {
 	}
 }
 
-// seekBefore begins at the latest snapshot in which fewer than so many steps have ended.
+// seekBefore loads the latest snapshot from before the end of a step.
 func (rec *record) seekBefore(step int) error {
 	if step <= 1 {
 		return rec.seekLatest(0)
 	}
 	for most := -1; ; most = rec.total - 1 {
-		if err := rec.seekLatest(most); err != nil || rec.state == nil || rec.head.Steps < step {
+		if err := rec.seekLatest(most); err != nil || rec.state == nil || rec.header.Steps < step {
 			return err
 		}
 	}
 }
 
-// readEvents reads the next events, or none at the end. The caller counts them.
+// readEvents reads the next events, or none at the end. The caller adds them to total.
 func (rec *record) readEvents() ([]machine.Event, error) {
-	return rec.store.Events(rec.id, rec.total, stretchSize)
+	return rec.store.Events(rec.id, rec.total, batchBytes)
 }
 
 // visitEvents visits the events in order, until visit returns false.
@@ -99,7 +99,7 @@ func (rec *record) visitEvents(visit func(e *machine.Event) (more bool, err erro
 	}
 }
 
-// loadRecord reads the record of a run and compiles the graph that it was started with.
+// loadRecord reads the record of a run and compiles its stored graph.
 func (r *Runner) loadRecord(runID string) (*record, error) {
 	if r.cfg.Store == nil {
 		return nil, noStoreError(runID)
@@ -115,7 +115,7 @@ func (r *Runner) loadRecord(runID string) (*record, error) {
 	return &record{id: runID, run: run, flow: flow, store: r.cfg.Store}, nil
 }
 
-// loadRecordAt reads a run from its latest snapshot before a step. 0 reads from the beginning.
+// loadRecordAt returns a record that begins at the latest snapshot before a step. 0 is the beginning.
 func (r *Runner) loadRecordAt(runID string, step int) (*record, error) {
 	rec, err := r.loadRecord(runID)
 	if err == nil {
@@ -124,8 +124,8 @@ func (r *Runner) loadRecordAt(runID string, step int) (*record, error) {
 	return rec, err
 }
 
-// driverOf returns a driver in the current state of a run.
-func (r *Runner) driverOf(runID string, opts Options) (*driver, error) {
+// loadDriver returns a driver in the current state of a run.
+func (r *Runner) loadDriver(runID string, opts Options) (*driver, error) {
 	rec, err := r.loadRecord(runID)
 	if err == nil && !opts.History {
 		err = rec.seekLatest(-1)
@@ -136,7 +136,7 @@ func (r *Runner) driverOf(runID string, opts Options) (*driver, error) {
 	return rec.replayAll(opts)
 }
 
-// newDriver returns a driver in the state that the record begins with.
+// newDriver returns a driver in the state from which the record is read.
 func (rec *record) newDriver(opts Options) (*driver, error) {
 	opts.RunID, opts.Session = rec.run.ID, rec.run.Session
 	opts.Dir = cmp.Or(opts.Dir, filepath.Dir(rec.flow.tree.Graph.File.Name))
@@ -154,7 +154,7 @@ func (rec *record) newDriver(opts Options) (*driver, error) {
 	return d, nil
 }
 
-// replayAll returns a driver in the state after all events. Nothing is emitted, only counted.
+// replayAll returns a driver in the state after all events. It counts events but emits none.
 func (rec *record) replayAll(opts Options) (*driver, error) {
 	sink, warn := opts.Sink, opts.Warn
 	opts.Sink, opts.Warn = nil, nil
@@ -173,7 +173,7 @@ func (rec *record) replayAll(opts Options) (*driver, error) {
 	return d, nil
 }
 
-// replayEvent applies a recorded event and emits what happened, but executes no command.
+// replayEvent applies a recorded event and emits its notes, but executes no command.
 func (d *driver) replayEvent(event *machine.Event) error {
 	if event.Kind == machine.Resumed || event.Kind == machine.CancelAsked || event.Hold {
 		d.emitPause()
@@ -195,7 +195,7 @@ func (d *driver) replayEvent(event *machine.Event) error {
 		d.emitStarted(event.Input, limit)
 	}
 	d.last = max(d.last, event.At)
-	d.time.NotBefore(event.At)
+	d.time.AdvanceTo(event.At)
 	place, _ := d.state.Place(event.Task)
 	d.places[event.Task] = place
 	_, err := d.plan.Apply(d.state, *event)
@@ -218,7 +218,7 @@ func (d *driver) replayEvent(event *machine.Event) error {
 	return d.sinkErr
 }
 
-// emitPause emits once that the run pauses. A driver emits waiting for a slot itself.
+// emitPause emits once that the run pauses. While a run waits for a slot, its driver emits that.
 func (d *driver) emitPause() {
 	waits := d.attends && d.state.Reason == "concurrency"
 	if d.state.Status == machine.Paused && !d.pauseEmitted && !waits {
@@ -235,9 +235,9 @@ func (d *driver) countPauseEvents() {
 	}
 }
 
-// recordedResult returns the result of a run that is only read. Its duration ends with the last event.
+// recordedResult returns the result of a recorded run. Its duration ends with the last event.
 func (d *driver) recordedResult() *Result {
-	result := d.result()
+	result := d.newResult()
 	result.Duration = d.elapsed(d.last)
 	return result
 }

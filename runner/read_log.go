@@ -1,4 +1,4 @@
-// Reading the log of a run, also while another process adds to it.
+// Reading the log of a run, also while another process writes it.
 
 package runner
 
@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// logBatch is how many chunks are read at once: a few megabytes at most.
+	// logBatch is how many chunks are read at once, a few megabytes at most.
 	logBatch = 256
-	// logPoll is the time between looks at the log of a run that is followed.
+	// logPoll is the interval at which a followed log is read.
 	logPoll = 200 * time.Millisecond
 )
 
-// Logs passes the log of a run to each, in order, and masks what became secret later. With follow
-// it continues until the run or ctx ends. Output of a node that writes a secret key follows its
-// end.
+// Logs passes the log of a run to each, in order, and masks values that became secret later. With
+// follow it continues until the run or ctx ends. Output of a node that writes a secret key is passed on
+// when the node has ended.
 func (r *Runner) Logs(ctx context.Context, runID string, follow bool, each func(*store.LogChunk) error) error {
 	rec, err := r.loadRecord(runID)
 	if err != nil {
@@ -52,12 +52,12 @@ type logReader struct {
 	rec    *record
 	reader *runlog.Reader
 	after  int64
-	// mask hides what is secret by now; busy are the paths of nodes that may learn more secrets.
+	// mask masks the secrets known by now. busy are the paths of nodes that may write more secrets.
 	mask *mask.Masker
 	busy map[string]bool
 }
 
-// readNew passes on new chunks. If wait is set, it stops before chunks of busy nodes, else it skips them.
+// readNew reads new chunks. If wait is set, it stops before chunks of busy nodes, else it skips them.
 func (l *logReader) readNew(wait bool) error {
 	for looked := false; ; {
 		chunks, err := l.runner.cfg.Store.Log(l.rec.run.ID, l.after, logBatch)
@@ -89,20 +89,20 @@ func (l *logReader) readNew(wait bool) error {
 	}
 }
 
-// learnSecrets reads what is secret in the run by now.
+// learnSecrets reads the secrets of the run so far.
 func (l *logReader) learnSecrets() error {
 	l.mask, l.busy = &mask.Masker{}, nil
 	if !l.rec.flow.tree.HasSecrets() {
 		return nil
 	}
-	d, err := l.runner.driverOf(l.rec.run.ID, Options{looks: true})
+	d, err := l.runner.loadDriver(l.rec.run.ID, Options{readsOnly: true})
 	if err != nil {
 		return err
 	}
 	d.learnStateSecrets()
 	l.mask, l.busy = d.mask, map[string]bool{}
 	for _, t := range d.state.Current() {
-		if d.flow.tree.WritesSecret(d.graphAt(t.Scope), t.Node) {
+		if d.flow.tree.WritesSecret(d.findGraph(t.Scope), t.Node) {
 			l.busy[nodePath(&t.Place)] = true
 		}
 	}

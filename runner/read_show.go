@@ -1,4 +1,4 @@
-// Showing, replaying and following runs.
+// Showing, replaying and following recorded runs.
 
 package runner
 
@@ -16,8 +16,8 @@ import (
 var ErrEnough = errors.New("enough has been seen")
 
 const (
-	recentSteps  = 100 // ShowAt reads at least so many before its step
-	recentEvents = 400 // Show passes at least so many events to a sink
+	recentSteps  = 100 // minimum number of steps that ShowAt reads before its step
+	recentEvents = 400 // minimum number of events that Show passes to a sink
 )
 
 // Show returns the current result of a run, with or without a driver. It passes the latest part
@@ -36,8 +36,8 @@ func (r *Runner) Show(runID string, opts Options) (*Result, error) {
 	return rec.replayUpTo(-1, opts)
 }
 
-// ShowAt returns a run as it was after a step; 0 is before the first. The sink gets the events
-// shortly before. With History it reads all.
+// ShowAt returns a run as it was after a step. 0 is before the first step. The sink receives the events
+// shortly before. With History it receives all.
 func (r *Runner) ShowAt(runID string, step int, opts Options) (*Result, error) {
 	from := step - recentSteps
 	if opts.History {
@@ -46,9 +46,9 @@ func (r *Runner) ShowAt(runID string, step int, opts Options) (*Result, error) {
 	return r.Replay(runID, from, step, opts)
 }
 
-// Replay applies the events of a run again, and passes them to the sink with the values that
-// conditions read. It executes nothing. It begins at the latest snapshot before step from, and
-// ends after step to, or at the last event if to is negative. A sink ends it with ErrEnough.
+// Replay applies the events of a run again, and passes them to the sink with the values that conditions
+// read. It executes nothing. It begins at the latest snapshot before step from, and ends after step to,
+// or at the last event if to is negative. A sink can end it by returning ErrEnough.
 func (r *Runner) Replay(runID string, from, to int, opts Options) (*Result, error) {
 	rec, err := r.loadRecordAt(runID, from)
 	if err != nil {
@@ -57,9 +57,9 @@ func (r *Runner) Replay(runID string, from, to int, opts Options) (*Result, erro
 	return rec.replayUpTo(to, opts)
 }
 
-// replayUpTo replays the events of a record up to a step, or all if it is negative.
+// replayUpTo replays the events of a record up to step at, or all events if at is negative.
 func (rec *record) replayUpTo(at int, opts Options) (*Result, error) {
-	opts.looks = true
+	opts.readsOnly = true
 	d, err := rec.newDriver(opts)
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (rec *record) replayUpTo(at int, opts Options) (*Result, error) {
 	return result, d.sinkErr
 }
 
-// endReplay emits how a record ends and returns the result.
+// endReplay emits the end or the pause of a record and returns the result.
 func (d *driver) endReplay() *Result {
 	result := d.recordedResult()
 	if d.state.Ended() || d.state.Status == machine.Paused {
@@ -121,13 +121,13 @@ func (d *driver) listRunning() []view.RunningNode {
 	return out
 }
 
-// followPoll is the time between looks at the journal of a run that is followed.
+// followPoll is the interval at which a followed journal is read.
 const followPoll = 200 * time.Millisecond
 
 // Follow passes past and future events of a run to the sink until the run or ctx ends. It waits
 // for a paused run and for one without a driver.
 func (r *Runner) Follow(ctx context.Context, runID string, opts Options) (*Result, error) {
-	d, rec, err := r.reader(runID, 0, opts)
+	d, rec, err := r.openReader(runID, 0, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -135,11 +135,11 @@ func (r *Runner) Follow(ctx context.Context, runID string, opts Options) (*Resul
 	return d.followRecord(ctx, rec, func(*Result) (bool, error) { return d.state.Ended(), nil })
 }
 
-// Attend is Follow until enough returns true. enough gets each result of a run that ended, pauses
-// or has questions. The sink also receives live events (LiveStore), but no events before number
-// from.
-func (r *Runner) Attend(ctx context.Context, runID string, from int, opts Options, enough func(*Result) (bool, error)) (*Result, error) {
-	d, rec, err := r.reader(runID, from, opts)
+// FollowUntil is like Follow, but ends when enough returns true. enough receives each result of a run
+// that has ended, pauses or has questions. The sink also receives live events (LiveStore), but no
+// events before number from.
+func (r *Runner) FollowUntil(ctx context.Context, runID string, from int, opts Options, enough func(*Result) (bool, error)) (*Result, error) {
+	d, rec, err := r.openReader(runID, from, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -148,14 +148,14 @@ func (r *Runner) Attend(ctx context.Context, runID string, from int, opts Option
 	return d.followRecord(ctx, rec, enough)
 }
 
-// reader returns a driver that has read the first events of a run without a sink.
-func (r *Runner) reader(runID string, from int, opts Options) (*driver, *record, error) {
+// openReader returns a driver that has replayed the first events of a run without a sink.
+func (r *Runner) openReader(runID string, from int, opts Options) (*driver, *record, error) {
 	rec, err := r.loadRecord(runID)
 	if err != nil {
 		return nil, nil, err
 	}
 	sink := opts.Sink
-	if opts.looks = true; from > 0 {
+	if opts.readsOnly = true; from > 0 {
 		opts.Sink = nil
 	}
 	d, err := rec.newDriver(opts)
@@ -193,7 +193,7 @@ func (d *driver) followRecord(ctx context.Context, rec *record, enough func(*Res
 	}
 }
 
-// replayNew replays the events that the record has got since the last call.
+// replayNew replays the events that were added to the journal since the last call.
 func (d *driver) replayNew(rec *record) error {
 	for {
 		events, err := rec.readEvents()
@@ -201,7 +201,7 @@ func (d *driver) replayNew(rec *record) error {
 			return err
 		}
 		if rec.live != nil {
-			rec.heard = append(rec.heard, rec.live.Live(rec.run.ID)...)
+			rec.pendingLive = append(rec.pendingLive, rec.live.Live(rec.run.ID)...)
 		}
 		if len(events) == 0 {
 			return d.emitLive(rec)
@@ -218,14 +218,14 @@ func (d *driver) replayNew(rec *record) error {
 	}
 }
 
-// emitLive emits the live events from before the next event of the journal.
+// emitLive emits the live events that precede the next event of the journal.
 func (d *driver) emitLive(rec *record) error {
-	for len(rec.heard) > 0 && rec.heard[0].After <= rec.total {
-		d.event = rec.heard[0].Event
+	for len(rec.pendingLive) > 0 && rec.pendingLive[0].After <= rec.total {
+		d.event = rec.pendingLive[0].Event
 		d.event.live = true
-		rec.heard = rec.heard[1:]
+		rec.pendingLive = rec.pendingLive[1:]
 		d.seq = max(d.seq, d.event.Seq-1)
-		d.emit()
+		d.emitEvent()
 	}
 	return d.sinkErr
 }

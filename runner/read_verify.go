@@ -1,5 +1,4 @@
-// Verification of recorded runs: a replay finds the first step that takes another path now, or
-// in another version of the graph, and says why.
+// Verification of recorded runs: a replay finds and explains the first step that takes another path.
 
 package runner
 
@@ -17,14 +16,15 @@ import (
 // walker replays a recorded run in one version of its graph.
 type walker struct {
 	*driver
-	// lenient allows nodes that changed their kind, between computed and run by a task.
-	lenient bool
-	// tasks has the task numbers by step, steps the reverse: numbers differ between versions.
+	// allowsKindChange allows that the machine computes a node in one version, and a task runs it in
+	// the other.
+	allowsKindChange bool
+	// tasks maps steps to task numbers, steps the reverse. The numbers differ between versions.
 	tasks map[string]int
 	steps map[int]string
-	// routes are those of the last event, unmatched those that the other walker lacks.
+	// routes are those of the last event, unmatched those that the other walker has not taken.
 	routes, unmatched []route
-	ran               map[string]bool // paths of nodes
+	ran               map[string]bool // paths of nodes that ran
 }
 
 // route is a finished step and the nodes that follow it.
@@ -33,15 +33,15 @@ type route struct {
 	node   string // path
 	step   string
 	next   []string
-	edges  []int // the edges that fired; -1 is a label of ends
+	edges  []int // edges that fired; -1 means a label of `ends`
 	why    []string
 }
 
-// newWalker returns a walker at the start of the record.
+// newWalker returns a walker at the beginning of the record.
 func (rec *record) newWalker(flow *Flow) (*walker, error) {
 	own := *rec
 	own.flow = flow
-	d, err := own.newDriver(Options{looks: true})
+	d, err := own.newDriver(Options{readsOnly: true})
 	if err != nil {
 		return nil, err
 	}
@@ -49,8 +49,8 @@ func (rec *record) newWalker(flow *Flow) (*walker, error) {
 	return &walker{driver: d, tasks: map[string]int{}, steps: map[int]string{}, ran: map[string]bool{}}, nil
 }
 
-// Verify replays a recorded run in its own graph or another flow, and executes nothing. Another
-// flow gets the recorded outputs and answers. It returns the first divergence, or nil, and the
+// Verify replays a recorded run in its own graph or in another flow, and executes nothing. The other
+// flow gets the recorded outputs and answers. Verify returns the first divergence, or nil, and the
 // result up to there.
 func (r *Runner) Verify(runID string, other *Flow) (*Result, *view.Divergence, error) {
 	rec, err := r.loadRecord(runID)
@@ -71,7 +71,7 @@ func (r *Runner) Verify(runID string, other *Flow) (*Result, *view.Divergence, e
 		return result, d, nil
 	}
 	problems := checkInput(c.began, other.tree.Graph)
-	if d == nil && len(problems) > 0 { // a replay does not check the input, a run does
+	if d == nil && len(problems) > 0 { // unlike a run, a replay does not check the input
 		d = &view.Divergence{Recorded: []string{c.then.plan.Start()}, Now: []string{"the input is refused"}}
 	}
 	if d != nil {
@@ -82,21 +82,21 @@ func (r *Runner) Verify(runID string, other *Flow) (*Result, *view.Divergence, e
 
 // comparison is a record that was replayed in two flows.
 type comparison struct {
-	then, now  *walker        // the same one if there is only the recorded flow
+	then, now  *walker        // the same walker if there is no other flow
 	began      *machine.Event // the first event
 	divergence *view.Divergence
 	result     *Result // of now, at the divergence
-	after      int     // events after the divergence
+	after      int     // number of events after the divergence
 }
 
-// compareWith replays the record in its own flow and in another one, if any, until they diverge.
-// Its own flow continues to the end.
-func (rec *record) compareWith(other *Flow, lenient bool) (*comparison, error) {
+// compareWith replays the record in its own flow and in the other flow, if any, until they diverge. Its
+// own flow continues to the end.
+func (rec *record) compareWith(other *Flow, allowsKindChange bool) (*comparison, error) {
 	then, err := rec.newWalker(rec.flow)
 	c := &comparison{then: then, now: then}
 	if err == nil && other != nil {
 		if c.now, err = rec.newWalker(other); err == nil {
-			c.now.lenient = lenient
+			c.now.allowsKindChange = allowsKindChange
 		}
 	}
 	if err != nil {
@@ -123,7 +123,7 @@ func stepName(p *machine.Place) string {
 	return fmt.Sprintf("%s\x00%s\x00%d\x00%v", p.Scope, p.Node, p.Visit, p.Order)
 }
 
-// applyEvent replays an event and records the routes that it causes.
+// applyEvent replays an event and stores the routes that it causes.
 func (w *walker) applyEvent(event *machine.Event) error {
 	w.routes = nil
 	if err := w.replayEvent(event); err != nil {
@@ -165,7 +165,7 @@ func advanceBoth(then, now *walker, event *machine.Event) (*view.Divergence, err
 	own := *event
 	if step, known := then.steps[event.Task.Task]; known {
 		task, runs := now.tasks[step]
-		if !runs && event.Kind == machine.TaskEnded && !now.lenient {
+		if !runs && event.Kind == machine.TaskEnded && !now.allowsKindChange {
 			return unreachedStep(then, now, step), nil
 		}
 		own.Task.Task = task
@@ -173,7 +173,7 @@ func advanceBoth(then, now *walker, event *machine.Event) (*view.Divergence, err
 	if err := now.applyEvent(&own); err != nil {
 		return nil, err
 	}
-	if now.lenient {
+	if now.allowsKindChange {
 		if err := now.endComputedSteps(then, event); err != nil {
 			return nil, err
 		}
@@ -181,7 +181,7 @@ func advanceBoth(then, now *walker, event *machine.Event) (*view.Divergence, err
 	return compareRoutes(then, now), nil
 }
 
-// endComputedSteps ends the tasks of steps that the recorded machine computed, with its results.
+// endComputedSteps ends tasks whose steps the recorded machine computed, with the recorded results.
 func (w *walker) endComputedSteps(then *walker, event *machine.Event) error {
 	routes := w.routes
 	for _, n := range slices.Clone(then.state.Notes()) {
@@ -201,7 +201,7 @@ func (w *walker) endComputedSteps(then *walker, event *machine.Event) error {
 	return nil
 }
 
-// isComputed reports whether the machine executes nodes of a kind itself.
+// isComputed reports whether the machine executes nodes of a kind without a handler.
 func isComputed(kind string) bool {
 	return slices.Contains([]string{"fail", "pass", "set", "wait"}, kind)
 }
@@ -218,7 +218,8 @@ func unreachedStep(then, now *walker, step string) *view.Divergence {
 	return d
 }
 
-// compareRoutes returns the first step that takes another path now, or nil. Branches may end in any order.
+// compareRoutes returns the first step that now takes another path, or nil. Branches may end in any
+// order.
 func compareRoutes(then, now *walker) *view.Divergence {
 	then.unmatched, now.unmatched = append(then.unmatched, then.routes...), append(now.unmatched, now.routes...)
 	for i := 0; i < len(then.unmatched); {
@@ -239,7 +240,7 @@ func compareRoutes(then, now *walker) *view.Divergence {
 		}
 		then.unmatched, now.unmatched = slices.Delete(then.unmatched, i, i+1), slices.Delete(now.unmatched, at, at+1)
 	}
-	if now.lenient && !now.state.Ended() {
+	if now.allowsKindChange && !now.state.Ended() {
 		return nil
 	}
 	return unmatchedRoute(then, now)
@@ -283,7 +284,7 @@ func compareEnds(then, now *walker) *view.Divergence {
 	return d
 }
 
-// nodesNeverRun returns the nodes after a divergence that the record never ran.
+// nodesNeverRun returns the nodes after a divergence that the recorded run never executed.
 func nodesNeverRun(then, now *walker, d *view.Divergence) []string {
 	var out []string
 	for _, name := range d.Now {
@@ -307,7 +308,7 @@ func checkInput(began *machine.Event, other *spec.Graph) []string {
 	return wrong
 }
 
-// addReasons adds to a divergence how the graphs and the states of the runs differ.
+// addReasons adds the differences of graphs and run states to a divergence.
 func addReasons(d *view.Divergence, then, now *walker, nodes ...string) {
 	var out []string
 	if began, begins := then.plan.Start(), now.plan.Start(); began != begins {
@@ -339,7 +340,7 @@ func (w *walker) describeEnd() string {
 	return text
 }
 
-// describeChange says how the definition of a node changed, or returns "".
+// describeChange describes how the definition of a node changed, or returns "".
 func describeChange(then, now *walker, node string) string {
 	was, is := then.plan.Graph.Node(node), now.plan.Graph.Node(node)
 	switch {
@@ -370,7 +371,7 @@ func (w *walker) statusWords() []string {
 	return []string{strings.TrimSuffix(string(w.state.Status)+" "+w.state.Reason, " ")}
 }
 
-// pendingWords returns the executions under way, or the status of a run that has ended.
+// pendingWords returns the current executions, or the status of a run that has ended.
 func (w *walker) pendingWords() []string {
 	if w.state.Ended() {
 		return w.statusWords()

@@ -21,11 +21,11 @@ type Result struct {
 	Reason  string          `json:"reason"`
 	Limited bool            `json:"limited"`
 	Start   string          `json:"start"`
-	// Steps counts the executions that have ended, also in subgraphs.
+	// Steps counts the executions that have ended, including those in subgraphs.
 	Steps int `json:"steps"`
-	// MaxSteps is the limit in force.
+	// MaxSteps is the effective limit of steps.
 	MaxSteps int `json:"max_steps"`
-	// MaxStateBytes is the limit in force for the state.
+	// MaxStateBytes is the effective limit of the state.
 	MaxStateBytes int `json:"-"`
 	// Path lists node executions by rank, then in declaration order of the branches.
 	Path []string `json:"path"`
@@ -33,7 +33,7 @@ type Result struct {
 	State  map[string]any   `json:"state"`
 	Output any              `json:"output"`
 	Error  *machine.Failure `json:"error"`
-	// Pending holds the questions that are open, also while other branches run.
+	// Pending holds the open questions, also while other branches run.
 	Pending []view.Pending `json:"pending"`
 	// Due is the time of the next timeout of a question, end of a wait or retry, or nil.
 	Due *time.Time `json:"due"`
@@ -43,9 +43,9 @@ type Result struct {
 	Unused []string `json:"-"`
 	// PausedAt is the breakpoint of a paused run.
 	PausedAt *view.PausedAt `json:"paused_at,omitempty"`
-	// Partial holds the output of interrupted nodes so far, by node id.
+	// Partial holds the output so far of interrupted nodes, by node id.
 	Partial map[string]any `json:"partial,omitempty"`
-	// Finally holds the results of the nodes of finally, in order. They are no steps.
+	// Finally holds the results of the nodes of finally, in order. They do not count as steps.
 	Finally   []view.FinallyResult `json:"finally,omitempty"`
 	Edges     []view.EdgeCount     `json:"edges"`
 	Usage     view.Usage           `json:"usage"`
@@ -78,14 +78,14 @@ func (r *Result) ExitCode(strict bool) int {
 	return 1
 }
 
-func (d *driver) result() *Result {
+func (d *driver) newResult() *Result {
 	s := d.state
 	d.learnStateSecrets()
-	for i := range d.history { // with what has become secret since
+	for i := range d.history { // mask values that became secret later
 		d.history[i].Output = d.mask.Value(d.history[i].Output)
 		d.history[i].Error = d.mask.Failure(d.history[i].Error)
 	}
-	slices.SortStableFunc(d.history, func(a, b view.HistoryRecord) int { return cmp.Compare(sortKeyOf(&a), sortKeyOf(&b)) })
+	slices.SortStableFunc(d.history, func(a, b view.HistoryRecord) int { return cmp.Compare(historySortKey(&a), historySortKey(&b)) })
 	partial, _ := d.mask.Value(s.Partial()).(map[string]any)
 	out := &Result{
 		RunID: d.opts.RunID, Graph: d.plan.Graph.Name.Value, Status: s.Status, Quality: s.Quality, Reason: s.Reason, Limited: s.Limited,
@@ -121,8 +121,8 @@ func newPausedAt(s *machine.State) *view.PausedAt {
 	return out
 }
 
-// sortKeyOf returns the sort key of a record. Nodes of finally come last.
-func sortKeyOf(h *view.HistoryRecord) int {
+// historySortKey returns the sort key of a record. Nodes of finally come last.
+func historySortKey(h *view.HistoryRecord) int {
 	if h.Finally {
 		return math.MaxInt
 	}

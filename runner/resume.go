@@ -12,20 +12,20 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// lostNumbers is the gap after a crash in event numbers, since the last ones are unknown.
-const lostNumbers = 1_000_000
+// crashGap is the gap in event numbers after a crash, since the last numbers are unknown.
+const crashGap = 1_000_000
 
-// Resume continues a run that paused, crashed or ended without completing, in its own graph.
-// Unfinished tasks run again as the same attempt. A completed run executes nothing. Errors are
-// those of Run, store.ErrNoRun, and *store.DrivenError while another driver has the run.
+// Resume continues a run that paused, crashed or ended without completing, in its own graph. Unfinished
+// tasks run again as the same attempt. A completed run executes nothing. Errors are those of Run,
+// store.ErrNoRun, and *store.DrivenError while another driver has the run.
 func (r *Runner) Resume(ctx context.Context, runID string, opts Options) (*Result, error) {
 	return r.withJournal(ctx, runID, openTries, func(journal store.Journal) (*Result, error) { return r.resumeRun(ctx, runID, opts, journal) })
 }
 
-// openTries bounds the attempts to open a journal, every 20 ms: an answering process closes it soon.
+// openTries bounds the attempts to open a journal, every 20 ms. A process that answers closes it soon.
 const openTries = 50
 
-// withJournal opens the journal of a run for do.
+// withJournal opens the journal of a run, calls do, and closes the journal.
 func (r *Runner) withJournal(ctx context.Context, runID string, tries int, do func(journal store.Journal) (*Result, error)) (*Result, error) {
 	if r.cfg.Store == nil {
 		return nil, noStoreError(runID)
@@ -41,7 +41,7 @@ func (r *Runner) withJournal(ctx context.Context, runID string, tries int, do fu
 		return nil, err
 	}
 	result, err := do(journal)
-	return result, errors.Join(err, journal.Close()) // closing twice is fine
+	return result, errors.Join(err, journal.Close()) // do may have closed it
 }
 
 func noStoreError(runID string) error {
@@ -52,7 +52,7 @@ func (r *Runner) resumeRun(ctx context.Context, runID string, opts Options, jour
 	if err := killLeftovers(r.cfg.Store, runID); err != nil {
 		return nil, err
 	}
-	d, err := r.driverOf(runID, opts)
+	d, err := r.loadDriver(runID, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -73,8 +73,8 @@ func (r *Runner) resumeRun(ctx context.Context, runID string, opts Options, jour
 	return d.continueRun(ctx, journal)
 }
 
-// completedResult returns the result of a completed run. It stores the summary and the session if
-// the driver was killed before it could.
+// completedResult returns the result of a completed run. It stores the summary and the session if the
+// driver was killed before it could.
 func (d *driver) completedResult(journal store.Journal) (*Result, error) {
 	result := d.recordedResult()
 	lines, err := d.flow.runner.cfg.Store.List(store.RunFilter{ID: d.opts.RunID})
@@ -94,7 +94,7 @@ func (d *driver) completedResult(journal store.Journal) (*Result, error) {
 }
 
 func (d *driver) continueRun(ctx context.Context, journal store.Journal) (*Result, error) {
-	d.journal, d.noted = journal, d.now()
+	d.journal, d.savedAt = journal, d.now()
 	if err := journal.SaveSummary(store.RunSummary{Status: machine.Running, Steps: d.state.Steps(), Updated: d.clock.Now()}); err != nil {
 		return nil, err
 	}
@@ -104,9 +104,9 @@ func (d *driver) continueRun(ctx context.Context, journal store.Journal) (*Resul
 	case d.state.Ended():
 		d.seq++
 	default:
-		d.seq += lostNumbers
+		d.seq += crashGap
 	}
-	event := &machine.Event{Kind: machine.Resumed, At: d.now(), Run: d.opts.info(d.opts.RunID), Emitted: d.seq}
+	event := &machine.Event{Kind: machine.Resumed, At: d.now(), Run: d.opts.runInfo(d.opts.RunID), Emitted: d.seq}
 	d.attachWatcher()
 	d.emitRunEvent(RunResumed, event.At, nil)
 	return d.finishRun(ctx, event)
@@ -149,15 +149,15 @@ func (d *driver) sendOffer(offer store.Offer) {
 	})
 }
 
-// Cancel cancels a run without a driver, and runs its finally nodes here. A run that has ended
-// does not change. The error is store.ErrNoRun, or a *store.DrivenError while a driver has the
+// Cancel cancels a run that has no driver, and runs its finally nodes in this process. A run that has
+// ended does not change. The error is store.ErrNoRun, or a *store.DrivenError while a driver has the
 // run.
 func (r *Runner) Cancel(runID string) (*Result, error) {
 	return r.withJournal(context.Background(), runID, 0, func(journal store.Journal) (*Result, error) { return r.cancelRun(runID, journal) })
 }
 
 func (r *Runner) cancelRun(runID string, held store.Journal) (*Result, error) {
-	d, err := r.driverOf(runID, Options{})
+	d, err := r.loadDriver(runID, Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func (r *Runner) cancelRun(runID string, held store.Journal) (*Result, error) {
 	return result, err
 }
 
-// cancelUndriven cancels a run whose tasks ended with its driver.
+// cancelUndriven cancels a run that has no driver, so none of its tasks runs.
 func (d *driver) cancelUndriven() error {
 	at := d.now()
 	d.countPauseEvents()
@@ -191,7 +191,7 @@ func (d *driver) cancelUndriven() error {
 		}
 		d.emitNotes(at)
 		d.last = at
-		stopping := d.state.Stopping // also tasks that the driver had cancelled
+		stopping := d.state.Stopping // includes tasks that the driver had cancelled
 		if len(stopping) == 0 || len(stopping) == left || d.state.Ended() {
 			break
 		}

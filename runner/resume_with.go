@@ -18,9 +18,9 @@ import (
 // MisfitError reports why a run can't continue with another version of its graph.
 type MisfitError struct {
 	RunID string
-	// Divergence is the first step that leads elsewhere in that version, or nil.
+	// Divergence is the first step that takes another path in that version, or nil.
 	Divergence *view.Divergence
-	// Problems is one sentence per state key whose value does not fit.
+	// Problems has a sentence for each state key whose value does not fit.
 	Problems []string
 }
 
@@ -47,9 +47,9 @@ func (e *MisfitError) Error() string {
 	return text
 }
 
-// ResumeWith resumes a run with another version of its graph, which replaces the stored one. With
-// the recorded outputs and answers, that version must take the same steps, and the state must
-// fit. Otherwise the error is a *MisfitError, and nothing changes. A completed run can't be
+// ResumeWith resumes a run with another version of its graph, which replaces the stored one. With the
+// recorded outputs and answers, that version must take the same steps, and the state must fit its
+// schemas. Otherwise the error is a *MisfitError, and nothing changes. A completed run can't be
 // resumed.
 func (r *Runner) ResumeWith(ctx context.Context, runID string, g *spec.Graph, opts Options) (*Result, error) {
 	flow, err := r.Prepare(g)
@@ -64,7 +64,7 @@ func (r *Runner) ResumeWith(ctx context.Context, runID string, g *spec.Graph, op
 	})
 }
 
-// newVersionDriver returns a driver of the run with another version, and the run's record then.
+// newVersionDriver returns a driver of the run with another version of its graph, and the new record.
 func (r *Runner) newVersionDriver(runID string, flow *Flow, opts Options) (*driver, store.RunRecord, error) {
 	rec, err := r.loadRecord(runID)
 	if err == nil {
@@ -104,7 +104,7 @@ func (rec *record) checkFit(flow *Flow) error {
 		return err
 	}
 	then, ended := c.then, c.then.state.Ended()
-	if c.divergence != nil && (c.after > 0 || !ended) { // the step that ended the run runs again
+	if c.divergence != nil && (c.after > 0 || !ended) { // the step that ended the run will run again
 		return &MisfitError{RunID: rec.run.ID, Divergence: c.divergence}
 	}
 	if then.state.Status == machine.Completed {

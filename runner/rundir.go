@@ -1,4 +1,4 @@
-// The folder of a run (GraphSpec §8, run.dir), and the folder that tracks its running programs.
+// The folder of a run (GraphSpec §8, run.dir), and the folder that marks its running programs.
 
 package runner
 
@@ -16,11 +16,11 @@ import (
 type folder struct {
 	mu     sync.Mutex
 	path   string // absolute, or "" for a temporary folder without a name yet
-	lasts  bool   // its store removes it
+	lasts  bool   // its store deletes it
 	exists bool
 }
 
-// newFolder returns the folder of a run: where its store keeps it, or a temporary one.
+// newFolder returns the folder of a run, which its store keeps, or a temporary one.
 func newFolder(kept store.Store, runID string) *folder {
 	if places, ok := kept.(store.FolderStore); ok {
 		return &folder{path: places.RunDir(runID), lasts: true}
@@ -36,7 +36,7 @@ func tasksDir(kept store.Store, runID string) string {
 	return ""
 }
 
-// Path returns the path, which need not exist.
+// Path returns the path. The folder may not exist.
 func (f *folder) Path() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -50,15 +50,15 @@ func (f *folder) ensurePath() string {
 	return f.path
 }
 
-// keepPath keeps the path that expressions of the run have seen, unless it is "".
+// keepPath sets the path that expressions of the run have read, unless it is "".
 func (f *folder) keepPath(path string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.path = cmp.Or(path, f.path)
 }
 
-// Make makes the folder unless it exists, and returns its path. The error is a *Failure.
-func (f *folder) Make() (string, error) {
+// Create creates the folder unless it exists, and returns its path. The error is a *Failure.
+func (f *folder) Create() (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := os.MkdirAll(f.ensurePath(), 0o700); err != nil {
@@ -68,20 +68,20 @@ func (f *folder) Make() (string, error) {
 	return f.path, nil
 }
 
-// Close removes a temporary folder, and an empty one of a store.
+// Close removes a temporary folder, and a store's folder if it is empty.
 func (f *folder) Close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
 	case !f.exists:
 	case f.lasts:
-		_ = os.Remove(f.path) // fails if it is not empty
+		_ = os.Remove(f.path) // fails unless the folder is empty
 	default:
 		_ = os.RemoveAll(f.path)
 	}
 }
 
-// killLeftovers ends the programs that a dead driver left running.
+// killLeftovers kills programs that a dead driver left running.
 func killLeftovers(kept store.Store, runID string) error {
 	dir := tasksDir(kept, runID)
 	if dir == "" {

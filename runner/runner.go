@@ -1,8 +1,7 @@
 // Package runner runs graphs in this process. It is the API for Go programs.
 //
-// A [Runner] knows the kinds of nodes that can run: set, pass, wait, fail and human,
-// and those of its Config; node.Kinds gives the ones that the command line has. Read
-// a graph with its kinds, check it, and run it:
+// A [Runner] knows the node kinds set, pass, wait, fail and human, and those of its Config. node.Kinds
+// returns the kinds of the command line. Parse a graph with the kinds, check it, and run it:
 //
 //	r, err := runner.New(runner.Config{Kinds: node.Kinds(node.Options{})})
 //	...
@@ -11,13 +10,12 @@
 //	...
 //	result, err := r.Run(ctx, graph, runner.Options{Input: map[string]any{"text": "hello"}})
 //
-// The [Result] says how the run ended, also when it failed: an error means that
-// nothing ran. [Runner.Prepare] makes a [Flow] of a graph that runs many times.
+// The [Result] says how the run ended, also when it failed. An error means that nothing ran.
+// [Runner.Prepare] compiles a graph into a [Flow] that can run many times.
 //
 // # Kinds of nodes
 //
-// A [Kind] is a name with its keys, and a [Handler], which does the work of one
-// attempt:
+// A [Kind] has a name, its keys, and a [Handler], which runs one attempt:
 //
 //	shout := runner.Kind{
 //		Spec: spec.Kind{Name: "shout", Keys: []spec.Key{
@@ -28,21 +26,21 @@
 //		}),
 //	}
 //
-// It fails with a [Failure], whose kind retries and edges can tell, or with any error.
-// [Task.Interrupt] asks a person. Package handler has what kinds use that call models or tools.
+// A handler fails with any error, or with a [Failure], whose kind retries and edges can match.
+// [Task.Interrupt] asks a person. Package handler has types for kinds that call models or tools.
 //
 // # Events
 //
-// A [Sink] gets every [Event] of a run, one at a time and in order:
+// A [Sink] receives every [Event] of a run, one at a time and in order:
 //
 //	opts := runner.Options{Sink: runner.NewJSONSink(os.Stdout)}
 //
-// [Hooks] are called around every attempt, and may change what it gets and gives.
+// [Hooks] are called around every attempt, and may change its input and output.
 //
 // # Runs that outlive a process
 //
-// With a store, every event is stored before it takes effect. Another process can continue a run
-// that paused or whose process died; finished nodes do not run again:
+// With a store, every event is stored before it takes effect. Another process can resume a run that
+// paused or whose process died. Finished nodes do not run again:
 //
 //	db, err := sqlite.Open("runs.db", sqlite.Options{})
 //	...
@@ -52,8 +50,8 @@
 //	...
 //	result, err = r.Resume(ctx, "order-17", runner.Options{Answers: map[string][]string{"approve": {"yes"}}})
 //
-// [Runner.Show], [Runner.Follow] and [Runner.Replay] read runs, [Runner.Fork] starts a new one
-// from any of their steps. Package view has the parts of a Result, virtual a clock for tests.
+// [Runner.Show], [Runner.Follow] and [Runner.Replay] read runs, [Runner.Fork] starts a new one from any
+// of their steps. Package view has the parts of a Result, package virtual a clock for tests.
 package runner
 
 import (
@@ -75,20 +73,21 @@ import (
 type Config struct {
 	// Kinds are further node kinds; see node.Kinds.
 	Kinds []Kind
-	Clock Clock // of runs without Options.Clock; nil for the clock of this computer
+	Clock Clock // for runs without Options.Clock; nil means the system clock
 	// Decider answers llm_decide edges. Without one, their fallback edge fires.
 	Decider Decider
-	Store   store.Store // of journals; may be nil
-	// Load reads the file of a subgraph or of a text; nil reads regular files of at most 16 MiB.
+	Store   store.Store // for journals; may be nil
+	// Load reads the file of a subgraph or of a text. If it is nil, regular files of at most 16 MiB are
+	// read.
 	Load  func(path string) ([]byte, error)
 	Owner string // names this driver while it resumes a run
-	// Rewrite replaces the graph of the node at a path before it is prepared, for tests with
-	// stubs. path is "" for the outermost graph. It must not modify g, and always return the same
+	// Rewrite replaces the graph of the node at a path before it is prepared, for tests with stubs.
+	// path is "" for the outermost graph. Rewrite must not modify g, and must always return the same
 	// graph.
 	Rewrite func(path string, g *spec.Graph) *spec.Graph
-	// Secrets returns the secrets of a graph by name, unless Options.Secrets does; nil reads them.
+	// Secrets returns the secrets of a graph by name, unless Options.Secrets does. nil reads them.
 	Secrets func(g *spec.Graph) map[string]any
-	// Notifier sends notifications of questions and of the ends of runs; nil for none.
+	// Notifier sends notifications of questions and of the ends of runs. It may be nil.
 	Notifier *Notifier
 	// Watch receives the events of every driven run before Options.Sink. Its errors are ignored.
 	Watch Sink
@@ -96,15 +95,15 @@ type Config struct {
 	Hooks Hooks
 	// NodeHooks are called for one node (by id), before Hooks.
 	NodeHooks map[string]Hooks
-	// Host drives the runs inside another engine and is their clock, or is nil. Handlers, the
-	// Decider and hooks after a node are not called then.
+	// Host drives the runs inside another engine and is their clock. It may be nil. With a Host,
+	// handlers, the Decider and hooks after a node are not called.
 	Host Host
 }
 
-// Options are the settings of one run. The zero value takes all from the graph. Their JSON is for
-// other processes.
+// Options are the settings of one run. The zero value takes everything from the graph. Their JSON is
+// for other processes.
 type Options struct {
-	// RunID identifies the run; empty for a new id.
+	// RunID identifies the run. If it is empty, the run gets a new id.
 	RunID string
 	// Input holds the input by state key, as plain data.
 	Input map[string]any
@@ -115,7 +114,7 @@ type Options struct {
 	MaxConcurrency int
 	// Goal replaces the goal of the graph unless it is empty.
 	Goal string
-	// Sink receives the events; nil for none.
+	// Sink receives the events. It may be nil.
 	Sink Sink `json:"-"`
 	// Warn receives each warning and its node (outer/inner in a subgraph), one at a time.
 	Warn    func(node, message string) `json:"-"`
@@ -123,18 +122,18 @@ type Options struct {
 	Labels  map[string]string          // stored with the run
 	// Session names the session whose state and conversation the run continues. A fork has none;
 	// a resumed run keeps its own.
-	Session string
-	session sessionPart
-	looks   bool // the run is only read: no program is called for a secret
-	// Answers are given in advance by target (see view.Pending.Target), in order. Those for a
-	// node with an `each`, without an index, go to its elements in order.
+	Session   string
+	session   sessionPart
+	readsOnly bool // the run is only read, so no program is called for a secret
+	// Answers are given in advance by target (see view.Pending.Target), in order. Answers without an
+	// index for a node with an `each` go to its elements in order.
 	Answers map[string][]string
-	// Heard receives the latest masked line of each program or model, at most ten times a second.
+	// OnLogLine receives the latest masked line of each program or model, at most ten times a second.
 	// It must be safe for concurrent use, and may be called once after the run.
-	Heard func(line store.LogChunk) `json:"-"`
-	// By says who gives the Answers, and the answers of Ask.
+	OnLogLine func(line store.LogChunk) `json:"-"`
+	// By is the person who gives Answers, and the answers of Ask.
 	By string
-	// Ask asks a person, until ctx ends; nil pauses the run instead. It must be safe for
+	// Ask asks a person, until ctx ends. If it is nil, the run pauses instead. It must be safe for
 	// concurrent use. After an invalid answer it is called again, with the problem.
 	Ask func(ctx context.Context, question view.Pending, problem string) (answer string, err error) `json:"-"`
 	// PauseBefore and PauseAfter name further nodes with breakpoints (outer/inner in a subgraph).
@@ -144,21 +143,21 @@ type Options struct {
 	Models map[string]string
 	// ModelParams set parameters of model nodes: temperature, max_tokens, model and so on.
 	ModelParams []handler.ModelParam
-	// Park pauses a run that only waits for longer than this, for time or an answer's timeout.
-	// The Result has the reason "wait" and Due. With 0 the driver waits.
+	// Park pauses a run that only waits for time or a question's timeout, if longer than this. The
+	// Result has the reason "wait" and Due. With 0 the driver waits.
 	Park time.Duration
-	// Rush ends waits and retry delays at once, for a run whose answers are known.
+	// Rush skips waits and retry delays, for a run whose answers are known.
 	Rush bool
 	// Clock is the clock of the run. The default is the clock of the Runner.
 	Clock Clock `json:"-"`
-	// Secrets returns the secrets of a graph by name; nil reads them as the graph says.
+	// Secrets returns the secrets of a graph by name. If it is nil, they are read as the graph says.
 	Secrets func(g *spec.Graph) map[string]any `json:"-"`
-	// Dir resolves relative paths of the graph; empty for the folder of its file.
+	// Dir is the folder for relative paths of the graph, by default the folder of its file.
 	Dir string
 }
 
-// info holds the settings that the machine has to know.
-func (o *Options) info(runID string) *machine.RunInfo {
+// runInfo returns the settings that the machine needs.
+func (o *Options) runInfo(runID string) *machine.RunInfo {
 	var models *machine.ModelSettings
 	if len(o.Models) > 0 || len(o.ModelParams) > 0 {
 		models = &machine.ModelSettings{Models: o.Models, Params: o.ModelParams}
@@ -174,14 +173,14 @@ type Runner struct {
 	cfg      Config
 	handlers map[string]Handler
 	kinds    []spec.Kind
-	always   *machine.Plan // whose notify applies to all graphs; nil for none
-	// leastTail is the least number of bytes of events between two snapshots.
-	leastTail int
+	always   *machine.Plan // whose notify applies to all graphs; may be nil
+	// minSnapshotGap is the minimum size of the events between two snapshots, in bytes.
+	minSnapshotGap int
 }
 
-// New returns a Runner. Kinds need a name and a handler, and no name twice.
+// New returns a Runner. Each kind needs a unique name and a handler.
 func New(cfg Config) (*Runner, error) {
-	r := &Runner{cfg: cfg, handlers: map[string]Handler{}, leastTail: leastTail}
+	r := &Runner{cfg: cfg, handlers: map[string]Handler{}, minSnapshotGap: minSnapshotGap}
 	switch {
 	case cfg.Host != nil:
 		r.cfg.Clock = cfg.Host
@@ -215,10 +214,10 @@ func New(cfg Config) (*Runner, error) {
 // Kinds returns the kinds to parse files with: spec.Options{Kinds: r.Kinds()}.
 func (r *Runner) Kinds() []spec.Kind { return r.kinds }
 
-// Run prepares and runs a graph to its end, a pause or a limit. A run that failed, got stuck or
-// hit a limit is a Result, not an error. Without a Result nothing ran: the error is an
-// *InputError, an *InvalidError or the store's. With a Result, a Sink or the Store failed; its
-// reason is store. When ctx ends, the run is cancelled.
+// Run prepares and runs a graph to its end, a pause or a limit. A run that failed, got stuck or hit a
+// limit returns a Result and no error. An error without a Result means that nothing ran: it is an
+// *InputError, an *InvalidError or the store's. An error with a Result comes from a Sink or the Store.
+// When ctx ends, the run is cancelled.
 func (r *Runner) Run(ctx context.Context, g *spec.Graph, opts Options) (*Result, error) {
 	flow, err := r.Prepare(g)
 	if err != nil {
@@ -227,9 +226,9 @@ func (r *Runner) Run(ctx context.Context, g *spec.Graph, opts Options) (*Result,
 	return flow.Run(ctx, opts)
 }
 
-// InputError says what is wrong with a run's input or its secrets.
+// InputError reports problems of a run's input, options or secrets.
 type InputError struct {
-	// Problems is one sentence per key, sorted by key.
+	// Problems has a sentence per key, sorted by key.
 	Problems []string
 }
 
@@ -239,7 +238,7 @@ func (e *InputError) Error() string { return strings.Join(e.Problems, "; ") }
 // InvalidError reports that a graph can't be run.
 type InvalidError struct{ Diagnostics spec.Diagnostics }
 
-// Error is the first finding, and how many there are.
+// Error returns the first finding and the number of further ones.
 func (e *InvalidError) Error() string {
 	first := e.Diagnostics[0]
 	at := first.File.Position(first.Span.From)

@@ -80,7 +80,7 @@ edges: [{from: a, to: END}]`
 		t.Errorf("providers:\n%s", diff)
 	}
 
-	bad := head + strings.Replace(flow, "{{ goal }}", "{{ n }}", 1)
+	bad := snapshotHeader + strings.Replace(flow, "{{ goal }}", "{{ n }}", 1)
 	g, _ := spec.Parse("flow.yaml", []byte(bad), spec.Options{Kinds: []spec.Kind{work(nil).Spec}})
 	found := lint.Check(g, lint.Options{Kinds: []spec.Kind{work(nil).Spec}})
 	if !found.HasErrors() || !strings.Contains(found[0].Message, "n changes during a run") {

@@ -1,4 +1,4 @@
-// The secrets of a run: those of its graph and of all graphs that it runs.
+// The secrets of a run: those of its graph and of all its subgraphs.
 
 package runner
 
@@ -29,7 +29,7 @@ func (f *Flow) readSecrets(o *Options) (secrets, error) {
 			values = o.Secrets(tree.Graph)
 		case f.runner.cfg.Secrets != nil:
 			values = f.runner.cfg.Secrets(tree.Graph)
-		case o.looks && slices.ContainsFunc(tree.Graph.Secrets, func(s spec.Secret) bool { return len(s.Command) > 0 }):
+		case o.readsOnly && slices.ContainsFunc(tree.Graph.Secrets, func(s spec.Secret) bool { return len(s.Command) > 0 }):
 			values = mask.Placeholders(tree.Graph)
 		default:
 			var wrong []string
@@ -61,7 +61,7 @@ func (s secrets) sortedValues() []any {
 	return out
 }
 
-// newMask returns a masker of the secrets, and of the defaults of secret keys.
+// newMask returns a masker for the secrets and the defaults of secret keys.
 func (f *Flow) newMask(known secrets) *mask.Masker {
 	m := &mask.Masker{}
 	for _, tree := range f.tree.All() {

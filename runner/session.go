@@ -1,4 +1,4 @@
-// Sessions.
+// Loading and saving the session of a run.
 
 package runner
 
@@ -30,7 +30,7 @@ func (f *Flow) loadSession(id string) (taken sessionPart, err error) {
 	}
 	s, err := kept.Session(id)
 	if errors.Is(err, store.ErrNoSession) {
-		return taken, nil // its first run
+		return taken, nil // the session's first run
 	}
 	if err != nil {
 		return taken, err
@@ -101,7 +101,7 @@ func (d *driver) saveSession(at int64) error {
 	return nil
 }
 
-// saveSessionAgain calls saveSession for a run that has ended, unless its driver did.
+// saveSessionAgain saves the session of a run that has ended, unless its driver did.
 func (d *driver) saveSessionAgain() error {
 	if d.opts.Session == "" {
 		return nil

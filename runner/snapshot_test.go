@@ -120,7 +120,7 @@ func snapshotRunner(t *testing.T, s store.Store, fails *bool) (*runner.Runner, *
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, found := spec.Parse("flow.yaml", []byte(head+snapshotFlow), spec.Options{Kinds: r.Kinds()})
+	g, found := spec.Parse("flow.yaml", []byte(snapshotHeader+snapshotFlow), spec.Options{Kinds: r.Kinds()})
 	if found.HasErrors() {
 		t.Fatal(found[0].Message)
 	}

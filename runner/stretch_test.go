@@ -121,14 +121,14 @@ func TestSubgraphsAreReadFromNear(t *testing.T) {
 		},
 	}
 	r, err := runner.New(runner.Config{Store: kept, Kinds: []runner.Kind{work(handlers)}, Load: func(string) ([]byte, error) {
-		return []byte(head + "state: {n: {type: integer, default: 0}, pad: {type: string, default: " + strings.Repeat("x", 500) + "}}\n" +
+		return []byte(snapshotHeader + "state: {n: {type: integer, default: 0}, pad: {type: string, default: " + strings.Repeat("x", 500) + "}}\n" +
 			"nodes: {a: {kind: work, do: call, writes: {n: n + 1}}}\nedges: [{from: a, to: a, when: n < 30}, {from: a, to: END}]"), nil
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	runner.SnapshotAlways(r)
-	g, found := spec.Parse("flow.yaml", []byte(head+"limits: {max_steps: 500}\nstate: {m: {type: integer, default: 0}}\n"+
+	g, found := spec.Parse("flow.yaml", []byte(snapshotHeader+"limits: {max_steps: 500}\nstate: {m: {type: integer, default: 0}}\n"+
 		"nodes: {a: {kind: pass}, sub: {kind: graph, graph: child.yaml}, w: {kind: work, do: wait}, z: {kind: set, set: {m: m + 1}, join: {wait: all}}, y: {kind: work, do: long, writes: {m: m + 1}}}\n"+
 		"edges: [{from: a, to: [sub, w]}, {from: [sub, w], to: z}, {from: z, to: y}, {from: y, to: y, when: m < 30}, {from: y, to: END}]"), spec.Options{Kinds: r.Kinds()})
 	if found.HasErrors() {
@@ -193,7 +193,7 @@ func TestSubgraphsThatWaitAreReadFromNear(t *testing.T) {
 		},
 	}
 	r, err := runner.New(runner.Config{Store: &store.Memory{}, Kinds: []runner.Kind{work(handlers)}, Load: func(string) ([]byte, error) {
-		return []byte(head + "state: {n: {type: integer, default: 0}, x: {type: string}}\n" +
+		return []byte(snapshotHeader + "state: {n: {type: integer, default: 0}, x: {type: string}}\n" +
 			"nodes: {a: {kind: set, set: {n: n + 1}}, h: {kind: human, prompt: '?', writes: [x]}, z: {kind: set, set: {n: n + 1}}}\n" +
 			"edges: [{from: a, to: a, when: n < 3}, {from: a, to: h}, {from: h, to: z}, {from: z, to: END}]"), nil
 	}})
@@ -201,7 +201,7 @@ func TestSubgraphsThatWaitAreReadFromNear(t *testing.T) {
 		t.Fatal(err)
 	}
 	runner.SnapshotAlways(r)
-	g, found := spec.Parse("flow.yaml", []byte(head+"limits: {max_steps: 500}\nstate: {m: {type: integer, default: 0}}\n"+
+	g, found := spec.Parse("flow.yaml", []byte(snapshotHeader+"limits: {max_steps: 500}\nstate: {m: {type: integer, default: 0}}\n"+
 		"nodes: {a: {kind: pass}, sub: {kind: graph, graph: child.yaml}, y: {kind: work, do: long, writes: {m: m + 1}}, z: {kind: pass, join: {wait: all}}}\n"+
 		"edges: [{from: a, to: [sub, y]}, {from: y, to: y, when: m < 30}, {from: [sub, y], to: z}, {from: z, to: END}]"), spec.Options{Kinds: r.Kinds()})
 	if found.HasErrors() {

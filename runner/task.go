@@ -1,4 +1,4 @@
-// Running handlers, and asking deciders.
+// Running handlers, and calling deciders.
 
 package runner
 
@@ -17,8 +17,8 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// startTask runs a handler in a goroutine. Its context is not the run's: only the machine cancels
-// tasks, so that every cancellation is an event.
+// startTask runs a handler in a goroutine. The end of ctx does not cancel the handler: only the machine
+// cancels tasks, so that every cancellation is an event.
 func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	id, work, limit := c.Task, c.Work, d.state.ValueLimit(c.Task)
 	d.places[id] = work.Place
@@ -31,11 +31,11 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	task.Note = func(data any) error { return d.sendNote(id, data, nil, limit) }
 	task.Talk, task.WantsText = d.newTalk(work.Talk), work.Graph.WantsText(work.Node)
 	task.Emit = func(said Said) { d.sendSaid(id, said) }
-	hush := logTo(d.log, task, d.flow.tree.WritesSecret(task.Graph, path.Base(task.Node)))
+	endLog := attachLog(d.log, task, d.flow.tree.WritesSecret(task.Graph, path.Base(task.Node)))
 	reason := ""
-	task.Because = func(word string) { reason = word }
-	task.Partial = func(data any) { d.storePartial(id, data) }
-	task.RunDir = d.folder.Make
+	task.SetReason = func(word string) { reason = word }
+	task.SavePartial = func(data any) { d.storePartial(id, data) }
+	task.RunDir = d.folder.Create
 	if d.flow.tree.Of(work.Graph).HasTools() {
 		d.enableGraphCalls(id, task)
 	}
@@ -52,15 +52,15 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 		handler = HandlerFunc(func(context.Context, *Task) (any, error) { return nil, failure })
 	}
 	if d.plan.SeesRunDir() {
-		handler = withFolder(handler)
+		handler = folderHandler(handler)
 	}
 	hit := false
-	handler = d.withCache(work, &hit, handler)
+	handler = d.cachingHandler(work, &hit, handler)
 	end := func(event machine.Event) {
 		if failure := limit.Check(event.Output, "the output"); failure != nil {
 			event.Output, event.Talk, event.Failure = nil, nil, failure
 		}
-		hush()
+		endLog()
 		event.Cached, event.Reason = hit, reason
 		cancel(nil)
 		event.Task, event.At = id, d.now()
@@ -78,13 +78,13 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 func (d *driver) newTask(id machine.TaskID, place *machine.Place, plan *machine.Plan, index int) *Task {
 	return &Task{
 		RunID: d.opts.RunID, Node: nodePath(place), Place: placePath(place, index), Visit: place.Visit, Attempt: max(1, id.Attempt),
-		Index: index, Dir: d.dirOf(plan), Graph: plan.Graph, Scope: d.scope,
+		Index: index, Dir: d.graphDir(plan), Graph: plan.Graph, Scope: d.scope,
 		Hooks: []Hooks{d.flow.runner.cfg.NodeHooks[nodePath(place)], d.flow.runner.cfg.Hooks},
 	}
 }
 
-// dirOf returns the folder that relative paths of a graph are in.
-func (d *driver) dirOf(plan *machine.Plan) string {
+// graphDir returns the folder for relative paths of a graph.
+func (d *driver) graphDir(plan *machine.Plan) string {
 	if plan == d.plan {
 		return d.opts.Dir
 	}
@@ -102,7 +102,7 @@ func withoutElements(path string) string {
 	return machine.WithoutIndexes(path)
 }
 
-// placePath returns the path of a task with elements and calls, its own too unless index is -1.
+// placePath returns the path of a task with elements and calls. Its own element is index, unless -1.
 func placePath(p *machine.Place, index int) string {
 	if index < 0 {
 		return p.Path()
@@ -110,16 +110,16 @@ func placePath(p *machine.Place, index int) string {
 	return p.Path() + "[" + strconv.Itoa(index) + "]"
 }
 
-// runAttempt runs a handler once and returns its end as an event. The event has no kind if the
-// host does the work.
+// runAttempt runs a handler once and returns its result as an event. The event has no kind if the host
+// runs the task.
 func (d *driver) runAttempt(ctx context.Context, task *Task, handler Handler) machine.Event {
 	var failed error
-	a := task.Try(ctx, HandlerFunc(func(ctx context.Context, task *Task) (output any, err error) {
-		output, failed = d.withHooks(ctx, task, handler)
+	a := task.RunHandler(ctx, HandlerFunc(func(ctx context.Context, task *Task) (output any, err error) {
+		output, failed = d.runWithHooks(ctx, task, handler)
 		return output, failed
 	}))
 	switch {
-	case errors.Is(failed, errBegins):
+	case errors.Is(failed, errGraphBegins):
 		return machine.Event{Kind: machine.GraphCalled}
 	case errors.Is(failed, errHosted):
 		return machine.Event{}
@@ -131,7 +131,7 @@ func endEvent(a *handler.Attempt) machine.Event {
 	return machine.Event{Kind: machine.TaskEnded, Output: a.Output, Failure: a.Failure, Asks: a.Asks, Talk: a.Talk}
 }
 
-// toFailure turns an error into a failure with a kind.
+// toFailure converts an error to a failure with a kind.
 func toFailure(ctx context.Context, err error) *Failure {
 	var failure *Failure
 	switch {
@@ -147,7 +147,7 @@ func toFailure(ctx context.Context, err error) *Failure {
 	return &Failure{Kind: "failed", Message: err.Error()}
 }
 
-// plainFailure returns the failure with details as a journal returns them.
+// plainFailure returns the failure with its details as plain data, as a journal would return them.
 func plainFailure(f *Failure) *Failure {
 	if f.Details == nil {
 		return f
@@ -164,8 +164,8 @@ func plainFailure(f *Failure) *Failure {
 // errHandlerPanic marks the failure of a handler that panicked.
 var errHandlerPanic = errors.New("the handler panicked")
 
-// withFolder makes the folder of the run before the handler runs.
-func withFolder(handler Handler) Handler {
+// folderHandler returns a handler that first creates the folder of the run.
+func folderHandler(handler Handler) Handler {
 	return HandlerFunc(func(ctx context.Context, task *Task) (any, error) {
 		if _, err := task.RunDir(); err != nil {
 			return nil, err
@@ -174,8 +174,8 @@ func withFolder(handler Handler) Handler {
 	})
 }
 
-// Try runs a handler on the task once. The result is plain data; a panic is a failure.
-func (t *Task) Try(ctx context.Context, run Handler) (out *handler.Attempt) {
+// RunHandler runs a handler on the task once. The result is plain data. A panic becomes a failure.
+func (t *Task) RunHandler(ctx context.Context, run Handler) (out *handler.Attempt) {
 	defer func() {
 		if v := recover(); v != nil {
 			out = &handler.Attempt{Failure: toFailure(ctx, fmt.Errorf("%w: %v", errHandlerPanic, v))}
@@ -200,7 +200,7 @@ func (t *Task) Try(ctx context.Context, run Handler) (out *handler.Attempt) {
 	return &handler.Attempt{Output: plain, Talk: t.Talk.Added()}
 }
 
-// startDecision asks the decider. Without one the decision fails, for the fallback edge.
+// startDecision calls the decider. Without one the decision fails, so the fallback edge fires.
 func (d *driver) startDecision(ctx context.Context, c *machine.Command) {
 	id, choice, limit := c.Task, *c.Choice, d.state.ValueLimit(c.Task)
 	d.places[id] = choice.Place

@@ -10,8 +10,8 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// withCache returns a handler that looks into the cache first, and stores its result there.
-func (d *driver) withCache(work *machine.Work, hit *bool, handler Handler) Handler {
+// cachingHandler returns a handler that looks in the cache first, and stores its result there.
+func (d *driver) cachingHandler(work *machine.Work, hit *bool, handler Handler) Handler {
 	if work.CacheKey == "" {
 		return handler
 	}

@@ -24,22 +24,22 @@ type graphResult struct {
 
 // openCall is a call that waits for its graph.
 type openCall struct {
-	done func(graphResult) // is called once
-	wake func()            // says once that the call does not wait any more
+	done func(graphResult) // called once
+	wake func()            // marks once that the call no longer waits
 }
 
-// graphCalls counts the concurrent calls of an attempt, and how many wait for a graph.
+// graphCalls counts the concurrent calls of an attempt, and how many of them wait for a graph.
 type graphCalls struct {
 	driver *driver
 	task   machine.TaskID
 
 	mu      sync.Mutex
-	running int // 0: one after the other
+	running int // 0 if calls are sequential
 	waiting int
 }
 
-// addCounts adds to the numbers of waiting and running calls. It returns the change of the
-// attempt's parallel parts.
+// addCounts adds to the numbers of waiting and running calls. It returns by how much the number of
+// parallel parts of the attempt changed.
 func (c *graphCalls) addCounts(waiting, running int) (parts int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -48,8 +48,8 @@ func (c *graphCalls) addCounts(waiting, running int) (parts int) {
 	return max(c.running, 1) - before
 }
 
-// allWait reports whether all calls of an attempt wait for graphs; false for nil.
-func (c *graphCalls) allWait() bool {
+// areAllWaiting reports whether all calls of an attempt wait for graphs. It is false for nil.
+func (c *graphCalls) areAllWaiting() bool {
 	if c == nil {
 		return false
 	}
@@ -58,7 +58,7 @@ func (c *graphCalls) allWait() bool {
 	return c.waiting > 0 && c.waiting >= max(c.running, 1)
 }
 
-// beginCall asks the driver to run a graph. done is called with the result.
+// beginCall asks the driver to run a graph and to call done with the result.
 func (c *graphCalls) beginCall(call handler.GraphCall, done func(graphResult)) *openCall {
 	d := c.driver
 	open := &openCall{done, sync.OnceFunc(func() {
@@ -79,7 +79,7 @@ func (c *graphCalls) callGraph(ctx context.Context, call handler.GraphCall) (any
 	result := make(chan graphResult, 1)
 	open := c.beginCall(call, func(r graphResult) { result <- r })
 	select {
-	case r := <-result: // it no longer counts as waiting
+	case r := <-result: // the call no longer counts as waiting
 		return r.outputOrError()
 	case <-ctx.Done():
 		open.wake()
@@ -87,7 +87,7 @@ func (c *graphCalls) callGraph(ctx context.Context, call handler.GraphCall) (any
 	}
 }
 
-// outputOrError returns what the tool of the graph returns.
+// outputOrError returns the output or failure as a tool's result.
 func (r graphResult) outputOrError() (any, error) {
 	if r.failure != nil {
 		return nil, r.failure
@@ -99,7 +99,7 @@ func (r graphResult) outputOrError() (any, error) {
 func (d *driver) enableGraphCalls(id machine.TaskID, task *Task) {
 	calls := &graphCalls{driver: d, task: id}
 	d.graphCalls[id] = calls
-	task.Beside = func(change int) {
+	task.AddParallel = func(change int) {
 		parts := calls.addCounts(0, change)
 		d.sendMessage(func() *machine.Event { return nil }) // makes the driver check whether the run pauses
 		d.pace.Work(parts)
@@ -107,7 +107,7 @@ func (d *driver) enableGraphCalls(id machine.TaskID, task *Task) {
 	task.CallGraph = calls.callGraph
 }
 
-// returnGraph gives an attempt the result of a graph that it called.
+// returnGraph passes the result of a called graph to the attempt that called it.
 func (d *driver) returnGraph(c *machine.Command) {
 	call := graphCall{c.Task, c.Call}
 	if open := d.calls[call]; open != nil {

@@ -1,4 +1,4 @@
-// Text and logs of tasks.
+// Logs of tasks.
 
 package runner
 
@@ -11,8 +11,8 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// logTo makes a task write its streams, and the texts that it emits, to a log.
-func logTo(log *runlog.Log, task *Task, quiet bool) (end func()) {
+// attachLog makes a task write its streams and the texts that it emits to a log.
+func attachLog(log *runlog.Log, task *Task, quiet bool) (end func()) {
 	about := store.LogChunk{Node: task.Node, Place: task.Place, Visit: task.Visit, Attempt: task.Attempt}
 	task.OpenLog = func(source, stream string) io.WriteCloser {
 		own := about
@@ -30,15 +30,15 @@ func logTo(log *runlog.Log, task *Task, quiet bool) (end func()) {
 	return text.End
 }
 
-// LogTask stores the log of a hosted task with a keeper at intervals, with secrets masked. close
-// stores the rest.
+// LogTask stores the log of a hosted task in a keeper at intervals, with secrets masked. close stores
+// the rest.
 func LogTask(task *Task, keeper runlog.Keeper, every time.Duration, secrets []string) (close func()) {
 	hidden := &mask.Masker{}
 	for _, text := range secrets {
 		hidden.HideText(text)
 	}
 	log := runlog.New(runlog.Config{Store: keeper, RunID: task.RunID, Now: time.Now, Mask: hidden, Every: every})
-	end := logTo(log, task, false)
+	end := attachLog(log, task, false)
 	return func() {
 		end()
 		log.Close()

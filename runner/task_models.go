@@ -1,4 +1,4 @@
-// What the tasks of a graph share: tools, providers, models.
+// Tools, providers and models, which the tasks of a graph share.
 
 package runner
 
@@ -14,7 +14,7 @@ import (
 
 // accounting implements handler.ModelAccounting for a task.
 type accounting struct {
-	*budget // of the run
+	*budget // of the task's graph
 	driver  *driver
 	task    machine.TaskID
 }
@@ -24,7 +24,7 @@ func (k *accounting) Note(data any, call handler.Usage) error {
 	return k.driver.sendNote(k.task, data, &call, 0)
 }
 
-// Hide masks a text.
+// Hide masks a text from now on.
 func (k *accounting) Hide(secret string) {
 	k.driver.sendMessage(func() *machine.Event {
 		k.driver.mask.HideText(secret)
@@ -40,12 +40,12 @@ func (k *accounting) Sleep(ctx context.Context, d time.Duration) error {
 	return sleep(ctx, k.driver.clock, d)
 }
 
-// Now is the time of the run.
+// Now returns the time of the run.
 func (k *accounting) Now() time.Time { return time.Unix(0, k.driver.now()) }
 
-// paramsOf returns the caller's parameters for a node. The node's own parameters override those
-// for all nodes; later ones override earlier ones.
-func paramsOf(params []handler.ModelParam, path string) map[string]any {
+// nodeParams returns the caller's parameters for a node. Parameters for the node override those for all
+// nodes, and later ones override earlier ones.
+func nodeParams(params []handler.ModelParam, path string) map[string]any {
 	all, own := map[string]any{}, map[string]any{} // by key
 	for _, p := range params {
 		switch p.Node {
@@ -59,7 +59,7 @@ func paramsOf(params []handler.ModelParam, path string) map[string]any {
 	return all
 }
 
-// newTalk returns the conversation of a task. Outputs of programs are masked.
+// newTalk returns the conversation of a task, with outputs of other nodes masked.
 func (d *driver) newTalk(talk *machine.Talk) *handler.Talk {
 	if talk == nil {
 		return nil
@@ -73,26 +73,26 @@ func (d *driver) newTalk(talk *machine.Talk) *handler.Talk {
 	return out
 }
 
-// emitUsage emits the usage of a call of a model, if the event is about one.
+// emitUsage emits the usage of a model call, if the event is about one.
 func (d *driver) emitUsage(event *machine.Event) {
 	if call := event.Usage; call != nil {
 		d.beginEvent(LLMUsage, event.At, event.Task)
 		d.event.Usage, d.event.Node, d.event.Visit = call, call.Node, call.Visit
-		d.emit()
+		d.emitEvent()
 	}
 }
 
-// setup holds the tools and providers of a graph.
-type setup struct {
+// graphSetup holds the evaluated tools and providers of a graph.
+type graphSetup struct {
 	tools, providers map[string]any
 	err              error
 }
 
 // findSetup returns the tools and providers of a scope's graph.
-func (d *driver) findSetup(sc *machine.Scope) *setup {
+func (d *driver) findSetup(sc *machine.Scope) *graphSetup {
 	s := d.setups[sc.Plan()]
 	if s == nil {
-		s = &setup{}
+		s = &graphSetup{}
 		s.tools, s.providers, s.err = sc.Setup()
 		d.flow.tree.Of(sc.Plan()).OfferGraphs(s.tools)
 		d.setups[sc.Plan()] = s
@@ -101,18 +101,18 @@ func (d *driver) findSetup(sc *machine.Scope) *setup {
 }
 
 // shareSetup sets the tools, providers and models of a task.
-func (d *driver) shareSetup(task *Task, id machine.TaskID, turns map[string]int) *setup {
-	scopes := d.state.ScopesAround(id) // its own first
+func (d *driver) shareSetup(task *Task, id machine.TaskID, turns map[string]int) *graphSetup {
+	scopes := d.state.ScopesAround(id) // innermost first
 	own := d.findSetup(scopes[0])
 	task.Tools, task.Providers = own.tools, own.providers
 	answered := d.answered
-	if d.host != nil { // a hosted run keeps nothing between tasks
+	if d.host != nil { // a hosted run keeps no clients between tasks
 		answered = d.state.Scripted
 	}
 	goal := scopes[0].Goal()
 	task.Models = &handler.ModelAccess{
 		Goal: goal, OwnGoal: goal == task.Graph.Goal.Description.Value, Overrides: d.state.Models.Models, Dir: d.opts.Dir,
-		Params: paramsOf(d.state.Models.Params, task.Node), Answered: answered, Secrets: d.mask.Values(), Turns: turns,
+		Params: nodeParams(d.state.Models.Params, task.Node), Answered: answered, Secrets: d.mask.Values(), Turns: turns,
 		ModelAccounting: &accounting{d.budgetFor(scopes), d, id},
 	}
 	for _, sc := range scopes[1:] {
@@ -121,10 +121,10 @@ func (d *driver) shareSetup(task *Task, id machine.TaskID, turns map[string]int)
 	return own
 }
 
-// modelScope returns the models and providers of a graph.
+// modelScope returns the models and providers of a scope's graph.
 func (d *driver) modelScope(sc *machine.Scope) handler.ModelScope {
 	g := sc.Plan().Graph
-	out := handler.ModelScope{Models: map[string]string{}, Providers: d.findSetup(sc).providers, Dir: d.dirOf(sc.Plan())}
+	out := handler.ModelScope{Models: map[string]string{}, Providers: d.findSetup(sc).providers, Dir: d.graphDir(sc.Plan())}
 	for i := range g.Models {
 		if m := &g.Models[i]; m.Value.Kind == spec.String {
 			out.Models[m.Key.Value] = m.Value.Text.Value

@@ -11,11 +11,11 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// errRunOver reports a note after the end of the run.
+// errRunOver means that a task sent a note after the end of the run.
 var errRunOver = errors.New("the run is over")
 
-// sendNote sends the driver a note of at most limit bytes, unless that is 0, and waits until it
-// is durable. The task calls it.
+// sendNote sends a note to the driver and waits until it is durable. The note has at most limit bytes,
+// unless limit is 0. It runs in the goroutine of the task.
 func (d *driver) sendNote(task machine.TaskID, data any, call *handler.Usage, limit machine.ValueLimit) error {
 	plain, err := eval.Canonical(data)
 	if err != nil {
@@ -36,7 +36,7 @@ func (d *driver) sendNote(task machine.TaskID, data any, call *handler.Usage, li
 		kept <- d.journalErr
 		return nil
 	})
-	if d.host != nil { // it stores the note before the task continues
+	if d.host != nil { // the host stores the note before the task continues
 		return nil
 	}
 	select {
@@ -47,7 +47,7 @@ func (d *driver) sendNote(task machine.TaskID, data any, call *handler.Usage, li
 	}
 }
 
-// storePartial sends the driver what a task has produced. It drops data that is not plain.
+// storePartial sends the partial output of a task to the driver. It drops data that is not plain.
 func (d *driver) storePartial(task machine.TaskID, data any) {
 	if plain, err := eval.Canonical(data); err == nil && plain != nil {
 		d.sendMessage(func() *machine.Event {
@@ -57,7 +57,7 @@ func (d *driver) storePartial(task machine.TaskID, data any) {
 	}
 }
 
-// addPartial adds the partial output or text of a failed task to its end.
+// addPartial adds the partial output or text of a failed task to the event that ends it.
 func (d *driver) addPartial(event *machine.Event) {
 	partial := d.partials[event.Task]
 	if text := d.texts[event.Task].text; partial == nil && len(text) > 0 {

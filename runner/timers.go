@@ -1,4 +1,4 @@
-// Clocks and timers of a run, and the end of cancelled tasks.
+// Clocks and timers of a run, and cancelling tasks.
 
 package runner
 
@@ -20,7 +20,7 @@ type timerID struct {
 	fan, lane int
 }
 
-func timerOf(c *machine.Command) timerID { return timerID{c.Timer, c.Task, c.Fan, c.Lane} }
+func newTimerID(c *machine.Command) timerID { return timerID{c.Timer, c.Task, c.Fan, c.Lane} }
 
 // timerDelay returns the delay after which a timer fires.
 func (d *driver) timerDelay(c *machine.Command) time.Duration {
@@ -30,9 +30,9 @@ func (d *driver) timerDelay(c *machine.Command) time.Duration {
 	return c.For
 }
 
-// startTimer starts a timer. One without delay fires next.
+// startTimer starts a timer. A timer without delay fires as the next event.
 func (d *driver) startTimer(c *machine.Command) {
-	id := timerOf(c)
+	id := newTimerID(c)
 	d.stopTimer(id)
 	event := machine.Event{Kind: machine.TimerFired, Task: c.Task, Timer: c.Timer, Fan: c.Fan, Lane: c.Lane}
 	if c.Timer == machine.AnswerTimer {
@@ -104,12 +104,12 @@ func (systemClock) AfterFunc(d time.Duration, f func()) func() bool {
 	return time.AfterFunc(d, f).Stop
 }
 
-// timekeeper returns the time of a run: its start by the wall clock plus measured time, so that
-// setting the clock changes no duration. It is safe for concurrent use.
+// timekeeper returns the time of a run: its start by the wall clock plus the measured time since, so
+// that setting the clock changes no duration. It is safe for concurrent use.
 type timekeeper struct {
 	clock Clock
 
-	mu    sync.Mutex // of what follows
+	mu    sync.Mutex // guards the fields below
 	start time.Time
 	unix  int64 // of start, in nanoseconds
 }
@@ -126,15 +126,15 @@ func (k *timekeeper) Now() int64 {
 	return k.unix + int64(k.clock.Now().Sub(k.start))
 }
 
-// NotBefore moves the time to a moment that has passed.
-func (k *timekeeper) NotBefore(moment int64) {
+// AdvanceTo moves the time forward to a moment, unless it is past that.
+func (k *timekeeper) AdvanceTo(moment int64) {
 	now := k.Now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.unix += max(0, moment-now)
 }
 
-// sleep waits by a clock. It returns the error of ctx if that ends before.
+// sleep waits by a clock. If ctx ends first, it returns the error of ctx.
 func sleep(ctx context.Context, clock Clock, d time.Duration) error {
 	if virtual, ok := clock.(*virtual.Clock); ok {
 		return virtual.Sleep(ctx, d)

@@ -234,7 +234,7 @@ func (s *session) drive(
 	}
 	opts.Warn = s.out.newWarner()
 	if s.out.view != nil {
-		opts.Heard = s.out.view.Listener()
+		opts.OnLogLine = s.out.view.Listener()
 	}
 	if a.StdinTerminal && a.StderrTerminal && !s.flags.noInput {
 		opts.Ask = runview.NewAsker(a.Stdin, a.Stderr, s.out.colors, a.Columns, s.out.hold).Ask

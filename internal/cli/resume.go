@@ -119,7 +119,7 @@ func (a *app) resume(ctx context.Context, f *driveFlags, id, withFile string) er
 func explainUnusedAnswers(r *runner.Runner, id string, opts *runner.Options, driven error) error {
 	lines := []string{driven.Error()}
 	for _, target := range slices.Sorted(maps.Keys(opts.Answers)) {
-		line, err := r.WhoAnswered(id, target)
+		line, err := r.DescribeLastAnswer(id, target)
 		if err != nil {
 			return err
 		}

@@ -315,7 +315,7 @@ func (f *workflowRun) takeTurns() {
 		isOwn := s.claim != nil && s.claim.Ticket == t.Ticket
 		switch {
 		case t.Request != "" && f.driver != nil && s.turn != nil && s.turn.Inside:
-			f.driver.Ask(t.Request)
+			f.driver.SendRequest(t.Request)
 		case t.Request != "":
 		case isOwn:
 			s.takeTurn(t)

@@ -66,8 +66,8 @@ func (f *workflowRun) setTimer(at time.Time) {
 	})
 }
 
-// Enter takes the driver of the run.
-func (f *workflowRun) Enter(d *runner.Drive) { f.driver = d }
+// AttachDrive takes the driver of the run.
+func (f *workflowRun) AttachDrive(d *runner.Drive) { f.driver = d }
 
 // Wait carries out the requests of the driver until ready reports true, or the run moves.
 func (f *workflowRun) Wait(ready func() bool) error {
@@ -234,13 +234,13 @@ func (f *workflowRun) endCall(c *call, r *taskResult) {
 		task.Models.Hide(text)
 	}
 	if r.Partial != nil {
-		task.Partial(r.Partial)
+		task.SavePartial(r.Partial)
 	}
 	for _, said := range r.Said {
 		task.Emit(said)
 	}
 	if r.Because != "" {
-		task.Because(r.Because)
+		task.SetReason(r.Because)
 	}
 	c.job.End(&r.Attempt)
 }
@@ -304,7 +304,7 @@ func (c *call) passNote(n *note) {
 
 // countConcurrentCalls reports how many concurrent calls a task makes, without those of a lost activity.
 func (c *call) countConcurrentCalls(n *note) {
-	if c.job.Task.Beside == nil || n.Attempt < c.attempt {
+	if c.job.Task.AddParallel == nil || n.Attempt < c.attempt {
 		return
 	}
 	change := n.Beside
@@ -313,5 +313,5 @@ func (c *call) countConcurrentCalls(n *note) {
 		c.attempt = n.Attempt
 	}
 	c.concurrent += change
-	c.job.Task.Beside(change)
+	c.job.Task.AddParallel(change)
 }

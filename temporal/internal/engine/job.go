@@ -44,7 +44,7 @@ func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (out 
 		closeLog()
 		log.closeLog()
 	}()
-	if err := flow.Equip(task); err != nil {
+	if err := flow.EquipTask(task); err != nil {
 		return out, temporal.NewNonRetryableApplicationError(err.Error(), "flow", err)
 	}
 	if activity.GetInfo(ctx).Attempt > 1 && !takesNoNotes(in.Task.Kind) {
@@ -113,7 +113,7 @@ func (j *job) runHandler(ctx context.Context, task *runner.Task) *taskResult {
 	case do == nil:
 		return failedTask("internal", fmt.Sprintf("this worker has no handler for nodes of kind %q", j.in.Task.Kind))
 	}
-	attempt := task.Try(ctx, do)
+	attempt := task.RunHandler(ctx, do)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	out := j.result
@@ -127,8 +127,8 @@ func (j *job) newTask() *runner.Task {
 	t := j.in.Task
 	t.State, t.Scope, t.Emit = j.state.State, j.scope, j.addSaid
 	t.Note = func(data any) error { return j.sendNote(&note{Data: data}) }
-	t.Because = func(word string) { j.changeResult(func(r *taskResult) { r.Because = word }) }
-	t.Partial = func(data any) { j.changeResult(func(r *taskResult) { r.Partial = data }) }
+	t.SetReason = func(word string) { j.changeResult(func(r *taskResult) { r.Because = word }) }
+	t.SavePartial = func(data any) { j.changeResult(func(r *taskResult) { r.Partial = data }) }
 	t.RunDir = func() (string, error) {
 		if err := os.MkdirAll(j.in.RunDir, 0o700); err != nil {
 			return "", &runner.Failure{Kind: "failed", Message: "can't make the folder of the run: " + err.Error()}
@@ -142,7 +142,7 @@ func (j *job) newTask() *runner.Task {
 		t.CallGraph = func(ctx context.Context, call handler.GraphCall) (any, error) {
 			return j.askRun(ctx, updateGraph, &graphCall{Task: j.in.ID, GraphCall: call})
 		}
-		t.Beside = func(change int) { // fails when the task is over
+		t.AddParallel = func(change int) { // fails when the task is over
 			_ = j.sendNote(&note{Beside: change, Attempt: activity.GetInfo(j.ctx).Attempt})
 		}
 	}

@@ -68,7 +68,7 @@ func (f *workflowRun) handleAsk(ctx workflow.Context, request store.Request) err
 	_, cancels := request.CancelReason()
 	switch {
 	case f.driver != nil:
-		f.driver.Ask(request)
+		f.driver.SendRequest(request)
 	case f.current != nil && f.slot.waiting:
 		f.slot.request, f.stopped = request, request
 	case cancels && f.isPaused():
@@ -82,7 +82,7 @@ func (f *workflowRun) checkOffer(_ workflow.Context, offer store.Offer) error {
 	if f.driver == nil {
 		return nil // the handler looks at a run that pauses
 	}
-	if err := f.driver.Check(offer); err != nil {
+	if err := f.driver.CheckOffer(offer); err != nil {
 		return errors.New(refusal + problemsOf(err))
 	}
 	return nil
@@ -101,7 +101,7 @@ func (f *workflowRun) handleOffer(ctx workflow.Context, offer store.Offer) (refu
 		case f.current == nil:
 			return f.answerPaused(&offer), nil
 		}
-		driver.Offer(offer)
+		driver.SendOffer(offer)
 		isKnown := false
 		err := workflow.Await(ctx, func() bool {
 			refused, isKnown = f.store.verdicts[offer.ID]
@@ -173,5 +173,5 @@ func (f *workflowRun) handleReserve(_ workflow.Context, r reservation) (*taskRes
 // resultOf makes the result of a task from its output or its error.
 func resultOf(output any, err error) *taskResult {
 	returns := runner.HandlerFunc(func(context.Context, *runner.Task) (any, error) { return output, err })
-	return &taskResult{Attempt: *new(runner.Task).Try(context.Background(), returns)}
+	return &taskResult{Attempt: *new(runner.Task).RunHandler(context.Background(), returns)}
 }

@@ -136,7 +136,7 @@ const maxLive = 500
 
 // Event keeps a live event.
 func (j *journal) Event(e *runner.Event) error {
-	if !e.Live() {
+	if !e.IsLive() {
 		return nil
 	}
 	j.live = append(j.live, runner.LiveEvent{After: j.eventCount(), Event: *e})

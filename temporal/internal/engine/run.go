@@ -52,13 +52,13 @@ func (s *Store) Begin(ctx context.Context, r *runner.Runner, flow *runner.Flow, 
 }
 
 func (s *Store) newStart(flow *runner.Flow, opts *runner.Options) (*Start, error) {
-	if err := flow.Check(*opts); err != nil {
+	if err := flow.CheckOptions(*opts); err != nil {
 		return nil, err
 	}
 	if len(flow.Graph().Notify) > 0 {
 		return nil, &runner.InputError{Problems: []string{"notify: a cluster sends no notifications yet; leave it out, or drive the run here"}}
 	}
-	record := flow.Record(*opts)
+	record := flow.NewRecord(*opts)
 	start := &Start{
 		Core: s.cluster.core, Record: record, Settings: *opts, Queue: s.cluster.settings.TaskQueue,
 		Nonce: rand.Text(), RunDir: filepath.Join(os.TempDir(), "graphrun-runs", record.ID),
@@ -209,7 +209,7 @@ func (s *Store) followRun(ctx context.Context, r *runner.Runner, runID string, f
 		unread, err := s.eventsAfter(runID, s.tail.end, 1) // it may have been resumed since the latest read
 		return len(unread) == 0, err
 	}
-	result, err := r.Attend(watched, runID, from, runner.Options{Sink: opts.Sink, Warn: opts.Warn, History: opts.History}, isOver)
+	result, err := r.FollowUntil(watched, runID, from, runner.Options{Sink: opts.Sink, Warn: opts.Warn, History: opts.History}, isOver)
 	if err != nil {
 		_ = sleep(watched, 300*time.Millisecond) // the cluster may report the cause
 		if s.ctx.Err() == nil && watched.Err() != nil {

@@ -130,7 +130,7 @@ type taskState struct {
 // taskResult is the result of a task.
 type taskResult struct {
 	handler.Attempt
-	// Because is the word of Task.Because, Partial the output of a task that failed.
+	// Because is the word of Task.SetReason, Partial the output of a task that failed.
 	Because string `json:"because,omitempty"`
 	Partial any    `json:"partial,omitempty"`
 	// Hide are texts to mask from now on.
@@ -149,7 +149,7 @@ type note struct {
 	Task  string         `json:"task"`
 	Data  any            `json:"data,omitempty"`
 	Usage *handler.Usage `json:"usage,omitempty"`
-	// Beside is the change of Task.Beside, alone in its note. Attempt is the activity's.
+	// Beside is the change of Task.AddParallel, alone in its note. Attempt is the activity's.
 	Beside  int   `json:"beside,omitempty"`
 	Attempt int32 `json:"attempt,omitempty"`
 }

@@ -298,7 +298,7 @@ func (f *workflowRun) continueAsNew() error {
 		PauseBefore: f.start.Settings.PauseBefore, PauseAfter: f.start.Settings.PauseAfter, Rush: f.tape.plays(),
 	}
 	if f.driver != nil {
-		next.Settings.Answers = f.driver.AnswersLeft()
+		next.Settings.Answers = f.driver.UnusedAnswers()
 	}
 	next.Tape, next.Seed = f.tape, f.store.newSeed(f.worker.blobs)
 	if next.Claim, next.Turn = f.slot.claim, f.slot.turn; next.Turn != nil && !next.Turn.Inside { // it waits on there
