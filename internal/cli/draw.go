@@ -58,8 +58,8 @@ type drawnFlow struct {
 	run *inspect.Painted
 }
 
-// draw reads a flow and draws it, painted with the run or coverage of the flags.
-func (a *app) draw(path string, f *drawFlags) (*drawnFlow, error) {
+// drawFlow reads a flow and draws it, painted with the run or coverage of the flags.
+func (a *app) drawFlow(path string, f *drawFlags) (*drawnFlow, error) {
 	if f.run != "" && f.coverage != "" {
 		return nil, usagef("--run and --coverage exclude each other")
 	}
@@ -118,7 +118,7 @@ func (a *app) paintRun(g *spec.Graph, id string) (*inspect.Painted, error) {
 func readCoverage(path string, g *spec.Graph) (*render.Trail, error) {
 	src, err := bounded.ReadArgument(path, bounded.Text)
 	if err != nil {
-		return nil, usage(err)
+		return nil, asUsageError(err)
 	}
 	var report struct {
 		Coverage map[string]*flowtest.Coverage `json:"coverage"`
@@ -165,7 +165,7 @@ func newDotCommand(a *app) *cobra.Command {
 		Args:              f.requireFlow,
 		ValidArgsFunction: completeFlow,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			drawn, err := a.draw(firstArgument(args, ""), &f)
+			drawn, err := a.drawFlow(firstArgument(args, ""), &f)
 			if err != nil {
 				return err
 			}
@@ -173,7 +173,7 @@ func newDotCommand(a *app) *cobra.Command {
 			if err := writeDOT(cmd.Context(), &text, drawn, f.rankdir.value); err != nil {
 				return err
 			}
-			return a.print(cmd, dotText{drawn.graph.Name.Value, text.String()}, text.String())
+			return a.printValue(cmd, dotText{drawn.graph.Name.Value, text.String()}, text.String())
 		},
 	}
 	addOutput(cmd)
@@ -226,7 +226,7 @@ func newRenderCommand(a *app) *cobra.Command {
 		Args:              f.requireFlow,
 		ValidArgsFunction: completeFlow,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.render(cmd, &f, firstArgument(args, ""))
+			return a.renderFlow(cmd, &f, firstArgument(args, ""))
 		},
 	}
 	flags := cmd.Flags()
@@ -237,7 +237,7 @@ func newRenderCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) render(cmd *cobra.Command, f *renderFlags, path string) error {
+func (a *app) renderFlow(cmd *cobra.Command, f *renderFlags, path string) error {
 	name, err := f.chooseFormat()
 	if err != nil {
 		return err
@@ -258,7 +258,7 @@ func (a *app) render(cmd *cobra.Command, f *renderFlags, path string) error {
 		}
 		return usagef("%s is not for a terminal; name a file: -O %s.%s", name, base, name)
 	}
-	d, err := a.draw(path, &f.drawFlags)
+	d, err := a.drawFlow(path, &f.drawFlags)
 	if err != nil {
 		return err
 	}

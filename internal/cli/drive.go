@@ -1,4 +1,4 @@
-// What run, resume and fork share: flags, session, interrupts, and output of events and results.
+// The code that run, resume and fork share: flags, session, interrupts, and output of events and results.
 
 package cli
 
@@ -55,7 +55,7 @@ func addDriveFlags(cmd *cobra.Command, f *driveFlags, of graphOf) {
 	addParkFlag(cmd, f)
 	f.opts.Answers = map[string][]string{}
 	addAnswer := func(target, value string) { f.opts.Answers[target] = append(f.opts.Answers[target], value) }
-	flags.Var(readPairs("NODE=VALUE", addAnswer), "answer", "NODE=VALUE: an answer: text, YAML or JSON, or the first letters of a choice;\nrepeatable, also for a node that asks more than once. NODE:KEY=VALUE answers\na program, NODE[0]=VALUE the first element of an each, OUTER/INNER=VALUE\na node in a subgraph")
+	flags.Var(newPairFlag("NODE=VALUE", addAnswer), "answer", "NODE=VALUE: an answer: text, YAML or JSON, or the first letters of a choice;\nrepeatable, also for a node that asks more than once. NODE:KEY=VALUE answers\na program, NODE[0]=VALUE the first element of an each, OUTER/INNER=VALUE\na node in a subgraph")
 	flags.StringArrayVar(&f.opts.PauseBefore, "pause-before", nil, "NODE to pause before, OUTER/INNER in a subgraph; repeatable")
 	flags.StringArrayVar(&f.opts.PauseAfter, "pause-after", nil, "NODE to pause after, OUTER/INNER in a subgraph; repeatable")
 	flags.BoolVar(&f.noInput, "no-input", false, "never ask on the terminal")
@@ -76,7 +76,7 @@ func addParkFlag(cmd *cobra.Command, f *driveFlags) {
 	markSettings(cmd.Flags(), "park")
 }
 
-// checkRanges refuses values that are out of range. It adds more errors to its own.
+// checkRanges returns an error for each flag that is out of range, joined with more.
 func (f *driveFlags) checkRanges(cmd *cobra.Command, more ...error) error {
 	require := func(name string, ok bool, want string) {
 		if cmd.Flags().Changed(name) && !ok {
@@ -91,15 +91,15 @@ func (f *driveFlags) checkRanges(cmd *cobra.Command, more ...error) error {
 	if cmd.Flags().Changed("park") {
 		f.opts.Park = max(f.opts.Park, 1) // 0 would be never
 	}
-	return usage(errors.Join(more...))
+	return asUsageError(errors.Join(more...))
 }
 
-// session is one drive of a run.
+// session drives one run for a command.
 type session struct {
 	app    *app
 	flags  *driveFlags
 	runner *runner.Runner
-	kill   chan struct{}
+	kill   chan struct{} // closed to kill running programs
 	out    *runOutput
 }
 
@@ -139,7 +139,7 @@ func (a *app) openTelemetry() (_ *telemetry.Telemetry, err error) {
 	if a.exporter == nil {
 		a.exporter, err = telemetry.FromEnv(readBuildVersion().Version, a.note)
 	}
-	return a.exporter, usage(err)
+	return a.exporter, asUsageError(err)
 }
 
 // note prints a remark on stderr.
@@ -180,7 +180,7 @@ func (a *app) cancelOnInterrupt(ctx context.Context) (_ context.Context, stop fu
 // mapInterrupt maps a cancelled context to the exit code of an interrupt.
 func mapInterrupt(err error) error {
 	if errors.Is(err, context.Canceled) {
-		return silent(exitCancelled)
+		return exitWith(exitCancelled)
 	}
 	return err
 }
@@ -219,7 +219,7 @@ func runUntilInterrupted[T any](
 		return result, err
 	case <-time.After(killTime):
 		a.store.abandoned = true
-		return none, silent(exitCancelled) // work may still write result
+		return none, exitWith(exitCancelled) // work may still write result
 	}
 }
 
@@ -237,7 +237,7 @@ func (s *session) drive(
 		opts.OnLogLine = s.out.view.Listener()
 	}
 	if a.StdinTerminal && a.StderrTerminal && !s.flags.noInput {
-		opts.Ask = runview.NewAsker(a.Stdin, a.Stderr, s.out.colors, a.Columns, s.out.hold).Ask
+		opts.Ask = runview.NewAsker(a.Stdin, a.Stderr, s.out.colors, a.Columns, s.out.stopPrinting).Ask
 	}
 	return runUntilInterrupted(ctx, a, func() { s.out.note(cancelling) }, s.kill, work)
 }
@@ -260,7 +260,7 @@ func (s *session) finish(result *runner.Result, err error) error {
 	if closeErr != nil {
 		return closeErr
 	}
-	return silent(result.ExitCode(s.flags.strict))
+	return exitWith(result.ExitCode(s.flags.strict))
 }
 
 // suggestNext returns the last line of a run: the commands that may follow, or "".
@@ -355,11 +355,11 @@ func (o *runOutput) Event(e *runner.Event) error {
 
 // isShown reports whether events of a type go to stdout.
 func (o *runOutput) isShown(t runner.EventType) bool {
-	return o.format == "jsonl" && isStreamed(t, o.stream)
+	return o.format == "jsonl" && isInGroups(t, o.stream)
 }
 
-// hold stops drawing until release is called, so that a question can use the terminal.
-func (o *runOutput) hold() (release func()) {
+// stopPrinting stops drawing until release is called, so that a question can use the terminal.
+func (o *runOutput) stopPrinting() (release func()) {
 	if o.view != nil {
 		return o.view.StopPrinting()
 	}
@@ -452,10 +452,10 @@ func (o *runOutput) printOutput(v any) error {
 	return writeJSON(o.app.Stdout, v, true)
 }
 
-// filterEvents passes on the events of some groups, or all events without groups.
+// filterEvents returns a sink that forwards only the events of some groups, or all without groups.
 func filterEvents(next runner.Sink, groups []string) runner.Sink {
 	return runner.SinkFunc(func(e *runner.Event) error {
-		if !isStreamed(e.Type, groups) {
+		if !isInGroups(e.Type, groups) {
 			return nil
 		}
 		return next.Event(e)
@@ -475,8 +475,9 @@ var eventGroups = map[string][]string{
 
 func listStreams() []string { return slices.Sorted(maps.Keys(eventGroups)) }
 
-// isStreamed reports whether a type of events is in one of some groups. Events of the run always are.
-func isStreamed(t runner.EventType, groups []string) bool {
+// isInGroups reports whether one of the groups includes a type of events. Events of the run and
+// an empty list always match.
+func isInGroups(t runner.EventType, groups []string) bool {
 	begins := func(s string) bool { return strings.HasPrefix(string(t), s) }
 	return len(groups) == 0 || begins("run_") ||
 		slices.ContainsFunc(groups, func(group string) bool { return slices.ContainsFunc(eventGroups[group], begins) })
@@ -488,10 +489,10 @@ const flushDelay = 20 * time.Millisecond
 // lineWriter buffers lines and flushes them soon: a system call for each event would make
 // a run of fast steps take 1.8 times as long.
 type lineWriter struct {
-	mu    sync.Mutex // guards what follows, since the timer flushes from its own goroutine
+	mu    sync.Mutex // guards the fields below, since the timer flushes from its own goroutine
 	out   *bufio.Writer
 	timer *time.Timer // nil if everything is flushed
-	err   error       // the first
+	err   error       // the first error
 }
 
 // Write writes whole lines. After an error it writes no more.

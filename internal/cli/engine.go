@@ -137,11 +137,12 @@ func (a *app) execEngineProgram() error {
 		return usagef("--engine temporal needs the program %s, which is not beside graphrun and not in PATH; "+
 			"it is in the archive of every release, or: go install github.com/graphrun/graphrun/temporal/cmd/%s@latest", engineProgram, engineProgram)
 	}
-	return a.becomeProgram(path)
+	return a.replaceProcess(path)
 }
 
-// becomeProgram replaces this process by another program, where the system can.
-func (a *app) becomeProgram(path string) error {
+// replaceProcess replaces this process with another program. It runs a child where the system
+// or the streams do not allow that.
+func (a *app) replaceProcess(path string) error {
 	if runtime.GOOS == "windows" || a.Stdout != os.Stdout || a.Stderr != os.Stderr || a.Stdin != os.Stdin {
 		return a.runChild(path)
 	}
@@ -165,7 +166,7 @@ func (a *app) runChild(path string) error {
 			_ = child.Process.Signal(sig)
 		case err := <-done:
 			if ended, ok := errors.AsType[*exec.ExitError](err); ok && ended.ExitCode() > 0 {
-				return silent(ended.ExitCode())
+				return exitWith(ended.ExitCode())
 			}
 			return err
 		}

@@ -42,7 +42,7 @@ func newBoundCommand(a *app) *cobra.Command {
 	var f boundFlags
 	cmd := &cobra.Command{
 		Use:  "bound FLOW",
-		RunE: func(cmd *cobra.Command, args []string) error { return a.bound(cmd, &f, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.printBound(cmd, &f, args[0]) },
 	}
 	flags := cmd.Flags()
 	addOutput(cmd)
@@ -52,7 +52,7 @@ func newBoundCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) bound(cmd *cobra.Command, f *boundFlags, path string) error {
+func (a *app) printBound(cmd *cobra.Command, f *boundFlags, path string) error {
 	g, err := a.loadFlow(path)
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func (a *app) bound(cmd *cobra.Command, f *boundFlags, path string) error {
 	for _, line := range r.Exceeded {
 		a.note("above " + line)
 	}
-	return silent(exitFailed)
+	return exitWith(exitFailed)
 }
 
 func newDiffCommand(a *app) *cobra.Command {
@@ -89,7 +89,7 @@ func newDiffCommand(a *app) *cobra.Command {
 		Use:               "diff OLD NEW",
 		Args:              requireArgs(2, 2, "two graph files"),
 		ValidArgsFunction: completeFiles,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.diff(cmd, args[0], args[1]) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.printDiff(cmd, args[0], args[1]) },
 	})
 }
 
@@ -98,7 +98,7 @@ type diffReport struct {
 	Changes  []flowdiff.Change `json:"changes"`
 }
 
-func (a *app) diff(cmd *cobra.Command, before, after string) error {
+func (a *app) printDiff(cmd *cobra.Command, before, after string) error {
 	if before == "-" && after == "-" {
 		return usagef("stdin holds one graph; name a file for the other")
 	}
@@ -133,12 +133,12 @@ func (a *app) diff(cmd *cobra.Command, before, after string) error {
 	}
 	switch others := len(r.Changes) - breaking; {
 	case r.Breaking:
-		a.remark(cmd, fmt.Sprintf("%s breaking callers (!), %s", eval.Count(breaking, "change"), eval.Count(others, "other")))
-		return silent(exitFailed)
+		a.printRemark(cmd, fmt.Sprintf("%s breaking callers (!), %s", eval.Count(breaking, "change"), eval.Count(others, "other")))
+		return exitWith(exitFailed)
 	case others == 0:
-		a.remark(cmd, "no changes")
+		a.printRemark(cmd, "no changes")
 	default:
-		a.remark(cmd, eval.Count(others, "change")+", none breaks callers")
+		a.printRemark(cmd, eval.Count(others, "change")+", none breaks callers")
 	}
 	return nil
 }
@@ -147,11 +147,11 @@ func newToolsCommand(a *app) *cobra.Command {
 	return addOutput(&cobra.Command{
 		Use:     "tools FLOW",
 		PreRunE: skipSettings,
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.tools(cmd, args[0]) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.printTools(cmd, args[0]) },
 	})
 }
 
-func (a *app) tools(cmd *cobra.Command, path string) error {
+func (a *app) printTools(cmd *cobra.Command, path string) error {
 	g, err := a.loadFlow(path)
 	if err != nil {
 		return err
@@ -187,7 +187,7 @@ func (a *app) tools(cmd *cobra.Command, path string) error {
 	if err := a.printIndented(cmd, list, b.String()); err != nil || !failed {
 		return err
 	}
-	return silent(exitFailed)
+	return exitWith(exitFailed)
 }
 
 func formatTool(t *inspect.ListedTool) string {
@@ -293,9 +293,9 @@ func explainRule(r *lint.Rule) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s)\n%s\n\n", r.Name, severity, r.Summary)
 	writeWrapped(&b, 0, 0, strings.Join(strings.Fields(r.Doc), " "))
-	fmt.Fprintf(&b, "\nbad:\n\n%s\ngood:\n\n%s", indent(r.Bad), indent(r.Good))
+	fmt.Fprintf(&b, "\nbad:\n\n%s\ngood:\n\n%s", indentLines(r.Bad), indentLines(r.Good))
 	for _, path := range slices.Sorted(maps.Keys(r.Files)) {
-		fmt.Fprintf(&b, "\n%s:\n\n%s", path, indent(r.Files[path]))
+		fmt.Fprintf(&b, "\n%s:\n\n%s", path, indentLines(r.Files[path]))
 	}
 	return b.String()
 }
@@ -304,20 +304,20 @@ func explainRule(r *lint.Rule) string {
 func explainableNames() []string {
 	names := append([]string{topicExitCodes, topicFailures}, spec.FailureKinds()...)
 	names = append(names, lint.RuleNames()...)
-	names = append(names, collect(spec.Topics(spec.Options{}), func(t spec.Topic) string { return t.Name })...)
-	names = append(names, collect(inspect.StatusTerms, func(s inspect.StatusTerm) string { return s.Name })...)
+	names = append(names, mapSlice(spec.Topics(spec.Options{}), func(t spec.Topic) string { return t.Name })...)
+	names = append(names, mapSlice(inspect.StatusTerms, func(s inspect.StatusTerm) string { return s.Name })...)
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-func indent(text string) string {
+func indentLines(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
 }
 
 const explainColumns = 88
 
-// findTopics returns the kinds and keys of a name. "timeout" stands for every key of that
-// name, "limits.timeout" or "exec.command" for one.
+// findTopics returns the kinds and keys of a name. "timeout" finds every key of that name,
+// "limits.timeout" or "exec.command" only one.
 func findTopics(name string) []spec.Topic {
 	var out []spec.Topic
 	for _, t := range spec.Topics(spec.Options{}) {
@@ -347,7 +347,7 @@ func writeTopic(b *strings.Builder, t *spec.Topic) {
 	default:
 		fmt.Fprintf(b, "%s: %s\n", t.Path, t.Value)
 	}
-	writeWrapped(b, 2, 2, t.Doc+describeAbsence(t))
+	writeWrapped(b, 2, 2, t.Doc+describeDefault(t))
 	if len(t.Keys) == 0 {
 		return
 	}
@@ -361,7 +361,7 @@ func writeTopic(b *strings.Builder, t *spec.Topic) {
 		if k.Doc != "" {
 			text += ". " + k.Doc
 		}
-		writeWrapped(b, 2, width+4, terminal.Pad(k.Name, width+2)+text+describeAbsence(&k))
+		writeWrapped(b, 2, width+4, terminal.Pad(k.Name, width+2)+text+describeDefault(&k))
 	}
 	for _, choice := range t.Choices {
 		writeWrapped(b, 2, 4, choice)
@@ -371,8 +371,8 @@ func writeTopic(b *strings.Builder, t *spec.Topic) {
 	}
 }
 
-// describeAbsence describes what happens without the key.
-func describeAbsence(t *spec.Topic) string {
+// describeDefault says that a key is required, or what its default is.
+func describeDefault(t *spec.Topic) string {
 	switch {
 	case t.Required:
 		return " (required)"
@@ -538,7 +538,7 @@ func newVersionCommand(a *app) *cobra.Command {
 		PreRunE: skipSettings,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			v := readBuildVersion()
-			return a.print(cmd, v, v.String()+"\n")
+			return a.printValue(cmd, v, v.String()+"\n")
 		},
 	})
 }

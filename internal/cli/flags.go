@@ -90,8 +90,8 @@ func (repeated) String() string       { return "" } // the default in help
 func (repeated) Type() string         { return "stringArray" }
 func (r repeated) Set(s string) error { return r(s) }
 
-// readPairs returns the value of a flag that is given as KEY=VALUE. want describes it in messages.
-func readPairs(want string, add func(key, value string)) repeated {
+// newPairFlag returns a flag that takes KEY=VALUE and calls add. want describes it in messages.
+func newPairFlag(want string, add func(key, value string)) repeated {
 	return func(text string) error {
 		key, value, ok := strings.Cut(text, "=")
 		if !ok || key == "" {
@@ -105,7 +105,7 @@ func readPairs(want string, add func(key, value string)) repeated {
 // addLabelFlag adds --label, which fills a map.
 func addLabelFlag(cmd *cobra.Command, labels *map[string]string, help string) {
 	*labels = map[string]string{}
-	cmd.Flags().Var(readPairs("key=value", func(key, value string) { (*labels)[key] = value }), "label", help)
+	cmd.Flags().Var(newPairFlag("key=value", func(key, value string) { (*labels)[key] = value }), "label", help)
 }
 
 // age is a duration that may be given in days.
@@ -144,8 +144,8 @@ func addOutput(cmd *cobra.Command, formats ...string) *cobra.Command {
 
 func outputFormat(cmd *cobra.Command) string { return cmd.Flag("output").Value.String() }
 
-// print prints a result as JSON with -o json, and as text otherwise.
-func (a *app) print(cmd *cobra.Command, v any, text string) error {
+// printValue prints a result as JSON with -o json, and as text otherwise.
+func (a *app) printValue(cmd *cobra.Command, v any, text string) error {
 	if outputFormat(cmd) == "json" {
 		return writeJSON(a.Stdout, v, a.StdoutTerminal)
 	}
@@ -153,16 +153,16 @@ func (a *app) print(cmd *cobra.Command, v any, text string) error {
 	return err
 }
 
-// printIndented is print with JSON that is always indented.
+// printIndented is printValue with JSON that is always indented.
 func (a *app) printIndented(cmd *cobra.Command, v any, text string) error {
 	if outputFormat(cmd) == "json" {
 		return writeJSON(a.Stdout, v, true)
 	}
-	return a.print(cmd, v, text)
+	return a.printValue(cmd, v, text)
 }
 
-// remark prints a line on stderr, except with -o json.
-func (a *app) remark(cmd *cobra.Command, line string) {
+// printRemark prints a line on stderr, except with -o json.
+func (a *app) printRemark(cmd *cobra.Command, line string) {
 	if outputFormat(cmd) != "json" {
 		fmt.Fprintln(a.Stderr, line)
 	}
@@ -175,14 +175,14 @@ func joinLines(lines []string) string {
 // printTable prints a result as a table, or a remark if it has no rows.
 func (a *app) printTable(cmd *cobra.Command, v any, none string, rows [][]string) error {
 	if len(rows) == 1 { // the head
-		a.remark(cmd, none)
+		a.printRemark(cmd, none)
 		rows = nil
 	}
-	return a.print(cmd, v, formatTable(rows))
+	return a.printValue(cmd, v, formatTable(rows))
 }
 
-// collect applies a function to each item of a list.
-func collect[T, U any](list []T, part func(T) U) []U {
+// mapSlice applies a function to each item of a list.
+func mapSlice[T, U any](list []T, part func(T) U) []U {
 	out := make([]U, len(list))
 	for i, item := range list {
 		out[i] = part(item)
@@ -210,7 +210,8 @@ func writeJSON(w io.Writer, v any, indent bool) error {
 	return enc.Encode(v)
 }
 
-// requireArgs checks the number of arguments, which what describes. A negative most means any.
+// requireArgs checks the number of arguments. what describes them in the message. A negative
+// most allows any number.
 func requireArgs(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) >= least && (most < 0 || len(args) <= most) {
@@ -309,8 +310,8 @@ func describeFlagError(cmd *cobra.Command, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		return describeUnknownFlag(cmd, unknown)
 	}
-	if lonely, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
-		f := lonely.GetFlag()
+	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		f := missing.GetFlag()
 		if want := wantedValues[f.Value.Type()]; want != "" {
 			return usagef("--%s needs a value: %s", f.Name, want)
 		}
@@ -323,7 +324,7 @@ func describeFlagError(cmd *cobra.Command, err error) error {
 		}
 		return usagef("--%s: %w", f.Name, describeBadValue(f, bad.GetValue(), bad.Unwrap()))
 	}
-	return usage(err)
+	return asUsageError(err)
 }
 
 func describeUnknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
@@ -357,7 +358,7 @@ var wantedValues = map[string]string{
 	"duration": "a duration, such as 90s, 10m or 1h30m",
 }
 
-// describeBadValue describes the values that a flag accepts.
+// describeBadValue returns an error that says which values a flag accepts.
 func describeBadValue(f *pflag.Flag, value string, err error) error {
 	if want := wantedValues[f.Value.Type()]; want != "" {
 		return fmt.Errorf("%q is not %s", value, want)
@@ -415,8 +416,8 @@ func completeFlag(cmd *cobra.Command, flag string, list candidates) {
 	}
 }
 
-// completeNoFiles keeps the shell from offering files for flags that take none.
-func completeNoFiles(cmd *cobra.Command) {
+// disableFileCompletion keeps the shell from completing file names for flags that take none.
+func disableFileCompletion(cmd *cobra.Command) {
 	files := []string{"FILE", "FOLDER", "PATH of", "@file", "folder"}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if _, has := cmd.GetFlagCompletionFunc(f.Name); !has && !slices.ContainsFunc(files, func(s string) bool { return strings.Contains(f.Usage, s) }) {
@@ -468,8 +469,8 @@ func (a *app) parseNamedRun(cmd *cobra.Command, args []string) *spec.Graph {
 	return &spec.Graph{}
 }
 
-// showNamedRun returns the run that the first argument names, empty if it can't be read.
-func (a *app) showNamedRun(cmd *cobra.Command, args []string) *runner.Result {
+// loadNamedResult returns the result of the run that the first argument names, empty if it can't be read.
+func (a *app) loadNamedResult(cmd *cobra.Command, args []string) *runner.Result {
 	if r := a.findNamedRun(cmd, args); r != nil {
 		if result, err := r.runner.Show(r.record.ID, runner.Options{}); err == nil {
 			return result
@@ -497,7 +498,7 @@ func nodeCandidates(of graphOf, kind, end string) candidates {
 // keyCandidates returns the state keys of a graph, for key=value.
 func keyCandidates(of graphOf) candidates {
 	return func(cmd *cobra.Command, args []string) []string {
-		return collect(of(cmd, args).State, func(key *spec.StateKey) string { return key.Name.Value + "=" })
+		return mapSlice(of(cmd, args).State, func(key *spec.StateKey) string { return key.Name.Value + "=" })
 	}
 }
 
@@ -509,8 +510,8 @@ func completeFlowNodes(cmd *cobra.Command, args []string, word string) ([]string
 	return nodeCandidates(parseNamedFlow, "", "").complete(cmd, args, word)
 }
 
-// openStoreToComplete opens the store for completion. It returns nil if it can't be read.
-func (a *app) openStoreToComplete(cmd *cobra.Command) store.Store {
+// openStoreForCompletion opens the store for completion. It returns nil if it can't be read.
+func (a *app) openStoreForCompletion(cmd *cobra.Command) store.Store {
 	if a.loadSettings(cmd, nil) != nil {
 		return nil
 	}
@@ -518,10 +519,10 @@ func (a *app) openStoreToComplete(cmd *cobra.Command) store.Store {
 	return s
 }
 
-// collectFromRuns returns a word about each of the latest runs, each once. It skips "".
+// collectFromRuns returns the words that wordOf finds for the latest runs, without duplicates and "".
 func (a *app) collectFromRuns(wordOf func(*store.RunSummary) string) candidates {
 	return func(cmd *cobra.Command, _ []string) (out []string) {
-		s := a.openStoreToComplete(cmd)
+		s := a.openStoreForCompletion(cmd)
 		if s == nil {
 			return nil
 		}
@@ -543,7 +544,7 @@ func (a *app) listRunIDs(cmd *cobra.Command, args []string) []string {
 
 // listSteps returns the steps of the run that the first argument names, each with its node.
 func (a *app) listSteps(cmd *cobra.Command, args []string) (out []string) {
-	for i, node := range a.showNamedRun(cmd, args).Path {
+	for i, node := range a.loadNamedResult(cmd, args).Path {
 		out = append(out, cobra.CompletionWithDesc(strconv.Itoa(i+1), node))
 	}
 	return out
@@ -551,16 +552,16 @@ func (a *app) listSteps(cmd *cobra.Command, args []string) (out []string) {
 
 // listQuestions returns the open questions of the run that the first argument names.
 func (a *app) listQuestions(cmd *cobra.Command, args []string) []string {
-	return collect(a.showNamedRun(cmd, args).Pending, func(p view.Pending) string {
+	return mapSlice(a.loadNamedResult(cmd, args).Pending, func(p view.Pending) string {
 		return cobra.CompletionWithDesc(p.Target()+"=", p.Prompt)
 	})
 }
 
 func (a *app) listSessionIDs(cmd *cobra.Command, _ []string) []string {
-	s := a.openStoreToComplete(cmd)
+	s := a.openStoreForCompletion(cmd)
 	if s == nil {
 		return nil
 	}
 	sessions, _ := s.Sessions() // none on an error
-	return collect(sessions, func(s store.Session) string { return cobra.CompletionWithDesc(s.ID, "last run of "+s.Graph) })
+	return mapSlice(sessions, func(s store.Session) string { return cobra.CompletionWithDesc(s.ID, "last run of "+s.Graph) })
 }

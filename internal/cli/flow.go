@@ -1,4 +1,4 @@
-// Finding, reading and checking flows, and reading the input of -i and --input-file.
+// Flows and input: finding, reading and checking flows, and reading -i and --input-file.
 
 package cli
 
@@ -39,7 +39,7 @@ func (s source) read() ([]byte, error) {
 		return s.src, nil
 	}
 	src, err := bounded.ReadArgument(s.name, bounded.Text)
-	return src, usage(err)
+	return src, asUsageError(err)
 }
 
 // findFiles returns the files that paths name, and the wanted files in folders, sorted, each
@@ -54,7 +54,7 @@ func (a *app) findFiles(args []string, wanted func(name string) bool) (names, le
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, nil, usagef("no such file or folder: %s", arg)
 		} else if err != nil {
-			return nil, nil, usage(err)
+			return nil, nil, asUsageError(err)
 		}
 		for _, name := range found {
 			if key := filepath.Clean(name); !seen[key] {
@@ -115,11 +115,11 @@ func isGraph(name string) bool {
 }
 
 // loadFlow reads and checks a graph file, or stdin for "-". If the graph is not valid, it
-// prints the findings and returns an error. The caller names models for roles.
+// prints the findings and returns an error. roles are the roles that get models from flags.
 func (a *app) loadFlow(path string, roles ...string) (*spec.Graph, error) {
 	src, err := a.readPath(path)
 	if err != nil {
-		return nil, usage(err)
+		return nil, asUsageError(err)
 	}
 	if path == "-" {
 		path = stdinName
@@ -131,7 +131,7 @@ func (a *app) loadFlow(path string, roles ...string) (*spec.Graph, error) {
 	return g, nil
 }
 
-// checkFlow checks a graph as validate does. The caller names models for roles.
+// checkFlow checks a graph as validate does. roles are the roles that get models from flags.
 func (a *app) checkFlow(path string, src []byte, roles ...string) (*spec.Graph, spec.Diagnostics) {
 	c := inspect.Check(path, src, a.rules.EnablesOptional(nil))
 	found := a.rules.SelectShown(slices.DeleteFunc(c.Found, func(d spec.Diagnostic) bool {
@@ -150,7 +150,7 @@ func (a *app) reportInvalid(found spec.Diagnostics) error {
 	if err := report.Write(a.Stderr, "text", findings, report.Options{Color: a.usesColor(a.StderrTerminal)}); err != nil {
 		return err
 	}
-	return silent(exitInvalid)
+	return exitWith(exitInvalid)
 }
 
 // formatNames returns the first few names and the number of the others.
@@ -164,7 +164,8 @@ func formatNames(names []string) string {
 	return text
 }
 
-// readInput builds the input from a file and pairs, which win. A partial one may lack required keys.
+// readInput builds the input from a file and pairs. Pairs override the file. A partial input may
+// lack required keys.
 func (a *app) readInput(g *spec.Graph, file string, pairs []string, partial bool) (map[string]any, error) {
 	in := input.NewReader(g)
 	if file != "" {
@@ -196,7 +197,7 @@ func (a *app) readPath(path string) ([]byte, error) {
 	return src, err
 }
 
-// suggestFile returns "; did you mean …" for a path that can't be read, with a flow near it, or "".
+// suggestFile suggests a flow near a path that can't be read: "; did you mean …", or "".
 func suggestFile(path string) string {
 	folder, base := filepath.Dir(path), filepath.Base(path)
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {

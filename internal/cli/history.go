@@ -75,21 +75,21 @@ func (f *logFilter) selectNode(g *spec.Graph, text string) error {
 	first, _, nested := strings.Cut(node, "/")
 	first, _, _ = strings.Cut(first, "[")
 	if err := checkName("no node %q in the graph of the run", first, "nodes", listNodes(g, "", "")); err != nil && !nested {
-		return usage(err)
+		return asUsageError(err)
 	}
 	return nil
 }
 
 // matches reports whether the filter selects a chunk. Chunks from inside a node belong to it.
 func (f *logFilter) matches(c *store.LogChunk) bool {
-	if len(f.streams) > 0 && !slices.Contains(f.streams, c.Stream) || f.visit > 0 && c.Visit != f.visit && f.isNode(c) {
+	if len(f.streams) > 0 && !slices.Contains(f.streams, c.Stream) || f.visit > 0 && c.Visit != f.visit && f.comesFrom(c) {
 		return false
 	}
-	return f.node == "" || f.isNode(c) || f.visit == 0 && (strings.HasPrefix(c.Node, f.node+"/") || strings.HasPrefix(c.Place, f.node+"/"))
+	return f.node == "" || f.comesFrom(c) || f.visit == 0 && (strings.HasPrefix(c.Node, f.node+"/") || strings.HasPrefix(c.Place, f.node+"/"))
 }
 
-// isNode reports whether a chunk comes from the node itself.
-func (f *logFilter) isNode(c *store.LogChunk) bool { return c.Node == f.node || c.Place == f.node }
+// comesFrom reports whether the filter's node itself wrote a chunk.
+func (f *logFilter) comesFrom(c *store.LogChunk) bool { return c.Node == f.node || c.Place == f.node }
 
 func newWhyCommand(a *app) *cobra.Command {
 	return addOutput(a.addRunReader(&cobra.Command{
@@ -124,9 +124,9 @@ func (a *app) explainSteps(cmd *cobra.Command, r *recordedRun, args []string) er
 		out = append(out, runview.FormatFinally(result, c)...)
 	}
 	if len(decisions) == 0 {
-		a.remark(cmd, "nothing was decided yet: "+runview.FormatHeadline(result))
+		a.printRemark(cmd, "nothing was decided yet: "+runview.FormatHeadline(result))
 	}
-	return a.print(cmd, decisions, joinLines(out))
+	return a.printValue(cmd, decisions, joinLines(out))
 }
 
 type replayFlags struct {
@@ -150,7 +150,7 @@ func newReplayCommand(a *app) *cobra.Command {
 					return err
 				}
 			}
-			return a.replay(cmd, &f, args)
+			return a.replayRuns(cmd, &f, args)
 		},
 	}
 	flags := cmd.Flags()
@@ -169,7 +169,7 @@ type replayedRun struct {
 	Error      string           `json:"error,omitempty"`
 }
 
-func (a *app) replay(cmd *cobra.Command, f *replayFlags, ids []string) error {
+func (a *app) replayRuns(cmd *cobra.Command, f *replayFlags, ids []string) error {
 	kept, r, err := a.openReader()
 	if err != nil {
 		return err
@@ -179,7 +179,7 @@ func (a *app) replay(cmd *cobra.Command, f *replayFlags, ids []string) error {
 		if err != nil {
 			return err
 		}
-		ids = collect(runs, func(r store.RunSummary) string { return r.ID })
+		ids = mapSlice(runs, func(r store.RunSummary) string { return r.ID })
 	} else {
 		record, err := a.findRun(kept, ids[0])
 		if err != nil {
@@ -211,10 +211,10 @@ func (a *app) replay(cmd *cobra.Command, f *replayFlags, ids []string) error {
 	} else {
 		v = all[0]
 	}
-	if err := a.print(cmd, v, joinLines(lines)); err != nil || differ == 0 {
+	if err := a.printValue(cmd, v, joinLines(lines)); err != nil || differ == 0 {
 		return err
 	}
-	return silent(exitFailed)
+	return exitWith(exitFailed)
 }
 
 func replayRun(r *runner.Runner, id string, flow *runner.Flow) replayedRun {

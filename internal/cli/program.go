@@ -59,16 +59,17 @@ type Program struct {
 	Stdout, Stderr io.Writer
 	// StdinTerminal, StdoutTerminal and StderrTerminal say which streams are terminals.
 	StdinTerminal, StdoutTerminal, StderrTerminal bool
-	// Columns returns the width of the terminal behind Stderr, or 0 if it is unknown, as without Columns.
+	// Columns returns the width of the terminal behind Stderr, or 0 if it is unknown. If it is nil,
+	// the width is unknown.
 	Columns func() int
 
 	// Notify delivers interrupts to a channel until stop is called. If it is nil, there are none.
 	Notify func(c chan<- os.Signal) (stop func())
-	// Now returns the time. If it is nil, the system clock does.
+	// Now returns the time. If it is nil, the system clock is used.
 	Now func() time.Time
 	// ConfigDir is the folder of the user's settings, or "".
 	ConfigDir string
-	// Engine makes the engine of --engine temporal. If it is nil, another program has it.
+	// Engine makes the engine of --engine temporal. If it is nil, the program graphrun-temporal runs.
 	Engine func(EngineSettings) (Engine, error)
 	// StateDir is the folder of the default store. If it is "", the default store is in memory.
 	StateDir string
@@ -123,7 +124,7 @@ func Main(ctx context.Context, p Program) int {
 	root.SetErr(p.Stderr)
 	err := root.ExecuteContext(ctx)
 	if !a.started {
-		err = usage(err) // cobra's own: an unknown command or flag, a bad argument
+		err = asUsageError(err) // cobra's own: an unknown command or flag, a bad argument
 	}
 	code := a.printError(cmp.Or(err, a.helpError))
 	if err := a.exporter.Close(); err != nil {
@@ -150,23 +151,23 @@ type usageError struct{ err error }
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
 
-// usage marks an error as a usage error. It returns nil for nil.
-func usage(err error) error {
+// asUsageError marks an error as a usage error. It returns nil for nil.
+func asUsageError(err error) error {
 	if err == nil {
 		return nil
 	}
 	return &usageError{err}
 }
 
-func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
+func usagef(format string, args ...any) error { return asUsageError(fmt.Errorf(format, args...)) }
 
 // silentError is an exit code without a message.
 type silentError struct{ code int }
 
 func (e *silentError) Error() string { return fmt.Sprintf("exit %d", e.code) }
 
-// silent returns the error for an exit code, or nil for exitOK.
-func silent(code int) error {
+// exitWith returns the error for an exit code, or nil for exitOK.
+func exitWith(code int) error {
 	if code == exitOK {
 		return nil
 	}
@@ -282,7 +283,7 @@ func newRoot(a *app) *cobra.Command {
 	root.SetFlagErrorFunc(describeFlagError)
 	show := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { a.showHelp(cmd, show) })
-	wantedCommands := a.wantedCommands()
+	wantedCommands := a.selectCommands()
 	for _, wanted := range wantedCommands {
 		if wanted.group != "" && !root.ContainsGroup(wanted.group) {
 			root.AddGroup(&cobra.Group{ID: wanted.group, Title: wanted.group})
@@ -292,8 +293,8 @@ func newRoot(a *app) *cobra.Command {
 		root.AddCommand(c)
 		a.addDefaults(c)
 	}
-	completeNoFiles(root)
-	readHelp(root)
+	disableFileCompletion(root)
+	setHelp(root)
 	if root.CompletionOptions.DisableDefaultCmd = len(wantedCommands) == 1; root.CompletionOptions.DisableDefaultCmd {
 		return root
 	}
@@ -351,8 +352,8 @@ func commands() []command {
 	}
 }
 
-// wantedCommands returns the command that the arguments name, or else all commands.
-func (a *app) wantedCommands() []command {
+// selectCommands returns the command that the arguments name, or else all commands.
+func (a *app) selectCommands() []command {
 	all := commands()
 	i := slices.IndexFunc(all, func(c command) bool { return len(a.Args) > 0 && c.name == a.Args[0] })
 	if i < 0 {
@@ -366,8 +367,8 @@ func (a *app) wantedCommands() []command {
 //go:embed help.md
 var helpTexts string
 
-// readHelp sets the summary, the help and the examples of a command.
-func readHelp(c *cobra.Command) {
+// setHelp sets the summary, the help and the examples of a command.
+func setHelp(c *cobra.Command) {
 	_, section, _ := strings.Cut(helpTexts, "\n## "+c.CommandPath()+"\n\n")
 	section, _, _ = strings.Cut(section, "\n```\n")
 	section, examples, _ := strings.Cut(section, "\n\n```sh\n")
@@ -375,10 +376,10 @@ func readHelp(c *cobra.Command) {
 	c.Example = "  " + strings.ReplaceAll(examples, "\n", "\n  ")
 }
 
-// addDefaults gives a command its help. Commands without Args take those that Use names, and
-// commands without PreRunE read settings.
+// addDefaults sets the help of a command. If the command lacks Args, it takes those that Use names;
+// if it lacks PreRunE, it reads the settings.
 func (a *app) addDefaults(c *cobra.Command) {
-	readHelp(c)
+	setHelp(c)
 	switch _, args, _ := strings.Cut(c.Use, " "); {
 	case c.Args != nil || c.ValidArgsFunction != nil:
 	case args == "FLOW":
@@ -393,7 +394,7 @@ func (a *app) addDefaults(c *cobra.Command) {
 	} else if c.PreRunE == nil {
 		c.PreRunE = a.loadSettings
 	}
-	completeNoFiles(c)
+	disableFileCompletion(c)
 	for _, sub := range c.Commands() {
 		a.addDefaults(sub)
 	}
@@ -406,7 +407,7 @@ func newGroupCommand(name string, commands ...*cobra.Command) *cobra.Command {
 	return group
 }
 
-// skipSettings is the PreRunE of commands that do without settings.
+// skipSettings is the PreRunE of commands that need no settings.
 func skipSettings(*cobra.Command, []string) error { return nil }
 
 // describeBuiltin adds examples to cobra's own commands.
@@ -417,7 +418,7 @@ func describeBuiltin(c *cobra.Command) {
 		c.Args = func(_ *cobra.Command, args []string) error {
 			found, rest, err := c.Root().Find(args)
 			if err != nil {
-				return usage(err)
+				return asUsageError(err)
 			}
 			return rejectArgs(found, rest)
 		}
@@ -489,12 +490,12 @@ func (a *app) loadFolderSettings(cmd *cobra.Command, args []string) error {
 func (a *app) loadSettingsOf(folder string, cmd *cobra.Command) error {
 	file, err := settings.Read(folder, a.ConfigDir, func() []string { return listSettings(Command()) })
 	if err != nil {
-		return usage(err)
+		return asUsageError(err)
 	}
 	a.rules, a.notify, a.triggers = file.Rules, file.Notify, file.Triggers
 	v := viper.New()
 	if err := v.MergeConfigMap(file.Values); err != nil {
-		return usage(fmt.Errorf("%s: %w", file.Path, err))
+		return asUsageError(fmt.Errorf("%s: %w", file.Path, err))
 	}
 	var problems []error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -520,7 +521,7 @@ func (a *app) loadSettingsOf(folder string, cmd *cobra.Command) error {
 		f.Changed = true
 	})
 	if len(problems) > 0 {
-		return usage(errors.Join(problems...))
+		return asUsageError(errors.Join(problems...))
 	}
 	if a.usesCluster() && a.Engine == nil {
 		return a.execEngineProgram()

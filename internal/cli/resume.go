@@ -53,11 +53,11 @@ func newResumeCommand(a *app) *cobra.Command {
 				}
 				return a.resumeDue(cmd.Context(), &f)
 			}
-			return a.resume(cmd.Context(), &f, args[0], withFile)
+			return a.resumeRun(cmd.Context(), &f, args[0], withFile)
 		},
 	}
 	cmd.Flags().StringVar(&withFile, "with-file", "", "FILE of another version of the graph to continue with")
-	cmd.Flags().BoolVar(&due, "due", false, "continue every run whose timeout, wait or retry delay has passed; for cron.\nPrints one line per run and exits with the gravest code; a run that pauses again\ncounts as 0")
+	cmd.Flags().BoolVar(&due, "due", false, "continue every run whose timeout, wait or retry delay has passed; for cron.\nPrints one line per run and exits with the most severe code; a run that pauses again\ncounts as 0")
 	addDriveFlags(cmd, &f, a.parseNamedRun)
 	return cmd
 }
@@ -75,7 +75,7 @@ func checkDueFlags(cmd *cobra.Command) error {
 	return nil
 }
 
-func (a *app) resume(ctx context.Context, f *driveFlags, id, withFile string) error {
+func (a *app) resumeRun(ctx context.Context, f *driveFlags, id, withFile string) error {
 	kept, record, err := a.openRun(id)
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (a *app) resume(ctx context.Context, f *driveFlags, id, withFile string) er
 }
 
 // explainUnusedAnswers returns the error of a resume with answers while another process drives the
-// run. It says who answered, or which command reaches that process.
+// run. The error says who answered, or which command sends the answer to that process.
 func explainUnusedAnswers(r *runner.Runner, id string, opts *runner.Options, driven error) error {
 	lines := []string{driven.Error()}
 	for _, target := range slices.Sorted(maps.Keys(opts.Answers)) {
@@ -173,8 +173,8 @@ func wrapInputError(headline string, err error) error {
 	return usagef("%s\n%s", headline, strings.Join(lines, "\n"))
 }
 
-// mostDue is how many due runs are resumed at once.
-const mostDue = 4
+// maxDue is the number of due runs that are resumed at once.
+const maxDue = 4
 
 // resumedRun is the JSON of a due run that was resumed.
 type resumedRun struct {
@@ -210,7 +210,7 @@ func (a *app) resumeDue(ctx context.Context, f *driveFlags) error {
 	}
 	list, err := runUntilInterrupted(ctx, a, func() { a.note(cancelling) }, kill, func(ctx context.Context) ([]resumedRun, error) {
 		out := make([]resumedRun, len(due))
-		runParallel(len(due), mostDue, func(i int) { out[i] = resumeDueRun(ctx, r, f, &due[i]) })
+		runParallel(len(due), maxDue, func(i int) { out[i] = resumeDueRun(ctx, r, f, &due[i]) })
 		return slices.DeleteFunc(out, func(one resumedRun) bool { return one.skipped }), nil
 	})
 	if err != nil {
@@ -237,7 +237,7 @@ func resumeDueRun(ctx context.Context, r *runner.Runner, f *driveFlags, line *st
 	return out
 }
 
-// runParallel calls work for each number below n, and up to most at once.
+// runParallel calls work for each number below n, at most most of them at once.
 func runParallel(n, most int, work func(i int)) {
 	room := make(chan struct{}, most)
 	var group sync.WaitGroup
@@ -253,9 +253,9 @@ func runParallel(n, most int, work func(i int)) {
 
 // printResumed prints a line per run and returns the error for the exit code of all.
 func (a *app) printResumed(list []resumedRun, form string) error {
-	code := gravestExitCode(list)
+	code := findWorstExitCode(list)
 	if form == "json" {
-		return errors.Join(writeJSON(a.Stdout, list, a.StdoutTerminal), silent(code))
+		return errors.Join(writeJSON(a.Stdout, list, a.StdoutTerminal), exitWith(code))
 	}
 	for i := range list {
 		text := list[i].Error
@@ -270,11 +270,11 @@ func (a *app) printResumed(list []resumedRun, form string) error {
 	if len(list) == 0 {
 		fmt.Fprintln(a.Stderr, "no run is due")
 	}
-	return silent(code)
+	return exitWith(code)
 }
 
-// gravestExitCode returns the gravest exit code of several runs. A pause counts as 0.
-func gravestExitCode(list []resumedRun) int {
+// findWorstExitCode returns the most severe exit code of several runs. A pause counts as 0.
+func findWorstExitCode(list []resumedRun) int {
 	for _, code := range [...]int{exitCancelled, exitFailed, exitUsage, exitInvalid, exitStuck, exitLimit} {
 		if slices.ContainsFunc(list, func(r resumedRun) bool { return r.ExitCode == code }) {
 			return code
@@ -303,7 +303,7 @@ func newForkCommand(a *app) *cobra.Command {
 			if err := f.checkRanges(cmd, missing, checkAt(f.at), store.CheckID("--run-id", f.opts.RunID)); err != nil {
 				return err
 			}
-			return a.fork(cmd.Context(), &f, args[0])
+			return a.forkRun(cmd.Context(), &f, args[0])
 		},
 	}
 	flags := cmd.Flags()
@@ -317,7 +317,7 @@ func newForkCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) fork(ctx context.Context, f *forkFlags, id string) error {
+func (a *app) forkRun(ctx context.Context, f *forkFlags, id string) error {
 	kept, record, err := a.openRun(id)
 	if err != nil {
 		return err
@@ -360,7 +360,7 @@ func newAnswerCommand(a *app) *cobra.Command {
 			if err := f.drive.checkRanges(cmd); err != nil {
 				return err
 			}
-			return a.answer(cmd, &f, args[0], args[1:])
+			return a.answerQuestions(cmd, &f, args[0], args[1:])
 		},
 	}
 	flags := cmd.Flags()
@@ -374,13 +374,13 @@ func newAnswerCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// findOnlyQuestion returns the target of the run's only open question.
+// findOnlyQuestion returns the target of the run's only open question, or a usage error.
 func findOnlyQuestion(r *runner.Runner, id, text string) (string, error) {
 	result, err := r.Show(id, runner.Options{})
 	if err != nil {
 		return "", err
 	}
-	names := collect(result.Pending, func(p view.Pending) string { return p.Target() })
+	names := mapSlice(result.Pending, func(p view.Pending) string { return p.Target() })
 	switch len(names) {
 	case 0:
 		return "", usagef("run %q asks nothing", id)
@@ -390,8 +390,8 @@ func findOnlyQuestion(r *runner.Runner, id, text string) (string, error) {
 	return "", usagef("%q: want NODE=VALUE, since run %q asks %d questions: %s", text, id, len(names), strings.Join(names, ", "))
 }
 
-// answer sends answers to the run, and resumes it with --resume.
-func (a *app) answer(cmd *cobra.Command, f *answerFlags, id string, pairs []string) error {
+// answerQuestions sends answers to the run, and resumes it with --resume.
+func (a *app) answerQuestions(cmd *cobra.Command, f *answerFlags, id string, pairs []string) error {
 	var answers []store.GivenAnswer
 	for _, pair := range pairs {
 		target, text, ok := strings.Cut(pair, "=")
@@ -429,7 +429,7 @@ func (a *app) answer(cmd *cobra.Command, f *answerFlags, id string, pairs []stri
 		driven = false // a cluster's run continues by itself
 	}
 	if f.resume && !driven {
-		err := a.resume(cmd.Context(), &f.drive, record.ID, "")
+		err := a.resumeRun(cmd.Context(), &f.drive, record.ID, "")
 		if !hasType[*store.DrivenError](err) {
 			return err
 		}
@@ -448,8 +448,8 @@ type acceptedAnswers struct {
 }
 
 func (a *app) printAnswered(cmd *cobra.Command, r *runner.Runner, out *acceptedAnswers) error {
-	names := collect(out.Answers, func(given store.GivenAnswer) string { return given.Target })
-	err := a.print(cmd, out, fmt.Sprintf("run %s: %s answered\n", out.RunID, strings.Join(names, ", ")))
+	names := mapSlice(out.Answers, func(given store.GivenAnswer) string { return given.Target })
+	err := a.printValue(cmd, out, fmt.Sprintf("run %s: %s answered\n", out.RunID, strings.Join(names, ", ")))
 	if err != nil || out.Driven || outputFormat(cmd) == "json" {
 		return err
 	}

@@ -43,7 +43,7 @@ func newRunCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "run FLOW",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.run(cmd.Context(), cmd, &f, args[0])
+			return a.runFlow(cmd.Context(), cmd, &f, args[0])
 		},
 	}
 	flags := cmd.Flags()
@@ -65,8 +65,8 @@ func newRunCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// run checks the graph, reads the input, runs and reports.
-func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path string) error {
+// runFlow checks the graph, reads the input, runs and reports.
+func (a *app) runFlow(ctx context.Context, cmd *cobra.Command, f *runFlags, path string) error {
 	if err := f.checkRanges(cmd, store.CheckID("--run-id", f.opts.RunID), store.CheckID("--session", f.opts.Session)); err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 	}
 	opts.Rush, opts.Input, opts.Goal, opts.Dir = f.replay != "", input, goal, filepath.Dir(path)
 	if f.dryRun {
-		return a.dryRun(ctx, g, opts, f)
+		return a.printDryRun(ctx, g, opts, f)
 	}
 	if opts.Session != "" && a.storePath() == "" && !a.usesCluster() {
 		return usagef("--session %q: --store memory keeps nothing for the next run; name a file", opts.Session)
@@ -148,7 +148,7 @@ func (f *runFlags) readModel(text string) error {
 	return nil
 }
 
-// checkModels returns an error if the graph lacks roles or providers of --model.
+// checkModels returns an error for each role or provider of --model that the graph does not know.
 func (f *runFlags) checkModels(g *spec.Graph) error {
 	if hasSubgraphs(g) { // they may have other roles and providers
 		return nil
@@ -162,11 +162,11 @@ func (f *runFlags) checkModels(g *spec.Graph) error {
 			}
 		}
 	}
-	return usage(errors.Join(problems...))
+	return asUsageError(errors.Join(problems...))
 }
 
 func listKeys(fields []spec.Field) []string {
-	return collect(fields, func(f spec.Field) string { return f.Key.Value })
+	return mapSlice(fields, func(f spec.Field) string { return f.Key.Value })
 }
 
 func checkRole(g *spec.Graph, role string) error {
@@ -239,8 +239,8 @@ type dryRunReport struct {
 	Plan   []*flowtest.Planned `json:"plan"`
 }
 
-// dryRun runs a flow with made-up values and prints what each step would do.
-func (a *app) dryRun(ctx context.Context, g *spec.Graph, opts runner.Options, f *runFlags) error {
+// printDryRun runs a flow with made-up values and prints what each step would do.
+func (a *app) printDryRun(ctx context.Context, g *spec.Graph, opts runner.Options, f *runFlags) error {
 	stubs, err := readStubs(f.stubs)
 	if err != nil {
 		return err

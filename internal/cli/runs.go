@@ -161,7 +161,7 @@ func (a *app) printPending(cmd *cobra.Command, found []inspect.Question) error {
 	}
 	err := a.printTable(cmd, found, "no run asks anything", rows)
 	if len(found) > 0 {
-		a.remark(cmd, "answer with: graphrun answer RUN QUESTION=VALUE")
+		a.printRemark(cmd, "answer with: graphrun answer RUN QUESTION=VALUE")
 	}
 	return err
 }
@@ -192,7 +192,7 @@ func (a *app) deleteItems(cmd *cobra.Command, noun string, ids []string, remove 
 			return err
 		}
 	}
-	return a.print(cmd, deletedItems{Forgotten: ids}, eval.Count(len(ids), noun)+" deleted\n")
+	return a.printValue(cmd, deletedItems{Forgotten: ids}, eval.Count(len(ids), noun)+" deleted\n")
 }
 
 // deletedItems is the JSON of delete and prune.
@@ -217,10 +217,10 @@ func newRunsPruneCommand(a *app) *cobra.Command {
 			}
 			text := eval.Count(len(ids), "run") + " deleted\n"
 			if dryRun {
-				a.remark(cmd, eval.Count(len(ids), "run")+" would be deleted")
+				a.printRemark(cmd, eval.Count(len(ids), "run")+" would be deleted")
 				text = joinLines(ids)
 			}
-			return a.print(cmd, deletedItems{ids, dryRun}, text)
+			return a.printValue(cmd, deletedItems{ids, dryRun}, text)
 		},
 	}
 	addRunFilterFlags(a, cmd, &f)
@@ -229,7 +229,7 @@ func newRunsPruneCommand(a *app) *cobra.Command {
 	return addOutput(cmd)
 }
 
-// pruneRuns deletes the runs without a driver and returns their ids.
+// pruneRuns deletes the selected runs that no process drives and returns their ids.
 func (a *app) pruneRuns(f *runFilterFlags, older time.Duration, dryRun bool) ([]string, error) {
 	if len(f.status.values) == 0 {
 		f.status.values = slices.DeleteFunc(slices.Clone(inspect.Statuses), func(s string) bool {
@@ -289,7 +289,7 @@ func (a *app) openRecordedRun(id string) (*recordedRun, error) {
 	return &recordedRun{record, r}, err
 }
 
-// addRunReader sets the function of a command that reads the run of its first argument.
+// addRunReader makes a command open the run that its first argument names and call read.
 func (a *app) addRunReader(cmd *cobra.Command, read func(cmd *cobra.Command, r *recordedRun, args []string) error) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		r, err := a.openRecordedRun(args[0])
@@ -301,7 +301,7 @@ func (a *app) addRunReader(cmd *cobra.Command, read func(cmd *cobra.Command, r *
 	return cmd
 }
 
-// loadResult returns the run after the step of --at, or as it is now, with only its latest events.
+// loadResult returns the run after the step of --at, or as it is now. sink gets its latest events.
 func (r *recordedRun) loadResult(cmd *cobra.Command, history bool, sink runner.Sink) (*runner.Result, error) {
 	opts := runner.Options{Sink: sink, History: history}
 	if !cmd.Flags().Changed("at") {
@@ -355,7 +355,7 @@ func newRunsShowCommand(a *app) *cobra.Command {
 		if !history {
 			result.History = nil
 		}
-		return a.print(cmd, result, a.formatRun(&r.record, result, lines))
+		return a.printValue(cmd, result, a.formatRun(&r.record, result, lines))
 	})
 	addAtFlag(cmd)
 	cmd.Flags().BoolVar(&history, "history", false, "add every node execution to the JSON result")
@@ -366,7 +366,7 @@ func newRunsShowCommand(a *app) *cobra.Command {
 type traceLines struct {
 	tracer *runview.Tracer
 	lines  []string
-	whole  bool // starts at the start of the run
+	whole  bool // includes the start of the run
 }
 
 func (t *traceLines) Event(e *runner.Event) error {
@@ -456,7 +456,7 @@ func withoutHistory(next runner.Sink) runner.SinkFunc {
 	}
 }
 
-// stopPoll is the interval of polling a run that was asked to stop.
+// stopPoll is the interval at which a run that was asked to stop is polled.
 const stopPoll = 100 * time.Millisecond
 
 // stopCommand is a call of runs cancel or runs pause.
@@ -467,7 +467,7 @@ type stopCommand struct {
 	request store.Request
 	noWait  bool
 	cmd     *cobra.Command
-	asked   string // the last driver that was asked
+	asked   string // the driver that was asked last
 }
 
 // newStopCommand returns the command runs cancel or runs pause.
@@ -505,12 +505,12 @@ func (w *stopCommand) wait(ctx context.Context) error {
 		case <-time.After(stopPoll):
 		case <-ctx.Done():
 			w.app.note(fmt.Sprintf("not waiting any more; %s was asked to %s the run", w.asked, w.request))
-			return silent(exitCancelled)
+			return exitWith(exitCancelled)
 		}
 	}
 }
 
-// advance acts on the present status of the run. It returns settled if nothing is left to do.
+// advance acts on the current status of the run. settled means that nothing is left to do.
 func (w *stopCommand) advance(r *store.RunSummary) (settled bool, err error) {
 	wanted, could := machine.Cancelled, "be cancelled"
 	if w.request == store.RequestPause {
@@ -557,5 +557,5 @@ func (w *stopCommand) printStatus(r *store.RunSummary) error {
 	if r.Status == machine.Running {
 		text = fmt.Sprintf("%s was asked to %s run %s", w.asked, w.request, w.id)
 	}
-	return w.app.print(w.cmd, inspect.ListRuns([]store.RunSummary{*r})[0], text+"\n")
+	return w.app.printValue(w.cmd, inspect.ListRuns([]store.RunSummary{*r})[0], text+"\n")
 }

@@ -47,7 +47,7 @@ func newServeCommand(a *app) *cobra.Command {
 		Args:              requireArgs(0, 1, "one folder"),
 		ValidArgsFunction: completeFiles,
 		PreRunE:           a.loadFolderSettings,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.serve(cmd, &f, firstArgument(args, ".")) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.serveFolder(cmd, &f, firstArgument(args, ".")) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:7300", "HOST:PORT to listen on; port 0 takes a free one")
@@ -70,11 +70,11 @@ func (f *serveFlags) addMaxRuns(cmd *cobra.Command) {
 // Grace periods when a server stops: for nodes to end, and for responses to be sent.
 const (
 	stopGrace = 5 * time.Second
-	lastWords = 2 * time.Second
+	sendGrace = 2 * time.Second
 )
 
-// serve serves a folder until a signal.
-func (a *app) serve(cmd *cobra.Command, f *serveFlags, dir string) error {
+// serveFolder serves the flows of a folder until a signal.
+func (a *app) serveFolder(cmd *cobra.Command, f *serveFlags, dir string) error {
 	host, _, err := net.SplitHostPort(f.listen)
 	if err != nil {
 		return usagef("--listen %q: want HOST:PORT", f.listen)
@@ -92,7 +92,7 @@ func (a *app) serve(cmd *cobra.Command, f *serveFlags, dir string) error {
 	}
 	defer func() { _ = s.flows.Close() }() // it was only read
 	if found := a.triggers.ResolveFlows(s.flows); len(found) > 0 {
-		return usage(&spec.InvalidError{Findings: found})
+		return asUsageError(&spec.InvalidError{Findings: found})
 	}
 	listener, err := net.Listen("tcp", f.listen)
 	if err != nil {
@@ -102,7 +102,7 @@ func (a *app) serve(cmd *cobra.Command, f *serveFlags, dir string) error {
 	if f.tokenFile == "" { // a token from a file must not be printed
 		link += "?token=" + f.cfg.Token
 	}
-	if err := a.print(cmd, map[string]string{"url": link}, link+"\n"); err != nil {
+	if err := a.printValue(cmd, map[string]string{"url": link}, link+"\n"); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	a.note(fmt.Sprintf("serving the flows below %s and the runs of %s; Ctrl-C stops it", shortPath(s.flows.Dir()), a.storeName()))
@@ -148,7 +148,7 @@ func (a *app) newFlowServer(f *serveFlags, dir string) (*flowServer, error) {
 	s, cfg := &flowServer{app: a, kill: make(chan struct{}), readOnly: f.cfg.ReadOnly}, f.cfg
 	var err error
 	if s.flows, err = catalog.Open(dir, catalog.Rules{Optional: a.rules.EnablesOptional(nil), Apply: a.rules.SelectShown}); err != nil {
-		return nil, usage(err)
+		return nil, asUsageError(err)
 	}
 	kept, err := a.openServedStore(cfg.ReadOnly)
 	if err != nil {
@@ -230,9 +230,9 @@ func (s *flowServer) serveUntilDone(ctx context.Context, listener net.Listener) 
 	}
 	s.fleet.Stop(stopGrace)
 	s.server.Close()
-	last, over := context.WithTimeout(context.Background(), lastWords)
-	defer over()
-	if err := httpServer.Shutdown(last); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+	sendCtx, cancel := context.WithTimeout(context.Background(), sendGrace)
+	defer cancel()
+	if err := httpServer.Shutdown(sendCtx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
@@ -243,7 +243,7 @@ func (s *flowServer) serveUntilDone(ctx context.Context, listener net.Listener) 
 
 // formatAddress returns an address that a browser on this machine can open.
 func formatAddress(addr net.Addr) string {
-	host, port, _ := net.SplitHostPort(addr.String()) // no error: it is of a TCP listener
+	host, port, _ := net.SplitHostPort(addr.String()) // no error for the address of a TCP listener
 	if net.ParseIP(host).IsUnspecified() {
 		host = "127.0.0.1"
 	}
@@ -270,14 +270,14 @@ func newMCPCommand(a *app) *cobra.Command {
 		ValidArgsFunction: completeFiles,
 		PreRunE:           a.loadFolderSettings,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.mcp(cmd.Context(), &f, firstArgument(args, "."))
+			return a.serveMCP(cmd.Context(), &f, firstArgument(args, "."))
 		},
 	}
 	f.addMaxRuns(cmd)
 	return cmd
 }
 
-func (a *app) mcp(ctx context.Context, f *serveFlags, dir string) error {
+func (a *app) serveMCP(ctx context.Context, f *serveFlags, dir string) error {
 	s, err := a.newFlowServer(f, dir)
 	if err != nil {
 		return err

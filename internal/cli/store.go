@@ -1,4 +1,4 @@
-// The store of runs, and the commands sessions and cache for what else it keeps.
+// The store of runs, and the commands sessions and cache for the other data in it.
 
 package cli
 
@@ -70,7 +70,7 @@ func (a *app) openStore() (store.Store, error) {
 		return a.openCluster(context.Background())
 	}
 	if a.storePath() == "" {
-		a.store.open = &unkeptStore{}
+		a.store.open = &volatileStore{}
 		return a.store.open, nil
 	}
 	return a.openFile(sqlite.Options{Durability: sqlite.Durability(a.store.durability.value)})
@@ -122,7 +122,7 @@ func (a *app) readStore() (store.Store, error) {
 	case errors.Is(err, sqlite.ErrOlder), errors.Is(err, sqlite.ErrUnfinished):
 		return a.openStore()
 	case errors.Is(err, fs.ErrNotExist):
-		return &unkeptStore{}, nil
+		return &volatileStore{}, nil
 	}
 	return s, err
 }
@@ -142,7 +142,7 @@ func (a *app) closeStore() error {
 	return a.store.open.Close()
 }
 
-// findRun reads the record of a run; see inspect.FindRun for names.
+// findRun reads the record of a run. inspect.FindRun says which names it takes.
 func (a *app) findRun(s store.Store, name string) (store.RunRecord, error) {
 	return inspect.FindRun(s, name, a.storeName())
 }
@@ -172,10 +172,11 @@ func stateDir() string {
 	return filepath.Join(home, ".local", "state")
 }
 
-// missingStoreReason returns the reason for a missing store unless the user chose memory.
+// missingStoreReason says why there is no store although the user did not choose memory.
 const missingStoreReason = "none of $XDG_STATE_HOME, $STATE_DIRECTORY and $HOME names a folder; --store names a file, or memory"
 
-// requireStore fails if a run needs a store and there is none, and warns of any other run.
+// requireStore returns an error if a run needs a store and there is none. It warns about other runs
+// without a store.
 func (a *app) requireStore(g *spec.Graph, f *runFlags) error {
 	if a.usesCluster() || a.store.path != "" || a.StateDir != "" {
 		return nil
@@ -187,7 +188,8 @@ func (a *app) requireStore(g *spec.Graph, f *runFlags) error {
 	return nil
 }
 
-// listStoreNeeds lists the flags by which others find a run, and nodes that may outlive the process.
+// listStoreNeeds lists what needs a store: flags that name the run for later commands, and a node
+// that may outlive the process.
 func listStoreNeeds(g *spec.Graph, f *runFlags) []string {
 	var out []string
 	if f.opts.RunID != "" {
@@ -206,23 +208,23 @@ func listStoreNeeds(g *spec.Graph, f *runFlags) []string {
 	return out
 }
 
-// unkeptStore is the store of --store memory. It drops logs and snapshots, which nobody can read.
-type unkeptStore struct{ store.Memory }
+// volatileStore is the store of --store memory. It drops logs and snapshots, which nobody can read.
+type volatileStore struct{ store.Memory }
 
-func (*unkeptStore) AppendLog(string, []store.LogChunk, []int64) (int64, error) { return 1, nil }
+func (*volatileStore) AppendLog(string, []store.LogChunk, []int64) (int64, error) { return 1, nil }
 
 // Create returns a journal without snapshots.
-func (u *unkeptStore) Create(run store.RunRecord, first ...machine.Event) (store.Journal, error) {
+func (u *volatileStore) Create(run store.RunRecord, first ...machine.Event) (store.Journal, error) {
 	journal, err := u.Memory.Create(run, first...)
 	if err != nil {
 		return nil, err
 	}
-	return unkeptJournal{journal}, nil
+	return volatileJournal{journal}, nil
 }
 
-type unkeptJournal struct{ store.Journal }
+type volatileJournal struct{ store.Journal }
 
-func (unkeptJournal) BytesSinceSnapshot() int { return -1 }
+func (volatileJournal) BytesSinceSnapshot() int { return -1 }
 
 func newSessionsCommand(a *app) *cobra.Command {
 	return newGroupCommand("sessions", newSessionsListCommand(a), newSessionsShowCommand(a), newSessionsDeleteCommand(a))
@@ -288,7 +290,7 @@ func newSessionsShowCommand(a *app) *cobra.Command {
 				return err
 			}
 			s = s.MaskSecrets()
-			return a.print(cmd, shownSession{s.ID, s.Keys, s.Talk, s.Run, s.Graph, s.Updated.UTC()}, a.formatSession(&s))
+			return a.printValue(cmd, shownSession{s.ID, s.Keys, s.Talk, s.Run, s.Graph, s.Updated.UTC()}, a.formatSession(&s))
 		},
 	})
 }
@@ -337,7 +339,7 @@ func (a *app) findSession(kept store.Store, id string) (store.Session, error) {
 	if err != nil {
 		return s, err
 	}
-	ids := collect(sessions, func(s store.Session) string { return s.ID })
+	ids := mapSlice(sessions, func(s store.Session) string { return s.ID })
 	return s, usagef("no session %q in %s%s", id, a.storeName(), suggest.DidYouMean(id, ids))
 }
 
@@ -355,7 +357,7 @@ func newCacheClearCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.print(cmd, map[string]int{"forgotten": n}, eval.Count(n, "result")+" deleted\n")
+			return a.printValue(cmd, map[string]int{"forgotten": n}, eval.Count(n, "result")+" deleted\n")
 		},
 	})
 }
@@ -371,7 +373,7 @@ func (a *app) clearCache(args []string) (int, error) {
 		name, nodes = g.Name.Value, args[1:]
 		for _, id := range nodes {
 			if err := checkName("no node %q", id, "nodes", listNodes(g, "", "")); err != nil {
-				return 0, usage(err)
+				return 0, asUsageError(err)
 			}
 		}
 	}

@@ -33,13 +33,13 @@ func TestStreamFilter(t *testing.T) {
 	} {
 		want := append(slices.Clone(run), c.want...)
 		for _, e := range all {
-			if kept := isStreamed(e, c.groups); kept != slices.Contains(want, e) {
+			if kept := isInGroups(e, c.groups); kept != slices.Contains(want, e) {
 				t.Errorf("%v: %s is let through: %v", c.groups, e, kept)
 			}
 		}
 	}
 	for _, e := range all {
-		if !isStreamed(e, nil) {
+		if !isInGroups(e, nil) {
 			t.Errorf("without groups, %s is dropped", e)
 		}
 	}

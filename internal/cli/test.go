@@ -50,7 +50,7 @@ func newTestCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "test [PATH...]",
 		ValidArgsFunction: completeFiles,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.test(cmd.Context(), cmd, &f, args) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.runTests(cmd.Context(), cmd, &f, args) },
 	}
 	flags := cmd.Flags()
 	addEnumFlag(cmd, flags, &f.format, "format", "", "report format")
@@ -72,8 +72,8 @@ func newTestCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// test runs the tests once, or on every change with --watch.
-func (a *app) test(ctx context.Context, cmd *cobra.Command, f *testFlags, args []string) error {
+// runTests runs the tests once, or on every change with --watch.
+func (a *app) runTests(ctx context.Context, cmd *cobra.Command, f *testFlags, args []string) error {
 	if err := f.check(cmd); err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (a *app) testOnce(ctx context.Context, f *testFlags, args []string) error {
 	}
 	files, found, err := loadTests(f.cfg, names)
 	if err != nil {
-		return usage(err)
+		return asUsageError(err)
 	}
 	if found.HasErrors() {
 		return a.reportInvalid(found)
@@ -169,7 +169,7 @@ func (a *app) testOnce(ctx context.Context, f *testFlags, args []string) error {
 		return err
 	}
 	if short := a.reportLowCoverage(f, result); short || result.Failed > 0 {
-		return silent(exitFailed)
+		return exitWith(exitFailed)
 	}
 	return nil
 }
@@ -197,7 +197,7 @@ func (a *app) updateTests(cfg flowtest.Config, names []string, files []*flowtest
 	for _, file := range files {
 		n, err := flowtest.Update(file, result)
 		if err != nil {
-			return nil, usage(err)
+			return nil, asUsageError(err)
 		}
 		if changed += n; n > 0 {
 			fmt.Fprintf(a.Stderr, "%s: %s updated\n", file.Name, eval.Count(n, "case"))
@@ -228,7 +228,7 @@ func (a *app) reportLowCoverage(f *testFlags, r *flowtest.Report) bool {
 	return short
 }
 
-// watchEvery is the interval of polling files.
+// watchEvery is the interval at which files are polled.
 const watchEvery = 300 * time.Millisecond
 
 // watchTests runs the tests whenever files have changed.
@@ -255,7 +255,7 @@ func (a *app) watchTests(ctx context.Context, f *testFlags, args []string) error
 	}
 }
 
-// fingerprintFiles returns a fingerprint of the files beside tests and below folders.
+// fingerprintFiles returns a text that changes when files beside tests or below folders change.
 func (a *app) fingerprintFiles(paths []string) string {
 	folders := slices.Clone(paths)
 	for i, path := range folders {
@@ -299,7 +299,7 @@ func (a *app) generateTests(ctx context.Context, f *testFlags, args []string) er
 			fmt.Fprintln(a.Stderr, line)
 		}
 		fmt.Fprintln(a.Stderr, "no test file was written; write the first case by hand, with a valid input")
-		return silent(exitFailed)
+		return exitWith(exitFailed)
 	}
 	if !f.write {
 		_, err = io.WriteString(a.Stdout, made.Text)
@@ -320,11 +320,11 @@ func (a *app) mutateTests(f *testFlags, files []*flowtest.File) error {
 			return err
 		}
 		fmt.Fprintln(a.Stderr, "graphrun: the cases fail as the flows are; nothing was changed")
-		return silent(exitFailed)
+		return exitWith(exitFailed)
 	}
 	m, err := flowtest.Mutate(f.cfg, files)
 	if err != nil {
-		return usage(err)
+		return asUsageError(err)
 	}
 	if f.format.value == "text" {
 		var b strings.Builder
@@ -341,7 +341,7 @@ func (a *app) mutateTests(f *testFlags, files []*flowtest.File) error {
 	}
 	if m.Score < f.minScore {
 		fmt.Fprintf(a.Stderr, "graphrun: the score is %v %%, --min-score asks for %v %%\n", m.Score, f.minScore)
-		return silent(exitFailed)
+		return exitWith(exitFailed)
 	}
 	return nil
 }
@@ -377,7 +377,7 @@ func writeFileWith(path string, write func(io.Writer) error) error {
 	if err := write(&b); err != nil {
 		return err
 	}
-	return usage(os.WriteFile(path, b.Bytes(), 0o666))
+	return asUsageError(os.WriteFile(path, b.Bytes(), 0o666))
 }
 
 // writeTestsJUnit prints JUnit XML with a suite per file.

@@ -73,8 +73,8 @@ func (a *app) printTemplates(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	rows := collect(list, func(t template) []string { return []string{t.Template, t.Description} })
-	return a.print(cmd, list, formatTable(rows))
+	rows := mapSlice(list, func(t template) []string { return []string{t.Template, t.Description} })
+	return a.printValue(cmd, list, formatTable(rows))
 }
 
 // writtenTemplate is the JSON of the files that init wrote, the flow first.
@@ -107,8 +107,8 @@ func (a *app) writeTemplate(cmd *cobra.Command, name, dir string) error {
 			return err
 		}
 	}
-	a.remark(cmd, "run it with: graphrun run "+runview.QuoteForShell(out.Files[0]))
-	return a.print(cmd, out, joinLines(out.Files))
+	a.printRemark(cmd, "run it with: graphrun run "+runview.QuoteForShell(out.Files[0]))
+	return a.printValue(cmd, out, joinLines(out.Files))
 }
 
 // writeNewFile writes a file that must not exist.
@@ -124,7 +124,7 @@ func writeNewFile(path string, text []byte) error {
 // listTemplateNames returns the templates for completion.
 func listTemplateNames(*cobra.Command, []string) []string {
 	list, _ := listTemplates() // none on an error
-	return collect(list, func(t template) string { return cobra.CompletionWithDesc(t.Template, t.Description) })
+	return mapSlice(list, func(t template) string { return cobra.CompletionWithDesc(t.Template, t.Description) })
 }
 
 func newFmtCommand(a *app) *cobra.Command {
@@ -133,7 +133,7 @@ func newFmtCommand(a *app) *cobra.Command {
 		Use:               "fmt [PATH...]",
 		ValidArgsFunction: completeFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.format(args, check, diff, outputFormat(cmd) == "json")
+			return a.formatFiles(args, check, diff, outputFormat(cmd) == "json")
 		},
 	}
 	flags := cmd.Flags()
@@ -153,7 +153,7 @@ type formattedFile struct {
 	Unformatted bool `json:"unformatted,omitempty"`
 }
 
-func (a *app) format(args []string, check, diff, asJSON bool) error {
+func (a *app) formatFiles(args []string, check, diff, asJSON bool) error {
 	isStdin := slices.Contains(args, "-")
 	if isStdin && len(args) > 1 {
 		return usagef("fmt - takes no other path")
@@ -173,7 +173,7 @@ func (a *app) format(args []string, check, diff, asJSON bool) error {
 		slices.SortFunc(sources, compareSources)
 		sources = slices.CompactFunc(sources, func(a, b source) bool { return a.name == b.name })
 	}
-	var ends error // the gravest: an invalid file, then one that can't be formatted
+	var ends error // the most severe: an invalid file, then one that can't be formatted
 	changes, listed := false, []formattedFile{}
 	for _, s := range sources {
 		changed, err := a.formatSource(s, check, diff, asJSON)
@@ -182,7 +182,7 @@ func (a *app) format(args []string, check, diff, asJSON bool) error {
 		case errors.Is(err, spec.ErrUnformattable):
 			a.note(fmt.Sprintf("%s is unchanged: %v", s.name, err))
 			file.Valid, file.Unformatted = true, true
-			ends = cmp.Or(ends, silent(exitUsage))
+			ends = cmp.Or(ends, exitWith(exitUsage))
 		case exitCodeOf(err) == exitInvalid:
 			ends = err
 		case err != nil:
@@ -197,7 +197,7 @@ func (a *app) format(args []string, check, diff, asJSON bool) error {
 		}
 	}
 	if check && changes {
-		ends = cmp.Or(ends, silent(exitFailed))
+		ends = cmp.Or(ends, exitWith(exitFailed))
 	}
 	return ends
 }
@@ -222,7 +222,7 @@ func (a *app) formatSource(s source, check, show, quiet bool) (changed bool, err
 		_, err = fmt.Fprintln(a.Stdout, s.name)
 	default:
 		if err := overwriteFile(s.name, out); err != nil {
-			return false, usage(err)
+			return false, asUsageError(err)
 		}
 		fmt.Fprintf(a.Stderr, "%s formatted\n", s.name)
 	}
@@ -276,7 +276,7 @@ func newValidateCommand(a *app) *cobra.Command {
 			if os.Getenv("GITHUB_ACTIONS") == "true" && !cmd.Flags().Changed("format") && !cmd.Flags().Changed("output") {
 				f.format.value = "github"
 			}
-			return a.validate(&f, args)
+			return a.validateFiles(&f, args)
 		},
 	}
 	flags := cmd.Flags()
@@ -300,13 +300,13 @@ func newValidateCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) validate(f *validateFlags, args []string) error {
+func (a *app) validateFiles(f *validateFlags, args []string) error {
 	if _, isSet := f.off["policy-kept"]; f.explainPolicies && !isSet {
 		f.off["policy-kept"] = false
 	}
 	triggers, err := a.triggers.Check()
 	if err != nil {
-		return usage(err)
+		return asUsageError(err)
 	}
 	sources, err := a.findSources(args, f.stdinName)
 	if err != nil {
@@ -330,12 +330,12 @@ func (a *app) validate(f *validateFlags, args []string) error {
 	if f.writeBaseline != "" {
 		found = lint.WithoutEchoes(found)
 		if err := settings.WriteBaseline(f.writeBaseline, found); err != nil {
-			return usage(err)
+			return asUsageError(err)
 		}
 		fmt.Fprintf(a.Stderr, "%s written to %s\n", eval.Count(len(found), "finding"), f.writeBaseline)
 		return nil
 	}
-	if found, err = a.dropKnown(f, sources, found); err != nil {
+	if found, err = a.selectNewFindings(f, sources, found); err != nil {
 		return err
 	}
 	found = lint.WithoutEchoes(found)
@@ -343,7 +343,7 @@ func (a *app) validate(f *validateFlags, args []string) error {
 		return err
 	}
 	if found.HasErrors() || f.strict && slices.ContainsFunc(found, func(d spec.Diagnostic) bool { return d.Severity == spec.Warning }) {
-		return silent(exitInvalid)
+		return exitWith(exitInvalid)
 	}
 	return nil
 }
@@ -359,23 +359,23 @@ func dropRepeated(sources []source, found spec.Diagnostics) spec.Diagnostics {
 	})
 }
 
-func (a *app) dropKnown(f *validateFlags, sources []source, found spec.Diagnostics) (spec.Diagnostics, error) {
+func (a *app) selectNewFindings(f *validateFlags, sources []source, found spec.Diagnostics) (spec.Diagnostics, error) {
 	if f.baseline == "" {
 		return found, nil
 	}
 	known, err := settings.ReadBaseline(f.baseline)
 	if err != nil {
-		return nil, usage(err)
+		return nil, asUsageError(err)
 	}
-	found = known.DropKnown(found)
-	if n := known.CountUnused(collect(sources, func(s source) string { return s.name })); n > 0 && !f.quiet {
+	found = known.SelectNew(found)
+	if n := known.CountUnused(mapSlice(sources, func(s source) string { return s.name })); n > 0 && !f.quiet {
 		fmt.Fprintf(a.Stderr, "%s of %s no longer found; write the baseline anew\n", eval.Count(n, "finding"), f.baseline)
 	}
 	return found, nil
 }
 
 func (a *app) printFindings(f *validateFlags, sources []source, found spec.Diagnostics) error {
-	findings := report.Findings{Files: len(sources), Names: collect(sources, func(s source) string { return s.name }), Diagnostics: found}
+	findings := report.Findings{Files: len(sources), Names: mapSlice(sources, func(s source) string { return s.name }), Diagnostics: found}
 	shown := findings
 	if f.quiet {
 		shown.Diagnostics = slices.DeleteFunc(slices.Clone(found), func(d spec.Diagnostic) bool {
@@ -433,7 +433,7 @@ func (f *validateFlags) switchRule(text string) error {
 	return nil
 }
 
-// repairSources repairs sources in place, for the check that follows, or only shows the changes.
+// repairSources repairs sources in place before they are checked, or only shows the changes.
 func (a *app) repairSources(sources []source, show bool) error {
 	problems, files := 0, 0
 	for i := range sources {

@@ -67,8 +67,8 @@ func ReadBaseline(path string) (*Baseline, error) {
 	return b, nil
 }
 
-// DropKnown returns the unknown findings. Each entry covers only as many findings as it counts.
-func (b *Baseline) DropKnown(found spec.Diagnostics) spec.Diagnostics {
+// SelectNew returns the unknown findings. Each entry covers only as many findings as it counts.
+func (b *Baseline) SelectNew(found spec.Diagnostics) spec.Diagnostics {
 	var out spec.Diagnostics
 	for i := range found {
 		key := keyOf(b.folder, &found[i])
@@ -79,7 +79,7 @@ func (b *Baseline) DropKnown(found spec.Diagnostics) spec.Diagnostics {
 	return out
 }
 
-// CountUnused counts the known findings of some files that DropKnown has not seen.
+// CountUnused counts the known findings of some files that SelectNew has not seen.
 func (b *Baseline) CountUnused(names []string) int {
 	n := 0
 	for _, name := range names {
