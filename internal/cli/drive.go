@@ -59,7 +59,7 @@ func addDriveFlags(cmd *cobra.Command, f *driveFlags, of graphOf) {
 	flags.StringArrayVar(&f.opts.PauseBefore, "pause-before", nil, "NODE to pause before, OUTER/INNER in a subgraph; repeatable")
 	flags.StringArrayVar(&f.opts.PauseAfter, "pause-after", nil, "NODE to pause after, OUTER/INNER in a subgraph; repeatable")
 	flags.BoolVar(&f.noInput, "no-input", false, "never ask on the terminal")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "hide the steps: print only the output, and on stderr how the run ended unless\nit completed")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "hide the steps: print only the output, and on stderr how the run ended if it\ndid not complete")
 	flags.BoolVar(&f.strict, "strict", false, "exit 1 when the run completed but degraded")
 	flags.BoolVar(&f.opts.History, "history", false, "add every node execution to the JSON result")
 	addEnumFlag(cmd, flags, &f.output, "output", "o", "output format: json is one object at the end,\njsonl one event per line as they happen")
@@ -72,7 +72,7 @@ func addDriveFlags(cmd *cobra.Command, f *driveFlags, of graphOf) {
 }
 
 func addParkFlag(cmd *cobra.Command, f *driveFlags) {
-	cmd.Flags().DurationVar(&f.opts.Park, "park", 0, "end the process with exit code 10 if the run only waits for longer than this;\ngraphrun resume --due continues it when its time has come")
+	cmd.Flags().DurationVar(&f.opts.Park, "park", 0, "end the process with exit code 10 if the run only waits for longer than this;\ngraphrun resume --due continues it when it is due")
 	markSettings(cmd.Flags(), "park")
 }
 

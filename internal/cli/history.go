@@ -155,7 +155,7 @@ func newReplayCommand(a *app) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&f.all, "all", false, "every run that --graph, --status, --label, --session and --parent select")
-	flags.StringVar(&f.with, "with", "", "FILE of the graph to walk, instead of the recorded one")
+	flags.StringVar(&f.with, "with", "", "FILE of the graph to replay with, instead of the recorded one")
 	addRunFilterFlags(a, cmd, &f.runFilterFlags)
 	return addOutput(cmd)
 }

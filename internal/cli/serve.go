@@ -308,6 +308,6 @@ func newLSPCommand(a *app) *cobra.Command {
 			return server.Serve(cmd.Context(), a.Stdin, a.Stdout)
 		},
 	}
-	cmd.Flags().Bool("stdio", true, "use stdin and stdout, which is all there is; clients such as VS Code's pass it")
+	cmd.Flags().Bool("stdio", true, "use stdin and stdout; this is always so, but clients such as VS Code pass the flag")
 	return cmd
 }

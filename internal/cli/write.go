@@ -286,7 +286,7 @@ func newValidateCommand(a *app) *cobra.Command {
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only: no warnings, no summary")
 	flags.Var(repeated(f.switchRule), "rule", "-NAME turns a rule or a group of rules off, +NAME on; repeatable, the last one wins")
 	flags.BoolVar(&f.explainPolicies, "explain-policies", false, "list every policy as proven, refuted or undecided, and why")
-	flags.BoolVar(&f.fix, "fix", false, "repair in place what can be repaired safely; comments stay")
+	flags.BoolVar(&f.fix, "fix", false, "repair in place what can be repaired safely; keep comments")
 	flags.BoolVar(&f.diff, "diff", false, "with --fix: write nothing, show the changes")
 	flags.StringVar(&f.baseline, "baseline", "", "`FILE` of known findings that are not reported")
 	flags.StringVar(&f.stdinName, "stdin-filename", "", "`FILE` that stdin stands for: messages name it, and relative paths start\nfrom its folder")
