@@ -46,13 +46,13 @@ func main() {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := run(*version, *out, *only); err != nil {
+	if err := makeRelease(*version, *out, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "packaging:", err)
 		os.Exit(1)
 	}
 }
 
-func run(version, out, only string) error {
+func makeRelease(version, out, only string) error {
 	chosen := targets
 	if only != "" {
 		chosen = nil
@@ -83,15 +83,15 @@ func run(version, out, only string) error {
 	}
 	for _, t := range chosen {
 		fmt.Fprintln(os.Stderr, "packaging:", t)
-		if err := r.pack(t); err != nil {
+		if err := r.packTarget(t); err != nil {
 			return fmt.Errorf("%s: %w", t, err)
 		}
 	}
 	return errors.Join(r.writeChecksums(), r.writeFormula())
 }
 
-// pack builds a binary and its packages.
-func (r *release) pack(t target) error {
+// packTarget builds a binary and its packages.
+func (r *release) packTarget(t target) error {
 	dir, err := os.MkdirTemp("", "graphrun-")
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ func TestPackages(t *testing.T) {
 		t.Skip("deb and rpm are for linux")
 	}
 	dist := filepath.Join(t.TempDir(), "dist")
-	if err := run("v0.1.0", dist, "linux-"+runtime.GOARCH); err != nil {
+	if err := makeRelease("v0.1.0", dist, "linux-"+runtime.GOARCH); err != nil {
 		t.Fatal(err)
 	}
 	name := filepath.Join(dist, "graphrun_0.1.0_linux_"+runtime.GOARCH)

@@ -51,8 +51,8 @@ func TestLoadAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if (flow == last) != same || flow.Valid() != valid {
-			t.Errorf("%s: same %v, valid %v: %v", what, flow == last, flow.Valid(), flow.Found)
+		if (flow == last) != same || flow.IsValid() != valid {
+			t.Errorf("%s: same %v, valid %v: %v", what, flow == last, flow.IsValid(), flow.Found)
 		}
 		last = flow
 	}

@@ -27,7 +27,7 @@ var ErrNoFlow = errors.New("no such flow")
 
 // Rules apply the user's settings to findings.
 type Rules struct {
-	// Optional says that rules are checked that are off by default.
+	// Optional adds the rules that are off by default.
 	Optional bool
 	// Apply sets the severities of findings. If it is nil, they keep their own.
 	Apply func(spec.Diagnostics) spec.Diagnostics
@@ -40,7 +40,7 @@ type Catalog struct {
 	rules Rules
 
 	mu    sync.Mutex
-	flows map[string]*Flow // by path, until a file changes: checking a large flow takes a fifth of a second
+	flows map[string]*Flow // by path; kept until a file changes, since checking a large flow takes a fifth of a second
 }
 
 // Open opens a folder. It returns errors of the file system.
@@ -88,7 +88,7 @@ type Flow struct {
 	read map[string][]byte // texts of the files that were read, by path, nil for a missing file
 }
 
-// Read reads a file by its path relative to the flow. A change of it invalidates the flow.
+// Read reads a file by its path relative to the flow. A later change of the file invalidates the flow.
 func (f *Flow) Read(path string) ([]byte, error) {
 	src, err := f.load(path)
 	f.mu.Lock()
@@ -104,15 +104,15 @@ func (f *Flow) isCurrent() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for path, before := range f.read {
-		if src, _ := f.load(path); !bytes.Equal(src, before) || (src == nil) != (before == nil) { //lint:ignore mapiter all have to be the same
+		if src, _ := f.load(path); !bytes.Equal(src, before) || (src == nil) != (before == nil) { //lint:ignore mapiter all must be the same
 			return false
 		}
 	}
 	return true
 }
 
-// Valid reports whether the flow can be run.
-func (f *Flow) Valid() bool { return !f.Found.HasErrors() && len(f.Broken) == 0 }
+// IsValid reports whether the flow can be run.
+func (f *Flow) IsValid() bool { return !f.Found.HasErrors() && len(f.Broken) == 0 }
 
 // maxFlows bounds the number of listed flows.
 const maxFlows = 2000
@@ -164,7 +164,7 @@ func (c *Catalog) readGraphFile(name string) ([]byte, error) {
 	return bounded.ReadAll(file, name, bounded.Text)
 }
 
-// Load reads and checks a flow. Callers share it and must not change it. It returns ErrNoFlow
+// Load reads and checks a flow. Callers share the result and must not change it. It returns ErrNoFlow
 // for a path outside Paths.
 func (c *Catalog) Load(name string) (*Flow, error) {
 	if !fs.ValidPath(name) {
@@ -205,19 +205,20 @@ func (c *Catalog) Prepare(name string, r *runner.Runner) (*runner.Flow, error) {
 	}
 	// A plan needs its own graph.
 	g, found := spec.Parse(c.File(name), flow.Graph.File.Src, spec.Options{Load: flow.Read})
-	if found.HasErrors() { // one of its files has just changed
+	if found.HasErrors() { // a file has changed since Load
 		return nil, &runner.InvalidError{Diagnostics: found.Errors()}
 	}
 	return r.Prepare(g)
 }
 
-// CheckInput returns the problems of running a flow with an input: an invalid flow or a bad input.
+// CheckInput returns an error if a flow can't run with an input. If the input is not known yet, it
+// checks the flow only.
 func (c *Catalog) CheckInput(name string, given map[string]any, known bool) error {
 	flow, err := c.Load(name)
 	switch {
 	case err != nil:
 		return err
-	case !flow.Valid():
+	case !flow.IsValid():
 		return fmt.Errorf("flow %q is not valid", name)
 	case !known:
 		return nil

@@ -51,7 +51,7 @@ func findEdit(g *spec.Graph, d *spec.Diagnostic) *Edit {
 	switch d.Rule {
 	case "duplicate-edge":
 		return removeDuplicate(g, d)
-	case "invalid-value", "unknown-key": // no other mistakes, such as a number without a unit
+	case "invalid-value", "unknown-key": // letters only: not, for example, a number without a unit
 		return correctWord(g.File.Src, d, letters())
 	case "unknown-node", "unknown-state-key", "expr-unknown-name":
 		return correctName(g, d)
@@ -81,7 +81,7 @@ var (
 	name    = lazyregexp.New(`^[A-Za-z0-9_-]*[A-Za-z_-][A-Za-z0-9_-]*$`)
 )
 
-// correctWord replaces a word by the suggestion if that is near and both match a pattern.
+// correctWord replaces a word with the suggestion if that is near and both match a pattern.
 func correctWord(src []byte, d *spec.Diagnostic, pattern *regexp.Regexp) *Edit {
 	word := string(src[d.Span.From:d.Span.To])
 	if !pattern.MatchString(word) || !pattern.MatchString(d.Suggestion) || suggest.Closest(word, []string{d.Suggestion}) == "" {
@@ -129,7 +129,7 @@ func removeDuplicate(g *spec.Graph, d *spec.Diagnostic) *Edit {
 	return nil
 }
 
-// isOnlyEdge reports whether a declaration gives only this edge.
+// isOnlyEdge reports whether the declaration of an edge declares no other edge.
 func isOnlyEdge(g *spec.Graph, e *spec.Edge) bool {
 	if e.Decl < 0 {
 		return false
@@ -196,7 +196,7 @@ func removeIgnoredRule(src []byte, s spec.Span) *Edit {
 	return &Edit{Span: spec.Span{From: start + len(content), To: end}}
 }
 
-// Repair repairs a text until nothing is left to repair, and counts its edits. check parses a text.
+// Repair applies edits to a text until none improves it, and counts them. check finds the findings.
 func Repair(src []byte, check func(src []byte) (*spec.Graph, spec.Diagnostics)) (after []byte, made int) {
 	const most = 1000
 	for made < most {

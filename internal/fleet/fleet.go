@@ -38,14 +38,14 @@ type Config struct {
 	Store  store.Store
 	// Max is the maximum number of runs at once, by default 100.
 	Max int
-	// Marks is a folder with a file for each run, from which the next process resumes them. If it
-	// is empty, they are not resumed.
+	// Marks is a folder with a file for each run that the next process must resume. If it is "",
+	// the next process resumes nothing.
 	Marks string
 	// Home separates fleets with the same folder of marks.
 	Home string
 	// Log receives a line about each change of a run. It may be nil.
 	Log func(line string)
-	// Now returns the time, by default of the system clock.
+	// Now returns the time. If it is nil, the system clock is used.
 	Now func() time.Time
 }
 
@@ -80,7 +80,7 @@ func New(cfg Config) *Fleet {
 	}
 }
 
-// Drive is a run that this fleet drives.
+// Drive is a run while this fleet drives it.
 type Drive struct {
 	ID string
 	// Done is closed at the end of the drive, when Result and Err are set.
@@ -99,20 +99,20 @@ type Drive struct {
 // Start starts a run of a flow. It returns when the run is stored, or with an error of Flow.Run
 // if nothing runs.
 func (f *Fleet) Start(flow *runner.Flow, opts runner.Options) (*Drive, error) {
-	return f.launch(&opts, func(ctx context.Context) (*runner.Result, error) { return flow.Run(ctx, opts) })
+	return f.launchRun(&opts, func(ctx context.Context) (*runner.Result, error) { return flow.Run(ctx, opts) })
 }
 
 // Resume continues a run; see Runner.Resume.
 func (f *Fleet) Resume(id string, opts runner.Options) (*Drive, error) {
 	opts.RunID = id
-	return f.launch(&opts, func(ctx context.Context) (*runner.Result, error) { return f.cfg.Runner.Resume(ctx, id, opts) })
+	return f.launchRun(&opts, func(ctx context.Context) (*runner.Result, error) { return f.cfg.Runner.Resume(ctx, id, opts) })
 }
 
 // Answer answers questions of a run, and resumes it if it has no driver. It returns nil if
 // the driver is in another process.
 func (f *Fleet) Answer(ctx context.Context, id string, answers []store.GivenAnswer, by string) (*Drive, error) {
 	isDriven, err := f.cfg.Runner.Answer(ctx, id, answers, by)
-	if d := f.Driven(id); err != nil || d != nil || isDriven {
+	if d := f.FindDrive(id); err != nil || d != nil || isDriven {
 		return d, err
 	}
 	d, err := f.Resume(id, runner.Options{By: by})
@@ -122,13 +122,13 @@ func (f *Fleet) Answer(ctx context.Context, id string, answers []store.GivenAnsw
 	return d, err
 }
 
-// Fork starts a run from the past of another; see Runner.Fork.
+// Fork starts a run from a step of another; see Runner.Fork.
 func (f *Fleet) Fork(from string, opts runner.ForkOptions) (*Drive, error) {
-	return f.launch(&opts.Options, func(ctx context.Context) (*runner.Result, error) { return f.cfg.Runner.Fork(ctx, from, opts) })
+	return f.launchRun(&opts.Options, func(ctx context.Context) (*runner.Result, error) { return f.cfg.Runner.Fork(ctx, from, opts) })
 }
 
-// launch drives a run in a new goroutine and waits until it has started.
-func (f *Fleet) launch(opts *runner.Options, do func(context.Context) (*runner.Result, error)) (*Drive, error) {
+// launchRun drives a run in a new goroutine and waits until it has started.
+func (f *Fleet) launchRun(opts *runner.Options, do func(context.Context) (*runner.Result, error)) (*Drive, error) {
 	if opts.RunID == "" {
 		opts.RunID = store.NewRunID(f.cfg.Now())
 	}
@@ -136,7 +136,7 @@ func (f *Fleet) launch(opts *runner.Options, do func(context.Context) (*runner.R
 	done := make(chan struct{})
 	d := &Drive{ID: opts.RunID, Done: done, cancel: cancel, began: make(chan struct{})}
 	opts.Sink = runner.SinkFunc(d.addEvent)
-	known, err := f.admit(d)
+	known, err := f.admitDrive(d)
 	if err != nil {
 		cancel(nil)
 		return nil, err
@@ -144,7 +144,7 @@ func (f *Fleet) launch(opts *runner.Options, do func(context.Context) (*runner.R
 	go func() {
 		defer cancel(nil)
 		d.Result, d.Err = do(ctx)
-		f.dismiss(d, known)
+		f.removeDrive(d, known)
 		d.ring.end()
 		close(done)
 	}()
@@ -167,8 +167,8 @@ func (d *Drive) hasEvents() bool {
 	}
 }
 
-// admit reserves a place for a drive. known says that the fleet had the run before.
-func (f *Fleet) admit(d *Drive) (known bool, err error) {
+// admitDrive adds a drive unless the fleet is full or stopping. known means that the run has a mark.
+func (f *Fleet) admitDrive(d *Drive) (known bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
@@ -187,8 +187,8 @@ func (f *Fleet) admit(d *Drive) (known bool, err error) {
 	return known, nil
 }
 
-// dismiss removes a finished drive. A run that may continue keeps its mark.
-func (f *Fleet) dismiss(d *Drive, known bool) {
+// removeDrive removes a finished drive. A run that may continue keeps its mark.
+func (f *Fleet) removeDrive(d *Drive, known bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.drives, d.ID)
@@ -201,28 +201,29 @@ func (f *Fleet) dismiss(d *Drive, known bool) {
 		if !known {
 			f.marks.remove(d.ID)
 		}
-	case f.closing: // the next process decides
+	case f.closing: // the next process decides whether to resume it
 	case d.Result.Status != machine.Paused:
 		f.marks.remove(d.ID)
 	}
 }
 
-// Driven returns the drive of a run, or nil.
-func (f *Fleet) Driven(id string) *Drive {
+// FindDrive returns the drive of a run, or nil.
+func (f *Fleet) FindDrive(id string) *Drive {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.drives[id]
 }
 
-// Counts returns how many runs are driven now, and were started since the process started.
+// Counts returns the numbers of runs driven now, of drives started and finished since the process
+// started, and of watchers.
 func (f *Fleet) Counts() (driving, started, finished, watched int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.drives), f.started, f.finished, int(f.watched.Load())
 }
 
-// Closing reports whether the fleet is stopping.
-func (f *Fleet) Closing() bool {
+// IsClosing reports whether the fleet is stopping.
+func (f *Fleet) IsClosing() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.closing
@@ -230,7 +231,7 @@ func (f *Fleet) Closing() bool {
 
 // Cancel cancels a run with a cause. It returns false if the fleet does not drive the run.
 func (f *Fleet) Cancel(id string, cause error) bool {
-	d := f.Driven(id)
+	d := f.FindDrive(id)
 	if d == nil {
 		return false
 	}
@@ -247,7 +248,7 @@ func (d *Drive) addEvent(e *runner.Event) error {
 	return nil
 }
 
-// checkInterval is the interval of checking runs that nobody drives.
+// checkInterval is the interval at which runs without a driver are checked.
 const checkInterval = time.Second
 
 // ResumeRuns resumes the runs that earlier processes of this home left, and then waiting runs when
@@ -274,9 +275,9 @@ func (f *Fleet) ResumeRuns(ctx context.Context) error {
 	}
 }
 
-// resumeMarked resumes a run that an earlier process left, unless it only waits.
+// resumeMarked resumes a run that an earlier process left, unless the run only waits.
 func (f *Fleet) resumeMarked(id, how string) {
-	if f.Driven(id) != nil { // it has been started since
+	if f.FindDrive(id) != nil { // a request has resumed it
 		return
 	}
 	lines, err := f.cfg.Store.List(store.RunFilter{ID: id})
@@ -288,23 +289,23 @@ func (f *Fleet) resumeMarked(id, how string) {
 		f.marks.remove(id)
 		return
 	}
-	switch stands := lines[0].EffectiveStatus(); {
-	case stands == store.Crashed, how == stopped && (stands == machine.Paused || stands == machine.Cancelled):
-		f.resumeLeft(id)
-	case stands != machine.Paused && stands != machine.Running:
+	switch status := lines[0].EffectiveStatus(); {
+	case status == store.Crashed, how == stopped && (status == machine.Paused || status == machine.Cancelled):
+		f.resumeUndriven(id)
+	case status != machine.Paused && status != machine.Running:
 		f.marks.remove(id)
 	}
 }
 
-// resumeLeft resumes a run of this fleet that nobody drives.
-func (f *Fleet) resumeLeft(id string) {
+// resumeUndriven resumes a run of this fleet that nobody drives.
+func (f *Fleet) resumeUndriven(id string) {
 	_, err := f.Resume(id, runner.Options{})
 	_, isDriven := errors.AsType[*store.DrivenError](err)
 	_, isFull := errors.AsType[*FullError](err)
 	switch {
 	case err == nil:
 		f.cfg.Log("run " + id + " resumes")
-	case isDriven, isFull, errors.Is(err, ErrClosing): // another driver or a later look resumes it
+	case isDriven, isFull, errors.Is(err, ErrClosing): // another driver or a later check resumes it
 	default:
 		f.marks.remove(id)
 		f.cfg.Log(fmt.Sprintf("run %s can't be resumed: %v", id, err))
@@ -324,12 +325,12 @@ func (f *Fleet) resumeWaiting() error {
 	now := f.cfg.Now()
 	for _, line := range lines {
 		how, ours := own[line.ID]
-		if !ours || line.Owner != "" || f.Driven(line.ID) != nil {
+		if !ours || line.Owner != "" || f.FindDrive(line.ID) != nil {
 			continue
 		}
 		due := !line.Due.IsZero() && !line.Due.After(now)
 		if line.EffectiveStatus() == store.Crashed || due || how == stopped || f.isAnswered(&line) {
-			f.resumeLeft(line.ID)
+			f.resumeUndriven(line.ID)
 		}
 	}
 	return nil
@@ -363,7 +364,7 @@ func (f *Fleet) Stop(grace time.Duration) {
 		if _, err := f.marks.set(d.ID, stopped); err != nil {
 			f.cfg.Log(fmt.Sprintf("run %s will not be resumed: %v", d.ID, err))
 		}
-		_ = f.cfg.Store.SendRequest(d.ID, store.RequestPause) // else it is cancelled
+		_ = f.cfg.Store.SendRequest(d.ID, store.RequestPause) // on an error, the run is cancelled below
 	}
 	over := time.After(grace)
 	for _, d := range left {
@@ -392,7 +393,7 @@ const (
 // marks is a folder with a file for each run of a fleet.
 type marks struct{ dir, home string }
 
-// set writes the mark of a run. known says that it exists.
+// set writes the mark of a run. known means that the run had a mark.
 func (m *marks) set(id, how string) (known bool, err error) {
 	if m.dir == "" {
 		return false, nil

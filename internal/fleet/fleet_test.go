@@ -61,12 +61,12 @@ func newYard(t *testing.T, kept store.Store, marks, text string) *yard {
 	return &yard{f, flow, kept, marks}
 }
 
-// stands waits for a run that nobody drives to stand in some way.
-func (y *yard) stands(t *testing.T, id string, status machine.Status) *runner.Result {
+// waitForStatus waits until a run that nobody drives has a status.
+func (y *yard) waitForStatus(t *testing.T, id string, status machine.Status) *runner.Result {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		result, err := y.cfg.Runner.Show(id, runner.Options{})
-		if err == nil && result.Status == status && y.Driven(id) == nil {
+		if err == nil && result.Status == status && y.FindDrive(id) == nil {
 			return result
 		}
 		if time.Now().After(end) {
@@ -125,7 +125,7 @@ func TestTakenUp(t *testing.T) {
 				time.AfterFunc(50*time.Millisecond, func() { _ = os.WriteFile(wake, nil, 0o600) })
 			}
 			first.Stop(c.grace)
-			first.stands(t, "r", c.want)
+			first.waitForStatus(t, "r", c.want)
 			if _, err := first.Start(first.flow, runner.Options{}); !errors.Is(err, ErrClosing) {
 				t.Errorf("a fleet that stops takes work: %v", err)
 			}
@@ -138,7 +138,7 @@ func TestTakenUp(t *testing.T) {
 			other.tending(t)
 			second := newYard(t, kept, filepath.Join(dir, "marks"), text)
 			second.tending(t)
-			result := second.stands(t, "r", machine.Completed)
+			result := second.waitForStatus(t, "r", machine.Completed)
 			if got := fmt.Sprint(result.Path, result.State["seen"]); got != "[first nap last] [first last]" {
 				t.Errorf("the run went %s", got)
 			}
@@ -169,7 +169,7 @@ func TestDue(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if result := y.stands(t, "r", machine.Completed); result.Output != c.want {
+			if result := y.waitForStatus(t, "r", machine.Completed); result.Output != c.want {
 				t.Errorf("the answer is %v", result.Output)
 			}
 		})
@@ -197,8 +197,8 @@ func TestFull(t *testing.T) {
 	if err := os.WriteFile(wake, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	y.stands(t, "a", machine.Completed)
-	y.stands(t, "b", machine.Completed)
+	y.waitForStatus(t, "a", machine.Completed)
+	y.waitForStatus(t, "b", machine.Completed)
 	d, err := y.Start(y.flow, runner.Options{RunID: "c"})
 	if err != nil {
 		t.Fatal(err)

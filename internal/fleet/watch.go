@@ -1,4 +1,4 @@
-// Watching a run by its latest events, which a drive keeps, and by its journal.
+// Watchers follow a run. They read its latest events from the drive and earlier ones from the journal.
 
 package fleet
 
@@ -17,8 +17,8 @@ import (
 const (
 	// beat is the time without events after which Idle is called.
 	beat = 15 * time.Second
-	// gather is the time between two calls of Receive, which get all events in between.
-	gather = 15 * time.Millisecond
+	// batchDelay is the time between two calls of Receive, which get all events in between.
+	batchDelay = 15 * time.Millisecond
 	// maxBatch bounds the bytes of one call of Receive, approximately.
 	maxBatch = 256 << 10
 )
@@ -33,9 +33,9 @@ type Watcher struct {
 	Beat time.Duration
 }
 
-// Watch passes past and future events of a run after a number to a watcher, until the run or
-// ctx ends or the watcher fails. Text and progress, which the journal lacks, are live only. It
-// returns store.ErrNoRun for an unknown run.
+// Watch sends the events of a run after number after to a watcher, past ones first, until the run
+// or ctx ends or the watcher returns an error. Past events lack text and progress, which are not in
+// the journal. Watch returns store.ErrNoRun for an unknown run.
 func (f *Fleet) Watch(ctx context.Context, id string, after int64, w Watcher) error {
 	if _, err := f.cfg.Store.Run(id); err != nil {
 		return err
@@ -49,7 +49,7 @@ func (f *Fleet) Watch(ctx context.Context, id string, after int64, w Watcher) er
 	defer t.idle.Stop()
 	for !t.over && ctx.Err() == nil {
 		var err error
-		if d := f.Driven(id); d != nil {
+		if d := f.FindDrive(id); d != nil {
 			err = t.followDrive(ctx, d)
 		} else {
 			err = t.followJournal(ctx)
@@ -66,12 +66,12 @@ type watch struct {
 	fleet *Fleet
 	id    string
 	w     Watcher
-	after int64 // number of the last event passed on
+	after int64 // number of the last forwarded event
 	over  bool  // the run has ended
 	idle  *time.Timer
 }
 
-func (t *watch) passOn(lines []Line) error {
+func (t *watch) forwardEvents(lines []Line) error {
 	if len(lines) == 0 {
 		return nil
 	}
@@ -83,14 +83,14 @@ func (t *watch) passOn(lines []Line) error {
 
 // callIdle calls Idle if the run still exists.
 func (t *watch) callIdle() error {
-	if _, err := t.fleet.cfg.Store.Run(t.id); err != nil { // it was deleted
+	if _, err := t.fleet.cfg.Store.Run(t.id); err != nil { // the run was deleted
 		return err
 	}
 	t.idle.Reset(t.w.Beat)
 	return t.w.Idle()
 }
 
-// followDrive passes on the events of a drive until its end.
+// followDrive forwards the events of a drive until its end.
 func (t *watch) followDrive(ctx context.Context, d *Drive) error {
 	for !t.over {
 		lines, from, changed := d.ring.eventsAfter(t.after)
@@ -101,10 +101,10 @@ func (t *watch) followDrive(ctx context.Context, d *Drive) error {
 			}
 			t.after = max(t.after, from) // events that are neither in the ring nor in the journal are lost
 		case len(lines) > 0:
-			if err := t.passOn(lines); err != nil || t.over {
+			if err := t.forwardEvents(lines); err != nil || t.over {
 				return err
 			}
-			time.Sleep(gather)
+			time.Sleep(batchDelay)
 		case changed == nil:
 			return nil
 		default:
@@ -122,7 +122,7 @@ func (t *watch) followDrive(ctx context.Context, d *Drive) error {
 	return nil
 }
 
-// readJournal passes on the events of the journal up to a number.
+// readJournal forwards the events of the journal up to a number.
 func (t *watch) readJournal(ctx context.Context, to int64) (*runner.Result, error) {
 	var lines []Line
 	size := 0
@@ -139,16 +139,16 @@ func (t *watch) readJournal(ctx context.Context, to int64) (*runner.Result, erro
 		}
 		batch := lines
 		lines, size = nil, 0
-		return t.passOn(batch)
+		return t.forwardEvents(batch)
 	})})
 	if err == nil || errors.Is(err, runner.ErrEnough) {
-		err = t.passOn(lines)
+		err = t.forwardEvents(lines)
 	}
 	return result, err
 }
 
-// followJournal passes on the events of a run that another process drives, until this one does. The
-// journal comes first: it says that a run is paused, which Follow does not.
+// followJournal forwards the events of a run that another process drives, until this one does. It
+// reads the journal first, since Follow does not report that a run is paused.
 func (t *watch) followJournal(ctx context.Context) error {
 	result, err := t.readJournal(ctx, math.MaxInt64)
 	if err != nil || result.Status != machine.Running && result.Status != machine.Paused {
@@ -160,7 +160,7 @@ func (t *watch) followJournal(ctx context.Context) error {
 	go func() {
 		_, err := t.fleet.cfg.Runner.Follow(ctx, t.id, runner.Options{Sink: runner.SinkFunc(func(e *runner.Event) error {
 			d.ring.add(e)
-			if t.fleet.Driven(t.id) != nil { // the ring of that drive has text, too
+			if t.fleet.FindDrive(t.id) != nil { // the ring of that drive has text, too
 				cancel()
 			}
 			return ctx.Err()
@@ -199,7 +199,7 @@ const maxRing = 2 << 20
 // ring holds the latest events of a drive. Adding an event never waits for watchers.
 type ring struct {
 	mu sync.Mutex
-	// lines are the events after number from.
+	// lines are all events after number from.
 	from  int64
 	lines []Line
 	size  int
@@ -219,7 +219,7 @@ func (r *ring) add(e *runner.Event) {
 	if r.size += len(line.JSON); r.size > maxRing {
 		r.dropHalf()
 	}
-	r.wake()
+	r.wakeReaders()
 }
 
 func (r *ring) dropHalf() {
@@ -236,10 +236,10 @@ func (r *ring) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.over = true
-	r.wake()
+	r.wakeReaders()
 }
 
-func (r *ring) wake() {
+func (r *ring) wakeReaders() {
 	if r.changed != nil {
 		close(r.changed)
 		r.changed = nil

@@ -59,7 +59,8 @@ func makeTestPath(flow string) string {
 	return strings.TrimSuffix(flow, filepath.Ext(flow)) + ".test.yaml"
 }
 
-// listStubs offers a stub for each node that has none in a test file, or for one node only.
+// listStubs returns actions that add stubs to a test file: for each node that has none, or for one
+// node only.
 func (s *Server) listStubs(test *document, only string) (out []object) {
 	doc := readValue(test.path, test.text)
 	d := s.readDocument(findFlow(test.path, doc))
@@ -97,7 +98,7 @@ func findStubs(v *spec.Value) (out []string) {
 	return out
 }
 
-// newStub adds an entry to the stubs among the defaults of a test file.
+// newStub returns the edit that adds an entry to the default stubs of a test file.
 func newStub(test *document, doc *spec.Value, entry string) textEdit {
 	insert := func(at int, text string) textEdit { return textEdit{test.text.span(at, at), text} }
 	defaults := "defaults:\n  stubs:\n    " + entry + "\n"
@@ -121,27 +122,27 @@ func newStub(test *document, doc *spec.Value, entry string) textEdit {
 	return insert(len(test.text.src), "\n"+defaults)
 }
 
-// generateTests completes the action "Generate tests" with an edit that creates the file.
+// generateTests resolves the action "Generate tests": it adds the edit that creates the file.
 func generateTests(p *params) (any, error) {
 	if p.Data == "" {
 		return object{"title": p.Title, "kind": ""}, nil
 	}
 	src, err := os.ReadFile(p.Data)
 	if err != nil {
-		return nil, refuse("cannot read the saved graph: %v", err)
+		return nil, newRefusal("cannot read the saved graph: %v", err)
 	}
 	checked := inspect.Check(p.Data, src, false)
 	if checked.Found.HasErrors() {
-		return nil, refuse("fix the errors of the graph first, and save it")
+		return nil, newRefusal("fix the errors of the graph first, and save it")
 	}
 	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
 	defer stop()
 	made, err := flowtest.Generate(ctx, flowtest.Config{}, checked.Graph, "")
 	if err != nil {
-		return nil, refuse("cannot generate tests: %v", err)
+		return nil, newRefusal("cannot generate tests: %v", err)
 	}
 	if made.Cases == 0 {
-		return nil, refuse("found no valid input; write the first case by hand")
+		return nil, newRefusal("found no valid input; write the first case by hand")
 	}
 	uri := uriFromPath(makeTestPath(p.Data))
 	create := object{"kind": "create", "uri": uri}

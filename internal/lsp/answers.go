@@ -13,7 +13,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// findUse returns the use at a position of a name that this or another file declares, or nil.
+// findUse returns the use of a declared name at a position, or nil. Another file may declare it.
 func (d *document) findUse(p position) *use {
 	at := d.text.offset(p)
 	for i := range d.names.uses {
@@ -33,7 +33,7 @@ func (d *document) findDeclaration(u *use) *use {
 	return nil
 }
 
-// findUses returns all uses of a name, in file order. It returns none for nil.
+// findUses returns all uses of a name in file order, or none if u is nil.
 func (d *document) findUses(u *use) []use {
 	var out []use
 	if u == nil {
@@ -88,7 +88,7 @@ func formatDocument(d *document, _ *params) (any, error) {
 	}
 	formatted, err := spec.Format(d.path, src, nil)
 	if err != nil {
-		return nil, refuse("%v", err)
+		return nil, newRefusal("%v", err)
 	}
 	if bytes.Equal(src, formatted) {
 		return []textEdit{}, nil
@@ -137,7 +137,7 @@ func describeKey(k *spec.Key) string {
 	return out
 }
 
-// findGraph returns an entry of graphs, or for "" the file's graph. It is nil before the first check.
+// findGraph returns an entry of graphs, or for "" the file's graph. It returns nil before the first check.
 func (d *document) findGraph(name string) *spec.Graph {
 	if g := d.checked.Graph; g != nil && name != "" {
 		return g.Inner("#" + name)

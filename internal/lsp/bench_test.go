@@ -23,7 +23,7 @@ func BenchmarkEdit(b *testing.B) {
 	p := &params{Position: position{1500, 22}}
 	for b.Loop() {
 		at := textRange{position{1500, 10}, position{1500, 10}}
-		d.text = d.text.replace(at, "x").replace(textRange{position{1500, 10}, position{1500, 11}}, "")
+		d.text = d.text.replaceRange(at, "x").replaceRange(textRange{position{1500, 10}, position{1500, 11}}, "")
 		d.names = indexNames(d.path, d.text)
 		if out, err := listCompletions(d, p); err != nil || len(out.([]completion)) == 0 {
 			b.Fatal(out, err)

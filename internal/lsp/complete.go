@@ -44,11 +44,11 @@ func listCompletions(d *document, p *params) (any, error) {
 	switch member := memberAt().FindStringSubmatch(line); {
 	case member != nil:
 		out = d.listNames(memberKinds[member[1]], at.graph)
-	case at.inExpression(line):
-		if typed := d.listTyped(at.graph, line); len(typed) > 0 {
+	case at.isInExpression(line):
+		if typed := d.listMembers(at.graph, line); len(typed) > 0 {
 			return typed, nil
 		}
-		out = d.listExpression(at.graph)
+		out = d.listExpressionNames(at.graph)
 	case valueAt().MatchString(line):
 		out = d.listValues(at, valueAt().FindStringSubmatch(line)[1])
 	case keyAtEnd().MatchString(line):
@@ -160,7 +160,7 @@ func (p lineContext) findKey(name string) *spec.Key {
 	return spec.FindKey(slices.Concat(p.listKeys(""), spec.NodeKeys, spec.TopKeys), name)
 }
 
-func (p lineContext) inExpression(line string) bool {
+func (p lineContext) isInExpression(line string) bool {
 	if open := strings.LastIndex(line, "{{"); open >= 0 && !strings.Contains(line[open:], "}}") {
 		return true
 	}
@@ -199,8 +199,8 @@ func (d *document) listNames(kind, graph string) []completion {
 	return out
 }
 
-// listExpression returns the names and functions that an expression can use.
-func (d *document) listExpression(graph string) []completion {
+// listExpressionNames returns the names and functions that an expression can use.
+func (d *document) listExpressionNames(graph string) []completion {
 	out := append(d.listNames("key", graph), newLabels(itemField, "branches", "error", "goal", "history", "input", "inputs", "item", "index", "last", "node", "nodes", "outcome", "output", "run", "state", "step", "visit", "visits")...)
 	for _, name := range eval.Functions() {
 		item := completion{Label: name, Kind: itemFunction}
@@ -247,8 +247,8 @@ func (d *document) listValues(p lineContext, name string) []completion {
 	return out
 }
 
-// listTyped returns the members of the object before the cursor, or the values of its enum.
-func (d *document) listTyped(graph, line string) (out []completion) {
+// listMembers returns the members of the object before the cursor, or the values of its enum.
+func (d *document) listMembers(graph, line string) (out []completion) {
 	if m := pathAt().FindStringSubmatch(line); m != nil {
 		properties, _ := d.findSchema(graph, m[1])["properties"].(map[string]any)
 		for _, name := range slices.Sorted(maps.Keys(properties)) {

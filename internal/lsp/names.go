@@ -24,8 +24,8 @@ type use struct {
 	from  int
 	to    int
 	decl  bool
-	write bool   // of a key
-	node  string // whose declaration contains it, or ""
+	write bool   // the use writes the key
+	node  string // the node whose declaration contains the use, or ""
 }
 
 // isSame reports whether two uses refer to the same declaration.
@@ -75,7 +75,7 @@ type walker struct {
 	path  string
 	src   string
 	graph string
-	node  string // whose declaration is visited, or ""
+	node  string // the node whose declaration is visited, or ""
 	child *scope // the graph that the current node or edge gets its output from
 	out   *names
 }
@@ -161,10 +161,10 @@ func (w *walker) walkEntry(key *spec.Key, v *spec.Value) {
 		if v.Kind == spec.Map {
 			w.walkAssignments(written, v)
 		} else {
-			eachScalar(v, func(n spec.Text) { w.addScalar(written, n) })
+			visitScalars(v, func(n spec.Text) { w.addScalar(written, n) })
 		}
 	case key.Name == "tools" || key.Name == "tool":
-		eachScalar(v, func(n spec.Text) {
+		visitScalars(v, func(n spec.Text) {
 			server, _, _ := strings.Cut(n.Value, ".")
 			if from, _ := findContent(n); strings.HasPrefix(w.src[from:], server) {
 				w.addUse(use{kind: "tool"}, from, from+len(server))
@@ -222,34 +222,34 @@ func listKeysOfKind(kind string) []spec.Key {
 func (w *walker) walkAssignments(key use, v *spec.Value) {
 	for i := range v.Fields {
 		w.addScalar(key, v.Fields[i].Key)
-		eachScalar(&v.Fields[i].Value, w.walkExpression)
+		visitScalars(&v.Fields[i].Value, w.walkExpression)
 	}
 }
 
-func eachScalar(v *spec.Value, do func(n spec.Text)) {
+func visitScalars(v *spec.Value, do func(n spec.Text)) {
 	if v.IsScalar() {
 		do(v.Text)
 	}
 	for i := range v.Items {
-		eachScalar(&v.Items[i], do)
+		visitScalars(&v.Items[i], do)
 	}
 	for i := range v.Fields {
-		eachScalar(&v.Fields[i].Value, do)
+		visitScalars(&v.Fields[i].Value, do)
 	}
 }
 
-// walkValue visits a value by the role of its key.
+// walkValue visits a value as the role of its key says.
 func (w *walker) walkValue(key *spec.Key, v *spec.Value) {
 	switch key.Role {
 	case spec.RoleNode, spec.RoleState:
 		u := w.newUse(map[spec.Role]string{spec.RoleNode: "node", spec.RoleState: "key"}[key.Role])
-		eachScalar(v, func(n spec.Text) { w.addScalar(u, n) })
+		visitScalars(v, func(n spec.Text) { w.addScalar(u, n) })
 		return
 	case spec.RoleExpr, spec.RoleSet:
-		eachScalar(v, w.walkExpression)
+		visitScalars(v, w.walkExpression)
 		return
 	case spec.RoleTemplate, spec.RoleContent:
-		eachScalar(v, w.walkTemplate)
+		visitScalars(v, w.walkTemplate)
 		return
 	}
 	switch {
@@ -306,8 +306,8 @@ func isQuote(c byte) bool { return c == '"' || c == '\'' }
 
 func isLetter(c byte) bool { return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-// computedName matches a look-up of a node by a computed name. Texts beside it that are names of
-// nodes are taken for them.
+// computedName matches a look-up of a node by a computed name. Strings in
+// the same expression that equal names of nodes count as uses of the nodes.
 var computedName = lazyregexp.New(`\b(?:nodes|branches|visits|history)\[[^\]'"]`)
 
 // memberKinds holds the kinds of names that are members of objects in expressions.

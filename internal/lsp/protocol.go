@@ -28,7 +28,7 @@ type textEdit struct {
 	NewText string    `json:"newText"`
 }
 
-// params holds the parameters of all methods. Which are set depends on the method.
+// params holds the parameters of all methods. Each method sets some of them.
 type params struct {
 	TextDocument struct {
 		URI     string `json:"uri"`
@@ -38,7 +38,7 @@ type params struct {
 	Position position  `json:"position"`
 	Range    textRange `json:"range"`
 	NewName  string    `json:"newName"`
-	Title    string    `json:"title"` // of a code action, as Data is
+	Title    string    `json:"title"` // Title and Data belong to a code action
 	Data     string    `json:"data"`
 	Init     struct {
 		Lenses bool `json:"lenses"` // the editor has the commands of lenses
@@ -53,7 +53,7 @@ type params struct {
 
 func newMarkup(text string) object { return object{"kind": "markdown", "value": text} }
 
-// newLocation returns the place of some offsets in a document.
+// newLocation returns the location of a span of offsets in a document.
 func (d *document) newLocation(from, to int) object {
 	return object{"uri": d.uri, "range": d.text.span(from, to)}
 }
@@ -154,7 +154,7 @@ func (t *text) position(offset int) position {
 
 func (t *text) span(from, to int) textRange { return textRange{t.position(from), t.position(to)} }
 
-func (t *text) replace(r textRange, with string) *text {
+func (t *text) replaceRange(r textRange, with string) *text {
 	from, to := t.offset(r.Start), t.offset(r.End)
 	return newText(t.src[:from] + with + t.src[max(from, to):])
 }

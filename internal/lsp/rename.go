@@ -20,7 +20,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-func refuse(format string, args ...any) error {
+func newRefusal(format string, args ...any) error {
 	return &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidRequest, Message: fmt.Sprintf(format, args...)}
 }
 
@@ -40,7 +40,7 @@ func (s *Server) findDeclared(d *document, u *use) (*document, *use) {
 	return d, &there
 }
 
-// readDocument returns a file that is open, or a YAML map on disk. It is nil for other files.
+// readDocument returns an open file, or else a YAML map on disk. It returns nil for other files.
 func (s *Server) readDocument(path string) *document {
 	if d := s.open[uriFromPath(path)]; d != nil {
 		return d
@@ -64,21 +64,21 @@ func prepareRename(d *document, p *params) (any, error) {
 	return object{"range": d.text.span(u.from, u.to), "placeholder": u.name}, nil
 }
 
-// rename replaces all uses of a name. It refuses a rename that adds an error to a graph.
-func (s *Server) rename(d *document, p *params) (any, error) {
+// renameSymbol replaces all uses of a name. It refuses a rename that adds an error to a graph.
+func (s *Server) renameSymbol(d *document, p *params) (any, error) {
 	d, u := s.findDeclared(d, d.findUse(p.Position))
 	if u == nil {
-		return nil, refuse("nothing to rename at this position")
+		return nil, newRefusal("nothing to rename at this position")
 	}
 	pattern := `^[A-Za-z_][A-Za-z0-9_]*$`
 	if u.kind != "key" && u.kind != "secret" {
 		pattern = `^[A-Za-z][A-Za-z0-9_-]*$`
 	}
 	if !regexp.MustCompile(pattern).MatchString(p.NewName) {
-		return nil, refuse("invalid %[2]s name %[1]q", p.NewName, u.kind)
+		return nil, newRefusal("invalid %[2]s name %[1]q", p.NewName, u.kind)
 	}
 	if d.findDeclaration(&use{kind: u.kind, scope: u.scope, name: p.NewName}) != nil {
-		return nil, refuse("%s %q already exists", u.kind, p.NewName)
+		return nil, newRefusal("%s %q already exists", u.kind, p.NewName)
 	}
 	r := renaming{s: s, files: map[string]*document{d.path: d}, edits: map[string][]fix.Edit{}, use: *u, name: p.NewName}
 	for _, o := range d.findUses(u) {
@@ -120,7 +120,7 @@ func (r *renaming) addEdit(d *document, from, to int) {
 	r.edits[d.path] = append(r.edits[d.path], fix.Edit{Span: spec.Span{From: from, To: to}, Text: r.name})
 }
 
-// refuseErrors refuses the edits if one of the graphs has more errors with them.
+// refuseErrors returns an error if the edits add an error to one of the graphs.
 func (r *renaming) refuseErrors(graphs []string) error {
 	before := r.s.openTexts()
 	after := maps.Clone(before)
@@ -132,7 +132,7 @@ func (r *renaming) refuseErrors(graphs []string) error {
 			return inspect.CheckWith(path, []byte(texts[path]), false, loadBeside(path, texts)).Found.Errors()
 		}
 		if found := listErrors(after); len(found) > len(listErrors(before)) {
-			return refuse("%q can't be renamed to %q: %s: %s", r.use.name, r.name, filepath.Base(path), found[0].Message)
+			return newRefusal("%q can't be renamed to %q: %s: %s", r.use.name, r.name, filepath.Base(path), found[0].Message)
 		}
 	}
 	return nil
@@ -141,7 +141,8 @@ func (r *renaming) refuseErrors(graphs []string) error {
 // maxFiles limits the search for callers.
 const maxFiles = 5000
 
-// listWorkspace returns the other YAML files of the workspace folder around d, or else of d's folder.
+// listWorkspace returns the other YAML files of the workspace folder that contains d, or else of
+// d's own folder.
 func (s *Server) listWorkspace(d *document) []*document {
 	folder := filepath.Dir(d.path)
 	for _, f := range s.folders {
@@ -169,8 +170,8 @@ func (s *Server) listWorkspace(d *document) []*document {
 	return out
 }
 
-// addCaller renames a state key in a graph that runs its graph: in `with`, and as a member of
-// the call's output.
+// addCaller adds the edits of a graph that runs the changed graph. It uses a state key in `with`, and
+// as a member of the call's output.
 func (r *renaming) addCaller(caller *document) {
 	if slices.ContainsFunc(caller.names.calls, func(c call) bool { return c.child == r.use.scope }) {
 		r.files[caller.path] = caller
@@ -182,8 +183,8 @@ func (r *renaming) addCaller(caller *document) {
 	}
 }
 
-// addTests renames in the test files of graphs that run the changed graph, and in scripted
-// answers of models.
+// addTests adds the edits of scripted answers and of the test files of graphs that run the changed
+// graph.
 func (r *renaming) addTests(workspace []*document) {
 	graphs := map[string]*document{}
 	for _, d := range workspace {
@@ -234,7 +235,7 @@ func (r *renaming) findPrefixes(graphs map[string]*document, from scope, depth i
 	return out
 }
 
-// addTest renames in a test file or in scripted answers.
+// addTest adds the edits of a test file or of scripted answers.
 func (r *renaming) addTest(d *document, kind, prefix string) {
 	w := newWalker(d.path, d.text)
 	w.walkTest(readValue(d.path, d.text), "", testName{kind, prefix, r.use.name})
@@ -270,7 +271,7 @@ type testName struct {
 	name   string
 }
 
-// The keys of test files whose maps have nodes or state keys for names, and whose values are nodes.
+// Keys of test files: maps by node, maps by state key, and keys whose values are nodes.
 var (
 	nodeMaps   = []string{"stubs", "answers", "decide", "visits", "outputs", "nodes"}
 	stateMaps  = []string{"input", "state", "state_exactly"}

@@ -96,7 +96,7 @@ func (s *Server) answerRequest(ctx context.Context, c *jsonrpc2.Conn, r *jsonrpc
 		"textDocument/hover": describePosition, "textDocument/completion": listCompletions, "textDocument/definition": s.findDefinition,
 		"textDocument/documentHighlight": listHighlights, "textDocument/foldingRange": listFolds, "textDocument/semanticTokens/full": listTokens,
 		"textDocument/references": listReferences, "textDocument/prepareRename": prepareRename,
-		"textDocument/rename": s.rename, "textDocument/codeAction": s.listActions, "textDocument/documentSymbol": listSymbols, "textDocument/formatting": formatDocument,
+		"textDocument/rename": s.renameSymbol, "textDocument/codeAction": s.listActions, "textDocument/documentSymbol": listSymbols, "textDocument/formatting": formatDocument,
 		"textDocument/signatureHelp": describeSignature, "textDocument/codeLens": listLenses,
 	}
 	switch answer := answers[r.Method]; {
@@ -133,14 +133,14 @@ func (s *Server) answerRequest(ctx context.Context, c *jsonrpc2.Conn, r *jsonrpc
 	return nil, nil
 }
 
-// applyChanges applies edits to a document and has it checked.
+// applyChanges applies edits to a document and requests a check.
 func (s *Server) applyChanges(d *document, p *params) {
 	d.version = p.TextDocument.Version
 	for _, c := range p.ContentChanges {
 		if c.Range == nil {
 			d.text = newText(c.Text)
 		} else {
-			d.text = d.text.replace(*c.Range, c.Text)
+			d.text = d.text.replaceRange(*c.Range, c.Text)
 		}
 	}
 	if n := indexNames(d.path, d.text); n != nil {
@@ -171,7 +171,7 @@ func (s *Server) checkChanges(ctx context.Context, c *jsonrpc2.Conn) {
 	}
 }
 
-// checkDocument returns the diagnostics of a document, or nil if it has changed meanwhile.
+// checkDocument checks a document and returns its diagnostics, or nil if it has changed meanwhile.
 func (s *Server) checkDocument(uri string) object {
 	s.mu.Lock()
 	d := s.open[uri]

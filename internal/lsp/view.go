@@ -61,8 +61,8 @@ func describeSignature(d *document, p *params) (any, error) {
 	return nil, nil
 }
 
-// openCall is a bracket without its end. function is the word before it; arguments are the texts
-// before each comma.
+// openCall is an open bracket. function is the word before it, and arguments are the complete
+// arguments after it.
 type openCall struct {
 	function  string
 	arguments []string

@@ -44,11 +44,11 @@ type call struct {
 	Config
 	ctx  context.Context
 	req  *mcp.CallToolRequest
-	asks mcp.InputRequestMap // the questions to answer by another call
+	asks mcp.InputRequestMap // questions that the client answers in another call
 }
 
-// handle returns the handler of a tool. A repeated call with answers continues its run.
-func (cfg Config) handle(run func(*call) (*runner.Result, error)) mcp.ToolHandler {
+// newHandler returns the handler of a tool. A repeated call with answers continues its run.
+func (cfg Config) newHandler(run func(*call) (*runner.Result, error)) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		answer := run
 		if id := req.Params.RequestState; id != "" {
@@ -66,7 +66,7 @@ func (cfg Config) handle(run func(*call) (*runner.Result, error)) mcp.ToolHandle
 	}
 }
 
-// New returns a server that offers the present flows.
+// New returns a server that offers the flows that exist now.
 func New(cfg Config) (*mcp.Server, error) {
 	out := mcp.NewServer(&mcp.Implementation{Name: "graphrun", Version: cfg.Version}, &mcp.ServerOptions{
 		Instructions: "Each tool runs a graph of steps and returns its result. A run that waits for a person says so, with its id: " +
@@ -79,11 +79,11 @@ func New(cfg Config) (*mcp.Server, error) {
 	taken := map[string]bool{answerTool: true}
 	for _, path := range paths {
 		flow, err := cfg.Catalog.Load(path)
-		if err != nil || !flow.Valid() {
+		if err != nil || !flow.IsValid() {
 			continue // can't be run
 		}
 		tool := newTool(flow.Graph, path, taken)
-		out.AddTool(tool, cfg.handle(func(c *call) (*runner.Result, error) { return c.runFlow(path) }))
+		out.AddTool(tool, cfg.newHandler(func(c *call) (*runner.Result, error) { return c.runFlow(path) }))
 	}
 	out.AddTool(&mcp.Tool{
 		Name: answerTool, Description: "Answers the question of a run that a tool of this server has started, and continues the run.",
@@ -95,18 +95,18 @@ func New(cfg Config) (*mcp.Server, error) {
 				"value":  map[string]any{"description": "the answer, as the question's schema or choices want it"},
 			},
 		},
-	}, cfg.handle((*call).answerRun))
+	}, cfg.newHandler((*call).answerRun))
 	return out, nil
 }
 
-// newTool describes a flow as a tool with a name of its own.
+// newTool describes a flow as a tool and gives it a name that is not taken.
 func newTool(g *spec.Graph, path string, taken map[string]bool) *mcp.Tool {
-	name := toolName(g.Name.Value)
+	name := formatToolName(g.Name.Value)
 	if taken[name] {
-		name = toolName(path)
+		name = formatToolName(path)
 	}
 	for n := 2; taken[name]; n++ {
-		name = fmt.Sprintf("%.60s_%d", toolName(path), n)
+		name = fmt.Sprintf("%.60s_%d", formatToolName(path), n)
 	}
 	taken[name] = true
 	about := cmp.Or(g.Description.Value, "Runs the graph "+g.Name.Value+".")
@@ -115,8 +115,8 @@ func newTool(g *spec.Graph, path string, taken map[string]bool) *mcp.Tool {
 
 var otherCharacters = lazyregexp.New(`[^a-zA-Z0-9_-]`)
 
-// toolName returns a name that every client accepts.
-func toolName(text string) string {
+// formatToolName returns a name that every client accepts.
+func formatToolName(text string) string {
 	return cmp.Or(fmt.Sprintf("%.64s", otherCharacters().ReplaceAllString(text, "_")), "flow")
 }
 
@@ -197,8 +197,8 @@ func (c *call) answerAndFollow(id string, given []store.GivenAnswer) (*runner.Re
 	return c.followRun(d)
 }
 
-// followRun reports the steps of a run until it ends or asks a question, which it passes to the
-// client if that can ask.
+// followRun reports the steps of a run until it ends or asks a question. If the client supports
+// elicitation, it asks the client and continues the run.
 func (c *call) followRun(d *fleet.Drive) (*runner.Result, error) {
 	watching, stop := context.WithCancel(c.ctx)
 	watched := make(chan struct{})
@@ -301,8 +301,8 @@ func (c *call) canAsk() bool {
 	return caps != nil && caps.Elicitation != nil && (caps.Elicitation.Form != nil || caps.Elicitation.URL == nil)
 }
 
-// inputResultVersion is the first protocol version in which a server asks by a result that requests
-// input instead of by a request.
+// inputResultVersion is the first protocol version in which a server asks for input in the result
+// of a call instead of in a request of its own.
 const inputResultVersion = "2026-07-28"
 
 func (c *call) describeClient() string {
@@ -336,7 +336,7 @@ func fitsForm(schema any) bool {
 	if document["type"] != "object" || len(properties) == 0 {
 		return false
 	}
-	for _, property := range properties { //lint:ignore mapiter all have to be
+	for _, property := range properties { //lint:ignore mapiter all must be primitive
 		if p, ok := property.(map[string]any); !ok || !isPrimitive(p) {
 			return false
 		}
@@ -392,7 +392,7 @@ func newResult(result *runner.Result) *mcp.CallToolResult {
 	return out
 }
 
-// decodeArguments reads arguments. Whole numbers stay whole.
+// decodeArguments decodes arguments. Whole numbers become ints.
 func decodeArguments(src json.RawMessage, into any) error {
 	if len(bytes.TrimSpace(src)) == 0 {
 		return nil

@@ -31,7 +31,7 @@ type limits struct {
 	MaxStateBytes  int    `json:"max_state_bytes,omitempty" doc:"maximum size of the state, instead of the graph's limit"`
 }
 
-func (l *limits) options() (runner.Options, error) {
+func (l *limits) buildOptions() (runner.Options, error) {
 	opts := runner.Options{MaxSteps: l.MaxSteps, MaxConcurrency: l.MaxConcurrency, MaxStateBytes: l.MaxStateBytes, By: byAPI}
 	if min(l.MaxSteps, l.MaxConcurrency, l.MaxStateBytes) < 0 {
 		return opts, newBadRequest(`"max_steps", "max_concurrency" and "max_state_bytes" must be at least 1`)
@@ -74,7 +74,7 @@ func (s *Server) startRun(c *call, in *startIn) (*runner.Result, error) {
 	if b.Flow == "" {
 		return nil, newBadRequest(`"flow" is required: a file below the served folder`)
 	}
-	opts, err := b.options()
+	opts, err := b.buildOptions()
 	if err = cmp.Or(err, checkID("run_id", b.RunID), checkID("session", b.Session)); err != nil {
 		return nil, err
 	}
@@ -104,8 +104,9 @@ func (s *Server) Start(path string, opts runner.Options) (*fleet.Drive, error) {
 	return s.cfg.Fleet.Start(flow, opts)
 }
 
-// startOnce starts a run of a flow unless the same key has started one. The run's id derives from
-// the key. again says that the run existed. A different request with the same key is refused.
+// startOnce starts a run of a flow unless a request with the same key has started it. The run's id
+// derives from the key. again means that the run existed. It is an error to reuse a key for a
+// different request.
 func (s *Server) startOnce(path string, opts runner.Options, key string, request any) (id string, again bool, err error) {
 	if key == "" {
 		d, err := s.Start(path, opts)
@@ -114,17 +115,17 @@ func (s *Server) startOnce(path string, opts runner.Options, key string, request
 		}
 		return d.ID, false, nil
 	}
-	opts.RunID = cmp.Or(opts.RunID, "key-"+fingerprint([]string{s.cfg.Catalog.Dir(), key}))
-	labels := map[string]string{requestLabel: fingerprint(request)}
+	opts.RunID = cmp.Or(opts.RunID, "key-"+computeFingerprint([]string{s.cfg.Catalog.Dir(), key}))
+	labels := map[string]string{requestLabel: computeFingerprint(request)}
 	maps.Copy(labels, opts.Labels)
 	opts.Labels = labels
 	_, err = s.Start(path, opts)
-	if !errors.Is(err, store.ErrRunExists) && !wraps[*store.DrivenError](err) {
+	if !errors.Is(err, store.ErrRunExists) && !hasType[*store.DrivenError](err) {
 		return opts.RunID, false, err
 	}
 	record, recordErr := s.cfg.Store.Run(opts.RunID)
 	switch {
-	case errors.Is(recordErr, store.ErrNoRun): // it is being started
+	case errors.Is(recordErr, store.ErrNoRun): // another request is starting it
 		return "", false, err
 	case recordErr != nil:
 		return "", false, recordErr
@@ -137,14 +138,14 @@ func (s *Server) startOnce(path string, opts runner.Options, key string, request
 	return record.ID, true, nil
 }
 
-// fingerprint returns a digest of values in 32 letters.
-func fingerprint(v any) string {
-	text, _ := json.Marshal(v) // plain data always can
+// computeFingerprint returns a digest of a value as 32 hexadecimal digits.
+func computeFingerprint(v any) string {
+	text, _ := json.Marshal(v) // plain data never fails
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:16])
 }
 
-// checkID refuses a malformed id of a run or a session.
+// checkID returns an error for a malformed id of a run or a session.
 func checkID(name, id string) error {
 	err := store.CheckID(strconv.Quote(name), id)
 	if err == nil && id != "" && strings.Trim(id, ".") == "" {
@@ -183,7 +184,7 @@ func (s *Server) answerRun(c *call, in *runBodyIn[answerBody]) (*runner.Result, 
 		_, err = s.cfg.Fleet.Answer(c.ctx, in.record.ID, given, by)
 	}
 	if err != nil {
-		if line, _ := s.findSummary(in.record.ID); line != nil && wraps[*runner.InputError](err) && hasEnded(line) {
+		if line, _ := s.findSummary(in.record.ID); line != nil && hasType[*runner.InputError](err) && hasEnded(line) {
 			return nil, newConflict("%s", err)
 		}
 		return nil, err
@@ -206,7 +207,7 @@ func hasEnded(line *store.RunSummary) bool {
 	return line.Status != machine.Running && line.Status != machine.Paused
 }
 
-// errByAPI cancels runs for requests to the API.
+// errByAPI is the cause of cancellations that the API requests.
 var errByAPI = errors.New("cancelled by the API")
 
 // stopRun asks the driver of a run to stop it, or cancels a run without a driver.
@@ -215,7 +216,7 @@ func (s *Server) stopRun(id string, request store.Request) (out inspect.ListedRu
 	if err != nil {
 		return out, err
 	}
-	driven := line.Owner != "" || s.cfg.Fleet.Driven(line.ID) != nil
+	driven := line.Owner != "" || s.cfg.Fleet.FindDrive(line.ID) != nil
 	wanted := machine.Paused
 	if request == store.RequestCancel {
 		wanted = machine.Cancelled
@@ -247,7 +248,7 @@ type resumeBody struct {
 }
 
 func (s *Server) resumeRun(_ *call, in *runBodyIn[resumeBody]) (*runner.Result, error) {
-	opts, err := in.Body.options()
+	opts, err := in.Body.buildOptions()
 	if err != nil {
 		return nil, err
 	}
@@ -270,7 +271,7 @@ func (s *Server) forkRun(c *call, in *runBodyIn[forkBody]) (*runner.Result, erro
 	if in.Body.At == nil || *in.Body.At < 0 {
 		return nil, newBadRequest(`"at" is needed: the step after which the new run begins, 0 for none`)
 	}
-	opts, err := in.Body.options()
+	opts, err := in.Body.buildOptions()
 	if err = cmp.Or(err, checkID("run_id", in.Body.RunID)); err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// aguiInput holds the used fields of AG-UI's RunAgentInput.
+// aguiInput holds the fields of AG-UI's RunAgentInput that graphrun uses.
 type aguiInput struct {
 	ThreadID  string          `json:"threadId"`
 	RunID     string          `json:"runId"`
@@ -53,11 +53,11 @@ type aguiResume struct {
 // serveAGUI runs a flow, or resumes a run whose interrupts are answered, and streams it until it ends
 // or waits.
 func (s *Server) serveAGUI(c *call) error {
-	in, err := readAGUI(c.r)
+	in, err := readAGUIInput(c.r)
 	if err != nil {
 		return err
 	}
-	d, err := s.driveAGUI(c, in)
+	d, err := s.startAGUI(c, in)
 	if err != nil {
 		return err
 	}
@@ -88,23 +88,23 @@ func (s *Server) serveAGUI(c *call) error {
 			}
 			return errAGUIOver
 		},
-		Idle: out.sendBeat,
+		Idle: out.sendHeartbeat,
 	})
 	if err != nil && !errors.Is(err, errAGUIOver) {
 		return nil // the reader has gone, but the run continues
 	}
-	select { // it is ending
+	select { // the run is ending
 	case <-d.Done:
-		t.sendEnd(d)
+		t.sendResult(d)
 	case <-out.ctx.Done():
 	}
 	return nil
 }
 
-// errAGUIOver ends the stream.
+// errAGUIOver makes Watch return when the stream is complete.
 var errAGUIOver = errors.New("the run has ended or waits")
 
-func readAGUI(r *http.Request) (*aguiInput, error) {
+func readAGUIInput(r *http.Request) (*aguiInput, error) {
 	in := &aguiInput{}
 	if err := decodeBody(r, in, false); err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func readAGUI(r *http.Request) (*aguiInput, error) {
 	return in, nil
 }
 
-func (s *Server) driveAGUI(c *call, in *aguiInput) (*fleet.Drive, error) {
+func (s *Server) startAGUI(c *call, in *aguiInput) (*fleet.Drive, error) {
 	if len(in.Resume) > 0 {
 		return s.resumeAGUI(c, in)
 	}
@@ -169,8 +169,8 @@ func (in *aguiInput) chooseSession(g *spec.Graph) string {
 	return ""
 }
 
-// buildInput builds the input of a run: declared keys of the frontend's state, then those of
-// forwardedProps.input. The user's last message goes to the key named for it, or to the only
+// buildInput builds the input of a run from the declared keys of the frontend's state and of
+// forwardedProps.input, which takes precedence. The user's last message goes to the key named for it, or to the only
 // required text key without a value.
 func (in *aguiInput) buildInput(g *spec.Graph) map[string]any {
 	out := map[string]any{}
@@ -222,12 +222,12 @@ func (in *aguiInput) findLastMessage() string {
 
 // aguiStream converts events of a run to events of AG-UI.
 type aguiStream struct {
-	out   *sse
-	in    *aguiInput
-	run   string
-	open  []openPart
-	spoke string // text of the last message
-	calls int
+	out      *sse
+	in       *aguiInput
+	run      string
+	open     []openPart
+	lastText string // of the last message
+	calls    int
 }
 
 // openPart is a step or a message that has started.
@@ -240,7 +240,7 @@ func (t *aguiStream) send(event object) {
 	event["timestamp"] = time.Now().UnixMilli()
 	text, err := json.Marshal(event)
 	if err != nil {
-		text, _ = json.Marshal(object{"type": "RUN_ERROR", "message": err.Error()}) // a text always can
+		text, _ = json.Marshal(object{"type": "RUN_ERROR", "message": err.Error()}) // texts never fail
 	}
 	t.out.addEvent("", text)
 }
@@ -318,10 +318,10 @@ func (t *aguiStream) endPart(name string) {
 func (t *aguiStream) sendText(message, text string, isFinal bool) {
 	if text != "" {
 		if t.findPart(message) < 0 {
-			t.spoke = ""
+			t.lastText = ""
 		}
 		t.startPart(message, object{"type": "TEXT_MESSAGE_START", "messageId": message, "role": "assistant"}, object{"type": "TEXT_MESSAGE_END", "messageId": message})
-		t.spoke += text
+		t.lastText += text
 		t.send(object{"type": "TEXT_MESSAGE_CONTENT", "messageId": message, "delta": text})
 	}
 	if isFinal {
@@ -348,8 +348,8 @@ func newPatch(delta map[string]any) []object {
 	return out
 }
 
-// sendEnd ends all open parts and sends the result.
-func (t *aguiStream) sendEnd(d *fleet.Drive) {
+// sendResult ends all open parts and sends the result.
+func (t *aguiStream) sendResult(d *fleet.Drive) {
 	for _, part := range t.open {
 		t.send(part.end)
 	}
@@ -361,7 +361,7 @@ func (t *aguiStream) sendEnd(d *fleet.Drive) {
 	finished := object{"type": "RUN_FINISHED", "threadId": t.in.ThreadID, "runId": t.in.RunID}
 	switch r.Status {
 	case machine.Completed:
-		if text, ok := r.Output.(string); ok && text != "" && text != t.spoke {
+		if text, ok := r.Output.(string); ok && text != "" && text != t.lastText {
 			t.sendText(t.run+"-output", text, true)
 		}
 		finished["result"], finished["outcome"] = r.Output, object{"type": "success"}

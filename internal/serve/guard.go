@@ -27,7 +27,7 @@ const (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// guard checks requests.
+// guard decides which requests the server handles.
 type guard struct {
 	token    [sha256.Size]byte
 	cookie   string // its name contains the port: servers on other ports have their own
@@ -46,6 +46,7 @@ func newGuard(cfg *Config) *guard {
 	}
 }
 
+// serveAllowed sets the security headers, and passes the request to mux if it is allowed.
 func (g *guard) serveAllowed(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy)
@@ -56,7 +57,7 @@ func (g *guard) serveAllowed(w http.ResponseWriter, r *http.Request, mux *http.S
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(readTimeout)) // writers of tests have none
+	_ = control.SetReadDeadline(time.Now().Add(readTimeout)) // writers of tests have no deadlines
 	_ = control.SetWriteDeadline(time.Now().Add(writeTimeout))
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	_, pattern := mux.Handler(r)
@@ -112,7 +113,7 @@ func (g *guard) isKnownHost(host string) bool {
 	return name == "localhost"
 }
 
-// describeOrigin says from where a request of another site's page comes, or returns "".
+// describeOrigin says which other site's page sent the request, or returns "".
 func describeOrigin(r *http.Request) string {
 	if origin := r.Header.Get("Origin"); origin != "" {
 		u, err := url.Parse(origin)

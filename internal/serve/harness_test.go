@@ -173,7 +173,7 @@ func (s *tested) until(id, status string) map[string]any {
 	s.t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		run := s.call(200, "GET", "/runs/"+id, "")
-		if run["status"] == status && s.fleet.Driven(id) == nil {
+		if run["status"] == status && s.fleet.FindDrive(id) == nil {
 			return run
 		}
 		if time.Now().After(end) {

@@ -116,7 +116,7 @@ func (d *describer) describeParameter(field reflect.StructField) object {
 	return out
 }
 
-// special holds schemas of types with their own JSON form.
+// special holds the schemas of types that have their own JSON form.
 var special = map[reflect.Type]object{
 	reflect.TypeFor[time.Time]():         {"type": "string", "format": "date-time"},
 	reflect.TypeFor[json.RawMessage]():   {},
@@ -147,7 +147,7 @@ func (d *describer) describeType(t reflect.Type) object {
 	case reflect.Map:
 		return object{"type": "object", "additionalProperties": d.describeType(t.Elem())}
 	case reflect.Struct:
-		return d.referTo(t)
+		return d.referenceType(t)
 	}
 	if name := simpleTypes[t.Kind()]; name != "" {
 		return object{"type": name}
@@ -155,7 +155,7 @@ func (d *describer) describeType(t reflect.Type) object {
 	return object{} // any value
 }
 
-func (d *describer) referTo(t reflect.Type) object {
+func (d *describer) referenceType(t reflect.Type) object {
 	name, known := d.names[t]
 	if !known {
 		name = capitalize(t.Name())
@@ -183,7 +183,7 @@ func (d *describer) describeStruct(t reflect.Type) object {
 		optional := strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero")
 		mayBeNil := slices.Contains([]reflect.Kind{reflect.Pointer, reflect.Map, reflect.Slice}, field.Type.Kind())
 		if mayBeNil && !optional && len(schema) > 0 && special[field.Type] == nil {
-			schema = orNull(schema)
+			schema = allowNull(schema)
 		}
 		if doc := field.Tag.Get("doc"); doc != "" {
 			schema["description"] = doc // OpenAPI 3.1 allows it beside a $ref
@@ -194,7 +194,7 @@ func (d *describer) describeStruct(t reflect.Type) object {
 		}
 	}
 	for _, name := range nullable[t] {
-		properties[name] = orNull(properties[name])
+		properties[name] = allowNull(properties[name])
 		required[name] = true
 	}
 	out := object{"type": "object", "properties": properties}
@@ -204,4 +204,4 @@ func (d *describer) describeStruct(t reflect.Type) object {
 	return out
 }
 
-func orNull(schema any) object { return object{"anyOf": []any{schema, object{"type": "null"}}} }
+func allowNull(schema any) object { return object{"anyOf": []any{schema, object{"type": "null"}}} }

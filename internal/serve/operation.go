@@ -1,4 +1,5 @@
-// Operations of the API: typed functions, from which openapi.go generates the description, and their errors.
+// Operations of the API and their errors. Operations are typed functions, so that openapi.go can
+// generate the description.
 
 package serve
 
@@ -63,7 +64,7 @@ func (o *operation) pattern() string {
 	return prefix + o.path
 }
 
-// newOperation makes an operation of a function whose result is sent as JSON.
+// newOperation makes an operation from a function whose result is sent as JSON.
 func newOperation[In, Out any](o operation, do func(c *call, in *In) (Out, error)) operation {
 	o.status = cmp.Or(o.status, http.StatusOK)
 	out := newStream(o, "", func(c *call, in *In) error {
@@ -78,7 +79,7 @@ func newOperation[In, Out any](o operation, do func(c *call, in *In) (Out, error
 	return out
 }
 
-// newStream makes an operation of a function that writes the response itself.
+// newStream makes an operation from a function that writes the response itself.
 func newStream[In any](o operation, media string, do func(c *call, in *In) error) operation {
 	o.in, o.media, o.status = reflect.TypeFor[In](), media, cmp.Or(o.status, http.StatusOK)
 	o.handle = func(c *call) error {
@@ -131,7 +132,7 @@ func (c *call) sendJSON(value any) error {
 	return c.sendText("application/json", text)
 }
 
-// sendText sends a text. An error means that the client has gone, which no one needs to know.
+// sendText sends a text. It ignores write errors, which only mean that the client has gone.
 func (c *call) sendText(media string, text []byte) error {
 	c.w.Header().Set("Content-Type", media)
 	c.w.WriteHeader(cmp.Or(c.status, http.StatusOK))
@@ -242,14 +243,14 @@ func decodeBody(r *http.Request, into any, strict bool) error {
 	switch {
 	case err == nil, errors.Is(err, io.EOF):
 		return nil
-	case wraps[*http.MaxBytesError](err):
+	case hasType[*http.MaxBytesError](err):
 		return err
 	}
 	return newBadRequest("the body can't be read: %s", err)
 }
 
-// longText and longOutput bound the bytes of a text and of a piece of output. An eighth of a
-// longer one is kept.
+// longText and longOutput bound the bytes of a text and of a piece of output. Longer ones are cut
+// to an eighth of the bound.
 const (
 	longText   = 64 << 10
 	longOutput = 4 << 10
@@ -290,7 +291,7 @@ type problem struct {
 	Cause    *machine.Failure `json:"error,omitempty" doc:"the error in the form of a run's error"`
 }
 
-// Error returns the detail.
+// Error returns the title and the detail.
 func (p *problem) Error() string { return p.Title + ": " + p.Detail }
 
 func (p *problem) write(w http.ResponseWriter) {
@@ -314,7 +315,7 @@ func newConflict(format string, args ...any) *problem {
 	return &problem{Status: http.StatusConflict, Kind: "conflict", Title: "the run is in another state", Detail: fmt.Sprintf(format, args...)}
 }
 
-func wraps[T error](err error) bool {
+func hasType[T error](err error) bool {
 	_, ok := errors.AsType[T](err)
 	return ok
 }
@@ -323,7 +324,7 @@ func matchesError(target error) func(error) bool {
 	return func(err error) bool { return errors.Is(err, target) }
 }
 
-// errorKind describes the errors that it matches as a problem.
+// errorKind maps the errors that it matches to a problem.
 type errorKind struct {
 	matches     func(error) bool
 	status      int
@@ -332,17 +333,17 @@ type errorKind struct {
 
 // errorKinds are the kinds of errors of other packages. The last one matches all.
 var errorKinds = []errorKind{
-	{wraps[*runner.InputError], http.StatusUnprocessableEntity, "input", "the input is not valid"},
-	{wraps[*runner.InvalidError], http.StatusUnprocessableEntity, "invalid-flow", "the flow is not valid"},
+	{hasType[*runner.InputError], http.StatusUnprocessableEntity, "input", "the input is not valid"},
+	{hasType[*runner.InvalidError], http.StatusUnprocessableEntity, "invalid-flow", "the flow is not valid"},
 	{matchesError(store.ErrNoRun), http.StatusNotFound, "no-run", "no such run"},
 	{matchesError(catalog.ErrNoFlow), http.StatusNotFound, "no-flow", "no such flow"},
 	{matchesError(store.ErrRunExists), http.StatusConflict, "run-exists", "a run of that id exists"},
-	{wraps[*store.DrivenError], http.StatusConflict, "driven", "another process drives the run"},
-	{wraps[*store.BusyError], http.StatusConflict, "busy", "the group of the run is busy"},
+	{hasType[*store.DrivenError], http.StatusConflict, "driven", "another process drives the run"},
+	{hasType[*store.BusyError], http.StatusConflict, "busy", "the group of the run is busy"},
 	{matchesError(store.ErrStopped), http.StatusConflict, "busy", "the group of the run is busy"},
-	{wraps[*fleet.FullError], http.StatusTooManyRequests, "full", "too many runs are driven"},
+	{hasType[*fleet.FullError], http.StatusTooManyRequests, "full", "too many runs are driven"},
 	{matchesError(fleet.ErrClosing), http.StatusServiceUnavailable, "stopping", "the server is stopping"},
-	{wraps[*http.MaxBytesError], http.StatusRequestEntityTooLarge, "too-large", "the request is too large"},
+	{hasType[*http.MaxBytesError], http.StatusRequestEntityTooLarge, "too-large", "the request is too large"},
 	{func(error) bool { return true }, http.StatusInternalServerError, "internal", "internal error"},
 }
 

@@ -171,7 +171,7 @@ func (c *cursor) skipListed(runs []store.RunSummary) []store.RunSummary {
 	case i < 0:
 		return nil
 	case runs[i].ID == c.ID:
-		i++ // else it is gone
+		i++ // otherwise the run was deleted
 	}
 	return runs[i:]
 }
@@ -301,7 +301,7 @@ func (s *Server) getRunPage(c *call, in *runPageIn) (*runPage, error) {
 	out := &runPage{
 		Drawing: render.Draw(g, render.Options{Open: open.Open, Trail: painted.Trail}),
 		Flow:    inspect.NewFlow(g, cmp.Or(file, record.File), nil, open), Run: run, Path: file, Last: painted.Last,
-		Here: s.cfg.Fleet.Driven(record.ID) != nil, Parent: record.Parent, ParentStep: record.ParentStep, Labels: record.Labels,
+		Here: s.cfg.Fleet.FindDrive(record.ID) != nil, Parent: record.Parent, ParentStep: record.ParentStep, Labels: record.Labels,
 	}
 	if line, err := s.findSummary(record.ID); err == nil {
 		out.Driver = line.Owner
@@ -321,7 +321,7 @@ func (s *Server) getRunRecord(c *call, in *recordIn) error {
 	begun := false
 	err := inspect.SendRecord(c.ctx, s.cfg.Runner, in.record.ID, func(p *inspect.Piece) error {
 		begun = true
-		_ = control.SetWriteDeadline(time.Now().Add(slowWriteTimeout)) // writers of tests have none
+		_ = control.SetWriteDeadline(time.Now().Add(slowWriteTimeout)) // writers of tests have no deadlines
 		var line bytes.Buffer
 		if err := writeJSON(&line, p); err != nil {
 			return err
@@ -341,8 +341,8 @@ func (s *Server) getRunRecord(c *call, in *recordIn) error {
 	return err
 }
 
-// slowWriteTimeout bounds the time to write to a reader. A slower reader is disconnected and reconnects
-// with the number of its last event.
+// slowWriteTimeout bounds the time to write to a reader. A slower reader is disconnected. It can
+// reconnect with the number of its last event.
 const slowWriteTimeout = 20 * time.Second
 
 type eventsIn struct {
@@ -362,9 +362,9 @@ func (s *Server) getRunEvents(c *call, in *eventsIn) error {
 	}
 	out := openSSE(c, s.stop)
 	defer out.close()
-	// A reader that has all events of an ended run is told not to reconnect.
+	// Status 204 tells a reader that has all events of an ended run not to reconnect.
 	out.empty, out.short = http.StatusNoContent, in.Short
-	_ = s.cfg.Fleet.Watch(out.ctx, in.record.ID, after, fleet.Watcher{Receive: out.sendLines, Idle: out.sendBeat}) // the client has gone
+	_ = s.cfg.Fleet.Watch(out.ctx, in.record.ID, after, fleet.Watcher{Receive: out.sendLines, Idle: out.sendHeartbeat}) // the client has gone
 	return nil
 }
 
@@ -386,7 +386,7 @@ func openSSE(c *call, server context.Context) *sse {
 	stop := context.AfterFunc(server, cancel)
 	out := &sse{ctx: ctx, w: c.w, control: http.NewResponseController(c.w), empty: http.StatusOK}
 	out.stop = func() { stop(); cancel() }
-	_ = out.control.SetReadDeadline(time.Time{}) // writers of tests have none
+	_ = out.control.SetReadDeadline(time.Time{}) // writers of tests have no deadlines
 	return out
 }
 
@@ -428,15 +428,15 @@ func (o *sse) sendLines(lines []fleet.Line) error {
 	return o.flush()
 }
 
-// sendBeat sends a comment to keep the connection alive.
-func (o *sse) sendBeat() error {
+// sendHeartbeat sends a comment to keep the connection alive.
+func (o *sse) sendHeartbeat() error {
 	o.writeHeader(http.StatusOK)
 	o.buffer.WriteString(": here\n\n")
 	return o.flush()
 }
 
 func (o *sse) flush() error {
-	_ = o.control.SetWriteDeadline(time.Now().Add(slowWriteTimeout)) // writers of tests have none
+	_ = o.control.SetWriteDeadline(time.Now().Add(slowWriteTimeout)) // writers of tests have no deadlines
 	_, err := o.buffer.WriteTo(o.w)
 	o.buffer.Reset()
 	if err == nil {

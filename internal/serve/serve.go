@@ -36,13 +36,13 @@ type Config struct {
 	Loopback bool
 	// ReadOnly refuses requests that change anything.
 	ReadOnly bool
-	// Version is that of graphrun, StoreName the name of the store. Clients see both.
+	// Version is the version of graphrun, StoreName the name of the store. Clients see both.
 	Version, StoreName string
 	// Extra adds other handlers.
 	Extra []Extra
 	// Triggers start runs. The list of flows shows them.
 	Triggers []*trigger.Trigger
-	// Now returns the time, by default of the system clock.
+	// Now returns the time. If it is nil, the system clock is used.
 	Now func() time.Time
 }
 
@@ -219,7 +219,7 @@ func (c *connLimiter) recordState(conn net.Conn, state http.ConnState) {
 		c.open++
 		c.waiting[conn] = time.Now()
 		if c.open > maxConnections {
-			c.closeIdlest()
+			c.closeLongestIdle()
 		}
 	case http.StateIdle:
 		c.waiting[conn] = time.Now()
@@ -231,7 +231,7 @@ func (c *connLimiter) recordState(conn net.Conn, state http.ConnState) {
 	}
 }
 
-func (c *connLimiter) closeIdlest() {
+func (c *connLimiter) closeLongestIdle() {
 	var oldest net.Conn
 	for conn, since := range c.waiting { //lint:ignore mapiter the oldest is the same in any order
 		if oldest == nil || since.Before(c.waiting[oldest]) {
@@ -240,7 +240,7 @@ func (c *connLimiter) closeIdlest() {
 	}
 	if oldest != nil {
 		delete(c.waiting, oldest)
-		_ = oldest.Close() // the server notes that it is closed
+		_ = oldest.Close() // the server reports the new state
 	}
 }
 

@@ -27,7 +27,7 @@ type serverStatus struct {
 func (s *Server) getHealth(*call, *none) (serverStatus, error) { return serverStatus{"ok"}, nil }
 
 func (s *Server) getReadiness(*call, *none) (serverStatus, error) {
-	if s.cfg.Fleet.Closing() {
+	if s.cfg.Fleet.IsClosing() {
 		return serverStatus{}, fleet.ErrClosing
 	}
 	if _, err := s.cfg.Store.List(store.RunFilter{Limit: 1}); err != nil {
@@ -129,7 +129,7 @@ func (s *Server) listFlows(*call, *none) (flowList, error) {
 			line.Triggers = append(line.Triggers, Trigger{Cron: t.Schedule.String(), Timezone: t.Schedule.Zone(), Next: &next})
 		}
 		line.Errors, line.Warnings = report.CountSeverities(flow.Found)
-		if !flow.Valid() {
+		if !flow.IsValid() {
 			line.Errors = max(line.Errors, 1)
 		}
 		out.Flows = append(out.Flows, line)
@@ -157,6 +157,6 @@ func (s *Server) getFlow(_ *call, in *flowIn) (wholeFlow, error) {
 	open := inspect.NewOpener(flow.Graph, flow.Read)
 	return wholeFlow{
 		Path: flow.Path, Drawing: render.Draw(flow.Graph, render.Options{Open: open.Open}),
-		Flow: inspect.NewFlow(flow.Graph, flow.Path, flow.Found, open), Schema: inspect.BuildInputSchema(flow.Graph), Valid: flow.Valid(),
+		Flow: inspect.NewFlow(flow.Graph, flow.Path, flow.Found, open), Schema: inspect.BuildInputSchema(flow.Graph), Valid: flow.IsValid(),
 	}, nil
 }

@@ -1,5 +1,5 @@
-// Baselines of known findings, which are not reported again. A project can start to check without
-// fixing everything first.
+// Baselines hold known findings, which are not reported again, so that a project can start to use
+// validate without fixing everything first.
 
 package settings
 
@@ -67,7 +67,8 @@ func ReadBaseline(path string) (*Baseline, error) {
 	return b, nil
 }
 
-// SelectNew returns the unknown findings. Each entry covers only as many findings as it counts.
+// SelectNew returns the findings that the baseline does not cover. Each entry covers as many
+// findings as it counts.
 func (b *Baseline) SelectNew(found spec.Diagnostics) spec.Diagnostics {
 	var out spec.Diagnostics
 	for i := range found {
@@ -79,7 +80,7 @@ func (b *Baseline) SelectNew(found spec.Diagnostics) spec.Diagnostics {
 	return out
 }
 
-// CountUnused counts the known findings of some files that SelectNew has not seen.
+// CountUnused counts the known findings of some files that SelectNew did not find.
 func (b *Baseline) CountUnused(names []string) int {
 	n := 0
 	for _, name := range names {

@@ -39,11 +39,11 @@ type File struct {
 // Position returns the file and line of a setting.
 func (s *File) Position(name string) string { return s.positions[name] }
 
-// NeverOff is the rule that can't be turned off: an unreadable file was not checked.
+// NeverOff is the rule that can't be turned off: it says that a file was not checked at all.
 const NeverOff = "syntax"
 
 // listKeys returns the keys of a settings file. known are the settings with a single value;
-// those that begin with "temporal-" may also stand under "temporal".
+// the ones that begin with "temporal-" may also be keys of "temporal".
 func listKeys(known []string) []spec.Key {
 	rules := spec.Key{Name: "rules", Type: spec.TypeObject}
 	for _, name := range lint.RuleNames() {
@@ -72,9 +72,8 @@ func listKeys(known []string) []spec.Key {
 	return append(keys, temporal)
 }
 
-// Read reads the nearest settings file from a folder upwards ("" for the working directory), or
-// else the one below configDir. known returns the settings with a single value. Without a file the
-// result is empty.
+// Read reads the nearest settings file, from a folder ("" is the working directory) upwards and then
+// in configDir. known returns the settings with a single value. Without a file the result is empty.
 func Read(from, configDir string, known func() []string) (*File, error) {
 	path, src, err := findFile(from, configDir)
 	if err != nil {

@@ -103,7 +103,7 @@ func matchPath(pattern, name string) bool {
 	return false
 }
 
-// relativeTo returns a file's path relative to a folder, with slashes. The name <stdin> stays.
+// relativeTo returns a file's path relative to a folder, with slashes. It returns <stdin> unchanged.
 func relativeTo(folder, name string) string {
 	if name == "<stdin>" {
 		return name
@@ -135,7 +135,8 @@ type ignored struct {
 	matcher *gitignore.Matcher
 }
 
-// readIgnored reads the rules of enclosing folders. readFolder adds those of a folder below.
+// readIgnored reads the rules of a folder and its enclosing folders. readFolder adds the rules of a
+// folder below.
 func readIgnored(folder string) *ignored {
 	full, err := filepath.Abs(folder)
 	if err != nil {
@@ -175,8 +176,8 @@ func (g *ignored) ignores(name string, isFolder bool) bool {
 	return g != nil && g.matcher.MatchPath(relativeTo(g.root, name), isFolder)
 }
 
-// Find returns path if it is a file, or else the wanted files below it without those that
-// settings or git exclude. left names excluded files and folders.
+// Find returns path itself if it is a file, and otherwise the wanted files below it except those that
+// settings or git exclude. left holds the excluded files and folders.
 func (e *Excludes) Find(path string, wanted func(name string) bool) (names, left []string, err error) {
 	info, err := os.Stat(path)
 	if err != nil || !info.IsDir() {

@@ -1,4 +1,4 @@
-// Times of a schedule, including changes of the clocks.
+// Cron schedules, also across changes between standard and daylight saving time.
 
 package trigger
 
@@ -43,7 +43,7 @@ func (s *Schedule) String() string { return s.expr }
 // Zone returns the name of the time zone.
 func (s *Schedule) Zone() string { return s.zone.String() }
 
-// Next returns the first time after another, or the zero time.
+// Next returns the first scheduled time after another time, or the zero time.
 func (s *Schedule) Next(after time.Time) time.Time {
 	_, offset := after.In(s.zone).Zone()
 	wall := toWallTime(after, offset)
@@ -58,7 +58,7 @@ func (s *Schedule) Next(after time.Time) time.Time {
 			if now == offset {
 				return at
 			}
-			// The clocks change before it: continue with the new time.
+			// The clocks change before that time: continue with the new offset.
 			change := s.findClockChange(after, at, offset)
 			offset, wall = now, toWallTime(change.Add(-time.Second), now)
 			continue

@@ -45,7 +45,7 @@ type Trigger struct {
 	From, Dedupe *eval.Program
 	// secret reads the secret of deliveries.
 	secret  func() (string, error)
-	written *spec.Value // its text in the list
+	written *spec.Value // the trigger in the file
 }
 
 // ListKey is the key of triggers in a settings file.
@@ -66,7 +66,7 @@ var ListKey = spec.Key{Name: "triggers", Type: spec.TypeList, Elem: &spec.Key{
 	},
 }}
 
-// Read adds the triggers of a list, whose shape is checked, and their problems.
+// Read adds the triggers of a list and their problems. The shape of the list was checked before.
 func (l *List) Read(file *spec.File, list *spec.Value) {
 	l.file = file
 	hooks := map[string]bool{}
@@ -76,15 +76,15 @@ func (l *List) Read(file *spec.File, list *spec.Value) {
 		}
 		t := l.readTrigger(&item)
 		if hooks[t.Webhook] && t.Webhook != "" {
-			l.report(&item, "", "an earlier trigger has the webhook %q", t.Webhook)
+			l.addProblem(&item, "", "an earlier trigger has the webhook %q", t.Webhook)
 		}
 		hooks[t.Webhook] = true
 		l.Triggers = append(l.Triggers, t)
 	}
 }
 
-// report adds a problem with a key of a trigger, or with the trigger if it lacks the key.
-func (l *List) report(trigger *spec.Value, key, format string, args ...any) {
+// addProblem reports a problem with a key of a trigger, or with the trigger if it lacks the key.
+func (l *List) addProblem(trigger *spec.Value, key, format string, args ...any) {
 	at := trigger.Span
 	if part := trigger.Get(key); part != nil {
 		at = part.Span
@@ -96,7 +96,7 @@ func (l *List) readTrigger(v *spec.Value) *Trigger {
 	t := &Trigger{CatchUp: cmp.Or(v.Get("catch_up").Scalar().Value, "none"), Flow: v.Get("flow").Scalar().Value, written: v}
 	hasCron, hasWebhook := v.Get("cron") != nil, v.Get("webhook") != nil
 	if hasCron == hasWebhook {
-		return t // the check of the shape reports it
+		return t // spec.Read reports it
 	}
 	kind, others, read := "cron", []string{"secret", "dedupe"}, l.readSchedule
 	if hasWebhook {
@@ -104,7 +104,7 @@ func (l *List) readTrigger(v *spec.Value) *Trigger {
 	}
 	for _, name := range others {
 		if v.Get(name) != nil {
-			l.report(v, name, "%q does not go with %s", name, kind)
+			l.addProblem(v, name, "%q does not go with %s", name, kind)
 		}
 	}
 	read(t, v)
@@ -115,16 +115,16 @@ func (l *List) readSchedule(t *Trigger, v *spec.Value) {
 	zone, err := time.Local, error(nil)
 	if name := v.Get("timezone").Scalar().Value; name != "" {
 		if zone, err = time.LoadLocation(name); err != nil {
-			l.report(v, "timezone", "timezone %q is not known; it is a name such as Europe/Berlin", name)
+			l.addProblem(v, "timezone", "timezone %q is not known; it is a name such as Europe/Berlin", name)
 			zone = time.UTC
 		}
 	}
 	if t.Schedule, err = NewSchedule(v.Get("cron").Scalar().Value, zone); err != nil {
-		l.report(v, "cron", "%s", err)
+		l.addProblem(v, "cron", "%s", err)
 	}
 	if input := v.Get("input"); input != nil {
 		if t.Input, _ = input.Data().(map[string]any); t.Input == nil {
-			l.report(v, "input", `"input" of a schedule must be a map of state keys to values`)
+			l.addProblem(v, "input", `"input" of a schedule must be a map of state keys to values`)
 		}
 	}
 }
@@ -132,7 +132,7 @@ func (l *List) readSchedule(t *Trigger, v *spec.Value) {
 func (l *List) readWebhook(t *Trigger, v *spec.Value) {
 	t.Webhook = v.Get("webhook").Scalar().Value
 	if !strings.HasPrefix(t.Webhook, "/") || strings.ContainsAny(t.Webhook, " {}?#%") || strings.Contains(t.Webhook, "//") || strings.Contains(t.Webhook, "..") {
-		l.report(v, "webhook", "webhook %q must be a path such as /deployed", t.Webhook)
+		l.addProblem(v, "webhook", "webhook %q must be a path such as /deployed", t.Webhook)
 	}
 	scope := eval.NewScope(map[string]eval.Type{"body": eval.Any(), "headers": eval.Object(map[string]eval.Type{}, true)}, eval.ScopeOptions{})
 	compile := func(name string) *eval.Program {
@@ -142,7 +142,7 @@ func (l *List) readWebhook(t *Trigger, v *spec.Value) {
 		}
 		p, err := scope.Compile(part.Text.Value, eval.Value)
 		if err != nil {
-			l.report(v, name, "%q: %s", name, err.Message)
+			l.addProblem(v, name, "%q: %s", name, err.Message)
 			return nil
 		}
 		return p
@@ -150,7 +150,7 @@ func (l *List) readWebhook(t *Trigger, v *spec.Value) {
 	t.From, t.Dedupe = compile("input"), compile("dedupe")
 	secret := v.Get("secret")
 	if secret == nil {
-		l.report(v, "secret", `"secret" is needed: {env: NAME} or {file: PATH}, what the sender signs its deliveries with`)
+		l.addProblem(v, "secret", `"secret" is needed: {env: NAME} or {file: PATH}, what the sender signs its deliveries with`)
 		l.Problems[len(l.Problems)-1].Rule = "missing-field"
 		return
 	}
@@ -209,17 +209,17 @@ func (l *List) ResolveFlows(flows *catalog.Catalog) spec.Diagnostics {
 		}
 		path := flows.PathOf(file)
 		if err != nil || path == "" {
-			checked.report(t.written, "flow", "%q is not below %s", t.Flow, flows.Dir())
+			checked.addProblem(t.written, "flow", "%q is not below %s", t.Flow, flows.Dir())
 			continue
 		}
 		// The input of a webhook depends on the delivery.
 		err = flows.CheckInput(path, t.Input, t.Schedule != nil)
 		if input, ok := errors.AsType[*runner.InputError](err); ok {
 			for _, problem := range input.Problems {
-				checked.report(t.written, "input", "trigger of %q: %s", t.Flow, problem)
+				checked.addProblem(t.written, "input", "trigger of %q: %s", t.Flow, problem)
 			}
 		} else if err != nil {
-			checked.report(t.written, "flow", "%s", err)
+			checked.addProblem(t.written, "flow", "%s", err)
 		}
 		t.Flow = path
 	}
@@ -231,7 +231,7 @@ type Config struct {
 	Triggers []*Trigger
 	// Start starts a run of a flow and returns when it is stored.
 	Start func(flow string, opts runner.Options) error
-	// Store knows when a schedule last started a run.
+	// Store is searched for the last run of each schedule.
 	Store store.Store
 	Clock runner.Clock
 	// Log receives a line about each run that could not be started.
@@ -253,7 +253,7 @@ const (
 // maxCaughtUp bounds the runs for missed times.
 const maxCaughtUp = 1000
 
-// Name returns the id of a trigger, with which the ids of its runs start.
+// Name returns the id of a trigger. The ids of its runs begin with it.
 func (t *Trigger) Name() string {
 	if t.Schedule == nil {
 		return "hook-" + shortHash(t.Webhook+"\n"+t.Flow)
@@ -334,8 +334,8 @@ func (t *Triggers) sleepUntil(ctx context.Context, until time.Time) bool {
 	}
 }
 
-// startRun starts the run of a time. The run's id derives from the time, so that several servers or
-// a restarted one start one run.
+// startRun starts the run for a scheduled time. The run's id derives from the time, so that several
+// servers, or one that restarts, start it only once.
 func (t *Triggers) startRun(one *Trigger, at time.Time) {
 	err := t.cfg.Start(one.Flow, runner.Options{
 		RunID: one.Name() + "-" + at.UTC().Format("20060102T150405"), Input: one.Input, By: "the schedule " + one.Schedule.expr,
@@ -354,7 +354,7 @@ const maxBody = 4 << 20
 
 // ServeHTTP handles a delivery to a webhook.
 func (t *Triggers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	id, status, refusal := t.startDelivered(w, r)
+	id, status, refusal := t.startFromDelivery(w, r)
 	if refusal != "" {
 		http.Error(w, refusal, status)
 		return
@@ -364,9 +364,9 @@ func (t *Triggers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]string{"run_id": id}) // the client has gone
 }
 
-// startDelivered starts the run for a delivery. It returns the run's id, or why the delivery is
+// startFromDelivery starts the run for a delivery. It returns the run's id, or why the delivery is
 // refused.
-func (t *Triggers) startDelivered(w http.ResponseWriter, r *http.Request) (id string, status int, refusal string) {
+func (t *Triggers) startFromDelivery(w http.ResponseWriter, r *http.Request) (id string, status int, refusal string) {
 	path := strings.TrimPrefix(r.URL.Path, Prefix)
 	i := slices.IndexFunc(t.cfg.Triggers, func(one *Trigger) bool { return one.Webhook == path && path != "" })
 	if i < 0 {
@@ -395,7 +395,7 @@ func (t *Triggers) startDelivered(w http.ResponseWriter, r *http.Request) (id st
 	switch {
 	case err == nil:
 		return opts.RunID, http.StatusAccepted, ""
-	case isDriven, errors.Is(err, store.ErrRunExists): // it was delivered before
+	case isDriven, errors.Is(err, store.ErrRunExists): // a repeated delivery
 		return opts.RunID, http.StatusOK, ""
 	case isInput:
 		return "", http.StatusUnprocessableEntity, err.Error()
@@ -423,7 +423,7 @@ func isSigned(r *http.Request, body []byte, secret string) bool {
 func (t *Trigger) newOptions(r *http.Request, body []byte) (runner.Options, error) {
 	opts := runner.Options{By: "the webhook " + t.Webhook, Labels: map[string]string{byLabel: t.Name()}}
 	headers := map[string]any{}
-	for name, values := range r.Header { //lint:ignore mapiter it becomes a map
+	for name, values := range r.Header { //lint:ignore mapiter the result is a map
 		if name != "Authorization" && name != "X-Hub-Signature-256" {
 			headers[strings.ToLower(name)] = strings.Join(values, ", ")
 		}
@@ -449,7 +449,7 @@ func (t *Trigger) newOptions(r *http.Request, body []byte) (runner.Options, erro
 			return opts, fmt.Errorf("the webhook's dedupe: %w", err)
 		}
 		if same != nil {
-			text, _ := json.Marshal(same) // canonical data always can
+			text, _ := json.Marshal(same) // plain data never fails
 			key = shortHash(string(text))
 		}
 	}
