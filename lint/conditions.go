@@ -402,7 +402,7 @@ func (f *facts) pathOfRounds(d *judgement) (path []int) {
 // reportNoSuccess reports nodes that lead on only when they fail.
 func (f *facts) reportNoSuccess() {
 	onFailure := func(e int) bool { return f.graph.Edges[e].Condition == "on_failure" }
-	for v, edges := range f.edgesOut() {
+	for v, edges := range f.Out {
 		n := f.graph.Nodes[v]
 		if len(edges) == 0 || choosesNext(n) || slices.ContainsFunc(edges, func(e int) bool { return !onFailure(e) }) {
 			continue

@@ -41,7 +41,7 @@ type freeCycle struct {
 // findFreeCycles returns one unbounded cycle for each set of nodes that the start reaches, in
 // the order of the file.
 func (f *facts) findFreeCycles() []freeCycle {
-	free := f.findOpenCycles(-1, true).digraph()
+	free := f.digraph(f.findOpenCycles(-1, true).arcs)
 	of, size := free.SCC()
 	seen := make([]bool, size)
 	var out []freeCycle
@@ -67,9 +67,9 @@ func (f *facts) canRepeat(cycle []int) bool {
 	if i := slices.IndexFunc(cycle, func(v int) bool { return f.graph.Nodes[v].VisitLimit(f.graph) == 0 }); i > 0 {
 		cycle = slices.Concat(cycle[i:len(cycle)-1], cycle[:i+1]) // refused visits don't count
 	}
-	v, t := cycle[0], f.limitless()
-	return t.plan != nil && explore.Explore(explore.Question{
-		Model: t.model, Plan: t.plan, Watch: -1, Guide: slices.Concat(f.pathTo(v), slices.Repeat(cycle[1:], rounds)),
+	v := cycle[0]
+	return f.limitless().explore(explore.Question{
+		Guide:  slices.Concat(f.pathTo(v), slices.Repeat(cycle[1:], rounds)),
 		Visits: map[int]int{v: rounds + 1}, Budget: &f.showing, Most: maxShown / 2, Hopeless: f.hopelessAfter(v),
 		Found: func(r *explore.Run) bool { return r.Visits(v) > rounds },
 	}).Found
@@ -101,7 +101,7 @@ func (f *facts) findOpenCycles(ignored int, trust bool) *cycles {
 	}
 	for before := -1; before != len(r.arcs); {
 		before = len(r.arcs)
-		r.of, _ = r.digraph().SCC()
+		r.of, _ = f.digraph(r.arcs).SCC()
 		r.out, r.writers, r.progress = map[int][]arc{}, map[loopKey][]*spec.Node{}, map[progressKey]*progress{}
 		for _, a := range r.arcs {
 			if r.of[a.from] == r.of[a.to] {
@@ -122,9 +122,6 @@ func (f *facts) findOpenCycles(ignored int, trust bool) *cycles {
 	}
 	return r
 }
-
-// digraph returns the graph of the arcs that are not bounded.
-func (r *cycles) digraph() *graphalg.Digraph { return r.f.digraph(r.arcs) }
 
 // explainBound reports whether a run can follow an arc only finitely often, and why in words.
 func (r *cycles) explainBound(a arc) (why string, bounded bool) {
@@ -287,18 +284,6 @@ type loopKey struct {
 	name      string
 }
 
-// findLooped groups the writers of state keys by component.
-func (f *facts) findLooped() map[loopKey][]*spec.Node {
-	out := map[loopKey][]*spec.Node{}
-	for name, nodes := range f.writersOf() { //lint:ignore mapiter each by itself
-		for _, n := range nodes {
-			at := loopKey{f.flow().SCC[n.Index], name}
-			out[at] = append(out[at], n)
-		}
-	}
-	return out
-}
-
 // writersBeside returns the nodes that may write a key on the cycles of an arc, or in a branch
 // beside them.
 func (r *cycles) writersBeside(a arc, name string) []*spec.Node {
@@ -307,11 +292,7 @@ func (r *cycles) writersBeside(a arc, name string) []*spec.Node {
 	if known {
 		return out
 	}
-	all := f.looped()[loopKey{f.flow().SCC[a.from], name}]
-	if f.flow().FansOut {
-		all = f.writersOf()[name]
-	}
-	for _, n := range all {
+	for _, n := range f.writersOf()[name] {
 		if r.of[n.Index] == r.of[a.from] || f.inParallel(n.Index, a.from) {
 			out = append(out, n)
 		}
@@ -347,7 +328,9 @@ func (r *cycles) mayCount(name string, a arc) bool {
 	}
 	counts, known := f.counters[at]
 	if !known {
-		counts = slices.ContainsFunc(f.looped()[at], func(n *spec.Node) bool { return f.mayCountWith(n, key) })
+		counts = slices.ContainsFunc(f.writersOf()[name], func(n *spec.Node) bool {
+			return f.sharesCycle(a.from, n.Index) && f.mayCountWith(n, key)
+		})
 		f.counters[at] = counts
 	}
 	return counts
@@ -370,7 +353,7 @@ func (f *facts) defaultLeaves(n *spec.Node) bool {
 		}
 		return f.arePossible(n, claims)
 	}
-	return !slices.ContainsFunc(f.edgesOut()[n.Index], func(i int) bool {
+	return !slices.ContainsFunc(f.Out[n.Index], func(i int) bool {
 		when := f.bound.Edges[i].When
 		switch {
 		case !f.sharesCycle(n.Index, f.To[i]) || f.graph.Edges[i].Condition == "on_failure":

@@ -44,11 +44,9 @@ type facts struct {
 	verdicts        []verdict
 	counters        map[loopKey]bool // see mayCount
 
-	edgesOut   func() [][]int // by the node they leave, in the order of declaration
 	uses       func() *dataflow.Uses
 	access     func() []dataflow.Access
 	writersOf  func() map[string][]*spec.Node // nodes that may write each declared key
-	looped     func() map[loopKey][]*spec.Node
 	tested     func() map[string]bool
 	subgraphs  func() *subgraph.Loader
 	taints     func() *taint.Analysis
@@ -74,11 +72,9 @@ func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
 	for i, key := range g.State {
 		f.keyOf[key.Name.Value] = i
 	}
-	f.edgesOut = sync.OnceValue(f.EdgesOut)
 	f.uses = sync.OnceValue(func() *dataflow.Uses { return dataflow.NewUses(g, f.bound, f.From) })
 	f.access = sync.OnceValue(func() []dataflow.Access { return dataflow.Accesses(g, f.bound) })
 	f.writersOf = sync.OnceValue(f.findWriters)
-	f.looped = sync.OnceValue(f.findLooped)
 	f.tested = sync.OnceValue(f.findTested)
 	f.subgraphs = sync.OnceValue(func() *subgraph.Loader { return subgraph.New(g, opts.Kinds, opts.Load, Filter) })
 	f.taints = sync.OnceValue(func() *taint.Analysis {
@@ -87,7 +83,7 @@ func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
 		}
 		return taint.New(g, f.bound, f.access(), f.flow())
 	})
-	f.flow = sync.OnceValue(func() *controlflow.Graph { return controlflow.New(f.Vertices, f.edgesOut(), f.bound) })
+	f.flow = sync.OnceValue(func() *controlflow.Graph { return controlflow.New(f.Vertices, f.bound) })
 	f.alive = sync.OnceValue(func() *graphalg.Digraph { return f.filterArcs(nil) })
 	f.leastSteps = sync.OnceValue(f.countSteps)
 	f.pairs = sync.OnceValue(func() *concurrency.Pairs { return concurrency.NewPairs(f.flow(), nil) })
@@ -125,10 +121,16 @@ func (f *facts) findWriters() map[string][]*spec.Node {
 
 // child returns the valid subgraph of a node, or nil.
 func (f *facts) child(n *spec.Node) *subgraph.Graph {
-	if n.Kind.Value == "graph" {
-		if c := f.subgraphs().Load(f.graph, "", text(n, "graph").Value); c != nil && c.Graph != nil {
-			return c
-		}
+	if n.Kind.Value != "graph" {
+		return nil
+	}
+	return f.loadGraph(text(n, "graph").Value)
+}
+
+// loadGraph returns a valid graph by its name in this one, or nil.
+func (f *facts) loadGraph(name string) *subgraph.Graph {
+	if c := f.subgraphs().Load(f.graph, "", name); c != nil && c.Graph != nil {
+		return c
 	}
 	return nil
 }
@@ -145,15 +147,7 @@ func (f *facts) inParallel(x, y int) bool { return f.pairs().Together(x, y) }
 func isModel(n *spec.Node) bool { return n.Kind.Value == "llm" || n.Kind.Value == "agent" }
 
 // text returns the text of a scalar field of a node, or an unset one.
-func text(n *spec.Node, field string) spec.Text { return scalarText(n.Field(field)) }
-
-// scalarText returns the text of a scalar, or an unset one.
-func scalarText(v *spec.Value) spec.Text {
-	if v != nil && v.IsScalar() && v.Kind != spec.Null {
-		return v.Text
-	}
-	return spec.Text{}
-}
+func text(n *spec.Node, field string) spec.Text { return n.Field(field).Scalar() }
 
 // choosesNext reports whether a node chooses its next nodes by goto.
 func choosesNext(n *spec.Node) bool { return n.HasEnds || n.Goto.IsSet() }
@@ -252,12 +246,12 @@ func (f *facts) leadsTo(from, to int) bool { return f.verticesBefore(to)[from] }
 
 // countSteps returns the least step at which each node can run, or 1 where nothing is known.
 func (f *facts) countSteps() []int {
-	out := make([]int, len(f.graph.Nodes)+2)
+	out, far := make([]int, len(f.graph.Nodes)+2), map[int]int{}
 	if !f.flow().Anywhere {
-		out = graphalg.Distances(f.flow().Digraph.Next, len(out), f.Start())
+		far = graphalg.Distances(f.flow().Digraph.Next, f.Start())
 	}
-	for v, far := range out {
-		out[v] = max(far, 0) + 1
+	for v := range out {
+		out[v] = far[v] + 1
 	}
 	return out
 }
@@ -351,16 +345,10 @@ func (f *facts) pathThrough(from, v, to int) []int {
 }
 
 // cycleThrough returns a shortest cycle through v, which begins and ends it, or nil.
-func cycleThrough(g *graphalg.Digraph, v int) []int { return cycleWithout(g, v, -1) }
-
-// cycleWithout returns a shortest cycle through v that does not pass another vertex, or nil.
-func cycleWithout(g *graphalg.Digraph, v, without int) []int {
+func cycleThrough(g *graphalg.Digraph, v int) []int {
 	begin := g.Len() // v, as it is left
 	path := graphalg.Path(func(x int) []int {
-		switch x {
-		case without:
-			return nil
-		case begin:
+		if x == begin {
 			x = v
 		}
 		return g.Next(x)
@@ -383,6 +371,16 @@ const (
 type trial struct {
 	plan  *machine.Plan // nil when the graph can't run
 	model *explore.Model
+	watch int // see explore.Question
+}
+
+// explore answers a question about the graph of a trial.
+func (t *trial) explore(q explore.Question) explore.Answer {
+	if t.plan == nil {
+		return explore.Answer{Gap: "the graph can't run"}
+	}
+	q.Model, q.Plan, q.Watch = t.model, t.plan, t.watch
+	return explore.Explore(q)
 }
 
 // newTrial prepares a graph with one policy, or with none.
@@ -393,10 +391,10 @@ func (f *facts) newTrial(p *policy, maxSteps int) *trial {
 	if p != nil {
 		g.Policies, bound.Never = f.graph.Policies[p.index:p.index+1], f.bound.Never[p.index:p.index+1]
 	}
-	t := &trial{model: f.model()}
+	t := &trial{model: f.model(), watch: -1}
 	t.plan, _ = machine.BuildBound(&g, &bound, nil, nil)
 	if p != nil && p.never != nil {
-		t.model = explore.NewModel(f.flow(), f.bound, f.uses(), p.never, p.place)
+		t.model, t.watch = explore.NewModel(f.flow(), f.bound, f.uses(), p.never, p.place), p.place
 	}
 	return t
 }
@@ -404,16 +402,11 @@ func (f *facts) newTrial(p *policy, maxSteps int) *trial {
 // findRun asks for a run of the graph without its policies, guided by a path unless that is
 // nil. If the answer has no gap, no run does what q asks, in whatever order branches end.
 func (f *facts) findRun(path []int, q explore.Question) explore.Answer {
-	t := f.trial()
-	if t.plan == nil {
-		return explore.Answer{Gap: "the graph can't run"}
-	}
-	q.Model, q.Plan, q.Guide, q.Watch = t.model, t.plan, path, -1
-	q.Budget, q.Most = &f.showing, max(maxShownOne, f.showing/3)
-	a := explore.Explore(q)
+	q.Guide, q.Budget, q.Most = path, &f.showing, max(maxShownOne, f.showing/3)
+	a := f.trial().explore(q)
 	if a.Gap == "" && !a.Found && f.flow().FansOut {
 		q.Late, q.Proof = true, true
-		if late := explore.Explore(q); late.Gap != "" {
+		if late := f.trial().explore(q); late.Gap != "" {
 			return late
 		} else if late.Found {
 			a.Gap = "the order in which branches end"
@@ -441,15 +434,9 @@ func (f *facts) findBreach(p *policy, q explore.Question) explore.Answer {
 	if p.trial == nil {
 		p.trial = f.newTrial(p, f.graph.Limits.MaxSteps)
 	}
-	if p.trial.plan == nil {
-		return explore.Answer{Gap: "the graph can't run"}
-	}
-	q.Most = max(leastTried, f.events/(f.waiting+1)) // the policies after this one need some, too
-	q.Model, q.Plan, q.Watch, q.Budget = p.trial.model, p.trial.plan, -1, &f.events
+	q.Most, q.Budget = max(leastTried, f.events/(f.waiting+1)), &f.events // the policies after this one need some, too
 	q.Hopeless = f.hopelessAfter(p.place)
 	switch p.kind {
-	case "never":
-		q.Watch = p.place
 	case "forbid":
 		q.Visits, q.Hopeless = map[int]int{p.place: 1}, f.hopelessAfter(p.subject)
 	case "reach":
@@ -461,7 +448,7 @@ func (f *facts) findBreach(p *policy, q explore.Question) explore.Answer {
 			q.Guide = append(q.Guide, slices.Repeat(cycle[1:], p.limit)...)
 		}
 	}
-	a := explore.Explore(q)
+	a := p.trial.explore(q)
 	if !a.Found {
 		return a
 	}

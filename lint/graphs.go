@@ -142,11 +142,7 @@ func (in *given) constants() []any {
 
 // boundField returns the bound value of a field of a node, or nil.
 func (f *facts) boundField(n *spec.Node, field string) *bind.Value {
-	config := f.bound.Nodes[n.Index].Config
-	if i := slices.IndexFunc(config, func(b bind.Field) bool { return b.Name == field }); i >= 0 {
-		return &config[i].Value
-	}
-	return nil
+	return dataflow.FindField(f.bound.Nodes[n.Index].Config, field)
 }
 
 // listGiven lists the entries of a map among a node's fields.
@@ -253,7 +249,7 @@ func (f *facts) findCallee(n *spec.Node) (g *spec.Graph, field string) {
 	if n.Kind.Value != "tool" || v == nil || v.Kind != spec.String {
 		return nil, ""
 	}
-	if c := f.subgraphs().Load(f.graph, "", v.Text.Value); c != nil && c.Graph != nil {
+	if c := f.loadGraph(v.Text.Value); c != nil {
 		return c.Graph, "args"
 	}
 	return nil, ""
@@ -368,10 +364,7 @@ func (f *facts) checkDefault(n *spec.Node) {
 	if n.Kind.Value != "human" || value == nil {
 		return
 	}
-	var want map[string]any
-	if doc != nil {
-		want, _ = doc.Data().(map[string]any)
-	}
+	want, _ := doc.Data().(map[string]any)
 	isTemplate := func(choice spec.Value) bool { return strings.Contains(choice.Text.Value, "{{") }
 	if choices != nil && choices.Kind == spec.List && !slices.ContainsFunc(choices.Items, isTemplate) {
 		want = map[string]any{"enum": choices.Data()}

@@ -12,7 +12,6 @@ import (
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/analysis/subgraph"
-	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/graphalg"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -212,14 +211,13 @@ func knownInputs(c *subgraph.Graph, givens []given) map[string]any {
 
 // fixedWait returns the time of a wait node if some values of keys fix it, or 0.
 func fixedWait(c *subgraph.Graph, n *spec.Node, env map[string]any) (wait time.Duration) {
-	config := c.Bound.Nodes[n.Index].Config
-	i := slices.IndexFunc(config, func(field bind.Field) bool { return field.Name == "for" })
-	if n.Kind.Value != "wait" || i < 0 {
+	value := dataflow.FindField(c.Bound.Nodes[n.Index].Config, "for")
+	if n.Kind.Value != "wait" || value == nil {
 		return 0
 	}
 	isKnown := true
-	config[i].Value.Reads(func(r eval.Read) { isKnown = isKnown && env[r.Path[0]] != nil })
-	out, err := config[i].Value.Eval(new(eval.VM), env)
+	value.Reads(func(r eval.Read) { isKnown = isKnown && env[r.Path[0]] != nil })
+	out, err := value.Eval(new(eval.VM), env)
 	if word, isText := out.(string); isText {
 		wait, err = time.ParseDuration(word)
 	} else if seconds, isNumber := eval.Number(out); isNumber {

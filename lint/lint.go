@@ -133,3 +133,8 @@ func collect[T, U any](list []T, part func(T) U) []U {
 func keysOf(fields []spec.Field) []string {
 	return collect(fields, func(f spec.Field) string { return f.Key.Value })
 }
+
+// valueOf returns the value of a field, or nil.
+func valueOf(fields []spec.Field, name string) *spec.Value {
+	return (&spec.Value{Fields: fields}).Get(name)
+}

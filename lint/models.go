@@ -78,13 +78,13 @@ func checkMissingModel(f *facts) {
 
 // modelOfJudge returns the model that a node names for its judge, or an unset text.
 func modelOfJudge(n *spec.Node) spec.Text {
-	return scalarText(n.Field("judge").Get("model"))
+	return n.Field("judge").Get("model").Scalar()
 }
 
 // checkRole reports a model that nothing declares. Without a name it checks that of the role.
 func (f *facts) checkRole(named spec.Text, role string, at spec.Text, what string) {
-	roles, near := f.declaredRoles(), ""
-	if strings.Contains(named.Value, "/") || strings.Contains(named.Value, "{{") || addProvider(named.Value) != "" && roles[named.Value] == nil {
+	near := ""
+	if strings.Contains(named.Value, "/") || strings.Contains(named.Value, "{{") || addProvider(named.Value) != "" && !f.declaresRole(named.Value) {
 		return // rule unknown-model-provider
 	}
 	if named.IsSet() {
@@ -94,7 +94,7 @@ func (f *facts) checkRole(named spec.Text, role string, at spec.Text, what strin
 		near = suggest.Closest(role, keysOf(f.graph.Models))
 	}
 	switch span := at.At(0, len(at.Value)); {
-	case roles[role] != nil, roles["default"] != nil && near == "":
+	case f.declaresRole(role), f.declaresRole("default") && near == "":
 	case named.IsSet():
 		f.report(span, "%s wants the model role %q, which models doesn't declare", what, role).Suggestion = near
 	default:
@@ -102,14 +102,9 @@ func (f *facts) checkRole(named spec.Text, role string, at spec.Text, what strin
 	}
 }
 
-// declaredRoles returns the declared roles of models, also of the graph around this one.
-func (f *facts) declaredRoles() map[string]*spec.Value {
-	out := map[string]*spec.Value{}
-	all := slices.Concat(f.graph.FileGraph().Models, f.graph.Models)
-	for i := range all {
-		out[all[i].Key.Value] = &all[i].Value
-	}
-	return out
+// declaresRole reports whether the graph, or the one around it, declares a role of models.
+func (f *facts) declaresRole(name string) bool {
+	return valueOf(f.graph.Models, name) != nil || valueOf(f.graph.FileGraph().Models, name) != nil
 }
 
 func checkModelProvider(f *facts) {
@@ -135,7 +130,7 @@ func (f *facts) checkProvider(model spec.Text, known []string, whole bool) {
 		return
 	}
 	switch name, _, ok := strings.Cut(model.Value, "/"); {
-	case !ok && (whole || addProvider(name) != "") && f.declaredRoles()[name] == nil:
+	case !ok && (whole || addProvider(name) != "") && !f.declaresRole(name):
 		d := f.report(model.At(0, len(model.Value)), "%q names no provider; write provider/name, where providers are %s", model.Value, strings.Join(known, ", "))
 		d.Suggestion = addProvider(name)
 	case ok && !slices.Contains(known, name):
@@ -184,10 +179,8 @@ func checkUnknownTool(f *facts) {
 	for _, n := range f.graph.Nodes {
 		f.checkTool(text(n, "tool"), false)
 		lists := []*spec.Value{n.Field("tools")}
-		if states := n.Field("loop").Get("states"); states != nil {
-			for i := range states.Fields {
-				lists = append(lists, states.Fields[i].Value.Get("tools"))
-			}
+		for _, state := range n.Field("loop").Get("states").Entries() {
+			lists = append(lists, state.Value.Get("tools"))
 		}
 		for _, list := range lists {
 			for _, name := range listTexts(list) {
@@ -197,7 +190,7 @@ func checkUnknownTool(f *facts) {
 		if prompt := n.Field("prompt"); prompt != nil && isModel(n) {
 			for i := range prompt.Items {
 				for _, field := range []string{"prompt", "resource"} { // server:name
-					server := scalarText(prompt.Items[i].Get(field))
+					server := prompt.Items[i].Get(field).Scalar()
 					server.Value, _, _ = strings.Cut(server.Value, ":")
 					f.checkTool(server, true)
 				}
@@ -252,7 +245,7 @@ func (f *facts) checkOffered() {
 		if to.Kind.Value != "tools" || to.Field("tools") == nil {
 			continue
 		}
-		allowed := collect(listTexts(to.Field("tools")), func(t spec.Text) string { return t.Value })
+		allowed := spec.Strings(listTexts(to.Field("tools")))
 		for _, tool := range listTexts(from.Field("tools")) {
 			server, _, _ := strings.Cut(tool.Value, ".")
 			if !slices.Contains(allowed, tool.Value) && !slices.Contains(allowed, server+".*") && !strings.Contains(tool.Value, "{{") {
@@ -262,12 +255,8 @@ func (f *facts) checkOffered() {
 	}
 }
 
-func (f *facts) declaredTool(name string) *spec.Value {
-	if i := slices.Index(keysOf(f.graph.Tools), name); i >= 0 {
-		return &f.graph.Tools[i].Value
-	}
-	return nil
-}
+// declaredTool returns a tool, or nil.
+func (f *facts) declaredTool(name string) *spec.Value { return valueOf(f.graph.Tools, name) }
 
 // checkLabels reports labels that a node may not choose: constants of its goto expression,
 // the choices of a person, and those in the schema of its output.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
+	"github.com/graphrun/graphrun/internal/graphalg"
 	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -221,19 +222,12 @@ func checkMissingJoin(f *facts) {
 // countStepsFrom returns, for each node that a branch reaches, the length of the shortest path.
 // Paths follow success edges and stop at joins and at the source of the fan-out.
 func (f *facts) countStepsFrom(first, fork int) map[int]int {
-	steps := map[int]int{first: 1}
-	for todo := []int{first}; len(todo) > 0; todo = todo[1:] {
-		if f.graph.Nodes[todo[0]].Join != nil {
-			continue
+	return graphalg.Distances(func(v int) []int {
+		if f.graph.Nodes[v].Join != nil {
+			return nil
 		}
-		for _, to := range f.listSuccessors(todo[0]) {
-			if steps[to] == 0 && to < f.End && to != fork {
-				steps[to] = steps[todo[0]] + 1
-				todo = append(todo, to)
-			}
-		}
-	}
-	return steps
+		return slices.DeleteFunc(f.listSuccessors(v), func(to int) bool { return to >= f.End || to == fork })
+	}, first)
 }
 
 func checkJoinNeverFires(f *facts) {

@@ -325,7 +325,7 @@ func (f *facts) refute(p *policy) string {
 	case f.events <= 0:
 		return ""
 	case p.kind == "max_visits":
-		if cycle := cycleThrough(f.findOpenCycles(p.place, true).digraph(), p.place); cycle != nil {
+		if cycle := cycleThrough(f.digraph(f.findOpenCycles(p.place, true).arcs), p.place); cycle != nil {
 			if !f.findBreach(p, explore.Question{}).Found {
 				return ""
 			}
@@ -450,7 +450,7 @@ func (f *facts) isTrustedWay(r *explore.Run, v int, taken []explore.Taken, node 
 			return !f.dependsOn(f.bound.Edges[t.Edge].When, node, keys)
 		}
 	}
-	return !slices.ContainsFunc(f.edgesOut()[v], func(e int) bool {
+	return !slices.ContainsFunc(f.Out[v], func(e int) bool {
 		when := f.bound.Edges[e].When
 		return f.graph.Edges[e].Condition != "on_failure" && f.dependsOn(when, node, keys) &&
 			slices.ContainsFunc(when.Reads, func(read eval.Read) bool { return len(read.Path) > 1 || !r.Written[read.Path[0]] })
@@ -472,7 +472,7 @@ func (f *facts) keysCountedAround(v int) map[string]bool {
 			}
 		}
 	}
-	if cycleThrough(f.findOpenCycles(v, false).digraph(), v) == nil {
+	if cycleThrough(f.digraph(f.findOpenCycles(v, false).arcs), v) == nil {
 		maps.DeleteFunc(keys, func(key string, _ bool) bool { return !f.isWrittenOnlyBy(key, "set") })
 	}
 	return keys

@@ -481,7 +481,6 @@ func valueAt(value any, path []string) any {
 
 func checkTemplateMissing(f *facts) {
 	f.checkPlainTexts()
-	into := f.EdgesInto()
 	for i := range f.uses().All {
 		u := &f.uses().All[i]
 		// In other texts a $ may stand before a price.
@@ -489,7 +488,7 @@ func checkTemplateMissing(f *facts) {
 			f.report(u.Text.At(at, at+1), "the $ before {{ stays in the text; expressions are written {{ … }}")
 		}
 		if u.Optional {
-			f.checkOptionalInput(u, into)
+			f.checkOptionalInput(u)
 			continue
 		}
 		reader{f: f, use: u}.each(u.Program.Tree, func(r reader, t *eval.Tree) {
@@ -507,11 +506,11 @@ func checkTemplateMissing(f *facts) {
 			case len(r.Path) > 2 && r.Path[0] == "run" && r.Path[1] == "input":
 				f.checkRunInput(u, "run.input", r.Path[2])
 			case u.Moment == dataflow.Before && len(r.Path) > 1 && r.Path[0] == "input":
-				f.checkInputMember(u, n, r.Path[1], into[u.Node])
+				f.checkInputMember(u, n, r.Path[1], f.Into[u.Node])
 			}
 		}
 		if u.Moment == dataflow.Before && needsError(u.Program.Tree) {
-			f.checkError(u, f.graph.Nodes[u.Node], into[u.Node])
+			f.checkError(u, f.graph.Nodes[u.Node], f.Into[u.Node])
 		}
 	}
 }
@@ -618,14 +617,14 @@ func (f *facts) checkInputMember(u *dataflow.Use, n *spec.Node, name string, int
 
 // checkOptionalInput reports an optional read of a member of the input that no edge supplies
 // although one supplies others by transform.
-func (f *facts) checkOptionalInput(u *dataflow.Use, into [][]int) {
+func (f *facts) checkOptionalInput(u *dataflow.Use) {
 	t := u.Program.Tree
 	if u.Node < 0 || u.Moment != dataflow.Before || len(t.Path) != 2 || t.Path[0] != "input" {
 		return
 	}
 	var names []string
 	isCertain := u.Node != f.Start()
-	for _, i := range into[u.Node] {
+	for _, i := range f.Into[u.Node] {
 		if e := f.graph.Edges[i]; e.Transform != nil {
 			names = append(names, keysOf(e.Transform.Fields)...)
 		} else if has, known := f.handsOver(e, t.Path[1]); has {
@@ -648,7 +647,7 @@ func (f *facts) handsOver(e *spec.Edge, name string) (has, known bool) {
 	}
 	takesFailures := func(i int) bool { return f.graph.Edges[i].Condition == "on_failure" && !f.graph.Edges[i].When.IsSet() }
 	switch {
-	case e.Condition == "on_failure", e.Condition == "always" && canFail(source) && !slices.ContainsFunc(f.edgesOut()[source.Index], takesFailures):
+	case e.Condition == "on_failure", e.Condition == "always" && canFail(source) && !slices.ContainsFunc(f.Out[source.Index], takesFailures):
 		return slices.Contains([]string{"attempt", "details", "kind", "message", "node"}, name), true
 	case e.Condition == "always", source.Each.IsSet():
 		return false, false

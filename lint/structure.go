@@ -94,7 +94,7 @@ func (f *facts) checkUnusedAnswers() {
 			continue
 		}
 		isTaken := taken[n.ID.Value] || taken[""]
-		for _, e := range f.edgesOut()[v] {
+		for _, e := range f.Out[v] {
 			to := f.To[e]
 			isTaken = isTaken || f.graph.Edges[e].Condition == "llm_decide" || to == f.End && f.graph.Output == nil ||
 				to < f.End && (f.access()[to].SeesAll || f.graph.Nodes[to].Kind.Value == "pass")

@@ -129,7 +129,7 @@ func (w *walk) computeBounds(g *spec.Graph) (b Bounds, ok bool) {
 	if found.HasErrors() || !vertices.WellFormed() {
 		return b, false
 	}
-	w.Graph, w.bound = controlflow.New(vertices, vertices.EdgesOut(), bound), bound
+	w.Graph, w.bound = controlflow.New(vertices, bound), bound
 	w.access, w.uses = dataflow.Accesses(g, bound), dataflow.NewUses(g, bound, vertices.From)
 	w.costs, w.limit = make([]span, w.End), make([]int, w.End)
 	for v, n := range g.Nodes {

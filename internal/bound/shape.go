@@ -13,11 +13,11 @@ import (
 // boundBelow sets the lower bounds to the shortest path, or to the nodes that every run visits.
 // It returns false if no run completes.
 func (w *walk) boundBelow(out *Bounds) bool {
-	steps := graphalg.Distances(w.Digraph.Next, w.Digraph.Len(), w.Start())
-	shortest := steps[w.End]
+	steps := graphalg.Distances(w.Digraph.Next, w.Start())
+	shortest, completes := steps[w.End]
 	note := func(v int) {
-		if far := steps[v]; far >= 0 && (shortest < 0 || far < shortest) {
-			shortest = far
+		if far, reached := steps[v]; reached && (!completes || far < shortest) {
+			shortest, completes = far, true
 		}
 	}
 	for v, groups := range w.Groups {
@@ -32,11 +32,11 @@ func (w *walk) boundBelow(out *Bounds) bool {
 		}
 	}
 	if w.Anywhere {
-		shortest = 1
+		shortest, completes = 1, true
 	}
 	least := w.boundEveryRun()
 	out.Steps.Min, out.LLMCalls.Min = max(float64(shortest), least[inSteps]), least[inCalls]
-	return shortest >= 0
+	return completes
 }
 
 // boundEveryRun returns the lowest cost of the nodes that every completed run visits: the start,

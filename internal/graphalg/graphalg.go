@@ -114,13 +114,12 @@ func (g *Digraph) SCC() (of []int, count int) {
 	return of, count
 }
 
-// Distances returns the fewest edges from a vertex to each of n, or -1 without a path.
-func Distances(next func(int) []int, n, from int) []int {
-	out := slices.Repeat([]int{-1}, n)
-	out[from] = 0
+// Distances returns the fewest edges from a vertex to each that it reaches.
+func Distances(next func(int) []int, from int) map[int]int {
+	out := map[int]int{from: 0}
 	for todo := []int{from}; len(todo) > 0; todo = todo[1:] {
 		for _, to := range next(todo[0]) {
-			if out[to] < 0 {
+			if _, seen := out[to]; !seen {
 				out[to] = out[todo[0]] + 1
 				todo = append(todo, to)
 			}

@@ -31,7 +31,7 @@ func TestAnalysis(t *testing.T) {
 			t.Fatal(name, found, more)
 		}
 		vertices := controlflow.NewVertices(g)
-		a := assignment.New(controlflow.New(vertices, vertices.EdgesOut(), bound), 1, func(*controlflow.Group) bool { return false })
+		a := assignment.New(controlflow.New(vertices, bound), 1, func(*controlflow.Group) bool { return false })
 		a.Makes(vertices.Vertex("b"), 0)
 		a.Solve()
 		got := "made"

@@ -23,7 +23,7 @@ func flowOf(t *testing.T, nodes, edges string) *controlflow.Graph {
 	if found.HasErrors() || !vertices.WellFormed() {
 		t.Fatal(found, "not well formed:", text)
 	}
-	return controlflow.New(vertices, vertices.EdgesOut(), bound)
+	return controlflow.New(vertices, bound)
 }
 
 // Two tokens of one fan-out are followed until a join takes them in: behind it nothing

@@ -63,12 +63,11 @@ type Graph struct {
 	PostDominatorsNoFailures func() *graphalg.Tree
 }
 
-// New computes the control flow of a well-formed graph; out are its edges by
-// the node that they leave.
-func New(from *Vertices, out [][]int, bound *bind.Graph) *Graph {
+// New computes the control flow of a well-formed graph.
+func New(from *Vertices, bound *bind.Graph) *Graph {
 	w := &Graph{Vertices: from, bound: bound, Groups: make([][]Group, from.End)}
 	for i, n := range w.Source.Nodes {
-		w.Groups[i] = w.groupsOf(n, out[i])
+		w.Groups[i] = w.groupsOf(n, w.Out[i])
 		w.Anywhere = w.Anywhere || n.Goto.IsSet() && !n.HasEnds
 		w.FansOut = w.FansOut || Fans(w.Groups[i])
 		w.Catches = w.Catches || w.Has(i, OnFailure)
@@ -318,6 +317,9 @@ type Vertices struct {
 	End    int
 	// From and To hold the vertices of each edge, or -1 for an unknown name.
 	From, To []int
+	// Out holds the edges that leave each node, in the order of declaration. Into holds those that
+	// lead to each vertex.
+	Out, Into [][]int
 }
 
 // NewVertices numbers the nodes of a graph, which need not be well formed.
@@ -331,6 +333,7 @@ func NewVertices(g *spec.Graph) *Vertices {
 			w.From[i] = n.Index
 		}
 	}
+	w.Out, w.Into = groupByVertex(w.From, w.End), groupByVertex(w.To, w.End+1)
 	return w
 }
 
@@ -364,12 +367,6 @@ func (w *Vertices) Name(v int) string {
 	}
 	return w.Source.Nodes[v].ID.Value
 }
-
-// EdgesOut returns the edges that leave each node, in the order of declaration.
-func (w *Vertices) EdgesOut() [][]int { return groupByVertex(w.From, w.End) }
-
-// EdgesInto returns the edges that lead to each vertex.
-func (w *Vertices) EdgesInto() [][]int { return groupByVertex(w.To, w.End+1) }
 
 // groupByVertex returns, for each of n vertices, the positions in a list that hold it.
 func groupByVertex(at []int, n int) [][]int {

@@ -30,7 +30,7 @@ func TestGroups(t *testing.T) {
 			t.Fatal(found, more)
 		}
 		vertices := controlflow.NewVertices(g)
-		w := controlflow.New(vertices, vertices.EdgesOut(), bound)
+		w := controlflow.New(vertices, bound)
 		names := map[controlflow.Kind]string{
 			controlflow.ByGuard: "guard", controlflow.ByDecision: "decision", controlflow.ByDefault: "default", controlflow.OnFailure: "failure",
 		}
@@ -54,7 +54,7 @@ func TestAnywhere(t *testing.T) {
 	g, _ := spec.Parse("g.yaml", []byte(text), spec.Options{})
 	bound, _ := bind.Bind(g, nil, nil)
 	vertices := controlflow.NewVertices(g)
-	w := controlflow.New(vertices, vertices.EdgesOut(), bound)
+	w := controlflow.New(vertices, bound)
 	if got := fmt.Sprint(w.Anywhere, w.Reached[:3], w.Cyclic[:3]); got != "true [true true true] [true false false]" {
 		t.Error(got)
 	}

@@ -4,6 +4,7 @@
 package dataflow
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -178,11 +179,7 @@ func (w *useWalk) addNode(n *spec.Node, b *bind.Node) {
 			w.at.Order = 0
 			continue
 		}
-		for j := range b.Config {
-			if b.Config[j].Name == field.Key.Value {
-				w.addValue(&field.Value, &b.Config[j].Value)
-			}
-		}
+		w.addValue(&field.Value, FindField(b.Config, field.Key.Value))
 	}
 	w.addProgram("each", &n.Each, b.Each)
 	w.addNamed("before", n.Before, b.Before)
@@ -300,10 +297,13 @@ func accessOf(n *spec.Node, b *bind.Node, keys map[string]int) Access {
 
 // FindWrite returns the value that a node writes to a key by an expression, or nil.
 func FindWrite(n *bind.Node, key string) *bind.Value {
-	for _, fields := range [][]bind.Field{n.Set, n.Writes} {
-		if i := slices.IndexFunc(fields, func(f bind.Field) bool { return f.Name == key }); i >= 0 {
-			return &fields[i].Value
-		}
+	return cmp.Or(FindField(n.Set, key), FindField(n.Writes, key))
+}
+
+// FindField returns the value of a field, or nil.
+func FindField(fields []bind.Field, name string) *bind.Value {
+	if i := slices.IndexFunc(fields, func(f bind.Field) bool { return f.Name == name }); i >= 0 {
+		return &fields[i].Value
 	}
 	return nil
 }

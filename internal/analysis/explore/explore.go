@@ -533,7 +533,7 @@ func NewWorld(g *spec.Graph, kinds []spec.Kind) (*World, error) {
 		return nil, errors.New(found[0].Message)
 	}
 	vertices := controlflow.NewVertices(g)
-	flow := controlflow.New(vertices, vertices.EdgesOut(), bound)
+	flow := controlflow.New(vertices, bound)
 	model := NewModel(flow, bound, dataflow.NewUses(g, bound, vertices.From), nil, -1)
 	return &World{Vertices: vertices, model: model, plan: plan, arcs: flow.Digraph, budget: worldBudget}, nil
 }

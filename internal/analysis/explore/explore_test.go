@@ -29,7 +29,7 @@ func explorePolicy(t *testing.T, text string, change func(q *Question)) (Answer,
 		t.Fatal(ds)
 	}
 	vertices := controlflow.NewVertices(g)
-	flow := controlflow.New(vertices, vertices.EdgesOut(), bound)
+	flow := controlflow.New(vertices, bound)
 	var never *eval.Program
 	at := -1
 	for i, condition := range bound.Never {

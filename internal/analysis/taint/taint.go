@@ -4,6 +4,7 @@
 package taint
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -58,8 +59,7 @@ type Analysis struct {
 
 	keys    map[string]Origin // by name, filled on first use
 	outputs map[int]Origin    // by node, filled on demand
-	into    [][]int           // edges by target, see HandedBy
-	chosen  []bool
+	chosen  []bool            // see HandedBy
 }
 
 // New prepares the analysis of a graph. Without control flow, all input of nodes counts as the
@@ -290,25 +290,21 @@ func (a *Analysis) originOfInput(v int, r eval.Read) Origin {
 // HandedBy lists the edges that lead to a node. It is chosen if another node's goto may name
 // it, with an input of its own.
 func (a *Analysis) HandedBy(v int) (into []int, chosen bool) {
-	if a.into == nil {
-		a.into, a.chosen = a.flow.EdgesInto(), make([]bool, a.flow.End+1)
+	if a.chosen == nil {
+		a.chosen = make([]bool, a.flow.End+1)
 		for _, n := range a.graph.Nodes {
 			for _, end := range n.Ends {
 				a.chosen[a.flow.Vertex(end.Target.Value)] = true
 			}
 		}
 	}
-	return a.into[v], a.chosen[v]
+	return a.flow.Into[v], a.chosen[v]
 }
 
 // Member returns the part of a value that input.name reads, or else the whole.
 func Member(v *bind.Value, r eval.Read) *bind.Value {
 	if len(r.Path) > 1 && r.Path[0] == "input" {
-		for i := range v.Fields {
-			if v.Fields[i].Name == r.Path[1] {
-				return &v.Fields[i].Value
-			}
-		}
+		return cmp.Or(dataflow.FindField(v.Fields, r.Path[1]), v)
 	}
 	return v
 }
