@@ -18,7 +18,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// judgement holds the conditions that are tried at one place and their verdicts.
+// judgement holds the conditions that are tried after one outcome of a node, and their verdicts.
 type judgement struct {
 	site       site
 	edges      [][]int // of each condition: one, or all of a declaration
@@ -85,8 +85,7 @@ func (f *facts) findDead() []bool {
 	return dead
 }
 
-// unconditionalEdges lists the edges that fire after a success when no condition holds, unless a
-// visit limit may skip the conditions.
+// unconditionalEdges lists the edges that fire after a success only when no condition holds.
 func (d *judgement) unconditionalEdges() (edges []int) {
 	if d.site.failed || d.site.node.OnMaxVisits == "skip" {
 		return nil
@@ -109,8 +108,7 @@ func (f *facts) claimsOf(a arc, known func(name string) bool) (out []solve.Claim
 	return out
 }
 
-// arePossible reports whether all claims can hold together after a node, or anywhere if it is
-// nil.
+// arePossible reports whether all claims can hold together after a node, or anywhere for nil.
 func (f *facts) arePossible(n *spec.Node, claims []solve.Claim) bool {
 	at := site{f: f, node: n, failed: n == nil}
 	return len(claims) == 0 || f.solver.Possible(claims, at.domain)
@@ -138,8 +136,8 @@ func checkConstantConditions(f *facts) {
 	f.checkComparisons(constant)
 }
 
-// checkExcluded reports conditions, and operands of theirs, that earlier edges on every path
-// exclude. It adds their edges to those with a constant condition.
+// checkExcluded reports conditions and operands that earlier edges on every path exclude, and adds
+// their edges to those with a constant condition.
 func (f *facts) checkExcluded(constant map[int]bool) {
 	size := len(f.graph.Nodes) + len(f.graph.Edges)
 	for i, d := range f.judgements() {
@@ -150,7 +148,7 @@ func (f *facts) checkExcluded(constant map[int]bool) {
 		for k, when := range d.conditions {
 			var findExcluded func(t *eval.Tree) *eval.Tree
 			findExcluded = func(t *eval.Tree) *eval.Tree {
-				if reads := readsOf(t); len(reads) > 0 && f.neverHolds(t, reads, v, false) {
+				if reads := namesRead(t); len(reads) > 0 && f.neverHolds(t, reads, v, false) {
 					return t
 				}
 				if t.Op != eval.TreeBinary || t.Name != "and" && t.Name != "or" {
@@ -175,9 +173,8 @@ func (f *facts) checkExcluded(constant map[int]bool) {
 	}
 }
 
-// readsOf returns the first names of the paths that a tree reads, or nil if it has parts that
-// can't be analysed.
-func readsOf(t *eval.Tree) (keys []string) {
+// namesRead returns the first names of the paths that a tree reads, or nil if a part is unknown.
+func namesRead(t *eval.Tree) (keys []string) {
 	known := true
 	t.Each(func(part *eval.Tree) {
 		known = known && part.Op != eval.TreeOther
@@ -191,8 +188,7 @@ func readsOf(t *eval.Tree) (keys []string) {
 	return keys
 }
 
-// checkPointless reports conditions without which their edges would lead to the same node: that to
-// which the edge without a condition leads.
+// checkPointless reports conditions of edges that lead where the edge without a condition leads.
 func checkPointless(f *facts) {
 	for _, d := range f.judgements() {
 		n := d.site.node
@@ -336,9 +332,8 @@ func (f *facts) findUncovered(d *judgement) []string {
 	return nil
 }
 
-// findStuck returns the path of a run that gets stuck because no condition of a decision
-// holds, and what the conditions read then, as in "n = 3". open says that there may be such
-// a run although none was found.
+// findStuck returns the path of a run that gets stuck because no condition of a decision holds, and
+// the values that the conditions read, as in "n = 3". open says that such a run may exist unfound.
 func (f *facts) findStuck(d *judgement) (path []int, values []string, open bool) {
 	seen := map[*eval.Program]map[string]any{} // what each condition read last
 	isStuck := func(r *explore.Run) bool {
@@ -372,8 +367,7 @@ func (f *facts) findStuck(d *judgement) (path []int, values []string, open bool)
 	return a.Witness, values, a.Gap != ""
 }
 
-// pathOfRounds returns a path to a decision that goes round until the visits of a node that it
-// counts are used up, or nil.
+// pathOfRounds returns a path to a decision that repeats a cycle until a count of visits is reached.
 func (f *facts) pathOfRounds(d *judgement) (path []int) {
 	const most = 20
 	v := d.site.node.Index
@@ -399,7 +393,7 @@ func (f *facts) pathOfRounds(d *judgement) (path []int) {
 	return path
 }
 
-// reportNoSuccess reports nodes that lead on only when they fail.
+// reportNoSuccess reports nodes whose edges all are for their failure.
 func (f *facts) reportNoSuccess() {
 	onFailure := func(e int) bool { return f.graph.Edges[e].Condition == "on_failure" }
 	for v, edges := range f.Out {
@@ -412,8 +406,7 @@ func (f *facts) reportNoSuccess() {
 	}
 }
 
-// reportNoSkip reports nodes that only conditions lead on from and that a visit limit may
-// skip.
+// reportNoSkip reports nodes whose edges all have conditions although a visit limit may skip them.
 func (f *facts) reportNoSkip() {
 	for v, n := range f.graph.Nodes {
 		if n.OnMaxVisits == "skip" && n.MaxVisits > 0 && f.flow().Cyclic[v] && !choosesNext(n) && !f.flow().Has(v, controlflow.ByDefault) {

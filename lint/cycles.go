@@ -1,6 +1,5 @@
-// unbounded-cycle: which cycles nothing bounds. A bound is a limit of visits, a person who
-// answers, time that passes under a limit, or a condition over a value that all nodes of the
-// cycle move in one direction.
+// unbounded-cycle: a cycle is bounded by a limit of visits, a person who answers, time that passes
+// under a limit, or a condition over a value that all its nodes move in one direction.
 
 package lint
 
@@ -38,8 +37,7 @@ type freeCycle struct {
 	isEndless bool  // a run was found that repeats it
 }
 
-// findFreeCycles returns one unbounded cycle for each set of nodes that the start reaches, in
-// the order of the file.
+// findFreeCycles returns one unbounded cycle of each reachable component, in the order of the file.
 func (f *facts) findFreeCycles() []freeCycle {
 	free := f.digraph(f.findOpenCycles(-1, true).arcs)
 	of, size := free.SCC()
@@ -134,7 +132,7 @@ func (r *cycles) explainBound(a arc) (why string, bounded bool) {
 			why = fmt.Sprintf("max_visits %d of %s", n.MaxVisits, n.ID.Value)
 		}
 		return why, true
-	case n.Kind.Value == "human" && (n.Timeout == 0 || n.Field("default") == nil || f.defaultLeaves(n)):
+	case n.Kind.Value == "human" && (n.Timeout == 0 || n.Field("default") == nil || f.defaultLeavesCycle(n)):
 		return "the person asked at " + n.ID.Value, true
 	case n.Kind.Value == "wait" && f.graph.Limits.Timeout > 0:
 		return "limits.timeout, by the time that passes at " + n.ID.Value, true
@@ -149,7 +147,7 @@ func (r *cycles) explainBound(a arc) (why string, bounded bool) {
 	return "", false
 }
 
-// visitLimit returns the limit of a node's visits, or 0.
+// visitLimit returns the limit of a node's visits, or 0 for none.
 func (r *cycles) visitLimit(v int) int {
 	if v == r.ignored {
 		return 0
@@ -173,14 +171,14 @@ func kindAfterLimit(n *spec.Node) controlflow.Kind {
 	return controlflow.OnFailure
 }
 
-// held is a condition with its outcome.
-type held struct {
+// outcome is a condition with its outcome.
+type outcome struct {
 	program *eval.Program
 	holds   bool
 }
 
 // outcomesOf returns the outcomes of conditions that taking an arc implies.
-func (f *facts) outcomesOf(a arc) (out []held) {
+func (f *facts) outcomesOf(a arc) (out []outcome) {
 	groups, n := f.flow().Groups[a.from], f.graph.Nodes[a.from]
 	g := &groups[a.group]
 	isSkip := g.Kind == controlflow.ByDefault && kindAfterLimit(n) == g.Kind && n.VisitLimit(f.graph) > 0
@@ -195,10 +193,10 @@ func (f *facts) outcomesOf(a arc) (out []held) {
 		if groups[i].Kind != tried || i < a.group && groups[i].Subset && g.Subset {
 			continue
 		}
-		var own []held
+		var own []outcome
 		for _, e := range groups[i].Edges {
 			if when := f.bound.Edges[e].When; when != nil && (i < a.group || f.To[e] == a.to || !g.Subset) {
-				own = append(own, held{when, i == a.group})
+				own = append(own, outcome{when, i == a.group})
 			}
 		}
 		if i == a.group && len(own) > 1 && g.Subset {
@@ -209,8 +207,8 @@ func (f *facts) outcomesOf(a arc) (out []held) {
 	return out
 }
 
-// endsFinally reports whether a condition has an outcome at an arc only finitely often. Trusted
-// says that it reads a counter of programs: parts that can't be analysed are trusted to end.
+// endsFinally reports whether a condition has an outcome at an arc only finitely often. If it is
+// trusted, it reads a counter of programs, and parts that can't be analysed are assumed to end.
 func (r *cycles) endsFinally(t *eval.Tree, holds bool, a arc, trusted bool) bool {
 	switch {
 	case t.Op == eval.TreeUnary && t.Name == "not":
@@ -284,10 +282,9 @@ type loopKey struct {
 	name      string
 }
 
-// writersBeside returns the nodes that may write a key on the cycles of an arc, or in a branch
-// beside them.
+// writersBeside returns the nodes that may write a key on the cycles of an arc or beside them.
 func (r *cycles) writersBeside(a arc, name string) []*spec.Node {
-	f, at := r.f, loopKey{r.besideOf(a), name}
+	f, at := r.f, loopKey{r.classOf(a), name}
 	out, known := r.writers[at]
 	if known {
 		return out
@@ -301,9 +298,8 @@ func (r *cycles) writersBeside(a arc, name string) []*spec.Node {
 	return out
 }
 
-// besideOf returns a number that arcs share if the same nodes may run on their cycles or beside
-// them.
-func (r *cycles) besideOf(a arc) int {
+// classOf returns a number that arcs share if the same nodes may run on or beside their cycles.
+func (r *cycles) classOf(a arc) int {
 	switch {
 	case !r.f.flow().FansOut:
 		return r.of[a.from]
@@ -318,8 +314,7 @@ func (r *cycles) readsCounter(p *eval.Program, a arc) bool {
 	return p != nil && slices.ContainsFunc(p.Reads, func(read eval.Read) bool { return r.mayCount(read.Path[0], a) })
 }
 
-// mayCount reports whether a state key is trusted to count on the cycles of an arc: a program
-// writes it there.
+// mayCount reports whether a program may count with a state key on the cycles of an arc.
 func (r *cycles) mayCount(name string, a arc) bool {
 	f, at := r.f, loopKey{r.f.flow().SCC[a.from], name}
 	key, declared := f.keyOf[name]
@@ -329,16 +324,15 @@ func (r *cycles) mayCount(name string, a arc) bool {
 	counts, known := f.counters[at]
 	if !known {
 		counts = slices.ContainsFunc(f.writersOf()[name], func(n *spec.Node) bool {
-			return f.sharesCycle(a.from, n.Index) && f.mayCountWith(n, key)
+			return f.sharesCycle(a.from, n.Index) && f.mayCountIn(n, key)
 		})
 		f.counters[at] = counts
 	}
 	return counts
 }
 
-// defaultLeaves reports whether the answer for an absent person leads out of the cycles of
-// a node: no edge that stays on them fires then.
-func (f *facts) defaultLeaves(n *spec.Node) bool {
+// defaultLeavesCycle reports whether no edge on a cycle fires after the answer for an absent person.
+func (f *facts) defaultLeavesCycle(n *spec.Node) bool {
 	answer := n.Field("default").Data()
 	env := map[string]any{"output": answer}
 	if len(n.Writes.Keys) == 1 {
@@ -408,7 +402,7 @@ func (r *cycles) findProgress(t *eval.Tree, a arc) *progress {
 	case !length && len(path) == 1 && path[0] == "step":
 		return &progress{true, math.Inf(1), func(a arc) bool { return r.isCounted(a) || r.f.graph.Nodes[a.from].OnMaxVisits == "skip" }}
 	case len(path) == 1 && r.f.graph.Key(path[0]) != nil:
-		at := progressKey{r.besideOf(a), r.f.keyOf[path[0]], length}
+		at := progressKey{r.classOf(a), r.f.keyOf[path[0]], length}
 		p, known := r.progress[at]
 		if !known {
 			p = r.combineChanges(at.key, length, r.writersBeside(a, path[0]))
@@ -419,7 +413,7 @@ func (r *cycles) findProgress(t *eval.Tree, a arc) *progress {
 	return nil
 }
 
-// progressOfVisits counts the visits of a node of the same cycles, or those that succeeded.
+// progressOfVisits returns the progress of the visits of a node, or of those that succeeded.
 func (r *cycles) progressOfVisits(name string, succeeded bool, a arc) *progress {
 	n := r.f.graph.Node(name)
 	if n == nil || r.of[n.Index] != r.of[a.from] {
@@ -433,7 +427,7 @@ func (r *cycles) progressOfVisits(name string, succeeded bool, a arc) *progress 
 	return p
 }
 
-// progressKey is a number in the state, or the length of a list, for arcs of the same besideOf.
+// progressKey is a number in the state, or the length of a list, for arcs of the same classOf.
 type progressKey struct {
 	beside, key int
 	length      bool
@@ -570,9 +564,9 @@ func parseResize(name string, p *eval.Program, t *eval.Tree) (c change, known bo
 	return c, (t.Name == "+" || t.Name == "concat") && slices.ContainsFunc(t.Args, isOwn)
 }
 
-// mayCountWith reports whether a program may count with a state key. The new value of a number
+// mayCountIn reports whether the program of a node may count with a state key: what it writes
 // depends on something else that changes on the cycles of the node.
-func (f *facts) mayCountWith(n *spec.Node, key int) bool {
+func (f *facts) mayCountIn(n *spec.Node, key int) bool {
 	state := f.graph.State[key]
 	typ := eval.FromSchema(state.Schema)
 	number := typ.String() == "integer" || typ.String() == "number"
@@ -600,15 +594,13 @@ type Loop struct {
 	Nodes []string `json:"nodes"`
 	// BoundedBy lists in words the conditions, limits and people that surely bound it.
 	BoundedBy []string `json:"bounded_by"`
-	// Undecided lists conditions that bound the rest of it if they become false; empty when
-	// BoundedBy is enough.
+	// Undecided lists conditions that bound the rest if they become false, unless BoundedBy is enough.
 	Undecided []string `json:"undecided"`
 	// Endless is a cycle that only limits.max_steps ends, or nil.
 	Endless []string `json:"endless"`
 }
 
-// Loops returns the loops of a graph without errors that a run can reach, in the order of
-// their first nodes.
+// Loops returns the reachable loops of a graph without errors, in the order of their first nodes.
 func Loops(g *spec.Graph, opts Options) []Loop {
 	bound, found := bind.Bind(g, opts.Kinds, nil)
 	f := newFacts(g, bound, opts)
@@ -618,7 +610,6 @@ func Loops(g *spec.Graph, opts Options) []Loop {
 	return f.listLoops()
 }
 
-// listLoops returns the loops that a run can reach, in the order of their first nodes.
 func (f *facts) listLoops() []Loop {
 	w := f.flow()
 	sure, likely := f.findOpenCycles(-1, false), f.findOpenCycles(-1, true)

@@ -23,47 +23,45 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// facts holds what one call of Check knows about a graph. Vertices are the nodes by their
-// index, and END behind them.
+// facts holds what one call of Check knows about a graph.
 type facts struct {
 	graph *spec.Graph
 	bound *bind.Graph
 	opts  Options
 	*controlflow.Vertices
-	shaped  bool           // the graph is well formed
-	correct bool           // it has no errors
-	keyOf   map[string]int // index of each declared state key
+	wellFormed bool           // every name of a node is known
+	valid      bool           // it has no errors
+	keyOf      map[string]int // index of each declared state key
 
 	rule   *Rule // that is being checked
 	found  spec.Diagnostics
 	solver solve.Solver
-	// events and showing count the machine events that policies, and all other rules, may
-	// still use to try runs.
+	// events and showing count the machine events left for policies and for all other rules.
 	events, showing int
 	waiting         int // policies that share events
 	verdicts        []verdict
 	counters        map[loopKey]bool // see mayCount
 
-	uses       func() *dataflow.Uses
-	access     func() []dataflow.Access
-	writersOf  func() map[string][]*spec.Node // nodes that may write each declared key
-	tested     func() map[string]bool
-	subgraphs  func() *subgraph.Loader
-	taints     func() *taint.Analysis
-	flow       func() *controlflow.Graph
-	alive      func() *graphalg.Digraph // the arcs that are not proven dead
-	leastSteps func() []int
-	pairs      func() *concurrency.Pairs // errs on the side of yes
-	rivals     func() *concurrency.Pairs // errs on the side of no
-	assigned   func() *assignment.Analysis
-	made       func() *made
-	judgements func() []judgement
-	situations func() []situation
-	dead       func() []bool        // edges that are proven never to fire
-	arcsInto   func() map[int][]arc // by vertex, dead ones included
-	model      func() *explore.Model
-	trial      func() *trial
-	limitless  func() *trial // without limits.max_steps
+	uses        func() *dataflow.Uses
+	access      func() []dataflow.Access
+	writersOf   func() map[string][]*spec.Node // nodes that may write each declared key
+	tested      func() map[string]bool
+	subgraphs   func() *subgraph.Loader
+	taints      func() *taint.Analysis
+	flow        func() *controlflow.Graph
+	alive       func() *graphalg.Digraph // the arcs that are not proven dead
+	leastSteps  func() []int
+	pairs       func() *concurrency.Pairs // errs on the side of yes
+	surePairs   func() *concurrency.Pairs // errs on the side of no
+	assigned    func() *assignment.Analysis
+	assignments func() *assignments
+	judgements  func() []judgement
+	situations  func() []situation
+	dead        func() []bool        // edges that are proven never to fire
+	arcsInto    func() map[int][]arc // by vertex, dead ones included
+	model       func() *explore.Model
+	trial       func() *trial
+	limitless   func() *trial // without limits.max_steps
 }
 
 func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
@@ -78,7 +76,7 @@ func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
 	f.tested = sync.OnceValue(f.findTested)
 	f.subgraphs = sync.OnceValue(func() *subgraph.Loader { return subgraph.New(g, opts.Kinds, opts.Load, Filter) })
 	f.taints = sync.OnceValue(func() *taint.Analysis {
-		if !f.shaped {
+		if !f.wellFormed {
 			return taint.New(g, f.bound, f.access(), nil)
 		}
 		return taint.New(g, f.bound, f.access(), f.flow())
@@ -87,9 +85,9 @@ func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
 	f.alive = sync.OnceValue(func() *graphalg.Digraph { return f.filterArcs(nil) })
 	f.leastSteps = sync.OnceValue(f.countSteps)
 	f.pairs = sync.OnceValue(func() *concurrency.Pairs { return concurrency.NewPairs(f.flow(), nil) })
-	f.rivals = sync.OnceValue(func() *concurrency.Pairs { return concurrency.NewPairs(f.flow(), f.startsBoth) })
+	f.surePairs = sync.OnceValue(func() *concurrency.Pairs { return concurrency.NewPairs(f.flow(), f.startsBoth) })
 	f.assigned = sync.OnceValue(func() *assignment.Analysis { return assignment.New(f.flow(), 0, f.isDead) })
-	f.made = sync.OnceValue(f.findMade)
+	f.assignments = sync.OnceValue(f.findAssignments)
 	f.judgements = sync.OnceValue(f.solveDecisions)
 	f.situations = sync.OnceValue(f.findSituations)
 	f.dead = sync.OnceValue(f.findDead)
@@ -163,22 +161,22 @@ func canFail(n *spec.Node) bool {
 	return true
 }
 
-// failsBypassed reports whether a join fails when too few branches can still reach it.
-func failsBypassed(n *spec.Node) bool { return n.Join != nil && n.Join.OnBypass.Value == "fail" }
+// failsIfBypassed reports whether a join fails when too few branches can still reach it.
+func failsIfBypassed(n *spec.Node) bool { return n.Join != nil && n.Join.OnBypass.Value == "fail" }
 
-// skipsUnmade reports whether a node may lead on as after a success although it never
-// succeeded: it failed, and is then skipped at its limit of visits.
-func (f *facts) skipsUnmade(v int) bool {
+// maySkipUnassigned reports whether a node may fail, and be skipped at its limit of visits later:
+// it then leads on as after a success although it never succeeded.
+func (f *facts) maySkipUnassigned(v int) bool {
 	n := f.graph.Nodes[v]
 	mayErr := func(u dataflow.Use) bool { return u.Field != "set" && u.Program != nil && !u.Optional } // runs compute what is set
 	if n.OnMaxVisits != "skip" || !canFail(n) && !slices.ContainsFunc(f.uses().OfNode(v), mayErr) || !f.flow().Cyclic[v] && !f.flow().FansOut {
 		return false
 	}
-	return f.goesOnFailed(n)
+	return f.mayContinueAfterFailure(n)
 }
 
-// goesOnFailed reports whether a run may go on although a node has failed.
-func (f *facts) goesOnFailed(n *spec.Node) bool {
+// mayContinueAfterFailure reports whether a run may go on although a node has failed.
+func (f *facts) mayContinueAfterFailure(n *spec.Node) bool {
 	return controlflow.Tolerates(f.graph) || f.flow().Has(n.Index, controlflow.OnFailure)
 }
 
@@ -256,14 +254,13 @@ func (f *facts) countSteps() []int {
 	return out
 }
 
-// situation is a vertex on a path, with the only values that keys have there by the path itself.
+// situation is a vertex on a path, with the values that keys can have there after the path.
 type situation struct {
 	vertex, before int // before is the index of the situation before it, or -1
 	known          map[string][]any
 }
 
-// findSituations follows paths whose conditions can hold after what the paths write, the shortest
-// first.
+// findSituations follows the paths whose conditions can hold, the shortest first.
 func (f *facts) findSituations() []situation {
 	const most = 1_000
 	list, seen := []situation{{f.Start(), -1, nil}}, map[string]bool{}
@@ -312,8 +309,7 @@ func (f *facts) knownAfter(v int, before map[string][]any) map[string][]any {
 	return known
 }
 
-// pathTo returns a shortest path from the start to a vertex, or nil. It prefers one that runs can
-// follow.
+// pathTo returns a shortest path to a vertex, if possible one that runs can follow, or nil.
 func (f *facts) pathTo(v int) (path []int) {
 	list := f.situations()
 	i := slices.IndexFunc(list, func(s situation) bool { return s.vertex == v })
@@ -363,7 +359,7 @@ func cycleThrough(g *graphalg.Digraph, v int) []int {
 const (
 	maxEvents   = 36_000 // for the policies of a graph
 	maxShown    = 44_000 // for all other rules
-	maxShownOne = 1_600  // at least for one question of these, which may take a third of what is left
+	maxShownOne = 1_600  // at least for one question of those, which may use a third of the rest
 	leastTried  = 2_500  // for one question about a policy
 )
 
@@ -394,13 +390,13 @@ func (f *facts) newTrial(p *policy, maxSteps int) *trial {
 	t := &trial{model: f.model(), watch: -1}
 	t.plan, _ = machine.BuildBound(&g, &bound, nil, nil)
 	if p != nil && p.never != nil {
-		t.model, t.watch = explore.NewModel(f.flow(), f.bound, f.uses(), p.never, p.place), p.place
+		t.model, t.watch = explore.NewModel(f.flow(), f.bound, f.uses(), p.never, p.node), p.node
 	}
 	return t
 }
 
-// findRun asks for a run of the graph without its policies, guided by a path unless that is
-// nil. If the answer has no gap, no run does what q asks, in whatever order branches end.
+// findRun asks for a run of the graph without its policies, guided by a path or nil. If the answer
+// has no gap, no run does what q asks, in whatever order branches end.
 func (f *facts) findRun(path []int, q explore.Question) explore.Answer {
 	q.Guide, q.Budget, q.Most = path, &f.showing, max(maxShownOne, f.showing/3)
 	a := f.trial().explore(q)
@@ -416,8 +412,7 @@ func (f *facts) findRun(path []int, q explore.Question) explore.Answer {
 	return a
 }
 
-// hopelessAfter returns a function that reports whether a run can no longer reach a node. It
-// returns nil if the node may run after the end.
+// hopelessAfter returns a function that reports whether a run can no longer reach a node, or nil.
 func (f *facts) hopelessAfter(node int) func(*explore.Run) bool {
 	if node < 0 || node >= len(f.graph.Nodes) || f.graph.Nodes[node].Final {
 		return nil
@@ -435,16 +430,16 @@ func (f *facts) findBreach(p *policy, q explore.Question) explore.Answer {
 		p.trial = f.newTrial(p, f.graph.Limits.MaxSteps)
 	}
 	q.Most, q.Budget = max(leastTried, f.events/(f.waiting+1)), &f.events // the policies after this one need some, too
-	q.Hopeless = f.hopelessAfter(p.place)
+	q.Hopeless = f.hopelessAfter(p.node)
 	switch p.kind {
 	case "forbid":
-		q.Visits, q.Hopeless = map[int]int{p.place: 1}, f.hopelessAfter(p.subject)
+		q.Visits, q.Hopeless = map[int]int{p.node: 1}, f.hopelessAfter(p.subject)
 	case "reach":
-		q.Visits, q.Hopeless = map[int]int{p.place: 1}, nil
+		q.Visits, q.Hopeless = map[int]int{p.node: 1}, nil
 	case "max_visits":
-		q.Visits = map[int]int{p.place: p.limit + 1}
-		q.Guide = f.pathTo(p.place)
-		if cycle := cycleThrough(f.alive(), p.place); cycle != nil {
+		q.Visits = map[int]int{p.node: p.limit + 1}
+		q.Guide = f.pathTo(p.node)
+		if cycle := cycleThrough(f.alive(), p.node); cycle != nil {
 			q.Guide = append(q.Guide, slices.Repeat(cycle[1:], p.limit)...)
 		}
 	}
@@ -452,14 +447,14 @@ func (f *facts) findBreach(p *policy, q explore.Question) explore.Answer {
 	if !a.Found {
 		return a
 	}
-	if p.place >= len(f.graph.Nodes) || !f.graph.Nodes[p.place].Final { // finally has begun since
+	if p.node >= len(f.graph.Nodes) || !f.graph.Nodes[p.node].Final { // finally has begun since
 		a.Witness = slices.DeleteFunc(a.Witness, func(v int) bool { return f.graph.Nodes[v].Final })
 	}
 	switch p.kind { // the run ended before it entered this node
 	case "forbid":
 		a.Witness = append(a.Witness, p.subject)
 	case "require", "max_visits":
-		a.Witness = append(a.Witness, p.place)
+		a.Witness = append(a.Witness, p.node)
 	}
 	return a
 }

@@ -20,14 +20,14 @@ import (
 )
 
 func checkSubgraphMissing(f *facts) {
-	told := map[*subgraph.Graph]bool{}
+	reported := map[*subgraph.Graph]bool{}
 	for _, r := range subgraph.References(f.graph) {
 		c := f.subgraphs().Load(f.graph, "", r.Value)
-		if c == nil || c.Problem == "" || told[c] {
+		if c == nil || c.Problem == "" || reported[c] {
 			continue
 		}
 		d := f.report(r.At(0, len(r.Value)), "%q %s", r.Value, c.Problem)
-		if told[c] = c.Place != nil; told[c] { // a problem inside the file is reported once
+		if reported[c] = c.Place != nil; reported[c] { // a problem inside the file is reported once
 			d.Related = append(d.Related, *c.Place)
 		}
 	}
@@ -90,8 +90,7 @@ func (f *facts) findNesting(g *spec.Graph, file, name string, chain []string, do
 	return nil
 }
 
-// checkFinalPeople reports nodes of finally whose subgraph asks a person. spec.Check reports
-// those that ask one themselves.
+// checkFinalPeople reports subgraphs in finally that ask a person. spec.Check reports the nodes.
 func checkFinalPeople(f *facts) {
 	for _, n := range f.graph.Nodes {
 		if !n.Final || n.Kind.Value != "graph" {
@@ -121,8 +120,8 @@ func (f *facts) findPerson(c *subgraph.Graph, seen map[*subgraph.Graph]bool) (wh
 	return who, file
 }
 
-// given is a value that a node hands over under a name.
-type given struct {
+// argument is a named value that a node hands to a subgraph or a tool.
+type argument struct {
 	name     spec.Text
 	value    *spec.Value
 	bound    *bind.Value // nil for a constant
@@ -130,7 +129,7 @@ type given struct {
 }
 
 // constants lists the values, as far as they are known.
-func (in *given) constants() []any {
+func (in *argument) constants() []any {
 	switch {
 	case in.bound != nil:
 		return in.bound.Constants()
@@ -145,8 +144,8 @@ func (f *facts) boundField(n *spec.Node, field string) *bind.Value {
 	return dataflow.FindField(f.bound.Nodes[n.Index].Config, field)
 }
 
-// listGiven lists the entries of a map among a node's fields.
-func (f *facts) listGiven(n *spec.Node, field string) []given {
+// listArguments lists the entries of a map among a node's fields.
+func (f *facts) listArguments(n *spec.Node, field string) []argument {
 	v := n.Field(field)
 	if v == nil {
 		return nil
@@ -155,10 +154,10 @@ func (f *facts) listGiven(n *spec.Node, field string) []given {
 	if value := f.boundField(n, field); value != nil {
 		fields = value.Fields
 	}
-	out := make([]given, len(v.Fields))
+	out := make([]argument, len(v.Fields))
 	for i := range v.Fields {
 		value := &v.Fields[i].Value
-		out[i] = given{name: v.Fields[i].Key, value: value, computed: field == "with" && value.Kind == spec.String || strings.Contains(value.Text.Value, "{{")}
+		out[i] = argument{name: v.Fields[i].Key, value: value, computed: field == "with" && value.Kind == spec.String || strings.Contains(value.Text.Value, "{{")}
 		if i < len(fields) && !fields[i].Value.IsConst() {
 			out[i].bound = &fields[i].Value
 		}
@@ -166,8 +165,7 @@ func (f *facts) listGiven(n *spec.Node, field string) []given {
 	return out
 }
 
-// childType returns the type of a subgraph's result. Names that its state lacks are left to
-// checkChildKeys.
+// childType returns the type of a subgraph's result. checkChildKeys reports unknown names in it.
 func (f *facts) childType(n *spec.Node) (eval.Type, bool) {
 	c := f.child(n)
 	if c == nil {
@@ -180,8 +178,7 @@ func (f *facts) childType(n *spec.Node) (eval.Type, bool) {
 	return bind.ChildResult(c.Output(), eval.Object(keys, true)), true
 }
 
-// checkChildKeys reports names that a subgraph's state does not have, under with and in
-// output.state.name.
+// checkChildKeys reports unknown keys of a subgraph's state, under with and in output.state.name.
 func checkChildKeys(f *facts) {
 	for _, n := range f.graph.Nodes {
 		c := f.child(n)
@@ -200,7 +197,7 @@ func checkChildKeys(f *facts) {
 				d.Suggestion = suggest.Closest(name, names)
 			}
 		}
-		for _, in := range f.listGiven(n, "with") {
+		for _, in := range f.listArguments(n, "with") {
 			report(in.name.Value, in.name.At(0, len(in.name.Value)), spec.Span{})
 		}
 		for _, u := range f.uses().All {
@@ -216,32 +213,32 @@ func checkChildKeys(f *facts) {
 	}
 }
 
-// taker is the subgraph or the tool that a node calls, with the schema of its input.
-type taker struct {
+// callee is the subgraph or the tool that a node calls, with the schema of its input.
+type callee struct {
 	what, field string // "subgraph" and "with", or "tool" and "args"
 	name        spec.Text
 	schema      map[string]any // of an object
 }
 
-// findTaker returns what a node calls, if its schema is known.
-func (f *facts) findTaker(n *spec.Node) (taker, bool) {
+// findCallee returns what a node calls, if its schema is known.
+func (f *facts) findCallee(n *spec.Node) (callee, bool) {
 	name := text(n, "tool")
 	if t := f.declaredTool(name.Value); n.Kind.Value == "tool" && t.Get("parameters") != nil {
 		data, ok := t.Get("parameters").Data().(map[string]any)
-		return taker{"tool", "args", name, data}, ok
+		return callee{"tool", "args", name, data}, ok
 	}
-	switch g, field := f.findCallee(n); field {
+	switch g, field := f.findCalledGraph(n); field {
 	case "with":
-		return taker{"subgraph", field, text(n, "graph"), inputSchema(g)}, true
+		return callee{"subgraph", field, text(n, "graph"), inputSchema(g)}, true
 	case "args":
-		return taker{"tool", field, name, inputSchema(g)}, true
+		return callee{"tool", field, name, inputSchema(g)}, true
 	}
-	return taker{}, false
+	return callee{}, false
 }
 
-// findCallee returns the graph that a node runs, by itself or as a tool, and the field with its
-// input. It returns nil if the graph is not known.
-func (f *facts) findCallee(n *spec.Node) (g *spec.Graph, field string) {
+// findCalledGraph returns the graph that a node runs as a subgraph or a tool, or nil, and the field
+// with its input.
+func (f *facts) findCalledGraph(n *spec.Node) (g *spec.Graph, field string) {
 	if c := f.child(n); c != nil {
 		return c.Graph, "with"
 	}
@@ -269,18 +266,17 @@ func inputSchema(g *spec.Graph) map[string]any {
 	return map[string]any{"properties": properties, "required": required, "additionalProperties": !g.StrictState}
 }
 
-// checkGivenFields reports required inputs of subgraphs and tools that a node does not give, and
-// arguments that a tool does not have.
-func checkGivenFields(f *facts) {
+// checkArguments reports missing inputs of subgraphs and tools, and unknown arguments of tools.
+func checkArguments(f *facts) {
 	for _, n := range f.graph.Nodes {
-		t, ok := f.findTaker(n)
+		t, ok := f.findCallee(n)
 		if args := n.Field(t.field); !ok || args != nil && args.Kind != spec.Map {
 			continue
 		}
-		givens := f.listGiven(n, t.field)
+		givens := f.listArguments(n, t.field)
 		required, _ := t.schema["required"].([]any)
 		for _, name := range required {
-			if !slices.ContainsFunc(givens, func(in given) bool { return any(in.name.Value) == name }) {
+			if !slices.ContainsFunc(givens, func(in argument) bool { return any(in.name.Value) == name }) {
 				f.report(t.name.At(0, len(t.name.Value)), "the %s requires %q; give it under %s", t.what, name, t.field)
 			}
 		}
@@ -293,8 +289,7 @@ func checkGivenFields(f *facts) {
 	}
 }
 
-// checkTypes reports values that a subgraph's key, a tool's argument, or the answer of a
-// person can't hold.
+// checkTypes reports values that a key, an argument of a tool or a person's answer can't hold.
 func checkTypes(f *facts) {
 	f.checkFailedElements()
 	for i := range f.graph.Tools {
@@ -304,10 +299,10 @@ func checkTypes(f *facts) {
 		f.checkWritten(n)
 		f.checkRequired(n.Written("output"))
 		f.checkRequired(n.Field("schema"))
-		t, _ := f.findTaker(n)
-		for _, in := range f.listGiven(n, t.field) {
+		t, _ := f.findCallee(n)
+		for _, in := range f.listArguments(n, t.field) {
 			if want := domain.Subschema(t.schema, in.name.Value); want != nil {
-				f.checkGiven(&in, want, fmt.Sprintf("%q of the %s", in.name.Value, t.what))
+				f.checkArgument(&in, want, fmt.Sprintf("%q of the %s", in.name.Value, t.what))
 			}
 		}
 		f.checkDefault(n)
@@ -335,7 +330,7 @@ func (f *facts) checkRequired(schema *spec.Value) {
 	}
 }
 
-func (f *facts) checkGiven(in *given, want map[string]any, what string) {
+func (f *facts) checkArgument(in *argument, want map[string]any, what string) {
 	if typ := eval.FromSchema(want); in.bound != nil && !typ.Accepts(in.bound.Type()) {
 		f.report(in.value.Span, "the value is %s, but %s holds %s", in.bound.Type().WithArticle(), what, typ.WithArticle())
 		return

@@ -3,6 +3,7 @@
 package lint
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -17,9 +18,11 @@ import (
 )
 
 func checkStepLimit(f *facts) {
-	f.checkBudgets()
-	f.checkTimes()
-	f.checkInnerWaits()
+	for _, n := range f.graph.Nodes {
+		f.checkTokens(n)
+		f.checkTimes(n)
+		f.checkWaits(n)
+	}
 	limits := &f.graph.Limits
 	if f.flow().Anywhere || limits.MaxSteps == 0 {
 		return
@@ -34,7 +37,7 @@ func checkStepLimit(f *facts) {
 	sum := 0
 	for v, n := range f.graph.Nodes {
 		steps[v] = 1
-		if c := f.child(n); c != nil && !n.Each.IsSet() && !f.goesOnFailed(n) {
+		if c := f.child(n); c != nil && !n.Each.IsSet() && !f.mayContinueAfterFailure(n) {
 			steps[v] += costToEnd(c.Graph, func(*spec.Node) int { return 1 })
 		}
 		sum += steps[v]
@@ -65,8 +68,7 @@ func checkStepLimit(f *facts) {
 	}
 }
 
-// costToEnd returns the least sum of the costs of nodes with which a run of a subgraph gets to END,
-// or 0 if that is not known.
+// costToEnd returns the least cost of a path through a graph to END, or 0 if it is unknown.
 func costToEnd(g *spec.Graph, cost func(n *spec.Node) int) int {
 	v := controlflow.NewVertices(g)
 	if !v.WellFormed() || slices.ContainsFunc(g.Nodes, choosesNext) {
@@ -87,54 +89,74 @@ func costToEnd(g *spec.Graph, cost func(n *spec.Node) int) int {
 	return least[v.End] % never
 }
 
-// checkTimes reports times of nodes that other times make pointless.
-func (f *facts) checkTimes() {
-	for _, n := range f.graph.Nodes {
-		if after := n.Field("remind").Get("after"); after != nil && n.Timeout > 0 {
-			if first, err := time.ParseDuration(after.Text.Value); err == nil && first >= n.Timeout {
-				f.report(after.Span, "%q never reminds anybody: its timeout of %s ends first", n.ID.Value, eval.DurationText(n.Timeout))
-			}
-		}
-		for i, most := range []time.Duration{f.graph.Limits.Timeout, f.graph.Limits.StepTimeout} {
-			if at := n.Written("timeout"); at != nil && n.Kind.Value != "human" && most > 0 && n.Timeout > most {
-				name := []string{"limits.timeout", "limits.step_timeout"}[i]
-				f.report(at.Span, "%q never takes so long: %s of %s comes first", n.ID.Value, name, eval.DurationText(most))
-			}
-		}
-	}
-}
-
-// checkBudgets reports the nodes that can never do their work within the limits: before a
-// call, the most that it can take must be left of the budget (GraphSpec §9).
-func (f *facts) checkBudgets() {
+// checkTokens reports calls that are never made: the most tokens that one can take must be left of
+// the budget before it (GraphSpec §9).
+func (f *facts) checkTokens(n *spec.Node) {
 	limits := &f.graph.Limits
-	report := func(at spec.Span, format string, args ...any) {
-		d := f.report(at, format, args...)
+	most, _ := n.Field("max_tokens").Data().(int)
+	if isModel(n) && limits.MaxTokens > 0 && most >= limits.MaxTokens {
+		d := f.report(n.Field("max_tokens").Span, "a call of %q may take %d tokens besides its prompt, and limits.max_tokens is %d: it is never made", n.ID.Value, most, limits.MaxTokens)
 		d.Related = append(d.Related, f.related(limits.Span, "the limits of the run"))
 	}
-	for _, n := range f.graph.Nodes {
-		if v := n.Field("max_tokens"); v != nil && isModel(n) && limits.MaxTokens > 0 {
-			if most, ok := v.Data().(int); ok && most >= limits.MaxTokens {
-				report(v.Span, "a call of %q may take %d tokens besides its prompt, and limits.max_tokens is %d: it is never made", n.ID.Value, most, limits.MaxTokens)
-			}
+}
+
+// checkTimes reports times of a node that other times make pointless.
+func (f *facts) checkTimes(n *spec.Node) {
+	if after := n.Field("remind").Get("after"); after != nil && n.Timeout > 0 {
+		if first, err := time.ParseDuration(after.Text.Value); err == nil && first >= n.Timeout {
+			f.report(after.Span, "%q never reminds anybody: its timeout of %s ends first", n.ID.Value, eval.DurationText(n.Timeout))
 		}
-		for _, text := range append(f.waitTimes(n), text(n, "for").Value) {
-			wait, err := time.ParseDuration(text)
-			switch {
-			case err != nil || n.Kind.Value != "wait":
-			case limits.Timeout > 0 && wait > limits.Timeout:
-				report(n.Field("for").Span, "%q waits %s, and limits.timeout ends the run after %s", n.ID.Value, text, eval.DurationText(limits.Timeout))
-			case limits.StepTimeout > 0 && wait > limits.StepTimeout:
-				report(n.Field("for").Span, "%q waits %s, and fails at limits.step_timeout of %s", n.ID.Value, text, eval.DurationText(limits.StepTimeout))
-			case n.Timeout > 0 && wait > n.Timeout:
-				f.report(n.Field("for").Span, "%q waits %s, and fails at its timeout of %s", n.ID.Value, text, eval.DurationText(n.Timeout))
-			}
+	}
+	for _, limit := range f.runLimits() {
+		if at := n.Written("timeout"); at != nil && n.Kind.Value != "human" && limit.most > 0 && n.Timeout > limit.most {
+			f.report(at.Span, "%q never takes so long: %s of %s comes first", n.ID.Value, limit.name, eval.DurationText(limit.most))
 		}
 	}
 }
 
-// waitTimes lists the times that the expression of a wait node may yield, as far as they are
-// known.
+// timeLimit is a limit of the time of a node; 0 is none.
+type timeLimit struct {
+	name string
+	most time.Duration
+}
+
+// runLimits lists the time limits of the run and of its steps.
+func (f *facts) runLimits() []timeLimit {
+	return []timeLimit{{"limits.timeout", f.graph.Limits.Timeout}, {"limits.step_timeout", f.graph.Limits.StepTimeout}}
+}
+
+// checkWaits reports a node that waits longer than it may take, itself or in its subgraph.
+func (f *facts) checkWaits(n *spec.Node) {
+	own := append(f.runLimits(), timeLimit{"its timeout", n.Timeout})
+	for _, text := range append(f.waitTimes(n), text(n, "for").Value) {
+		if wait, err := time.ParseDuration(text); err == nil && n.Kind.Value == "wait" {
+			f.reportCut(n.Field("for"), fmt.Sprintf("%q waits", n.ID.Value), wait, own)
+		}
+	}
+	c := f.child(n)
+	if c == nil || n.Each.IsSet() {
+		return
+	}
+	env := knownInputs(c, f.listArguments(n, "with"))
+	least := costToEnd(c.Graph, func(n *spec.Node) int { return int(fixedWait(c, n, env)) })
+	if n.Timeout == 0 {
+		own = append(own, timeLimit{"limits.node_timeout", f.graph.Limits.NodeTimeout})
+	}
+	f.reportCut(n.Field("graph"), fmt.Sprintf("the subgraph of %q waits at least", n.ID.Value), time.Duration(least), own)
+}
+
+// reportCut reports a wait that a time limit ends.
+func (f *facts) reportCut(at *spec.Value, what string, wait time.Duration, limits []timeLimit) {
+	for _, limit := range limits {
+		if limit.most > 0 && wait > limit.most {
+			d := f.report(at.Span, "%s %s, and %s ends it after %s", what, eval.DurationText(wait), limit.name, eval.DurationText(limit.most))
+			d.Related = append(d.Related, f.related(f.graph.Limits.Span, "the limits of the run"))
+			return
+		}
+	}
+}
+
+// waitTimes lists the known times that the expression of a wait node may yield.
 func (f *facts) waitTimes(n *spec.Node) []string {
 	if value := f.boundField(n, "for"); value != nil && n.Kind.Value == "wait" {
 		return stringsIn(value.Constants())
@@ -164,31 +186,8 @@ func (f *facts) checkTimeEnds(n *spec.Node) {
 	}
 }
 
-// checkInnerWaits reports nodes whose subgraph waits longer than they may take.
-func (f *facts) checkInnerWaits() {
-	limits := &f.graph.Limits
-	for _, n := range f.graph.Nodes {
-		c := f.child(n)
-		if c == nil || n.Each.IsSet() {
-			continue
-		}
-		env := knownInputs(c, f.listGiven(n, "with"))
-		least := time.Duration(costToEnd(c.Graph, func(n *spec.Node) int { return int(fixedWait(c, n, env)) }))
-		for _, limit := range []struct {
-			name string
-			most time.Duration
-		}{{"the timeout of the node", n.Timeout}, {"limits.timeout", limits.Timeout}, {"limits.step_timeout", limits.StepTimeout}, {"limits.node_timeout", limits.NodeTimeout}} {
-			if limit.most > 0 && least > limit.most && (limit.most != limits.NodeTimeout || n.Timeout == 0) {
-				f.report(text(n, "graph").Span, "the subgraph of %q waits at least %s, and %s ends it after %s", n.ID.Value, eval.DurationText(least), limit.name, eval.DurationText(limit.most))
-				break
-			}
-		}
-	}
-}
-
-// knownInputs returns the values of the keys of a subgraph that no node of it writes, as far as what
-// is given to it and its defaults tell.
-func knownInputs(c *subgraph.Graph, givens []given) map[string]any {
+// knownInputs returns the known inputs and defaults of the keys that no node of a subgraph writes.
+func knownInputs(c *subgraph.Graph, givens []argument) map[string]any {
 	env := map[string]any{}
 	for _, key := range c.Graph.State {
 		if !key.Required && key.Default != nil {
@@ -244,8 +243,8 @@ func checkMissingTimeout(f *facts) {
 	}
 }
 
-// isLimited reports whether all calls of a graph have a time limit, by its own limits or by those
-// of every node of the file that runs it. known holds the answers for other graphs.
+// isLimited reports whether all calls of a graph have a time limit, its own or that of every node
+// of the file that runs it. known holds the answers for other graphs.
 func isLimited(g *spec.Graph, known map[*spec.Graph]bool) bool {
 	limits := &g.Limits
 	if limits.NodeTimeout > 0 || limits.Timeout > 0 || limits.StepTimeout > 0 || g.HasFaultIn(limits.Span) {

@@ -26,8 +26,8 @@ type Options struct {
 	// Price returns the most that so many tokens of a model, provider/name, can cost in US
 	// dollars. Without it only limits bound costs, and the rule about prices is silent.
 	Price func(model string, tokens int) (usd float64, known bool)
-	// Broken is an error that reading or spec.Check found, or nil. Rules that conclude from
-	// what is absent are silent then.
+	// Broken is an error that reading or spec.Check found, or nil. With an error, rules that
+	// conclude from what is absent are silent.
 	Broken *spec.Diagnostic
 	// Optional also checks the rules that are off by default.
 	Optional bool
@@ -40,8 +40,7 @@ const (
 	maxStepsOfRule = 250_000
 )
 
-// Check returns the problems of a parsed graph, besides those that Parse and spec.Check
-// report, in no particular order.
+// Check returns the problems of a parsed graph that Parse and spec.Check don't report, unordered.
 func Check(g *spec.Graph, opts Options) spec.Diagnostics {
 	_, found := checkGraph(g, opts)
 	for _, inner := range g.Graphs {
@@ -56,15 +55,15 @@ func checkGraph(g *spec.Graph, opts Options) (*facts, spec.Diagnostics) {
 	f := newFacts(g, nil, opts)
 	var found spec.Diagnostics
 	f.bound, found = bind.Bind(g, opts.Kinds, f.childType)
-	f.shaped = f.WellFormed()
+	f.wellFormed = f.WellFormed()
 	level := needAll
 	switch {
-	case !f.shaped:
+	case !f.wellFormed:
 		level = needNode
 	case opts.Broken != nil || found.HasErrors():
 		level = needShape
 	}
-	if f.correct = level == needAll; !f.correct {
+	if f.valid = level == needAll; !f.valid {
 		f.uncheckedPolicies(cmp.Or(opts.Broken, FirstError(found)))
 	}
 	// After an invalid edge, warnings about the shape would only repeat that mistake.
@@ -90,8 +89,7 @@ func FirstError(found spec.Diagnostics) *spec.Diagnostic {
 	return nil
 }
 
-// report adds a finding of the rule that is being checked. The result is valid until the
-// next report.
+// report adds a finding of the current rule. The result is valid until the next report.
 func (f *facts) report(span spec.Span, format string, args ...any) *spec.Diagnostic {
 	f.found = append(f.found, spec.Diagnostic{
 		File: f.graph.File, Rule: f.rule.Name, Severity: f.rule.Severity, Span: span,
@@ -100,7 +98,7 @@ func (f *facts) report(span spec.Span, format string, args ...any) *spec.Diagnos
 	return &f.found[len(f.found)-1]
 }
 
-// warn reports what fails in some runs only.
+// warn reports a warning of a rule about errors.
 func (f *facts) warn(span spec.Span, format string, args ...any) {
 	f.report(span, format, args...).Severity = spec.Warning
 }

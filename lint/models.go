@@ -35,22 +35,17 @@ type decision struct {
 	fallback bool
 }
 
-// listDecisions lists the decisions in the order of their first edges.
-func (f *facts) listDecisions() (out []*decision) {
-	byNode := map[string]*decision{}
-	for _, e := range f.graph.Edges {
-		from := e.From.Value
-		if e.Condition != "llm_decide" && !e.Fallback {
-			continue
+// listDecisions lists the decisions in the order of their nodes.
+func (f *facts) listDecisions() (out []decision) {
+	for _, edges := range f.Out {
+		var d decision
+		for _, i := range edges {
+			e := f.graph.Edges[i]
+			if d.fallback = d.fallback || e.Fallback; e.Condition == "llm_decide" {
+				d.edges = append(d.edges, e)
+			}
 		}
-		if byNode[from] == nil {
-			byNode[from] = &decision{}
-		}
-		d := byNode[from]
-		if d.fallback = d.fallback || e.Fallback; e.Condition != "llm_decide" {
-			continue
-		}
-		if d.edges = append(d.edges, e); len(d.edges) == 1 {
+		if len(d.edges) > 0 {
 			out = append(out, d)
 		}
 	}
@@ -124,7 +119,7 @@ func checkModelProvider(f *facts) {
 	}
 }
 
-// checkProvider checks provider/name. With whole, a name alone is wrong too.
+// checkProvider checks the provider of a model. With whole, a name without one is an error.
 func (f *facts) checkProvider(model spec.Text, known []string, whole bool) {
 	if !model.IsSet() || strings.Contains(model.Value, "{{") {
 		return
@@ -212,7 +207,7 @@ func listTexts(list *spec.Value) (out []spec.Text) {
 	return out
 }
 
-// checkTool checks one reference. With all, server.* is allowed.
+// checkTool checks a reference to a tool. With all, a server or server.* is allowed, too.
 func (f *facts) checkTool(ref spec.Text, all bool) {
 	if !ref.IsSet() || strings.Contains(ref.Value, "{{") {
 		return
@@ -234,8 +229,7 @@ func (f *facts) checkTool(ref spec.Text, all bool) {
 	}
 }
 
-// checkOffered reports tools that a model is offered and that a tools node behind it may not
-// call.
+// checkOffered reports tools that a model may choose and that the tools node behind it may not call.
 func (f *facts) checkOffered() {
 	for i := range f.graph.Edges {
 		if f.From[i] < 0 || f.To[i] < 0 || f.To[i] == f.End {
@@ -258,8 +252,8 @@ func (f *facts) checkOffered() {
 // declaredTool returns a tool, or nil.
 func (f *facts) declaredTool(name string) *spec.Value { return valueOf(f.graph.Tools, name) }
 
-// checkLabels reports labels that a node may not choose: constants of its goto expression,
-// the choices of a person, and those in the schema of its output.
+// checkLabels reports unknown labels among the constants of a goto expression, the choices of a
+// person, and the values that the schema of an output allows.
 func checkLabels(f *facts) {
 	for v, n := range f.graph.Nodes {
 		var labels []spec.Text

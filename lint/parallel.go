@@ -15,8 +15,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// maxRivals bounds how many earlier writers one is compared with, and how many targets of a
-// fan-out with each other.
+// maxRivals bounds the writers, and the targets of a fan-out, that are compared with each other.
 const maxRivals = 64
 
 // writer is a write and its node.
@@ -102,9 +101,9 @@ func (f *facts) relateFork(fork int) spec.Related {
 	return f.related(f.graph.Nodes[fork].ID.Span, "the branches begin here")
 }
 
-// findFork returns the fan-out that lets two different nodes run at the same time, if any.
+// findFork returns the fan-out that surely lets two different nodes run at the same time.
 func (f *facts) findFork(x, y int) (fork int, ok bool) {
-	fork, ok = f.rivals().Fork(x, y)
+	fork, ok = f.surePairs().Fork(x, y)
 	return fork, ok && x != y
 }
 
@@ -136,8 +135,7 @@ func checkAccidentalFanout(f *facts) {
 	}
 }
 
-// reportFanout reports the first edge without a condition that seems to be an alternative
-// to another one.
+// reportFanout reports the first edge without a condition that seems to be an alternative.
 func (f *facts) reportFanout(v int, g *controlflow.Group) {
 	guarded := f.flow().Has(v, controlflow.ByGuard, controlflow.ByDecision)
 	first, target := f.graph.Edges[g.Edges[0]], f.To[g.Edges[0]]
@@ -187,8 +185,7 @@ func (f *facts) isMeantToJoin(v int, g *controlflow.Group) bool {
 	return false
 }
 
-// checkMissingJoin reports for each fan-out the first node that several of its branches reach
-// and that does not join them.
+// checkMissingJoin reports the first node of each fan-out that several branches reach without a join.
 func checkMissingJoin(f *facts) {
 	for fork, g := range f.flow().AllGroups() {
 		auto, why := controlflow.ParallelOf(f.graph, fork).Join == "auto", "they do not join by themselves"
@@ -235,14 +232,13 @@ func checkJoinNeverFires(f *facts) {
 		if n.Join.Wait == "N" && n.Join.Count > most {
 			f.report(n.Join.Span, "%q waits for %d branches, but at most %d can reach it", n.ID.Value, n.Join.Count, most)
 		} else if n.Join.Wait == "N" {
-			f.reportPoorRoute(n)
+			f.reportBypass(n)
 		}
 	})
 }
 
-// reportPoorRoute warns of an edge with which fewer branches come than a join waits for, although
-// every branch gets there.
-func (f *facts) reportPoorRoute(join *spec.Node) {
+// reportBypass warns of an edge that sends fewer branches to a join than it waits for.
+func (f *facts) reportBypass(join *spec.Node) {
 	few := f.fewestArrivals(join.Index, f.flow().Dominators().Parent[join.Index], map[int]arrivals{})
 	if few.edge < 0 || few.count >= join.Join.Count || join.Join.OnBypass.Value == "continue" {
 		return
@@ -303,8 +299,8 @@ func checkJoinWithoutFanout(f *facts) {
 	})
 }
 
-// eachJoin visits the valid joins that the start reaches with the most branches that can
-// arrive. Of joins without a number it only says whether more than one can.
+// eachJoin visits the reachable valid joins with the most branches that can arrive. For a join
+// without a number, 2 means several.
 func (f *facts) eachJoin(visit func(n *spec.Node, most int)) {
 	for v, n := range f.graph.Nodes {
 		if n.Join == nil || !n.Join.IsValid() || !f.flow().Reached[v] || f.flow().Anywhere {
@@ -313,7 +309,7 @@ func (f *facts) eachJoin(visit func(n *spec.Node, most int)) {
 		most := 1
 		if n.Join.Wait == "N" && f.pairs().Meets(v) {
 			most = cmp.Or(f.flow().MostArrivals(v, f.isDead), controlflow.ManyBranches)
-		} else if n.Join.Wait != "N" && f.rivals().Meets(v) {
+		} else if n.Join.Wait != "N" && f.surePairs().Meets(v) {
 			most = 2
 		}
 		visit(n, most)

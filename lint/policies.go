@@ -27,7 +27,7 @@ type policy struct {
 	at      spec.Text // where findings about it stand
 	kind    string    // require, forbid, reach, max_visits, never
 	subject int       // the node after the first word; -1 for max_visits and never
-	place   int       // the node after the second word
+	node    int       // the one after the second word
 	limit   int       // of max_visits
 	never   *eval.Program
 	trial   *trial
@@ -56,7 +56,7 @@ func (f *facts) policies(unknown func(name spec.Text, canEnd bool)) []*policy {
 				}
 				return v
 			}
-			p.place = vertex(second.Text, words[1] == "before")
+			p.node = vertex(second.Text, words[1] == "before")
 			if p.kind != "max_visits" && p.kind != "never" {
 				p.subject = vertex(first.Text, p.kind != "require")
 			}
@@ -88,14 +88,14 @@ func (f *facts) nodeNames() []string {
 	return names
 }
 
-// verdict says why a policy that is not broken is proven, or else why it is undecided.
+// verdict says why an unbroken policy is proven, or why it is undecided.
 type verdict struct {
 	policy       *policy
 	proof, doubt string
 }
 
-// The first maxPolicies policies are always checked, more only while their number times the
-// size of the graph is at most maxPondered.
+// More than maxPolicies policies are checked only while their number times the size of the graph
+// is at most maxPondered.
 const (
 	maxPolicies = 100
 	maxPondered = 200_000
@@ -149,16 +149,16 @@ func (f *facts) prove(p *policy) string {
 	switch {
 	case f.isKeptByShape(p):
 		return "the shape of the graph keeps it"
-	case p.kind == "never" && f.neverHolds(p.never.Tree, collect(p.never.Reads, firstName), p.place, true):
+	case p.kind == "never" && f.neverHolds(p.never.Tree, collect(p.never.Reads, firstName), p.node, true):
 		return "the conditions on every path keep it"
-	case p.kind == "max_visits" && f.isCountedOut(p):
+	case p.kind == "max_visits" && f.isBoundedByVisits(p):
 		return "conditions on visits keep it"
 	}
 	return ""
 }
 
-// arcsAllowing returns the arcs whose conditions can hold together with a claim, as far as they
-// read only known names. The claim is about the moment after the node, or about any moment.
+// arcsAllowing returns the arcs whose conditions can hold together with a claim about the moment
+// after their node, as far as they read only known names.
 func (f *facts) arcsAllowing(claim solve.Claim, after bool, known func(name string) bool) *graphalg.Digraph {
 	return f.filterArcs(func(a arc) bool {
 		claims := f.claimsOf(a, known)
@@ -170,17 +170,16 @@ func (f *facts) arcsAllowing(claim solve.Claim, after bool, known func(name stri
 	})
 }
 
-// neverHolds reports whether an edge on every path to a place excludes a condition that reads
-// some names, all of them state keys, and no node behind the edge writes one. With alive, edges
-// that are proven dead lead nowhere.
-func (f *facts) neverHolds(condition *eval.Tree, reads []string, place int, alive bool) bool {
+// neverHolds reports whether an edge on every path to a node excludes a condition that reads some
+// state keys, and no node behind that edge writes them. With alive, it ignores dead edges.
+func (f *facts) neverHolds(condition *eval.Tree, reads []string, at int, alive bool) bool {
 	isDisturbed := func(v int) bool { // some node at work then may write what the condition reads
 		return v >= len(f.graph.Nodes) || slices.ContainsFunc(reads, func(name string) bool {
 			key, writes := f.graph.Key(name), func(w dataflow.Write) bool { return w.Name.Value == name }
 			return key == nil || key.Once || slices.ContainsFunc(f.access()[v].Writes, writes) || !f.isStable(key, v)
 		})
 	}
-	seen, todo := map[int]bool{place: true}, []int{place}
+	seen, todo := map[int]bool{at: true}, []int{at}
 	for len(todo) > 0 {
 		v := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
@@ -205,14 +204,13 @@ func (f *facts) neverHolds(condition *eval.Tree, reads []string, place int, aliv
 	return true
 }
 
-// beginsWithoutEdge reports whether a node may begin although no edge to it has fired, as a
-// join with the failures of branches.
+// beginsWithoutEdge reports whether a node is a join that may begin after failures, without an edge.
 func (f *facts) beginsWithoutEdge(v int) bool {
 	isJoin := func(v int) bool { return f.flow().Joins[v] || v < len(f.graph.Nodes) && f.graph.Nodes[v].Join != nil }
 	if !isJoin(v) {
 		return false
 	}
-	if n := f.graph.Nodes[v]; failsBypassed(n) && f.goesOnFailed(n) {
+	if n := f.graph.Nodes[v]; failsIfBypassed(n) && f.mayContinueAfterFailure(n) {
 		return true
 	}
 	covers := f.flow().Dominators().Covers
@@ -227,19 +225,19 @@ func (f *facts) beginsWithoutEdge(v int) bool {
 	return false
 }
 
-// isCountedOut reports whether every cycle through the node of a max_visits policy has an
-// edge whose condition is false once the node has that many visits.
-func (f *facts) isCountedOut(p *policy) bool {
+// isBoundedByVisits reports whether every cycle through the node of a max_visits policy has an
+// edge whose condition is false after that many visits.
+func (f *facts) isBoundedByVisits(p *policy) bool {
 	full := &eval.Tree{Op: eval.TreeBinary, Name: ">=", Args: []*eval.Tree{
-		{Op: eval.TreePath, Path: []string{"visits", f.Name(p.place)}}, {Op: eval.TreeConst, Value: p.limit},
+		{Op: eval.TreePath, Path: []string{"visits", f.Name(p.node)}}, {Op: eval.TreeConst, Value: p.limit},
 	}}
 	known := func(name string) bool { return name == "visits" || f.graph.Key(name) != nil }
-	if cycleThrough(f.arcsAllowing(solve.Claim{Holds: true, Tree: full}, true, known), p.place) != nil {
+	if cycleThrough(f.arcsAllowing(solve.Claim{Holds: true, Tree: full}, true, known), p.node) != nil {
 		return false
 	}
 	for u := range f.graph.Nodes { // a branch doesn't see the visits of others
 		isBeside := func(v *spec.Node) bool { return f.inParallel(u, v.Index) }
-		if f.flow().FansOut && f.sharesCycle(p.place, u) && slices.ContainsFunc(f.graph.Nodes, isBeside) {
+		if f.flow().FansOut && f.sharesCycle(p.node, u) && slices.ContainsFunc(f.graph.Nodes, isBeside) {
 			return false
 		}
 	}
@@ -248,33 +246,33 @@ func (f *facts) isCountedOut(p *policy) bool {
 
 // isKeptByShape reports whether the shape of the graph alone keeps a policy.
 func (f *facts) isKeptByShape(p *policy) bool {
-	if p.place < len(f.graph.Nodes) && !f.flow().Reached[p.place] {
+	if p.node < len(f.graph.Nodes) && !f.flow().Reached[p.node] {
 		return true
 	}
 	switch p.kind {
 	case "require":
-		if p.subject == p.place || f.mayJoinWithout(p.subject, p.place) {
+		if p.subject == p.node || f.mayJoinWithout(p.subject, p.node) {
 			return false
 		}
 		a := f.assigned().Of(1)
 		a.First = true
-		if !f.skipsUnmade(p.subject) {
+		if !f.maySkipUnassigned(p.subject) {
 			a.Makes(p.subject, 0)
 		}
 		a.Solve()
-		return !a.MayLack(p.place, 0)
+		return !a.MayLack(p.node, 0)
 	case "forbid": // a step is after its past, not after what other branches do
-		return !f.leadsTo(p.place, p.subject) && p.place != p.subject
+		return !f.leadsTo(p.node, p.subject) && p.node != p.subject
 	case "max_visits":
 		limited := func(most int) bool { return most > 0 && most <= p.limit }
-		return limited(f.graph.Nodes[p.place].VisitLimit(f.graph)) || limited(f.graph.Limits.MaxSteps) ||
-			!f.flow().Cyclic[p.place]
+		return limited(f.graph.Nodes[p.node].VisitLimit(f.graph)) || limited(f.graph.Limits.MaxSteps) ||
+			!f.flow().Cyclic[p.node]
 	case "reach":
 		if p.subject != f.End {
-			return p.place == p.subject || f.leadsTo(p.place, p.subject)
+			return p.node == p.subject || f.leadsTo(p.node, p.subject)
 		}
 		ends := f.verticesBefore(f.End)
-		for v, reached := range f.alive().Reach(p.place) {
+		for v, reached := range f.alive().Reach(p.node) {
 			if reached && v < len(f.graph.Nodes) && !ends[v] {
 				return false
 			}
@@ -285,16 +283,16 @@ func (f *facts) isKeptByShape(p *policy) bool {
 	return ok && value == false
 }
 
-// mayJoinWithout reports whether a join before a place may run or fail although v has failed.
-// Definite assignment knows nothing of it.
-func (f *facts) mayJoinWithout(v, place int) bool {
+// mayJoinWithout reports whether a join on the way to a node may run or fail although v has failed,
+// which definite assignment ignores.
+func (f *facts) mayJoinWithout(v, to int) bool {
 	for fork, g := range f.flow().AllGroups() {
 		if len(g.Targets) > 1 && controlflow.ParallelOf(f.graph, fork).OnFailure == "wait_all" && f.leadsTo(fork, v) {
 			return true
 		}
 	}
 	fails := func(n *spec.Node) bool {
-		return failsBypassed(n) && f.goesOnFailed(n) && f.leadsTo(v, n.Index) && f.leadsTo(n.Index, place)
+		return failsIfBypassed(n) && f.mayContinueAfterFailure(n) && f.leadsTo(v, n.Index) && f.leadsTo(n.Index, to)
 	}
 	return slices.ContainsFunc(f.graph.Nodes, fails)
 }
@@ -325,7 +323,7 @@ func (f *facts) refute(p *policy) string {
 	case f.events <= 0:
 		return ""
 	case p.kind == "max_visits":
-		if cycle := cycleThrough(f.digraph(f.findOpenCycles(p.place, true).arcs), p.place); cycle != nil {
+		if cycle := cycleThrough(f.digraph(f.findOpenCycles(p.node, true).arcs), p.node); cycle != nil {
 			if !f.findBreach(p, explore.Question{}).Found {
 				return ""
 			}
@@ -348,7 +346,7 @@ func (f *facts) refute(p *policy) string {
 
 // describeBreach says what happens in a run that breaks a policy.
 func (f *facts) describeBreach(p *policy) string {
-	name := f.Name(p.place)
+	name := f.Name(p.node)
 	switch {
 	case p.kind == "never":
 		return fmt.Sprintf("%q is true at %q", p.at.Value, name)
@@ -364,9 +362,8 @@ func (f *facts) describeBreach(p *policy) string {
 	return fmt.Sprintf("%q can't be reached from %q", f.Name(p.subject), name)
 }
 
-// listAttempts yields the questions whose answers may be runs that break a policy. First it trusts
-// conditions that the node in question decides to do their work, then it fixes what they read:
-// they hold only by what the graph itself wrote.
+// listAttempts yields questions for runs that break a policy. The first trusts the conditions that
+// the node in question decides. The next ones fix what these read to what the graph itself wrote.
 func (f *facts) listAttempts(p *policy) iter.Seq[explore.Question] {
 	switch p.kind {
 	case "require":
@@ -375,44 +372,42 @@ func (f *facts) listAttempts(p *policy) iter.Seq[explore.Question] {
 				return nil
 			}
 			return f.alive().Next(v)
-		}, f.Start(), p.place)
+		}, f.Start(), p.node)
 		if guide == nil {
-			guide = f.pathThrough(f.Start(), p.subject, p.place)
+			guide = f.pathThrough(f.Start(), p.subject, p.node)
 		}
 		return f.attemptDespite(p, p.subject, guide)
 	case "forbid":
-		return f.attemptDespite(p, p.place, f.pathThrough(f.Start(), p.place, p.subject))
+		return f.attemptDespite(p, p.node, f.pathThrough(f.Start(), p.node, p.subject))
 	case "max_visits":
-		return slices.Values([]explore.Question{{Fixed: f.keysCountedAround(p.place)}})
+		return slices.Values([]explore.Question{{Fixed: f.keysCountedAround(p.node)}})
 	case "never":
 		return slices.Values(f.attemptTrue(p))
 	}
 	return func(yield func(explore.Question) bool) { // vertices from which END can't be reached
 		ends := f.verticesBefore(f.End)
-		for v, reached := range f.alive().Reach(f.listSuccessors(p.place)...) {
+		for v, reached := range f.alive().Reach(f.listSuccessors(p.node)...) {
 			if !reached || v >= len(f.graph.Nodes) || ends[v] {
 				continue
 			}
-			if path := f.pathThrough(f.Start(), p.place, v); path != nil && !yield(explore.Question{Guide: path}) {
+			if path := f.pathThrough(f.Start(), p.node, v); path != nil && !yield(explore.Question{Guide: path}) {
 				return
 			}
 		}
 	}
 }
 
-// attemptDespite asks for runs that break a policy although the conditions that a node decides
-// hold as they should.
+// attemptDespite asks for runs that break a policy although the conditions that a node decides work.
 func (f *facts) attemptDespite(p *policy, node int, guide []int) iter.Seq[explore.Question] {
 	keys := f.keysDecidedBy(node)
 	allow := func(r *explore.Run, v int, taken []explore.Taken) bool {
-		n := r.Visits(p.place)
-		return p.kind == "forbid" && (n == 0 || n == 1 && v == p.place) || f.isTrustedWay(r, v, taken, node, keys)
+		n := r.Visits(p.node)
+		return p.kind == "forbid" && (n == 0 || n == 1 && v == p.node) || f.isTrustedWay(r, v, taken, node, keys)
 	}
 	return slices.Values([]explore.Question{{Guide: guide, Allow: allow}, {Guide: guide, Fixed: keys}})
 }
 
-// keysDecidedBy returns the state keys that a node decides: those that it writes, and those
-// that are written only after it.
+// keysDecidedBy returns the state keys that a node writes, and those written only after it.
 func (f *facts) keysDecidedBy(node int) map[string]bool {
 	keys := map[string]bool{}
 	tree := f.flow().Dominators()
@@ -439,8 +434,8 @@ func (f *facts) dependsOn(p *eval.Program, node int, keys map[string]bool) bool 
 	})
 }
 
-// isTrustedWay reports whether a run may leave v by some edges: not if a node decides their
-// conditions, unless the graph itself wrote all that these read.
+// isTrustedWay reports whether a run may leave v by some edges: no node decides their conditions,
+// or the graph itself wrote all keys that they read.
 func (f *facts) isTrustedWay(r *explore.Run, v int, taken []explore.Taken, node int, keys map[string]bool) bool {
 	for _, t := range taken {
 		if t.Edge < 0 {
@@ -457,9 +452,8 @@ func (f *facts) isTrustedWay(r *explore.Run, v int, taken []explore.Taken, node 
 	})
 }
 
-// keysCountedAround returns the state keys that the cycles of a node may count with: numbers,
-// lists, and all that set nodes write. If the graph's own counting ends the cycles, it leaves
-// out what others write.
+// keysCountedAround returns the state keys that the cycles of a node may count with: numbers, lists,
+// and all keys that set nodes write. Only the last ones remain if they alone end the cycles.
 func (f *facts) keysCountedAround(v int) map[string]bool {
 	keys := map[string]bool{}
 	for u, a := range f.access() {
@@ -483,8 +477,8 @@ func (f *facts) isWrittenOnlyBy(key string, kinds ...string) bool {
 	return !slices.ContainsFunc(f.writersOf()[key], func(n *spec.Node) bool { return !slices.Contains(kinds, n.Kind.Value) })
 }
 
-// attemptTrue asks for runs that make the condition of a never policy true. Inputs and results
-// may do so only if conditions on the path should stop them.
+// attemptTrue asks for runs that make the condition of a never policy true. Inputs and results may
+// do so only if conditions on the path should prevent it.
 func (f *facts) attemptTrue(p *policy) (out []explore.Question) {
 	keys := map[string]bool{} // that only people and set nodes write: the graph decides them
 	for _, r := range p.never.Reads {
@@ -492,11 +486,11 @@ func (f *facts) attemptTrue(p *policy) (out []explore.Question) {
 			keys[r.Path[0]] = true
 		}
 	}
-	guide := f.pathTo(p.place)
+	guide := f.pathTo(p.node)
 	if len(keys) > 0 {
 		out = append(out, explore.Question{Guide: guide, Fixed: keys})
 	}
-	at, computed := site{f: f, node: f.graph.Nodes[p.place]}, maps.Clone(keys) // no input gives these
+	at, computed := site{f: f, node: f.graph.Nodes[p.node]}, maps.Clone(keys) // no input gives these
 	verdicts := f.solver.Solve(solve.Problem{Conditions: []*eval.Tree{p.never.Tree}, Domain: at.domain}).Verdicts
 	if verdicts[0].Always || f.isGuarded(p, keys) {
 		maps.DeleteFunc(computed, func(name string, _ bool) bool { return f.graph.Key(name).Required || !f.isWrittenOnlyBy(name, "set") })
@@ -505,10 +499,10 @@ func (f *facts) attemptTrue(p *policy) (out []explore.Question) {
 	return out
 }
 
-// isGuarded reports whether conditions before a place read each key that a never policy reads
-// and the graph does not decide. Such conditions should keep the policy.
+// isGuarded reports whether earlier conditions read each key that a never policy reads and the graph
+// does not decide. Such conditions should keep the policy.
 func (f *facts) isGuarded(p *policy, decided map[string]bool) bool {
-	before := f.verticesBefore(p.place)
+	before := f.verticesBefore(p.node)
 	return !slices.ContainsFunc(p.never.Reads, func(r eval.Read) bool {
 		key := r.Path[0]
 		return f.graph.Key(key) == nil || !decided[key] && !slices.ContainsFunc(f.graph.Edges, func(e *spec.Edge) bool {
@@ -566,16 +560,15 @@ func (f *facts) uncheckedPolicies(because *spec.Diagnostic) {
 	}
 }
 
-// WithoutEchoes drops findings about unchecked policies if the error that kept them from
-// being checked is among the findings.
+// WithoutEchoes drops findings about unchecked policies if the findings have the error behind them.
 func WithoutEchoes(found spec.Diagnostics) spec.Diagnostics {
-	shown := map[place]bool{}
+	shown := map[position]bool{}
 	for i := range found {
 		if found[i].Rule != "policy-undecided" {
-			shown[place{found[i].File, found[i].Span}] = true
+			shown[position{found[i].File, found[i].Span}] = true
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(found), func(d spec.Diagnostic) bool {
-		return strings.HasPrefix(d.Message, uncheckedMessage) && len(d.Related) > 0 && shown[place{d.Related[0].File, d.Related[0].Span}]
+		return strings.HasPrefix(d.Message, uncheckedMessage) && len(d.Related) > 0 && shown[position{d.Related[0].File, d.Related[0].Span}]
 	})
 }

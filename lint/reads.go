@@ -22,27 +22,26 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// thing is a state key or the output of a node; the other is -1.
-type thing struct{ key, node int }
+// variable is a state key or the output of a node; the other index is -1.
+type variable struct{ key, node int }
 
-// made is the definite assignment of the things that expressions read: state keys that may
-// be without a value, and outputs.
-type made struct {
+// assignments is the definite-assignment analysis of the variables that expressions read.
+type assignments struct {
 	*assignment.Analysis
-	f      *facts
-	things []thing
-	number map[thing]int
+	f         *facts
+	variables []variable
+	number    map[variable]int
 }
 
-// thingOf returns the key or output that a read needs if it may have no value.
-func (f *facts) thingOf(r eval.Read) (thing, bool) {
+// variableOf returns the key or output that a read needs if it may have no value.
+func (f *facts) variableOf(r eval.Read) (variable, bool) {
 	if key, ok := f.keyOf[r.Path[0]]; ok {
-		return thing{key, -1}, f.graph.State[key].Default == nil && !f.graph.State[key].Required
+		return variable{key, -1}, f.graph.State[key].Default == nil && !f.graph.State[key].Required
 	}
 	if n := f.outputOf(r); n != nil {
-		return thing{-1, n.Index}, true
+		return variable{-1, n.Index}, true
 	}
-	return thing{}, false
+	return variable{}, false
 }
 
 // outputOf returns the node whose output a read is about, or nil.
@@ -53,34 +52,34 @@ func (f *facts) outputOf(r eval.Read) *spec.Node {
 	return nil
 }
 
-// findMade computes the assignment, or nil if a node may lead anywhere or nothing is read.
-func (f *facts) findMade() *made {
+// findAssignments computes the assignment, or nil if a node may lead anywhere or nothing is read.
+func (f *facts) findAssignments() *assignments {
 	if f.flow().Anywhere {
 		return nil
 	}
-	m := &made{f: f, number: map[thing]int{}}
+	m := &assignments{f: f, number: map[variable]int{}}
 	for _, u := range f.uses().All {
 		for _, r := range u.Program.Reads {
-			if t, ok := f.thingOf(r); ok {
+			if t, ok := f.variableOf(r); ok {
 				if _, known := m.number[t]; !known {
-					m.number[t], m.things = len(m.things), append(m.things, t)
+					m.number[t], m.variables = len(m.variables), append(m.variables, t)
 				}
 			}
 		}
 	}
-	if len(m.things) == 0 {
+	if len(m.variables) == 0 {
 		return nil
 	}
-	m.Analysis = f.assigned().Of(len(m.things))
+	m.Analysis = f.assigned().Of(len(m.variables))
 	for v, n := range f.graph.Nodes {
-		if !f.skipsUnmade(v) {
+		if !f.maySkipUnassigned(v) {
 			for _, w := range f.access()[v].Always {
-				if i, asked := m.number[thing{w.Key, -1}]; asked {
+				if i, asked := m.number[variable{w.Key, -1}]; asked {
 					m.Makes(v, i)
 				}
 			}
 		}
-		i, asked := m.number[thing{-1, v}]
+		i, asked := m.number[variable{-1, v}]
 		if asked && (n.OnMaxVisits != "skip" || !f.flow().Cyclic[v] && !f.flow().FansOut) { // a skipped visit has no output
 			m.Makes(v, i)
 		}
@@ -90,11 +89,11 @@ func (f *facts) findMade() *made {
 	return m
 }
 
-// learnFromConditions notes what conditions show to have a value: where `comment != None` held, it has.
-func (m *made) learnFromConditions() {
+// learnFromConditions notes what conditions prove assigned, such as comment after comment != None.
+func (m *assignments) learnFromConditions() {
 	for _, a := range m.f.arcs() {
 		for _, o := range m.f.outcomesOf(a) {
-			for _, number := range m.thingsShownBy(o.program) {
+			for _, number := range m.listShown(o.program) {
 				if !m.shows(o, number, a.from) {
 					continue
 				}
@@ -109,8 +108,8 @@ func (m *made) learnFromConditions() {
 	}
 }
 
-// shows reports whether the outcome of a condition behind a node shows a thing to be made.
-func (m *made) shows(o held, number, v int) bool {
+// shows reports whether the outcome of a condition behind a node proves a variable assigned.
+func (m *assignments) shows(o outcome, number, v int) bool {
 	null := m.pathsNullWithout(number)
 	return !m.f.solver.Possible([]solve.Claim{{Tree: o.program.Tree, Holds: o.holds}}, func(path []string, _ eval.Type) solve.Domain {
 		for i := range path {
@@ -126,9 +125,9 @@ func (m *made) shows(o held, number, v int) bool {
 	})
 }
 
-// hasErrorWithout reports whether a path is the error that a branch brings to a join, by
-// wait_all, if it did not make a thing.
-func (m *made) hasErrorWithout(number int, path []string, join int) bool {
+// hasErrorWithout reports whether a path has an error at a join under wait_all if a branch did not
+// assign a variable.
+func (m *assignments) hasErrorWithout(number int, path []string, join int) bool {
 	flow := m.f.flow()
 	if len(path) != 3 || path[0] != "branches" || path[2] != "error" || !m.WaitsForAll(join) {
 		return false
@@ -145,12 +144,12 @@ func (m *made) hasErrorWithout(number int, path []string, join int) bool {
 	return false
 }
 
-// thingsShownBy lists the things that a condition may show: those that it reads, and what the
-// nodes write whose outputs or errors it reads.
-func (m *made) thingsShownBy(p *eval.Program) []int {
+// listShown lists the variables that a condition may prove assigned: those that it reads, and those
+// that nodes write whose outputs or errors it reads.
+func (m *assignments) listShown(p *eval.Program) []int {
 	var out []int
 	for _, read := range p.Reads {
-		t, _ := m.f.thingOf(read)
+		t, _ := m.f.variableOf(read)
 		if i, asked := m.number[t]; asked {
 			out = append(out, i)
 		}
@@ -160,7 +159,7 @@ func (m *made) thingsShownBy(p *eval.Program) []int {
 		}
 		if n != nil {
 			for _, w := range m.f.access()[n.Index].Always {
-				if i, asked := m.number[thing{w.Key, -1}]; asked {
+				if i, asked := m.number[variable{w.Key, -1}]; asked {
 					out = append(out, i)
 				}
 			}
@@ -169,9 +168,9 @@ func (m *made) thingsShownBy(p *eval.Program) []int {
 	return out
 }
 
-// pathsNullWithout returns the paths that are null while a thing is not made.
-func (m *made) pathsNullWithout(number int) map[string]bool {
-	out, of := map[string]bool{}, m.things[number]
+// pathsNullWithout returns the paths that are null while a variable is unassigned.
+func (m *assignments) pathsNullWithout(number int) map[string]bool {
+	out, of := map[string]bool{}, m.variables[number]
 	if of.key >= 0 {
 		out[m.f.graph.State[of.key].Name.Value] = true
 	}
@@ -185,12 +184,12 @@ func (m *made) pathsNullWithout(number int) map[string]bool {
 
 func checkReadBeforeWrite(f *facts) {
 	f.checkDefaultsOnly()
-	f.checkHastyJoins()
-	m := f.made()
+	f.checkEarlyJoins()
+	m := f.assignments()
 	if m == nil {
 		return
 	}
-	seen := map[[2]int]bool{} // node and thing
+	seen := map[[2]int]bool{} // node and variable
 	all := f.uses().All
 	for i := range all {
 		u := &all[i]
@@ -199,7 +198,7 @@ func checkReadBeforeWrite(f *facts) {
 		}
 		var open func(int) bool
 		for _, r := range dataflow.FirmReads(u.Program) {
-			number := m.thingRead(u, r)
+			number := m.findVariable(u, r)
 			at := [2]int{u.Node, number}
 			if number < 0 || seen[at] {
 				continue
@@ -246,9 +245,9 @@ func (f *facts) checkDefaultsOnly() {
 	}
 }
 
-// checkHastyJoins reports joins that go on with the first branch, although what lies behind them
-// reads keys that different branches write, or counts to two what the branches add to a list.
-func (f *facts) checkHastyJoins() {
+// checkEarlyJoins reports joins that continue with the first branch, although later nodes read keys
+// of several branches, or count more than one element of a list to which the branches append.
+func (f *facts) checkEarlyJoins() {
 	for _, join := range f.graph.Nodes {
 		if join.Join == nil || join.Join.Wait != "any" || f.flow().Anywhere {
 			continue
@@ -260,7 +259,7 @@ func (f *facts) checkHastyJoins() {
 				for _, r := range dataflow.FirmReads(u.Program) {
 					read[r.Path[0]] = true
 				}
-				u.Program.Tree.Each(func(t *eval.Tree) { counted[countedToTwo(t)] = true })
+				u.Program.Tree.Each(func(t *eval.Tree) { counted[keyCountedToTwo(t)] = true })
 			}
 		}
 		var writes []writer // of which more than one must be there
@@ -294,8 +293,8 @@ func (f *facts) addsOne(v int, w dataflow.Write) bool {
 	return w.Value != nil && !w.Value.Type().IsAny() && !w.Value.Type().IsList()
 }
 
-// countedToTwo returns the key whose elements a comparison counts to two or more, or "".
-func countedToTwo(t *eval.Tree) string {
+// keyCountedToTwo returns the key whose elements a comparison counts to two or more, or "".
+func keyCountedToTwo(t *eval.Tree) string {
 	if t.Op != eval.TreeBinary || t.Name != ">=" && t.Name != ">" && t.Name != "==" {
 		return ""
 	}
@@ -310,10 +309,10 @@ func countedToTwo(t *eval.Tree) string {
 	return list.Path[0]
 }
 
-// thingRead returns the number of the thing that a use reads, or -1.
-func (m *made) thingRead(u *dataflow.Use, r eval.Read) int {
+// findVariable returns the number of the variable that a use reads, or -1.
+func (m *assignments) findVariable(u *dataflow.Use, r eval.Read) int {
 	f := m.f
-	t, ok := f.thingOf(r)
+	t, ok := f.variableOf(r)
 	switch {
 	case !ok:
 		return -1
@@ -332,26 +331,26 @@ func (m *made) thingRead(u *dataflow.Use, r eval.Read) int {
 	return m.number[t]
 }
 
-// mayBeOpen reports whether a key may be without a value where it is used.
+// mayBeOpen reports whether a key may have no value where it is used.
 func (f *facts) mayBeOpen(u *dataflow.Use, key int) bool {
-	if m := f.made(); m != nil {
-		number, ok := m.number[thing{key, -1}]
+	if m := f.assignments(); m != nil {
+		number, ok := m.number[variable{key, -1}]
 		return ok && m.At(u)(number)
 	}
 	return false
 }
 
-// name returns the words for a thing in messages.
-func (m *made) name(number int) string {
-	if t := m.things[number]; t.key < 0 {
+// name returns the words for a variable in messages.
+func (m *assignments) name(number int) string {
+	if t := m.variables[number]; t.key < 0 {
 		return "the output of " + m.f.Name(t.node)
 	}
-	return strconv.Quote(m.f.graph.State[m.things[number].key].Name.Value)
+	return strconv.Quote(m.f.graph.State[m.variables[number].key].Name.Value)
 }
 
 // reportFinal reports a read in a node of finally unless nodes of finally surely wrote it.
-func (m *made) reportFinal(u *dataflow.Use, r eval.Read, number int) bool {
-	f, key := m.f, m.things[number].key
+func (m *assignments) reportFinal(u *dataflow.Use, r eval.Read, number int) bool {
+	f, key := m.f, m.variables[number].key
 	for _, name := range f.graph.Finally {
 		n := f.graph.Node(name.Value)
 		if n == nil || key < 0 {
@@ -369,7 +368,7 @@ func (m *made) reportFinal(u *dataflow.Use, r eval.Read, number int) bool {
 	return true
 }
 
-func (m *made) reportOpen(u *dataflow.Use, r eval.Read, number int) {
+func (m *assignments) reportOpen(u *dataflow.Use, r eval.Read, number int) {
 	f, at := m.f, u.Node
 	if at < 0 {
 		at = f.End
@@ -388,7 +387,7 @@ func (m *made) reportOpen(u *dataflow.Use, r eval.Read, number int) {
 		f.report(u.SpanOf(r.Path[0]), "%s is read, but no node writes it; give it a default, or required: true", m.name(number))
 		return
 	}
-	if m.things[number].key < 0 {
+	if m.variables[number].key < 0 {
 		verb = "made"
 	}
 	may := "may not be"
@@ -402,9 +401,9 @@ func (m *made) reportOpen(u *dataflow.Use, r eval.Read, number int) {
 	d.Related = append(d.Related, f.related(*written, "it is %s here", verb))
 }
 
-// findWritten returns where a thing is made, or nil.
-func (m *made) findWritten(number int) *spec.Span {
-	of := m.things[number]
+// findWritten returns where a variable is assigned, or nil.
+func (m *assignments) findWritten(number int) *spec.Span {
+	of := m.variables[number]
 	if of.key < 0 {
 		return &m.f.graph.Nodes[of.node].ID.Span
 	}
@@ -418,8 +417,7 @@ func (m *made) findWritten(number int) *spec.Span {
 	return nil
 }
 
-// canHoldOnPath reports whether the conditions on a path can all hold, as far as they read only
-// keys that no node writes.
+// canHoldOnPath reports whether all conditions on a path can hold that read only unwritten keys.
 func (f *facts) canHoldOnPath(path []int) bool {
 	var claims []solve.Claim
 	for i, v := range path[:len(path)-1] {
@@ -439,19 +437,19 @@ func (f *facts) canHoldOnPath(path []int) bool {
 	return f.arePossible(nil, claims)
 }
 
-// findOpenRead returns a run that evaluates a use while a thing is not made, guided by a
-// path. It is not possible if every run was tried and none does.
-func (m *made) findOpenRead(u *dataflow.Use, number int, path []int) (run []int, possible bool) {
+// findOpenRead returns a run that evaluates a use while a variable is unassigned, guided by a path.
+// It is not possible if every run was tried.
+func (m *assignments) findOpenRead(u *dataflow.Use, number int, path []int) (run []int, possible bool) {
 	q := explore.Question{Hopeless: m.f.hopelessAfter(u.Node)}
 	var read []string
-	if of := m.things[number]; of.key >= 0 {
+	if of := m.variables[number]; of.key >= 0 {
 		q.Omit = m.f.graph.State[of.key].Name.Value
 		read = []string{q.Omit}
 	} else {
 		q.Visits = map[int]int{of.node: 1}
 		read = []string{"nodes", m.f.Name(of.node), "output"}
 	}
-	var reader *explore.Run // the run whose last event read the thing too early
+	var reader *explore.Run // the run whose last event read the variable too early
 	q.Evaluates = func(r *explore.Run, p *eval.Program, env map[string]any) {
 		if p == u.Program && valueAt(env, read) == nil {
 			reader = r
@@ -578,8 +576,7 @@ func (f *facts) checkError(u *dataflow.Use, n *spec.Node, into []int) {
 	}
 }
 
-// checkRunInput reports a member of the run's input that need not be given, and whether
-// there was something to report.
+// checkRunInput reports a member of the run's input that may be missing, and whether it did.
 func (f *facts) checkRunInput(u *dataflow.Use, path, name string) bool {
 	switch key := f.graph.Key(name); {
 	case key == nil && f.graph.StrictState:
@@ -592,8 +589,7 @@ func (f *facts) checkRunInput(u *dataflow.Use, path, name string) bool {
 	return true
 }
 
-// checkInputMember reports an edge that hands over an input without a member. The start has
-// the run's input.
+// checkInputMember reports an edge that hands over an input without a member.
 func (f *facts) checkInputMember(u *dataflow.Use, n *spec.Node, name string, into []int) {
 	if slices.ContainsFunc(n.Before, func(e spec.NamedExpr) bool { return e.Name.Value == name }) ||
 		n.Index == f.Start() && f.checkRunInput(u, "input", name) ||
@@ -656,8 +652,8 @@ func (f *facts) handsOver(e *spec.Edge, name string) (has, known bool) {
 	return has, !allowed || isModel(source) && domain.OutputSchema(source) != nil || source.Kind.Value == "wait"
 }
 
-// checkMember reports a read of a member that a schema does not list: any of a model's answer,
-// elsewhere only a name like one of the schema.
+// checkMember reports a member that a schema does not list: any one of a model's answer, elsewhere
+// only a name similar to a listed one.
 func (r reader) checkMember(path []string) {
 	owner := r.f.outputOf(eval.Read{Path: path})
 	base := 1
@@ -686,8 +682,7 @@ func (r reader) checkMember(path []string) {
 	}
 }
 
-// membersOf lists the members that a schema declares, sorted. It is closed if the schema
-// says itself whether there are others, so that types tell.
+// membersOf lists the members that a schema declares, sorted. If it is closed, types report others.
 func membersOf(schema map[string]any) (names []string, closed bool) {
 	properties, _ := schema["properties"].(map[string]any)
 	for key := range schema {

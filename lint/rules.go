@@ -31,13 +31,12 @@ type Rule struct {
 	Files map[string]string `json:"files,omitempty"`
 
 	needs need
-	// check reports findings. Rules without it are checked when the file is read, by
-	// spec.Check, or by the compiler of expressions.
+	// check reports findings. It is nil for rules of the parser, spec.Check and the compiler.
 	check func(*facts)
 }
 
-// need says what a rule draws conclusions from. On a graph that lacks it the rule is silent,
-// since its findings might only be a consequence.
+// need says what a rule draws conclusions from. On a graph without it the rule is silent, since its
+// findings might only be a consequence.
 type need int
 
 const (
@@ -52,7 +51,7 @@ func allRules() []Rule {
 		{Name: "syntax", Group: "structure", Severity: spec.Error},
 		{Name: "duplicate-key", Group: "structure", Severity: spec.Error},
 		{Name: "unknown-key", Group: "structure", Severity: spec.Error},
-		{Name: "missing-field", Group: "structure", Severity: spec.Error, needs: needNode, check: checkGivenFields},
+		{Name: "missing-field", Group: "structure", Severity: spec.Error, needs: needNode, check: checkArguments},
 		{Name: "invalid-value", Group: "structure", Severity: spec.Error, needs: needNode, check: checkFinalPeople},
 		{Name: "reserved-name", Group: "structure", Severity: spec.Error},
 		{Name: "missing-start", Group: "structure", Severity: spec.Error},

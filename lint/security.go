@@ -84,8 +84,7 @@ func (f *facts) checkCredentials(text *spec.Text, name string) {
 	}
 }
 
-// checkSecretLeak checks secret state keys, and tools. The compiler of expressions checks
-// where `secrets` itself may stand.
+// checkSecretLeak checks secret state keys and tools. The compiler of expressions checks secrets.X.
 func checkSecretLeak(f *facts) {
 	for _, part := range f.toolParts() {
 		switch { // all users of the machine can see commands, and addresses are logged
@@ -132,7 +131,7 @@ func (f *facts) isSecret(name string) bool {
 func (f *facts) listReads(u *dataflow.Use) []eval.Read {
 	reads := slices.Clone(u.Program.Reads)
 	for _, r := range u.Program.Reads {
-		if r.Path[0] != "input" || !f.shaped {
+		if r.Path[0] != "input" || !f.wellFormed {
 			continue
 		}
 		into, _ := f.taints().HandedBy(u.Node)
@@ -182,11 +181,11 @@ func (f *facts) checkSecretWrites() {
 // checkSecretsGiven reports open keys of called graphs that take the value of a secret one.
 func (f *facts) checkSecretsGiven() {
 	for v, n := range f.graph.Nodes {
-		g, field := f.findCallee(n)
+		g, field := f.findCalledGraph(n)
 		if g == nil {
 			continue
 		}
-		for _, in := range f.listGiven(n, field) {
+		for _, in := range f.listArguments(n, field) {
 			key := g.Key(in.name.Value)
 			for _, u := range f.uses().OfNode(v) {
 				name := f.findSecret(u.Program.Reads)
@@ -279,8 +278,7 @@ func checkURLInjection(f *facts) {
 	}
 }
 
-// checkURLPart reports a value in a URL that is not escaped. A value that is the whole address
-// is reported only if it comes from a model or a server.
+// checkURLPart reports an unescaped value in a URL, and a whole address of a model or a server.
 func (f *facts) checkURLPart(u *dataflow.Use) {
 	from, source := f.taints().Of(u), u.Program.Source
 	before := templatePart().ReplaceAllString(u.Text.Value[:u.From], "")

@@ -1,5 +1,4 @@
-// Rules that reading the file, spec.Check or the compiler of expressions check, and those about
-// leftovers: unused-key, unused-ignore.
+// The rules about leftovers, unused-key and unused-ignore, and the filter of all findings.
 
 package lint
 
@@ -15,19 +14,18 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// place is where a finding stands.
-type place struct {
+// position is a part of a file.
+type position struct {
 	file *spec.File
 	span spec.Span
 }
 
-// Filter drops the findings that comments of the file silence, adds one for each comment
-// that silences nothing, and sorts the rest.
+// Filter drops findings that comments silence, reports comments that silence nothing, and sorts.
 func Filter(file *spec.File, found spec.Diagnostics) spec.Diagnostics {
-	seen := map[place]bool{} // the parser and the compiler of expressions may both report a type
+	seen := map[position]bool{} // the parser and the compiler of expressions may both report a type
 	found.Locate()
 	found = slices.DeleteFunc(found, func(d spec.Diagnostic) bool {
-		at := place{d.File, d.Span}
+		at := position{d.File, d.Span}
 		again := seen[at]
 		seen[at] = again || d.Rule == "type-mismatch"
 		return again && d.Rule == "type-mismatch"
@@ -48,8 +46,8 @@ func checkUnusedKeys(f *facts) {
 	}
 }
 
-// findUnwrittenYield returns a node that yields a member of the name of a key, but writes only
-// others, if no node writes the key. Otherwise it returns nil.
+// findUnwrittenYield returns a node that yields a member of the name of a key and writes only other
+// keys, if no node writes the key, or nil.
 func (f *facts) findUnwrittenYield(key *spec.StateKey) *spec.Node {
 	name := key.Name.Value
 	if key.Default == nil || len(f.writersOf()[name]) > 0 { // read-before-write reports keys without a default
@@ -86,7 +84,7 @@ func (f *facts) checkUnusedAnswers() {
 		choices := n.Field("choices")
 		isAsked := n.Kind.Value == "human" && (choices != nil && len(choices.Items) != 1 || n.Field("schema") != nil)
 		if n.Kind.Value == "human" && choices == nil && !isAsked && most > 0 {
-			isAsked = f.isAwaited(n)
+			isAsked = f.asksForKey(n)
 			most--
 		}
 		isDeclared := n.Output != nil && n.Kind.Value != "pass" && (!isAnyModel || isModel(n) && n.Conversation != nil)
@@ -105,8 +103,8 @@ func (f *facts) checkUnusedAnswers() {
 	}
 }
 
-// isAwaited reports whether only expressions behind a node read some key that nothing writes.
-func (f *facts) isAwaited(n *spec.Node) bool {
+// asksForKey reports whether only expressions behind a node read some key that nothing writes.
+func (f *facts) asksForKey(n *spec.Node) bool {
 	behind := f.alive().Reach(n.Index)
 	return slices.ContainsFunc(f.graph.State, func(key *spec.StateKey) bool {
 		name := key.Name.Value
@@ -117,8 +115,7 @@ func (f *facts) isAwaited(n *spec.Node) bool {
 	})
 }
 
-// checkReplacedLists reports lists of new elements that replace those of an earlier step
-// before anything reads them.
+// checkReplacedLists reports lists that replace the list of an earlier step before anything reads it.
 func (f *facts) checkReplacedLists() {
 	type reading struct {
 		key  string
@@ -151,8 +148,7 @@ func (f *facts) checkReplacedLists() {
 	}
 }
 
-// findUsedKeys returns the names of state keys that nodes, edges, policies, cache keys, tools and
-// providers use, and whether something reads the whole state.
+// findUsedKeys returns the names of used state keys, and whether something reads the whole state.
 func (f *facts) findUsedKeys() (names map[string]bool, all bool) {
 	names = make(map[string]bool, len(f.graph.State))
 	add := func(texts ...spec.Text) {

@@ -1,5 +1,4 @@
-// What expressions read and yield, against the schemas on both sides: parts of
-// constant-condition and type-mismatch.
+// constant-condition and type-mismatch by the schemas of what expressions read and yield.
 
 package lint
 
@@ -135,8 +134,7 @@ func visitsSchema(g *spec.Graph, n *spec.Node) map[string]any {
 	return doc
 }
 
-// findChildKey returns the key of a subgraph that output.state.name or output.output reads after
-// its node, or nil.
+// findChildKey returns the key of a subgraph that output.state.name or output.output reads, or nil.
 func (r reader) findChildKey(path []string) *spec.StateKey {
 	if r.use.Node < 0 || len(path) < 2 || path[0] != "output" || r.use.Moment == dataflow.Before {
 		return nil
@@ -167,8 +165,7 @@ func outputSchema(n *spec.Node, path []string) map[string]any {
 	return domain.Yields(n, path)
 }
 
-// narrowSchema returns the schema of a key, or an enum of the values that nodes write if these
-// are known and no input sets the key.
+// narrowSchema returns the schema of a key, or an enum of its values if nodes write only constants.
 func (f *facts) narrowSchema(key *spec.StateKey) map[string]any {
 	if key.Schema["type"] != "string" || key.Required || key.Default != nil || !dataflow.Replaces(key) || key.Once {
 		return key.Schema
@@ -187,8 +184,8 @@ func (f *facts) narrowSchema(key *spec.StateKey) map[string]any {
 	return map[string]any{"enum": values}
 }
 
-// checkComparisons reports comparisons that never hold, and conditions of ?: that the
-// conditions around them decide. Edges in skip are left out.
+// checkComparisons reports comparisons that never hold, and conditions of ?: that others decide,
+// except on the edges in skip.
 func (f *facts) checkComparisons(skip map[int]bool) {
 	uses := f.uses().All
 	for i, p := range f.bound.Never {
@@ -201,10 +198,10 @@ func (f *facts) checkComparisons(skip map[int]bool) {
 		if u.Field == "when" && skip[u.Edge] {
 			continue
 		}
-		told := false
+		reported := false
 		reader{f: f, use: u}.each(u.Program.Tree, func(r reader, t *eval.Tree) {
-			if !told {
-				told = r.checkComparison(t) || t.Op == eval.TreeChoice && r.checkChoice(t.Args[0])
+			if !reported {
+				reported = r.checkComparison(t) || t.Op == eval.TreeChoice && r.checkChoice(t.Args[0])
 			}
 		})
 	}
@@ -501,14 +498,13 @@ func (r reader) checkWrite(key *spec.StateKey, t *eval.Tree) {
 		return
 	}
 	isOutput := t.Op == eval.TreePath && t.Path[0] == "output" && !r.node().Each.IsSet()
-	if !isOutput || !r.mayLack(t.Path[1:], doc, what) {
+	if !isOutput || !r.reportOptional(t.Path[1:], doc, what) {
 		r.checkYield(t, doc, what)
 	}
 }
 
-// mayLack reports whether the output of a node may be without a member that a schema needs, and
-// says so.
-func (r reader) mayLack(path []string, doc map[string]any, what string) bool {
+// reportOptional reports an output that may lack a member that a schema needs, and whether it did.
+func (r reader) reportOptional(path []string, doc map[string]any, what string) bool {
 	n := r.node()
 	whole := domain.Yields(n, nil)
 	for i := 0; i < len(path) && domain.Part(whole, path) != nil; i++ {
@@ -521,10 +517,9 @@ func (r reader) mayLack(path []string, doc map[string]any, what string) bool {
 	return false
 }
 
-// checkRange reports a sum or a difference of a set node that leaves the range of its key in a
-// run that begins with the defaults.
+// checkRange reports a sum of a set node that leaves the range of its key in a run with defaults.
 func (f *facts) checkRange(n *spec.Node) {
-	if n.Kind.Value != "set" || n.Each.IsSet() || !f.correct || f.flow().Anywhere {
+	if n.Kind.Value != "set" || n.Each.IsSet() || !f.valid || f.flow().Anywhere {
 		return
 	}
 	for _, w := range f.access()[n.Index].Writes {
@@ -582,8 +577,8 @@ func (r reader) addsToItself(t *eval.Tree, name string) bool {
 	return (t.Name == "+" && len(t.Args) == 2 || t.Name == "concat") && slices.ContainsFunc(t.Args, isOwn)
 }
 
-// site is where conditions are evaluated: after a node, on success or failure. Without a
-// node it is any failure.
+// site is where conditions are evaluated: after a success or a failure of a node, or after any
+// failure for nil.
 type site struct {
 	f      *facts
 	node   *spec.Node
@@ -743,8 +738,7 @@ func (f *facts) domainOfWrite(n *spec.Node, key string) (solve.Domain, bool) {
 	return d, true
 }
 
-// checkFailedElements reports reads and writes of an `each` node's output that forget the
-// null or the error of an element that failed.
+// checkFailedElements reports reads and writes that ignore the null or error of a failed element.
 func (f *facts) checkFailedElements() {
 	for v, n := range f.graph.Nodes {
 		how := controlflow.ParallelOf(f.graph, v).OnFailure
