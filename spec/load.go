@@ -45,8 +45,8 @@ func loadDocument(file *File, what string) (*Value, Diagnostics) {
 	if d, bad := checkText(file); bad {
 		return nil, Diagnostics{d}
 	}
-	if root, diags := loadPieces(file, pieceSize); root != nil {
-		return root, diags
+	if root := loadPieces(file, pieceSize); root != nil {
+		return root, nil
 	}
 	docs, read, err := readYAML(file.Src)
 	if err != nil {

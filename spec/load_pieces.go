@@ -5,6 +5,7 @@ package spec
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/graphrun/graphrun/internal/lazyregexp"
@@ -22,39 +23,75 @@ const readAhead = 2
 type piece struct {
 	Span
 	inner bool            // it continues the list or map of the top-level key before it
-	node  chan *yaml.Node // receives the root of the piece unless that is faulty; nil until decoding starts
+	rest  int             // how many pieces of that list or map are left, with this one
+	node  chan *yaml.Node // receives the root of the piece, or nil if the piece is faulty
 }
 
-// loadPieces reads a file whose map is in block style in pieces of at least a size. It returns
-// nil for other files and for a file with a piece that is not valid on its own.
-func loadPieces(file *File, size int) (*Value, Diagnostics) {
+// loadPieces reads a file whose map is in block style in pieces of at least a size. It returns nil for
+// other files and for files that must be read as a whole: with a finding, an alias or a merge key.
+func loadPieces(file *File, size int) *Value {
 	src := file.Src
 	if len(src) < size || bytes.Contains(src, []byte("\n---")) || bytes.Contains(src, []byte("\n...")) {
-		return nil, nil
+		return nil
 	}
-	c := newConverter(file)
+	pieces := findPieces(src, size)
+	c, root := newConverter(file), &Value{Kind: Map}
+	whole := &yaml.Node{Kind: yaml.MappingNode, Column: 1}
+	last := whole // the value of the latest top-level key
+	for i, started := 0, 0; i < len(pieces); i++ {
+		for ; started < min(i+1+readAhead, len(pieces)); started++ {
+			go pieces[started].decode(src)
+		}
+		p := pieces[i]
+		n, part, to, like := <-p.node, Value{}, root, whole
+		c.above, c.depth = file.Position(p.From).Line-1, 0
+		if p.inner {
+			to, like, c.depth = &root.Fields[len(root.Fields)-1].Value, last, 1
+		}
+		if n == nil || !isBlockCollection(n) || n.Kind != like.Kind || n.Column != like.Column || n.Style|like.Style != 0 || n.Anchor+like.Anchor != "" {
+			return nil
+		}
+		if !p.inner {
+			last = n.Content[len(n.Content)-1]
+		}
+		if c.convert(n, &part); len(c.diags) > 0 || c.expanded > 0 {
+			return nil
+		}
+		if i == 0 {
+			root.Span.From = part.Span.From
+		}
+		to.Items = append(slices.Grow(to.Items, len(part.Items)*p.rest), part.Items...)
+		to.Fields = append(slices.Grow(to.Fields, len(part.Fields)*p.rest), part.Fields...)
+		to.Span.To, root.Span.To = part.Span.To, part.Span.To
+	}
+	if repeatsKey(*root) || slices.ContainsFunc(root.Fields, func(f Field) bool { return repeatsKey(f.Value) }) {
+		return nil
+	}
+	return root
+}
+
+func repeatsKey(v Value) bool {
+	seen := make(map[string]bool, len(v.Fields))
+	for i := range v.Fields {
+		seen[v.Fields[i].Key.Value] = true
+	}
+	return len(seen) < len(v.Fields)
+}
+
+// findPieces divides a file at its top-level keys, and the lists and maps of these at their entries.
+func findPieces(src []byte, size int) (pieces []piece) {
 	for _, entry := range splitPieces(src, Span{0, len(src)}, "", 1) {
-		c.pieces = append(c.pieces, piece{Span: entry})
+		inner := []Span{entry}
 		if head := blockHead().FindSubmatchIndex(src[entry.From:entry.To]); head != nil {
 			from, to := entry.From+head[2], entry.From+head[3]
-			for i, inner := range splitPieces(src, Span{from, entry.To}, string(src[from:to]), size) {
-				if i > 0 {
-					c.pieces = append(c.pieces, piece{Span: inner, inner: true})
-				} else {
-					c.pieces[len(c.pieces)-1].To = inner.To
-				}
-			}
+			inner = splitPieces(src, Span{from, entry.To}, string(src[from:to]), size)
+			inner[0].From = entry.From
+		}
+		for i, span := range inner {
+			pieces = append(pieces, piece{Span: span, inner: i > 0, rest: len(inner) - i, node: make(chan *yaml.Node, 1)})
 		}
 	}
-	c.root = &yaml.Node{Kind: yaml.MappingNode, Column: 1}
-	if c.root = c.nextPart(c.root); c.root == nil {
-		return nil, nil
-	}
-	var root Value
-	if c.convert(c.root, &root); c.refused {
-		return nil, nil
-	}
-	return &root, c.diags
+	return pieces
 }
 
 // splitPieces divides a part of a text into pieces of at least a size. Each begins with an entry
@@ -78,57 +115,11 @@ func isLetter(c byte) bool { return 'a' <= c|' ' && c|' ' <= 'z' }
 // blockHead matches a key and the beginning of its list or map on the next line.
 var blockHead = lazyregexp.New(`^[\w-]+:[ \t]*(?:#.*)?\r?\n( *-| +)`)
 
-// isPart reports whether a node can be a part of a list or map in block style.
-func isPart(n *yaml.Node, kind yaml.Kind, column int) bool {
-	return n.Kind == kind && n.Column == column && n.Style == 0 && n.Anchor == ""
-}
-
-// nextPart returns the next piece that continues a list or map, or nil.
-func (c *converter) nextPart(n *yaml.Node) *yaml.Node {
-	if c.refused || c.countParts(n) == 0 {
-		return nil
+// decode sends the root of the piece.
+func (p *piece) decode(src []byte) {
+	docs, err := decodeYAML(bytes.NewReader(src[p.From:p.To]))
+	if err == nil && len(docs) == 1 && len(docs[0].Content) > 0 {
+		p.node <- docs[0].Content[0]
 	}
-	part := c.decodePiece()
-	c.refused = part == nil || !isPart(part, n.Kind, n.Column)
-	if n == c.root && !c.refused && len(c.pieces) > 0 && c.pieces[0].inner {
-		c.open = part.Content[1]
-		c.refused = !isBlockCollection(c.open) || !isPart(c.open, c.open.Kind, c.open.Column)
-	}
-	if c.refused {
-		return nil
-	}
-	return part
-}
-
-// countParts returns how many of the next pieces continue a list or map.
-func (c *converter) countParts(n *yaml.Node) int {
-	if n != c.root && n != c.open {
-		return 0
-	}
-	for i, p := range c.pieces {
-		if p.inner != (n == c.open) {
-			return i
-		}
-	}
-	return len(c.pieces)
-}
-
-// decodePiece returns the root of the next piece, or nil, and starts to decode those behind it.
-func (c *converter) decodePiece() *yaml.Node {
-	for i := range c.pieces[:min(1+readAhead, len(c.pieces))] {
-		if p := &c.pieces[i]; p.node == nil {
-			p.node = make(chan *yaml.Node, 1)
-			go func(text []byte, node chan<- *yaml.Node) {
-				docs, err := decodeYAML(bytes.NewReader(text))
-				if err == nil && len(docs) == 1 && len(docs[0].Content) > 0 {
-					node <- docs[0].Content[0]
-				}
-				close(node)
-			}(c.file.Src[p.From:p.To], p.node)
-		}
-	}
-	p := c.pieces[0]
-	c.pieces = c.pieces[1:]
-	c.above = c.file.Position(p.From).Line - 1
-	return <-p.node
+	close(p.node)
 }

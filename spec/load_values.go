@@ -19,11 +19,9 @@ import (
 // converter turns the nodes of one document into values.
 type converter struct {
 	reporter
-	pieces     []piece    // the pieces that are not converted yet
-	root, open *yaml.Node // what they continue: the file's map, and the list or map of its last key
-	above      int        // the lines before the piece that is read
-	columns    []int      // the offsets of the characters of a line
-	line       int        // the number of that line
+	above   int   // the lines before the piece that is read
+	columns []int // the offsets of the characters of a line
+	line    int   // the number of that line
 
 	depth    int
 	anchored int          // the anchors around the node
@@ -145,14 +143,10 @@ func (c *converter) skipProperties(n *yaml.Node, at int) int {
 
 func (c *converter) readList(n *yaml.Node, at int, v *Value) {
 	end := at
-	v.Kind, v.Items = List, make([]Value, 0, len(n.Content)*(1+c.countParts(n)))
-	for part := n; part != nil; part = c.nextPart(n) {
-		for _, child := range part.Content {
-			v.Items = append(v.Items, Value{})
-			item := &v.Items[len(v.Items)-1]
-			c.convert(child, item)
-			end = max(end, c.endOf(child, item))
-		}
+	v.Kind, v.Items = List, make([]Value, len(n.Content))
+	for i, child := range n.Content {
+		c.convert(child, &v.Items[i])
+		end = max(end, c.endOf(child, &v.Items[i]))
 	}
 	v.Span = Span{at, c.findClose(n, at, end)}
 	c.checkTag(n, v, "!!seq")
@@ -222,10 +216,8 @@ func (m *mapReader) findEntry(name string) *Field {
 }
 
 func (c *converter) readMap(n *yaml.Node, at int, v *Value) {
-	m := mapReader{end: at, merge: -1, fields: make([]Field, 0, len(n.Content)/2*(1+c.countParts(n)))}
-	for part := n; part != nil; part = c.nextPart(n) {
-		c.readEntries(part, &m)
-	}
+	m := mapReader{end: at, merge: -1, fields: make([]Field, 0, len(n.Content)/2)}
+	c.readEntries(n, &m)
 	v.Kind, v.Fields = Map, m.fields
 	if m.merge >= 0 {
 		v.Fields = c.mergeMaps(n, &m)
@@ -234,7 +226,7 @@ func (c *converter) readMap(n *yaml.Node, at int, v *Value) {
 	c.checkTag(n, v, "!!map")
 }
 
-// readEntries adds the entries of a part of a map.
+// readEntries adds the entries of a map.
 func (c *converter) readEntries(n *yaml.Node, m *mapReader) {
 	var k Value
 	var f Field

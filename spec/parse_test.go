@@ -364,14 +364,14 @@ func TestPieces(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, found := loadPieces(NewFile(name, src), 1)
+			got := loadPieces(NewFile(name, src), 1)
 			if got == nil {
 				continue
 			}
 			divided++
 			want, wanted := loadDocument(NewFile(name, src), "")
-			if !reflect.DeepEqual(got, want) || !reflect.DeepEqual(found, wanted) {
-				t.Errorf("%s: the pieces have other values, places or findings: %v, want %v", name, found, wanted)
+			if !reflect.DeepEqual(got, want) || len(wanted) > 0 {
+				t.Errorf("%s: the pieces have other values, places or findings %v", name, wanted)
 			}
 		}
 	}
