@@ -3,58 +3,48 @@
 package spec
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
 // Graph is a parsed graph file. Lists have the order of the file. A graph with Error findings may be
 // incomplete and must not run.
 type Graph struct {
-	File        *File
-	Name        Text   `key:"name"`
-	Description Text   `key:"description"`
-	Goal        Goal   `key:"goal"`
-	Persona     Text   `key:"persona"`
-	Start       Text   `key:"start"`
-	Finish      []Text `key:"finish"`
-	// Output is the run's output: an expression (a string scalar) or a map of
-	// expressions, or nil.
-	Output      *Value      `key:"output"`
-	State       []*StateKey `key:"state"`
-	StrictState bool        `key:"strict_state"`
-	Nodes       []*Node     `key:"nodes"`
-	Edges       []*Edge     `key:"edges"`
-	Limits      Limits      `key:"limits"`
-	Parallel    Parallel    `key:"parallel"`
-	// Retry holds the blocks of `retry` in order.
-	Retry       []Retry `key:"retry"`
-	Cache       *Cache  `key:"cache"`
-	PauseBefore []Text  `key:"pause_before"`
-	PauseAfter  []Text  `key:"pause_after"`
-	// Finally lists the nodes that run after the outcome of the run is known.
-	Finally []Text `key:"finally"`
-	// Feedback is feedback_on_revisit.
-	Feedback     bool     `key:"feedback_on_revisit"`
-	Conversation *Value   `key:"conversation"`
-	Models       []Field  `key:"models"`
-	Providers    []Field  `key:"providers"`
-	Tools        []Field  `key:"tools"`
-	Secrets      []Secret `key:"secrets"`
+	File         *File
+	Name         Text        `key:"name"`
+	Description  Text        `key:"description"`
+	Goal         Goal        `key:"goal"`
+	Persona      Text        `key:"persona"`
+	Start        Text        `key:"start"`
+	Finish       []Text      `key:"finish"`
+	Output       *Value      `key:"output"` // an expression, a map of them, or nil
+	State        []*StateKey `key:"state"`
+	StrictState  bool        `key:"strict_state"`
+	Nodes        []*Node     `key:"nodes"`
+	Edges        []*Edge     `key:"edges"`
+	Limits       Limits      `key:"limits"`
+	Parallel     Parallel    `key:"parallel"`
+	Retry        []Retry     `key:"retry"`
+	Cache        *Cache      `key:"cache"`
+	PauseBefore  []Text      `key:"pause_before"`
+	PauseAfter   []Text      `key:"pause_after"`
+	Finally      []Text      `key:"finally"` // the nodes that run when the end of the run is decided
+	Feedback     bool        `key:"feedback_on_revisit"`
+	Conversation *Value      `key:"conversation"`
+	Models       []Field     `key:"models"`
+	Providers    []Field     `key:"providers"`
+	Tools        []Field     `key:"tools"`
+	Secrets      []Secret    `key:"secrets"`
 	Policies     []Value
-	// Inapplicable holds policies of shared files that name nodes which this graph lacks.
-	Inapplicable []Value
-	// Notify holds the entries of notify: maps with on, and url or command.
-	Notify []Value `key:"notify"`
-	// Concurrency is the group of the runs, or nil.
-	Concurrency *Concurrency `key:"concurrency"`
-	// Graphs holds the graphs within the file, in file order.
-	Graphs []*Graph `key:"graphs"`
-	// Entry is the name of a graph within a file, and Span the place of the graph in its file.
-	Entry Text
-	Span  Span
+	Inapplicable []Value      // policies of shared files that name nodes which this graph lacks
+	Notify       []Value      `key:"notify"` // maps with on, and url or command
+	Concurrency  *Concurrency `key:"concurrency"`
+	Graphs       []*Graph     `key:"graphs"`
+	Entry        Text         // the name of a graph within a file
+	Span         Span
 
 	settings []Field // see Settings
 	whole    *Graph  // the graph of the file, for a graph within it
@@ -67,7 +57,7 @@ type Graph struct {
 	faults              []Span // the places of the findings of Parse
 }
 
-// Settings returns the graph's keys as plain data, without state, nodes, edges and graphs. It has the
+// Settings returns the graph's keys as plain data, without state, nodes, edges and graphs, but with the
 // texts and policies of other files.
 func (g *Graph) Settings() map[string]any {
 	out := make(map[string]any, len(g.settings))
@@ -104,19 +94,16 @@ func (g *Graph) WithNodes(with map[string]*Node) *Graph {
 	if len(with) == 0 {
 		return g
 	}
-	out := *g
-	out.Nodes = make([]*Node, len(g.Nodes))
-	out.nodes = maps.Clone(g.nodes)
+	out := new(*g)
+	out.Nodes, out.nodes = slices.Clone(g.Nodes), maps.Clone(g.nodes)
 	for i, n := range g.Nodes {
 		if other := with[n.ID.Value]; other != nil {
-			own := *other
-			own.Index = n.Index
-			n = &own
+			own := new(*other)
+			own.Index = i
+			out.Nodes[i], out.nodes[own.ID.Value] = own, own
 		}
-		out.Nodes[i] = n
-		out.nodes[n.ID.Value] = n
 	}
-	return &out
+	return out
 }
 
 // Text is a scalar read as a string. The zero Text is absent.
@@ -138,20 +125,16 @@ type Goal struct {
 
 // StateKey declares one key of the shared state.
 type StateKey struct {
-	Name Text
-	// Source is the declaration as written.
-	Source *Value
-	// Schema holds the JSON Schema keywords of the key as plain data, without
-	// graphrun's own (default, required, reducer, secret, once, scope).
+	Name   Text
+	Source *Value // the declaration as written
+	// Schema holds the JSON Schema keywords of the key as plain data, without those of graphrun.
 	Schema   map[string]any
 	Default  *Value `key:"default"`
 	Required bool   `key:"required"`
 	Secret   bool   `key:"secret"`
 	Once     bool   `key:"once"`
 	Scope    Text   `key:"scope"`
-	// Reducer is a reducer's name or an expression over current and update;
-	// absent means "replace".
-	Reducer Text `key:"reducer"`
+	Reducer  Text   `key:"reducer"` // a name, or an expression over current and update
 }
 
 // HasReducerExpr reports whether the reducer is an expression over current and update. Another single
@@ -190,14 +173,11 @@ type Limits struct {
 	MaxConcurrency int           `key:"max_concurrency"`
 	MaxTokens      int           `key:"max_tokens"`
 	MaxCostUSD     float64       `key:"max_cost_usd"`
-	// MaxStateBytes bounds the state and each value. 0 means the default of the runner, or
-	// the limit of the run around a subgraph.
+	// MaxStateBytes is 0 for the default of the runner, or the limit of the run around a subgraph.
 	MaxStateBytes int `key:"max_state_bytes"`
 	Span          Span
-	// MaxStepsSpan is where the file sets MaxSteps; Span when it does not.
-	MaxStepsSpan Span `key:"max_steps"`
-
-	written []Field
+	MaxStepsSpan  Span `key:"max_steps"` // Span if the file does not set MaxSteps
+	written       []Field
 }
 
 // Written returns the value of a limit as written, or nil.
@@ -206,10 +186,9 @@ func (l *Limits) Written(key string) *Value { return valueOf(l.written, key) }
 // Parallel configures failing, conflicting and slow branches. Empty strings and zero mean that the file
 // does not say. Graph.Parallel has the defaults fail_all, last_wins and auto.
 type Parallel struct {
-	OnFailure string `key:"on_failure"` // fail_all, continue_others, wait_all
-	Conflict  string `key:"conflict"`   // last_wins, first_wins, error
-	// ConflictSpan is the place of Conflict. It is empty for the default.
-	ConflictSpan  Span          `key:"conflict"`
+	OnFailure     string        `key:"on_failure"` // fail_all, continue_others, wait_all
+	Conflict      string        `key:"conflict"`   // last_wins, first_wins, error
+	ConflictSpan  Span          `key:"conflict"`   // empty for the default
 	BranchTimeout time.Duration `key:"branch_timeout"`
 	Join          string        `key:"join"` // explicit, auto
 	Span          Span
@@ -229,13 +208,11 @@ type Retry struct {
 	InitialInterval time.Duration `key:"initial_interval"`
 	Backoff         float64       `key:"backoff"`
 	MaxInterval     time.Duration `key:"max_interval"`
-	// HasMaxInterval is set if the file sets MaxInterval.
-	HasMaxInterval bool
-	Jitter         float64 `key:"jitter"`
-	On             []Text  `key:"on"`
-	// When is a condition over error. If it is unset, every failure is retried.
-	When Text `key:"when"`
-	Span Span
+	HasMaxInterval  bool          // the file sets MaxInterval
+	Jitter          float64       `key:"jitter"`
+	On              []Text        `key:"on"`
+	When            Text          `key:"when"` // a condition over error, true if unset
+	Span            Span
 }
 
 // AppliesTo reports whether the block applies to failures of a kind, apart from its condition.
@@ -262,49 +239,36 @@ type Cache struct {
 
 // Node is one node. Index is its place in Graph.Nodes.
 type Node struct {
-	ID     Text
-	Index  int
-	Span   Span
-	Kind   Text
-	Writes Writes `key:"writes"`
-	// Retry holds the blocks of the node's own `retry`. See RetryBlocks.
-	Retry   []Retry       `key:"retry"`
-	Timeout time.Duration `key:"timeout"`
-	// MaxVisits is 0 if only the graph limits the visits.
-	MaxVisits   int       `key:"max_visits"`
-	OnMaxVisits string    `key:"on_max_visits"` // fail (default), skip
-	Routing     string    `key:"routing"`       // first (default), all
-	Join        *Join     `key:"join"`
-	Parallel    *Parallel `key:"parallel"`
-	// Output is the JSON Schema of the node's output as plain data, and
-	// OutputSource its value as written. Both may be nil.
-	Output       map[string]any `key:"output"`
-	OutputSource *Value         `key:"output"`
-	// Fields are the keys of the node's kind (command, url, set, …), in file order.
-	Fields []Field
-
-	Description Text `key:"description"`
-	// Reads lists the state keys the node may see; HasReads false means all.
-	Reads []Text `key:"reads"`
-	// Queue names the workers of a cluster that run the node. If it is absent, any may.
-	Queue Text   `key:"queue"`
-	Cache *Cache `key:"cache"`
-	// Goto is an expression, or absent.
-	Goto Text  `key:"goto"`
-	Ends []End `key:"ends"`
-	Each Text  `key:"each"`
-	// MaxConcurrency bounds the elements of Each that run at once. 0 means as many as the
-	// run allows.
-	MaxConcurrency int         `key:"max_concurrency"`
-	Feedback       *bool       `key:"feedback"`
-	Conversation   *Value      `key:"conversation"`
-	Before         []NamedExpr `key:"before"`
-	Emit           []NamedExpr `key:"emit"`
-	// Decide configures the decision between the node's edges, or is nil.
-	Decide *Decide `key:"decide"`
-	// HasReads and HasEnds report whether the file has the keys, Final whether `finally` names
-	// the node.
-	HasReads, HasEnds, Final bool
+	ID                Text
+	Index             int
+	Span              Span
+	Kind              Text
+	Writes            Writes         `key:"writes"`
+	Retry             []Retry        `key:"retry"` // the node's own; see RetryBlocks
+	Timeout           time.Duration  `key:"timeout"`
+	MaxVisits         int            `key:"max_visits"`    // the node's own; see VisitLimit
+	OnMaxVisits       string         `key:"on_max_visits"` // fail (default), skip
+	Routing           string         `key:"routing"`       // first (default), all
+	Join              *Join          `key:"join"`
+	Parallel          *Parallel      `key:"parallel"`
+	Output            map[string]any `key:"output"` // the JSON Schema of the node's output as plain data, or nil
+	OutputSource      *Value         `key:"output"` // the same as written
+	Fields            []Field        // the keys of the node's kind (command, url, set, …), in file order
+	Description       Text           `key:"description"`
+	Reads             []Text         `key:"reads"` // the state keys the node may see; all, unless HasReads
+	Queue             Text           `key:"queue"` // the workers of a cluster that run the node; any, if absent
+	Cache             *Cache         `key:"cache"`
+	Goto              Text           `key:"goto"` // an expression
+	Ends              []End          `key:"ends"`
+	Each              Text           `key:"each"`
+	MaxConcurrency    int            `key:"max_concurrency"` // of elements of Each; 0 for as many as the run allows
+	Feedback          *bool          `key:"feedback"`
+	Conversation      *Value         `key:"conversation"`
+	Before            []NamedExpr    `key:"before"`
+	Emit              []NamedExpr    `key:"emit"`
+	Decide            *Decide        `key:"decide"`
+	HasReads, HasEnds bool           // the file has the keys
+	Final             bool           // `finally` names the node
 
 	hasUnknownExits bool    // its kind or ends have a finding: Check ignores its ways out
 	written         []Field // all of its keys
@@ -333,14 +297,8 @@ func (n *Node) RetryBlocks(g *Graph) []Retry {
 	return g.Retry
 }
 
-// VisitLimit returns how often the node may run: its own limit, or the graph's, or 0 for
-// no limit.
-func (n *Node) VisitLimit(g *Graph) int {
-	if n.MaxVisits > 0 {
-		return n.MaxVisits
-	}
-	return g.Limits.MaxVisits
-}
+// VisitLimit returns how often the node may run: its own limit, or the graph's, or 0 for no limit.
+func (n *Node) VisitLimit(g *Graph) int { return cmp.Or(n.MaxVisits, g.Limits.MaxVisits) }
 
 // Decide configures the model that decides between the edges of a node.
 type Decide struct {
@@ -355,23 +313,16 @@ type Writes struct {
 }
 
 // NamedExpr is an entry `name: expression`.
-type NamedExpr struct {
-	Name Text
-	Expr Text
-}
+type NamedExpr struct{ Name, Expr Text }
 
 // End is a target of goto: Label leads to Target, a node or END.
-type End struct {
-	Label  Text
-	Target Text
-}
+type End struct{ Label, Target Text }
 
 // Join makes a node a barrier. Wait is "all", "any" or "N", and Count the N.
 type Join struct {
-	Wait  string `key:"wait"`
-	Count int    `key:"wait"`
-	// OnBypass is drop (default), continue or fail. It belongs to "all" and "N".
-	OnBypass Text `key:"on_bypass"`
+	Wait     string `key:"wait"`
+	Count    int    `key:"wait"`
+	OnBypass Text   `key:"on_bypass"` // drop (default), continue, fail; not for "any"
 	Span     Span
 }
 
@@ -383,23 +334,18 @@ func (j *Join) IsValid() bool {
 // Edge is an edge from one node to one target. Lists in `from` and `to` make several edges, which share
 // Decl, in the order of `from`.
 type Edge struct {
-	// Index is the edge's place in Graph.Edges and its identity.
-	Index int
-	// Decl is the index of the declaration in the file's edges, or -1 for edges that `finish` adds.
-	Decl int
-	From Text
-	To   Text
-	// Condition is never empty: always, on_success, on_failure, conditional, llm_decide.
-	Condition   string `key:"condition"`
+	Index       int // the edge's place in Graph.Edges and its identity
+	Decl        int // the index of the declaration in the file's edges, or -1 for edges that `finish` adds
+	From, To    Text
+	Condition   string `key:"condition"` // never empty
 	When        Text   `key:"when"`
 	Priority    int    `key:"priority"`
 	Fallback    bool   `key:"fallback"`
 	Span        Span
-	ID          Text `key:"id"`
-	Label       Text `key:"label"`
-	Description Text `key:"description"`
-	// Transform is an expression, a map of them, or nil.
-	Transform *Value `key:"transform"`
+	ID          Text   `key:"id"`
+	Label       Text   `key:"label"`
+	Description Text   `key:"description"`
+	Transform   *Value `key:"transform"` // an expression, a map of them, or nil
 }
 
 // END is the reserved target that completes a branch.
@@ -414,12 +360,7 @@ func TooDeepMessage(name string) string {
 }
 
 // FileGraph returns the graph of the file that holds this graph.
-func (g *Graph) FileGraph() *Graph {
-	if g.whole != nil {
-		return g.whole
-	}
-	return g
-}
+func (g *Graph) FileGraph() *Graph { return cmp.Or(g.whole, g) }
 
 // Ref returns "#name" for a graph within a file, or "" for the graph of the file.
 func (g *Graph) Ref() string {
@@ -431,12 +372,8 @@ func (g *Graph) Ref() string {
 
 // Inner returns the graph of the file that "#name" refers to, or nil.
 func (g *Graph) Inner(ref string) *Graph {
-	name, isRef := strings.CutPrefix(ref, "#")
-	if !isRef {
-		return nil
-	}
 	for _, inner := range g.FileGraph().Graphs {
-		if inner.Entry.Value == name {
+		if inner.Ref() == ref {
 			return inner
 		}
 	}
