@@ -209,12 +209,6 @@ func (d *decoder) reportMismatch(k *Key, v *Value, at place) {
 	d.suggest(suggestion)
 }
 
-// outlines maps types of keys to the kinds of their values.
-var outlines = map[Type][]ValueKind{
-	TypeBool: {Bool}, TypeInt: {Int}, TypeNumber: {Int, Float}, TypeName: {String}, TypeEnum: {String}, TypeDuration: {Int, Float, String},
-	TypeList: {List}, TypeMap: {Map}, TypeObject: {Map}, TypeNode: {Map}, TypeGraph: {Map}, TypeSchema: {Map, Bool},
-}
-
 // hasOutline reports whether the kind of a value fits a key, apart from its content.
 func hasOutline(k *Key, v *Value) bool {
 	switch k.Type {
@@ -227,7 +221,7 @@ func hasOutline(k *Key, v *Value) bool {
 	case TypeOneOf:
 		return slices.ContainsFunc(k.Forms, func(form Key) bool { return hasOutline(&form, v) })
 	}
-	return slices.Contains(outlines[k.Type], v.Kind)
+	return slices.Contains(types[k.Type].kinds, v.Kind)
 }
 
 // canBeText reports whether a key takes a value as a text.

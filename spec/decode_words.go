@@ -12,48 +12,25 @@ import (
 
 // describeKey describes the values that a key takes.
 func describeKey(k *Key) string {
-	switch k.Type {
-	case TypeAny:
-		return "any value"
-	case TypeBool:
-		return "true or false"
-	case TypeInt:
-		return "a whole number" + describeBounds(k)
-	case TypeNumber:
-		return "a number" + describeBounds(k)
-	case TypeDuration:
-		if k.Role == RoleExpr {
-			return `a duration such as "500ms", "10s" or "1h30m", or an expression that gives such a text or seconds`
-		}
-		return `a duration such as "500ms", "10s" or "1h30m"` + describeBounds(k)
-	case TypeEnum:
+	switch {
+	case k.Type == TypeEnum:
 		return listNames(k.Enum)
-	case TypeName:
-		if k.Role == RoleNode {
-			return "the name of a node"
-		}
-		return "a name (letters, digits, _ and -, a letter first)"
-	case TypeSchema:
-		return "a JSON Schema"
-	case TypeList:
+	case k.Type == TypeList:
 		return "a list of " + pluralOf(k.Elem)
-	case TypeMap, TypeObject, TypeNode, TypeGraph:
-		return "a map"
-	case TypeOneOf:
+	case k.Type == TypeOneOf:
 		return describeForms(k.Forms)
-	case TypeText:
-		if k.Elem != nil {
-			return "a text, {file: path} or a list of parts"
-		}
-		return "a text or {file: path}"
-	}
-	switch k.Role {
-	case RoleExpr:
-		return "an expression"
-	case RoleState:
+	case k.Type == TypeText && k.Elem != nil:
+		return "a text, {file: path} or a list of parts"
+	case k.Type == TypeName && k.Role == RoleNode:
+		return "the name of a node"
+	case k.Type == TypeString && k.Role == RoleState:
 		return "the name of a state key"
+	case k.Type == TypeString && k.Role == RoleExpr:
+		return "an expression"
+	case k.Type == TypeDuration && k.Role == RoleExpr:
+		return types[k.Type].words + ", or an expression that gives such a text or seconds"
 	}
-	return "a text"
+	return types[k.Type].words + describeBounds(k)
 }
 
 // describeForms describes the values of any form. It does not enumerate the words of a list

@@ -33,6 +33,30 @@ const (
 	TypeText                     // a string scalar, or {file: path} for the text of that file; with Key.Elem also a list of that
 )
 
+// types describes the types of values: the kinds of values that fit, the words of messages, and the JSON
+// Schema. Functions add what depends on the key.
+var types = [...]struct {
+	kinds  []ValueKind
+	words  string
+	schema object
+}{
+	TypeString:   {words: "a text", schema: object{"type": "string"}},
+	TypeBool:     {[]ValueKind{Bool}, "true or false", object{"type": "boolean"}},
+	TypeInt:      {[]ValueKind{Int}, "a whole number", object{"type": "integer"}},
+	TypeNumber:   {[]ValueKind{Int, Float}, "a number", object{"type": "number"}},
+	TypeDuration: {[]ValueKind{Int, Float, String}, `a duration such as "500ms", "10s" or "1h30m"`, nil},
+	TypeEnum:     {kinds: []ValueKind{String}},
+	TypeName:     {[]ValueKind{String}, "a name (letters, digits, _ and -, a letter first)", object{"type": "string", "pattern": idPattern}},
+	TypeAny:      {words: "any value"},
+	TypeSchema:   {[]ValueKind{Map, Bool}, "a JSON Schema", refTo("json_schema")},
+	TypeList:     {kinds: []ValueKind{List}},
+	TypeMap:      {[]ValueKind{Map}, "a map", nil},
+	TypeObject:   {[]ValueKind{Map}, "a map", nil},
+	TypeNode:     {[]ValueKind{Map}, "a map", refTo("node")},
+	TypeGraph:    {[]ValueKind{Map}, "a map", refTo("graph")},
+	TypeText:     {words: "a text or {file: path}"},
+}
+
 // Role is the meaning of strings in a value. The zero value is plain data.
 type Role int
 

@@ -99,7 +99,7 @@ func objectSchema(keys []Key, choices []Choice) object {
 
 // keySchema returns the schema of a key with its sentence and default.
 func keySchema(k *Key) object {
-	out := maps.Clone(valueSchema(k))
+	out := valueSchema(k)
 	if k.Doc != "" {
 		out["description"] = k.Doc
 	}
@@ -109,29 +109,20 @@ func keySchema(k *Key) object {
 	return out
 }
 
-// valueSchema returns the schema of a key's value.
+// valueSchema returns a new schema of a key's value.
 func valueSchema(k *Key) object {
 	switch k.Type {
-	case TypeBool:
-		return object{"type": "boolean"}
-	case TypeInt:
-		return addBounds(k, object{"type": "integer"})
-	case TypeNumber:
-		return addBounds(k, object{"type": "number"})
 	case TypeDuration:
 		if k.Role == RoleExpr {
-			return object{"anyOf": []any{object{"type": "number", "minimum": 0}, object{"type": "string"}}}
+			return anyOf(object{"type": "number", "minimum": 0}, object{"type": "string"})
 		}
-		return object{"anyOf": []any{object{"const": 0}, object{"type": "string", "pattern": durationPattern}}}
+		return anyOf(object{"const": 0}, object{"type": "string", "pattern": durationPattern})
 	case TypeEnum:
 		return object{"enum": anyList(k.Enum)}
-	case TypeName:
-		return object{"type": "string", "pattern": idPattern}
 	case TypeSchema:
 		if len(k.Keys) > 0 {
 			return refTo("state_key")
 		}
-		return refTo("json_schema")
 	case TypeList:
 		out := object{"type": "array", "items": valueSchema(k.Elem)}
 		if k.NonEmpty {
@@ -139,36 +130,33 @@ func valueSchema(k *Key) object {
 		}
 		return out
 	case TypeMap:
-		return mapSchema(k)
+		out := object{"type": "object", "additionalProperties": valueSchema(k.Elem)}
+		if pattern := map[Names]string{NamesID: idPattern, NamesState: identifierPattern}[k.Names]; pattern != "" {
+			out["patternProperties"] = object{"^x-": true}
+			out["propertyNames"] = anyOf(object{"pattern": pattern}, object{"pattern": "^x-"})
+		}
+		return out
 	case TypeObject:
 		return objectSchema(k.Keys, k.Choices)
-	case TypeNode:
-		return refTo("node")
-	case TypeGraph:
-		return refTo("graph")
 	case TypeText:
-		named := objectSchema(textFileKeys, nil)
-		forms := []any{valueSchema(&Key{Type: TypeString, Role: k.Role}), named}
+		forms := []any{valueSchema(&Key{Type: TypeString, Role: k.Role}), objectSchema(textFileKeys, nil)}
 		if k.Elem != nil {
 			forms = append(forms, valueSchema(k.Elem), valueSchema(&Key{Type: TypeList, Elem: k.Elem, NonEmpty: k.NonEmpty}))
 		}
-		return object{"anyOf": forms}
+		return anyOf(forms...)
 	case TypeOneOf:
 		var forms []any
 		for i := range k.Forms {
 			forms = append(forms, valueSchema(&k.Forms[i]))
 		}
-		return object{"anyOf": forms}
+		return anyOf(forms...)
 	case TypeString:
 		if k.Role != RolePlain && k.Role != RoleState {
 			return object{"type": []any{"string", "number", "boolean"}}
 		}
-		return object{"type": "string"}
 	}
-	return object{}
-}
-
-func addBounds(k *Key, out object) object {
+	out := object{}
+	maps.Copy(out, types[k.Type].schema)
 	if k.Positive {
 		out["exclusiveMinimum"] = 0
 	}
@@ -181,14 +169,7 @@ func addBounds(k *Key, out object) object {
 	return out
 }
 
-func mapSchema(k *Key) object {
-	out := object{"type": "object", "additionalProperties": valueSchema(k.Elem)}
-	if pattern := map[Names]string{NamesID: idPattern, NamesState: identifierPattern}[k.Names]; pattern != "" {
-		out["patternProperties"] = object{"^x-": true}
-		out["propertyNames"] = object{"anyOf": []any{object{"pattern": pattern}, object{"pattern": "^x-"}}}
-	}
-	return out
-}
+func anyOf(forms ...any) object { return object{"anyOf": forms} }
 
 // metaSchema returns the schema of a JSON Schema, with more keywords at its top.
 func metaSchema(more []Key) object {
