@@ -13,11 +13,14 @@ const durationPattern = `^\+?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|
 // SchemaID is the address of the schema of graph files for editors.
 const SchemaID = "https://raw.githubusercontent.com/graphrun/graphrun/main/docs/reference/graphrun.v1.schema.json"
 
-// Schema returns the JSON Schema (draft 2020-12) of graph files with the kinds of opts, as plain data. It
+// Schema returns the JSON Schema (draft 2020-12) of graph files with the kinds of opts, for encoding/json. It
 // accepts every file that Parse accepts. It does not check references and expressions.
 func Schema(opts Options) map[string]any {
 	root := SchemaOf("GraphSpec v1", "A graph file that graphrun runs.", TopKeys)
-	defs := object{"json_schema": metaSchema(nil), "state_key": metaSchema(stateKeywords), "graph": objectSchema(innerKeys(), nil)}
+	jsonSchema := objectSchema(schemaKeywords(), nil)
+	jsonSchema["type"] = []string{"object", "boolean"}
+	stateKey := objectSchema(slices.Concat(schemaKeywords(), stateKeywords), nil) // a later key replaces an earlier one
+	defs := object{"json_schema": jsonSchema, "state_key": stateKey, "graph": objectSchema(innerKeys(), nil)}
 	addNodeSchemas(defs, joinKinds(opts.Kinds))
 	root["$id"], root["$defs"] = SchemaID, defs
 	return root
@@ -48,63 +51,47 @@ func addNodeSchemas(defs object, kinds []Kind) {
 		def["description"] = kind.Doc
 		defs["node_"+kind.Name] = def
 		choose = append(choose, object{
-			"if":   object{"properties": object{"kind": object{"const": kind.Name}}, "required": []any{"kind"}},
+			"if":   object{"properties": object{"kind": object{"const": kind.Name}}, "required": []string{"kind"}},
 			"then": refTo("node_" + kind.Name),
 		})
 	}
 	defs["node"] = object{
-		"type": "object", "required": []any{"kind"}, "allOf": choose,
-		"properties": object{"kind": object{"enum": anyList(kindNames(kinds)), "description": "The kind of the node."}},
+		"type": "object", "required": []string{"kind"}, "allOf": choose,
+		"properties": object{"kind": object{"enum": kindNames(kinds), "description": "The kind of the node."}},
 	}
-}
-
-func anyList(in []string) []any {
-	out := make([]any, len(in))
-	for i, s := range in {
-		out[i] = s
-	}
-	return out
 }
 
 // objectSchema returns the schema of a map with the given keys.
 func objectSchema(keys []Key, choices []Choice) object {
 	properties := object{}
-	var required []any
+	var required []string
 	for i := range keys {
 		k := &keys[i]
-		properties[k.Name] = keySchema(k)
+		value, doc := valueSchema(k), k.Doc
+		if k.Default != "" {
+			doc += " Default: " + k.Default + "."
+		}
+		if doc != "" {
+			value["description"] = doc
+		}
+		properties[k.Name] = value
 		if k.Required {
 			required = append(required, k.Name)
 		}
 	}
-	out := object{
-		"type": "object", "properties": properties, "additionalProperties": false,
-		"patternProperties": object{"^x-": true},
-	}
+	out := object{"type": "object", "properties": properties, "additionalProperties": false, "patternProperties": object{"^x-": true}}
 	if required != nil {
 		out["required"] = required
 	}
 	for _, c := range choices {
 		var one []any
 		for _, name := range c.Keys {
-			one = append(one, object{"required": []any{name}})
+			one = append(one, object{"required": []string{name}})
 		}
 		if !c.Required {
-			one = append(one, object{"not": object{"anyOf": append([]any{}, one...)}})
+			one = append(one, object{"not": anyOf(slices.Clone(one)...)})
 		}
 		out["oneOf"] = one
-	}
-	return out
-}
-
-// keySchema returns the schema of a key with its sentence and default.
-func keySchema(k *Key) object {
-	out := valueSchema(k)
-	if k.Doc != "" {
-		out["description"] = k.Doc
-	}
-	if k.Default != "" {
-		out["description"] = k.Doc + " Default: " + k.Default + "."
 	}
 	return out
 }
@@ -118,7 +105,7 @@ func valueSchema(k *Key) object {
 		}
 		return anyOf(object{"const": 0}, object{"type": "string", "pattern": durationPattern})
 	case TypeEnum:
-		return object{"enum": anyList(k.Enum)}
+		return object{"enum": k.Enum}
 	case TypeSchema:
 		if len(k.Keys) > 0 {
 			return refTo("state_key")
@@ -152,7 +139,7 @@ func valueSchema(k *Key) object {
 		return anyOf(forms...)
 	case TypeString:
 		if k.Role != RolePlain && k.Role != RoleState {
-			return object{"type": []any{"string", "number", "boolean"}}
+			return object{"type": []string{"string", "number", "boolean"}}
 		}
 	}
 	out := object{}
@@ -170,12 +157,3 @@ func valueSchema(k *Key) object {
 }
 
 func anyOf(forms ...any) object { return object{"anyOf": forms} }
-
-// metaSchema returns the schema of a JSON Schema, with more keywords at its top.
-func metaSchema(more []Key) object {
-	out := objectSchema(slices.Concat(schemaKeywords(), more), nil) // a later key replaces an earlier one
-	if more == nil {
-		out["type"] = []any{"object", "boolean"}
-	}
-	return out
-}
