@@ -16,17 +16,27 @@ func Check(g *Graph) Diagnostics {
 	c := &graphChecker{reporter: reporter{file: g.File}, graph: g}
 	c.nodeNames.list = func() []string { return collectNames(g.Nodes, func(n *Node) string { return n.ID.Value }) }
 	c.keyNames.list = func() []string { return collectNames(g.State, func(k *StateKey) string { return k.Name.Value }) }
-	for _, r := range g.listNodeReferences() {
-		c.checkReference(r)
+	for _, list := range []struct {
+		key   string
+		names []Text
+	}{{"start", []Text{g.Start}}, {"finish", g.Finish}, {"pause_before", g.PauseBefore}, {"pause_after", g.PauseAfter}, {"finally", g.Finally}} {
+		for _, name := range list.names {
+			c.checkReference(name, list.key)
+		}
 	}
 	for _, n := range g.Nodes {
+		for _, end := range n.Ends {
+			c.checkReference(end.Target, "ends")
+		}
 		c.checkKeysOfNode(n)
+		c.checkStateKeys(n)
+	}
+	if g.Cache != nil {
+		c.checkNames(g.Cache.Keys)
 	}
 	c.checkEdges()
 	c.checkRepeatedEdges()
 	c.reportRepeated(g.Finally, "a node of finally runs once")
-	c.checkStateKeys()
-	c.checkLiterals()
 	c.checkStructure()
 	c.checkInnerGraphs()
 	for _, inner := range g.Graphs {
@@ -69,45 +79,22 @@ func (s *nameSet) listNames() string {
 	return text
 }
 
-// reference is the name of a node in the value of a key, outside of edges.
-type reference struct {
-	name Text
-	key  string
-}
-
-func (g *Graph) listNodeReferences() (out []reference) {
-	if g.Start.IsSet() {
-		out = append(out, reference{g.Start, "start"})
+// checkReference reports the value of a key that is not the name of a node, or a node that the key can't name.
+func (c *graphChecker) checkReference(name Text, key string) {
+	if !name.IsSet() {
+		return
 	}
-	for _, list := range []struct {
-		key   string
-		names []Text
-	}{{"finish", g.Finish}, {"pause_before", g.PauseBefore}, {"pause_after", g.PauseAfter}, {"finally", g.Finally}} {
-		for _, name := range list.names {
-			out = append(out, reference{name, list.key})
-		}
-	}
-	for _, n := range g.Nodes {
-		for _, end := range n.Ends {
-			out = append(out, reference{end.Target, "ends"})
-		}
-	}
-	return out
-}
-
-// checkReference reports an unknown name, or a node that the key can't name.
-func (c *graphChecker) checkReference(r reference) {
-	isKnown, n := c.checkNode(r.name, r.key == "ends"), c.graph.nodes[r.name.Value]
-	c.dangling = c.dangling || !isKnown && r.key == "ends"
+	isKnown, n := c.checkNode(name, key == "ends"), c.graph.nodes[name.Value]
+	c.dangling = c.dangling || !isKnown && key == "ends"
 	switch {
-	case n == nil || r.key != "finish":
+	case n == nil || key != "finish":
 	case n.Goto.IsSet() || n.HasEnds:
-		c.report("invalid-value", r.name.Span, "%q can't be in \"finish\": it chooses its target itself, by goto or ends", n.ID.Value)
+		c.report("invalid-value", name.Span, "%q can't be in \"finish\": it chooses its target itself, by goto or ends", n.ID.Value)
 	case n.Kind.Value == "fail":
-		c.report("invalid-value", r.name.Span, "%q can't be in \"finish\": a fail node is terminal", n.ID.Value)
+		c.report("invalid-value", name.Span, "%q can't be in \"finish\": a fail node is terminal", n.ID.Value)
 	}
-	if n != nil && n.Final && r.key != "finally" {
-		c.report("invalid-value", r.name.At(0, len(r.name.Value)), "%q can't stand in %q: it runs in finally, when the end of the run is decided", n.ID.Value, r.key)
+	if n != nil && n.Final && key != "finally" {
+		c.report("invalid-value", name.At(0, len(name.Value)), "%q can't stand in %q: it runs in finally, when the end of the run is decided", n.ID.Value, key)
 	}
 }
 

@@ -9,46 +9,37 @@ import (
 	"github.com/graphrun/graphrun/internal/schema"
 )
 
-// checkStateKeys checks the names of state keys, unless the graph allows undeclared ones.
-func (c *graphChecker) checkStateKeys() {
-	g := c.graph
-	if !g.StrictState {
+// checkStateKeys checks the names of state keys in a node, and the literals of a set node. Strings there
+// are expressions, which package bind checks.
+func (c *graphChecker) checkStateKeys(n *Node) {
+	c.checkNames(n.Reads)
+	c.checkNames(n.Writes.Keys)
+	for _, write := range n.Writes.Exprs {
+		c.checkNames([]Text{write.Name})
+	}
+	if n.Cache != nil {
+		c.checkNames(n.Cache.Keys)
+	}
+	if n.Decide != nil {
+		c.checkNames(n.Decide.See)
+	}
+	if n.Kind.Value != "set" {
 		return
 	}
-	if g.Cache != nil {
-		c.checkNames(g.Cache.Keys...)
-	}
-	for _, n := range g.Nodes {
-		c.checkNames(n.Reads...)
-		c.checkNames(n.Writes.Keys...)
-		for i := range n.Writes.Exprs {
-			c.checkNames(n.Writes.Exprs[i].Name)
-		}
-		if n.Cache != nil {
-			c.checkNames(n.Cache.Keys...)
-		}
-		if n.Decide != nil {
-			c.checkNames(n.Decide.See...)
-		}
-		set := setEntries(n)
-		for i := range set {
-			c.checkNames(set[i].Key)
+	set := n.Field("set").Entries()
+	for i := range set {
+		f := &set[i]
+		c.checkNames([]Text{f.Key})
+		if k := c.graph.keys[f.Key.Value]; k != nil && f.Value.Kind != String {
+			c.checkFit(updateSchema(k, &f.Value), &f.Value, fmt.Sprintf("the value for %q", f.Key.Value))
 		}
 	}
 }
 
-// setEntries returns the entries of a set node: state keys and values.
-func setEntries(n *Node) []Field {
-	if set := n.Field("set"); set != nil && n.Kind.Value == "set" {
-		return set.Fields
-	}
-	return nil
-}
-
-// checkNames reports names of undeclared keys.
-func (c *graphChecker) checkNames(names ...Text) {
+// checkNames reports names of undeclared state keys, unless the graph allows them.
+func (c *graphChecker) checkNames(names []Text) {
 	for _, name := range names {
-		if c.graph.keys[name.Value] != nil {
+		if !c.graph.StrictState || c.graph.keys[name.Value] != nil {
 			continue
 		}
 		near := c.keyNames.findNearest(name.Value)
@@ -58,24 +49,6 @@ func (c *graphChecker) checkNames(names ...Text) {
 		}
 		c.report("unknown-state-key", name.At(0, len(name.Value)), "%q is not a declared state key%s", name.Value, detail)
 		c.suggest(near)
-	}
-}
-
-// checkLiterals reports values of set nodes that do not fit their key. Strings are expressions, which
-// package bind checks.
-func (c *graphChecker) checkLiterals() {
-	for _, n := range c.graph.Nodes {
-		set := setEntries(n)
-		for i := range set {
-			f := &set[i]
-			k := c.graph.keys[f.Key.Value]
-			if k == nil || f.Value.Kind == String {
-				continue
-			}
-			if schema := updateSchema(k, &f.Value); schema != nil {
-				c.checkFit(schema, &f.Value, fmt.Sprintf("the value for %q", f.Key.Value))
-			}
-		}
 	}
 }
 

@@ -20,12 +20,9 @@ func findNearest(word string, allowed []string) string {
 	if name := suggest.Closest(word, allowed); name != "" {
 		return name
 	}
-	var found []string
-	for _, name := range allowed {
-		if strings.HasSuffix(name, "_"+word) || strings.HasPrefix(name, word+"_") {
-			found = append(found, name)
-		}
-	}
+	found := slices.DeleteFunc(slices.Clone(allowed), func(name string) bool {
+		return !strings.HasSuffix(name, "_"+word) && !strings.HasPrefix(name, word+"_")
+	})
 	if len(found) == 1 {
 		return found[0]
 	}

@@ -194,7 +194,6 @@ type mapReader struct {
 	fields []Field
 	places map[string]int // the indices of many fields by name
 	merge  int            // the index of <<, or -1
-	end    int            // where the last entry ends
 }
 
 // findEntry returns the entry of that name, or nil.
@@ -216,26 +215,16 @@ func (m *mapReader) findEntry(name string) *Field {
 }
 
 func (c *converter) readMap(n *yaml.Node, at int, v *Value) {
-	m := mapReader{end: at, merge: -1, fields: make([]Field, 0, len(n.Content)/2)}
-	c.readEntries(n, &m)
-	v.Kind, v.Fields = Map, m.fields
-	if m.merge >= 0 {
-		v.Fields = c.mergeMaps(n, &m)
-	}
-	v.Span = Span{at, c.findClose(n, at, m.end)}
-	c.checkTag(n, v, "!!map")
-}
-
-// readEntries adds the entries of a map.
-func (c *converter) readEntries(n *yaml.Node, m *mapReader) {
+	m := mapReader{merge: -1, fields: make([]Field, 0, len(n.Content)/2)}
+	end := at
 	var k Value
-	var f Field
+	var f Field // outside of the loop, because both escape
 	for i := 0; i+1 < len(n.Content) && !c.refused; i += 2 {
 		k, f = Value{}, Field{}
 		key, child := n.Content[i], n.Content[i+1]
 		c.convert(key, &k)
 		c.convert(child, &f.Value)
-		m.end = max(m.end, c.endOf(child, &f.Value))
+		end = max(end, c.endOf(child, &f.Value))
 		f.Key = k.Text
 		isMerge := key.Kind == yaml.ScalarNode && key.Tag == "!!merge"
 		seen := m.findEntry(k.Text.Value)
@@ -262,6 +251,12 @@ func (c *converter) readEntries(n *yaml.Node, m *mapReader) {
 		}
 		m.fields = append(m.fields, f)
 	}
+	v.Kind, v.Fields = Map, m.fields
+	if m.merge >= 0 {
+		v.Fields = c.mergeMaps(n, &m)
+	}
+	v.Span = Span{at, c.findClose(n, at, end)}
+	c.checkTag(n, v, "!!map")
 }
 
 // mergeMaps returns the entries of a map. The entries of the merged maps replace the merge key, and the

@@ -15,7 +15,6 @@ package spec
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -45,17 +44,14 @@ func Parse(name string, src []byte, opts Options) (*Graph, Diagnostics) {
 	d.graph = g
 	d.readGraph(TopKeys, root, Text{})
 	diags = append(diags, d.diags...)
-	if slices.ContainsFunc(diags, func(d Diagnostic) bool { return d.Rule == "duplicate-key" }) {
-		g.lacksEdges = true
-		for _, inner := range g.Graphs {
-			inner.lacksEdges = true
-		}
+	lacksEntries := false
+	for _, d := range diags {
+		lacksEntries = lacksEntries || d.Rule == "duplicate-key"
+		g.faults = append(g.faults, file.spanInHost(d.Span))
 	}
-	for i := range diags {
-		g.faults = append(g.faults, file.spanInHost(diags[i].Span))
-	}
-	for _, inner := range g.Graphs {
-		inner.faults = g.faults
+	for _, each := range append([]*Graph{g}, g.Graphs...) {
+		each.lacksEdges = each.lacksEdges || lacksEntries
+		each.faults = g.faults
 	}
 	return g, diags.Sort()
 }

@@ -65,7 +65,7 @@ func collectTopics(out *[]Topic, path, kind string, keys []Key) {
 }
 
 func newTopic(path string, k *Key) Topic {
-	return Topic{Path: joinPath(path, k.Name), Name: k.Name, Value: describeKey(k), Default: k.Default, Required: k.Required, Doc: k.Doc}
+	return Topic{Path: strings.TrimPrefix(path+"."+k.Name, "."), Name: k.Name, Value: describeKey(k), Default: k.Default, Required: k.Required, Doc: k.Doc}
 }
 
 func (t *Topic) addKeys(path string, keys []Key, choices []Choice) {
@@ -104,5 +104,3 @@ func eachMap(path string, k *Key, f func(path string, inner *Key)) {
 
 // sameKeys reports whether two maps have one table of keys.
 func sameKeys(a, b []Key) bool { return len(a) > 0 && len(b) > 0 && &a[0] == &b[0] }
-
-func joinPath(path, name string) string { return strings.TrimPrefix(path+"."+name, ".") }
