@@ -140,8 +140,7 @@ func (c *graphChecker) checkNode(t Text, end bool) bool {
 	case isExtension(t.Value):
 		detail = ": keys that begin with \"x-\" are ignored"
 	}
-	c.report("unknown-node", t.At(0, len(t.Value)), "%q is not a node of this graph%s", t.Value, detail)
-	c.suggest(near)
+	c.report("unknown-node", t.At(0, len(t.Value)), "%q is not a node of this graph%s", t.Value, detail).Suggestion = near
 	return false
 }
 
@@ -156,8 +155,7 @@ func (c *graphChecker) reportReserved(t Text, end bool) {
 	default:
 		message += "; expected the name of a node"
 	}
-	c.report("reserved-name", t.At(0, len(t.Value)), "%s", message)
-	c.suggest(suggestion)
+	c.report("reserved-name", t.At(0, len(t.Value)), "%s", message).Suggestion = suggestion
 }
 
 // indexOf returns the index of a node, or otherwise for END and for an unknown name.
@@ -217,8 +215,7 @@ func (c *graphChecker) checkRepeatedEdges() {
 		if first := edges[id]; first == nil {
 			edges[id] = e
 		} else if e.Decl >= 0 { // checkEdges reports the others
-			c.report("duplicate-edge", e.To.Span, "a second edge from %q to %q with the same condition", e.From.Value, e.To.Value)
-			c.diags[len(c.diags)-1].Severity = Warning
+			c.report("duplicate-edge", e.To.Span, "a second edge from %q to %q with the same condition", e.From.Value, e.To.Value).Severity = Warning
 			c.relate(first.To.Span, "the first is here")
 		}
 	}
@@ -259,7 +256,6 @@ func (c *graphChecker) checkInnerGraphs() {
 		case len(names.names) > 0:
 			detail = "; graphs are " + names.listNames()
 		}
-		c.report("subgraph-missing", v.At(0, len(v.Text.Value)), "%q is not a graph of this file%s", v.Text.Value, detail)
-		c.suggest(near)
+		c.report("subgraph-missing", v.At(0, len(v.Text.Value)), "%q is not a graph of this file%s", v.Text.Value, detail).Suggestion = near
 	}
 }

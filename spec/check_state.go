@@ -47,8 +47,7 @@ func (c *graphChecker) checkNames(names []Text) {
 		if near == "" && len(c.keyNames.names) > 0 {
 			detail = "; declared are " + c.keyNames.listNames()
 		}
-		c.report("unknown-state-key", name.At(0, len(name.Value)), "%q is not a declared state key%s", name.Value, detail)
-		c.suggest(near)
+		c.report("unknown-state-key", name.At(0, len(name.Value)), "%q is not a declared state key%s", name.Value, detail).Suggestion = near
 	}
 }
 

@@ -4,6 +4,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -17,12 +18,13 @@ type reporter struct {
 	diags Diagnostics
 }
 
-func (r *reporter) report(rule string, span Span, format string, args ...any) {
-	r.diags = append(r.diags, Diagnostic{File: r.file, Rule: rule, Severity: Error, Span: span, Message: fmt.Sprintf(format, args...)})
+// report adds an error. The result is valid until the next one.
+func (r *reporter) report(rule string, span Span, format string, args ...any) *Diagnostic {
+	r.diags = append(r.diags, Diagnostic{
+		File: cmp.Or(r.file.host, r.file), Rule: rule, Severity: Error, Span: r.file.InHost(span), Message: fmt.Sprintf(format, args...),
+	})
+	return &r.diags[len(r.diags)-1]
 }
-
-// suggest adds a suggestion to the latest finding.
-func (r *reporter) suggest(replacement string) { r.diags[len(r.diags)-1].Suggestion = replacement }
 
 // relate adds another place to the latest finding.
 func (r *reporter) relate(at Span, message string) {
@@ -205,8 +207,7 @@ func (d *decoder) reportMismatch(k *Key, v *Value, at place) {
 	if v.Kind == String && suggestion == v.Text.Value {
 		note += "; write " + suggestion + " without quotes"
 	}
-	d.report(rule, span, "%s must be %s; found %s%s", at, describeKey(k), describeValue(v), note)
-	d.suggest(suggestion)
+	d.report(rule, span, "%s must be %s; found %s%s", at, describeKey(k), describeValue(v), note).Suggestion = suggestion
 }
 
 // hasOutline reports whether the kind of a value fits a key, apart from its content.
@@ -214,19 +215,13 @@ func hasOutline(k *Key, v *Value) bool {
 	switch k.Type {
 	case TypeAny:
 		return true
-	case TypeString:
-		return canBeText(k, v)
-	case TypeText:
-		return v.Get("file") != nil || k.Elem != nil && (v.Kind == List || v.Kind == Map) || canBeText(k, v)
+	case TypeString, TypeText:
+		return v.Kind == String || k.Role != RolePlain && k.Role != RoleState && v.IsScalar() && v.Kind != Null ||
+			k.Type == TypeText && (v.Get("file") != nil || k.Elem != nil && !v.IsScalar())
 	case TypeOneOf:
 		return slices.ContainsFunc(k.Forms, func(form Key) bool { return hasOutline(&form, v) })
 	}
 	return slices.Contains(types[k.Type].kinds, v.Kind)
-}
-
-// canBeText reports whether a key takes a value as a text.
-func canBeText(k *Key, v *Value) bool {
-	return v.Kind == String || k.Role != RolePlain && k.Role != RoleState && v.IsScalar() && v.Kind != Null
 }
 
 // checkScalar checks the content of a scalar with the right outline.
@@ -248,8 +243,7 @@ func (d *decoder) checkScalar(k *Key, v *Value, at place) {
 		}
 	}
 	if !ok {
-		d.report("invalid-value", v.Span, "%s must be %s; found %s", at, describeKey(k), describeValue(v))
-		d.suggest(d.suggestShape(k, v))
+		d.report("invalid-value", v.Span, "%s must be %s; found %s", at, describeKey(k), describeValue(v)).Suggestion = d.suggestShape(k, v)
 	}
 }
 
@@ -282,12 +276,11 @@ func (d *decoder) checkEnum(k *Key, allowed []string, v *Value, at place) {
 		note = `; an expression stands under "when"`
 	}
 	const many = 16
+	message := fmt.Sprintf("%s must be %s; found %s%s", at, describeKey(k), quoteShort(v.Text.Value), note)
 	if near != "" && len(allowed) > many { // a long list would hide the suggestion
-		d.report("invalid-value", span, "%s can't be %s", at, quoteShort(v.Text.Value))
-	} else {
-		d.report("invalid-value", span, "%s must be %s; found %s%s", at, describeKey(k), quoteShort(v.Text.Value), note)
+		message = fmt.Sprintf("%s can't be %s", at, quoteShort(v.Text.Value))
 	}
-	d.suggest(near)
+	d.report("invalid-value", span, "%s", message).Suggestion = near
 }
 
 // isExtension reports whether the language ignores a key.
@@ -372,8 +365,7 @@ func (d *decoder) repairKey(v *Value, f *Field, keys []Key, into any) *Key {
 	} else if FindKey(NodeKeys, key.Value) != nil {
 		allowed = "; it stands on a node; allowed here are " + strings.Join(names, ", ")
 	}
-	d.report("unknown-key", key.At(0, len(key.Value)), "unknown key %s%s", quoteShort(key.Value), allowed)
-	d.suggest(near)
+	d.report("unknown-key", key.At(0, len(key.Value)), "unknown key %s%s", quoteShort(key.Value), allowed).Suggestion = near
 	k := FindKey(keys, near)
 	if k == nil || v.Get(near) != nil {
 		return nil

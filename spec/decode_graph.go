@@ -147,6 +147,5 @@ func (d *decoder) checkReducer(k *StateKey) {
 	if !k.Reducer.IsSet() || k.HasReducerExpr() || slices.Contains(reducers, name) {
 		return
 	}
-	d.report("invalid-value", k.Reducer.At(0, len(name)), "%q is not a reducer; expected %s, or an expression over current and update", name, listNames(reducers))
-	d.suggest(findNearest(name, reducers))
+	d.report("invalid-value", k.Reducer.At(0, len(name)), "%q is not a reducer; expected %s, or an expression over current and update", name, listNames(reducers)).Suggestion = findNearest(name, reducers)
 }

@@ -101,10 +101,7 @@ func (d *decoder) addPolicyFile(named Text, from []string) {
 // parsePolicyFile reads a file of policies as a value of `policies`, or returns nil.
 func (d *decoder) parsePolicyFile(file *File) *Value {
 	root, found := loadDocument(file, policyFile)
-	for _, f := range found {
-		f.File, f.Span = d.file, file.InHost(f.Span)
-		d.diags = append(d.diags, f)
-	}
+	d.diags = append(d.diags, found...)
 	if root == nil {
 		return nil
 	}

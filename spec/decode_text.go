@@ -66,7 +66,6 @@ func (d *decoder) readTextFile(v *Value, at place) {
 		return
 	}
 	if fault, bad := checkText(file); bad {
-		fault.File, fault.Span = d.file, file.InHost(fault.Span)
 		d.diags = append(d.diags, fault)
 		return
 	}

@@ -54,12 +54,10 @@ func pluralOf(k *Key) string {
 		return listNames(k.Enum)
 	case k.Type == TypeName:
 		return "names of nodes"
-	case k.Type == TypeInt:
-		return "whole numbers"
 	case k.Role == RoleState:
 		return "names of state keys"
-	case k.Type == TypeString, k.Type == TypeObject, k.Type == TypeMap, k.Type == TypeSchema:
-		_, noun, _ := strings.Cut(describeKey(k), " ")
+	case k.Type == TypeString, k.Type == TypeInt, k.Type == TypeObject, k.Type == TypeMap, k.Type == TypeSchema:
+		_, noun, _ := strings.Cut(describeKey(&Key{Type: k.Type, Role: k.Role}), " ")
 		return noun + "s"
 	}
 	return "values"

@@ -4,6 +4,7 @@ package spec
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -69,7 +70,7 @@ func loadDocument(file *File, what string) (*Value, Diagnostics) {
 }
 
 func syntaxError(file *File, span Span, message string) Diagnostic {
-	return Diagnostic{File: file, Rule: "syntax", Severity: Error, Span: span, Message: message}
+	return Diagnostic{File: cmp.Or(file.host, file), Rule: "syntax", Severity: Error, Span: file.InHost(span), Message: message}
 }
 
 // checkText returns a finding about the first bytes of a file that are not text.
