@@ -166,8 +166,7 @@ func (c *graphChecker) indexOf(t Text, otherwise int) int {
 	return otherwise
 }
 
-// checkEdges reports edges from or to unknown nodes, edges that leave an end, edges of nodes of `finally`,
-// and edges that fire together with those of `finish`.
+// checkEdges reports edges from or to nodes that can't have them, and edges that `finish` makes redundant.
 func (c *graphChecker) checkEdges() {
 	finish := map[string]bool{}
 	for _, f := range c.graph.Finish {
@@ -199,8 +198,7 @@ func (c *graphChecker) checkEdges() {
 	}
 }
 
-// checkRepeatedEdges reports a second fallback edge of a node, and warns of two edges that
-// always fire together.
+// checkRepeatedEdges reports a second fallback edge of a node, and warns of edges that always fire together.
 func (c *graphChecker) checkRepeatedEdges() {
 	type identity struct{ from, to, condition, when string }
 	fallbacks, edges := map[string]*Edge{}, make(map[identity]*Edge, len(c.graph.Edges))

@@ -51,8 +51,7 @@ func (c *graphChecker) checkNames(names []Text) {
 	}
 }
 
-// checkFit reports the first part of v that does not fit a schema. what describes v. Another check
-// reports an invalid schema.
+// checkFit reports the first part of v, described by what, that does not fit a valid schema.
 func (r *reporter) checkFit(doc map[string]any, v *Value, what string) {
 	compiled, err := schema.Compile(doc)
 	if err != nil {
@@ -64,8 +63,7 @@ func (r *reporter) checkFit(doc map[string]any, v *Value, what string) {
 	}
 }
 
-// updateSchema returns the schema of a write to a key with its reducer, or nil if any value
-// is allowed.
+// updateSchema returns the schema of a write to a key with its reducer, or nil if any value is allowed.
 func updateSchema(k *StateKey, v *Value) map[string]any {
 	items, hasItems := k.Schema["items"].(map[string]any)
 	switch k.Reducer.Value {

@@ -36,8 +36,7 @@ func (c *graphChecker) checkStructure() {
 	c.checkCycles(shape, reached, escapes)
 }
 
-// shape is the graph as numbers: the nodes by index, then END, then a vertex that leads everywhere, for
-// nodes with targets that only a run knows.
+// shape numbers the nodes, then END, then a vertex that leads everywhere, for targets that only a run knows.
 type shape struct {
 	graph      *graphalg.Digraph
 	end        int

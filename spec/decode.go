@@ -1,5 +1,4 @@
-// Decoding by the table of keys. One walk checks the shape of each value and assigns it to the field
-// whose tag names the key.
+// Decoding: one walk checks each value by the table of keys and assigns it to the field that names the key.
 
 package spec
 
@@ -78,8 +77,7 @@ func (p place) owner() Text {
 	return p.key
 }
 
-// readField checks the value of a key and assigns it to the fields for the key in into, a pointer to
-// a struct or nil.
+// readField checks the value of a key and assigns it to fields of into, a pointer to a struct or nil.
 func (d *decoder) readField(k *Key, f *Field, into any) {
 	before, fields := len(d.diags), fieldPointers(into, k.Name)
 	var parts any
@@ -324,9 +322,14 @@ func (d *decoder) readKeys(keys []Key, v *Value, into any) {
 
 // FindKey returns the key of that name, or nil.
 func FindKey(keys []Key, name string) *Key {
-	for i := range keys {
-		if keys[i].Name == name {
-			return &keys[i]
+	return find(keys, func(k *Key) bool { return k.Name == name })
+}
+
+// find returns the first element that matches, or nil.
+func find[T any](list []T, matches func(*T) bool) *T {
+	for i := range list {
+		if matches(&list[i]) {
+			return &list[i]
 		}
 	}
 	return nil

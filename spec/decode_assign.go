@@ -36,8 +36,7 @@ func fieldPointers(into any, name string) (out []any) {
 	return out
 }
 
-// allocateField prepares a field for a value. It returns a pointer to what holds the keys or entries of
-// the value.
+// allocateField prepares a field for a value and returns a pointer to the struct or list that holds its parts.
 func allocateField(field any, v *Value) any {
 	if p := reflect.ValueOf(field).Elem(); p.Kind() == reflect.Pointer && fieldsOf()[p.Type().Elem()] != nil {
 		p.Set(reflect.New(p.Type().Elem()))

@@ -114,8 +114,7 @@ func (d *decoder) expandEdge(e *Edge, from, to *Value) {
 	}
 }
 
-// finishStateKey completes a state key. It reports a reserved name, an unknown reducer, and a default
-// that does not fit the schema.
+// finishStateKey sets the schema of a state key, and checks its name, reducer and default.
 func (d *decoder) finishStateKey(k *StateKey, f *Field) {
 	name := f.Key.Value
 	if reason := reservedReason(name); reason != "" {

@@ -21,12 +21,7 @@ func joinKinds(more []Kind) []Kind {
 }
 
 func findKind(kinds []Kind, name string) *Kind {
-	for i := range kinds {
-		if kinds[i].Name == name {
-			return &kinds[i]
-		}
-	}
-	return nil
+	return find(kinds, func(k *Kind) bool { return k.Name == name })
 }
 
 func kindNames(kinds []Kind) []string {

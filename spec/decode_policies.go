@@ -1,5 +1,4 @@
-// Policies (GraphSpec §10) of a graph, and of files that several graphs share by
-// `policies: {extends: path}`. Such a file is one of the graph's texts.
+// Policies (GraphSpec §10) of a graph and of the files that it extends, which are texts of the graph.
 
 package spec
 
@@ -32,8 +31,7 @@ func (d *decoder) setPolicyRule(from int) {
 	}
 }
 
-// addPolicies reads an entry or a list of entries. from are the paths of the files around it, outermost
-// first, relative to the graph's folder.
+// addPolicies reads one or more entries. from lists the files that lead to them, from the graph's folder.
 func (d *decoder) addPolicies(v *Value, from []string) {
 	for _, item := range v.OneOrAll() {
 		isUnknown := func(f Field) bool { return FindKey(policyKeys, f.Key.Value) == nil && !isExtension(f.Key.Value) }

@@ -1,5 +1,4 @@
-// Texts in files of their own: `prompt: {file: path}` (GraphSpec §9). Parse reads such a file and
-// replaces the map by the text. File.Texts lists the file.
+// Texts in files of their own (GraphSpec §9): Parse replaces `{file: path}` by the text of the file.
 
 package spec
 
@@ -73,7 +72,7 @@ func (d *decoder) readTextFile(v *Value, at place) {
 }
 
 // addText reads a file and adds it to the graph's texts, without a byte order mark and with "\n" at the
-// end of lines. The path is relative to the graph's file. problem says why the file can't be read.
+// end of lines. problem says why the file can't be read.
 func (d *decoder) addText(path string, at Span) (text *File, problem string) {
 	name := ResolvePath(d.file.Name, path)
 	src, isKnown := d.texts[path]

@@ -33,8 +33,7 @@ func describeKey(k *Key) string {
 	return types[k.Type].words + describeBounds(k)
 }
 
-// describeForms describes the values of any form. It does not enumerate the words of a list
-// again.
+// describeForms describes the values of any form, and does not list the same words twice.
 func describeForms(forms []Key) string {
 	var words []string
 	for i := range forms {

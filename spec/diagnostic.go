@@ -24,8 +24,7 @@ func (s Severity) String() string { return [...]string{"unset", "error", "warnin
 // MarshalText returns the word for reports.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Diagnostic is a finding. Message is lower case, names the problem, then what is allowed, quotes names,
-// and has no final period.
+// Diagnostic is a finding. Message names the problem, then what is allowed.
 type Diagnostic struct {
 	File     *File
 	Rule     string // slug of the rule, such as "unknown-key"
@@ -47,8 +46,7 @@ type Related struct {
 // Diagnostics is a list of findings.
 type Diagnostics []Diagnostic
 
-// Locate moves findings about texts of other files to these files, and relates the places in the
-// graph's file that name them.
+// Locate moves findings to the files of their texts, and relates the places in the graph that name these.
 func (ds Diagnostics) Locate() {
 	for i := range ds {
 		d := &ds[i]

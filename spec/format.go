@@ -203,9 +203,9 @@ func (f *formatter) readComments(n *yaml.Node) {
 
 var commentText = lazyregexp.New(`(?:^|[ \t\x{feff}])#.*`)
 
-// takeComments collects the comments between the latest entry and an offset. It adds those on the same
-// line to the entry and those with the indentation of an ended collection to that collection. It
-// returns the others, which belong to the next entry, in a column.
+// takeComments collects the comments between the latest entry and an offset. A comment belongs to the entry
+// on its line, or to the ended collection with its indentation. takeComments returns the others, which
+// belong to the next entry, in a column.
 func (f *formatter) takeComments(to, col int) (out []comment) {
 	src, isStart := f.file.Src, f.at == 0
 	lines := strings.Split(string(src[min(f.at, to):to]), "\n")
@@ -294,8 +294,7 @@ func commentLines(list []comment, indent int) (lines []string) {
 	return lines
 }
 
-// formatEntry returns the lines of the entry at an index of a block collection. It writes one comment
-// beside the entry, and the others above.
+// formatEntry returns the lines of the entry at an index, with one comment beside it and the others above.
 func (f *formatter) formatEntry(n *yaml.Node, i, indent int) (lines []string) {
 	pad := strings.Repeat(" ", indent)
 	v, head := n.Content[i], pad+"-"
@@ -330,8 +329,7 @@ func (f *formatter) formatEntry(n *yaml.Node, i, indent int) (lines []string) {
 	return lines
 }
 
-// formatValue returns a value on one line. A value with comments inside keeps its lines, which move
-// to the new column.
+// formatValue returns a value on one line, or on its own lines, moved to a new column, if it holds comments.
 func (f *formatter) formatValue(n *yaml.Node, shift, indent int) string {
 	at := f.span(n)
 	written := string(f.file.Src[at.From:at.To])

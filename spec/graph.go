@@ -137,8 +137,7 @@ type StateKey struct {
 	Reducer  Text   `key:"reducer"` // a name, or an expression over current and update
 }
 
-// HasReducerExpr reports whether the reducer is an expression over current and update. Another single
-// word is a name.
+// HasReducerExpr reports whether the reducer is an expression over current and update, and not a name.
 func (k *StateKey) HasReducerExpr() bool {
 	name := k.Reducer.Value
 	return k.Reducer.IsSet() && (!isIdentifier(name) || name == "current" || name == "update")
@@ -161,8 +160,7 @@ func Strings(texts []Text) []string {
 	return out
 }
 
-// Limits bound a run. Zero means no limit. The defaults are MaxSteps 100, OnMaxSteps "fail" and
-// MaxConcurrency 16.
+// Limits bound a run. Zero means no limit. The defaults are 100 steps, "fail", and a concurrency of 16.
 type Limits struct {
 	MaxSteps       int           `key:"max_steps"`
 	OnMaxSteps     string        `key:"on_max_steps"` // fail, return_last, flag
@@ -201,8 +199,7 @@ type Concurrency struct {
 	OnBusy string `key:"on_busy"` // wait (default), fail, cancel_oldest
 }
 
-// Retry is a retry block. The defaults are 3 attempts after 1s, 2s, … up to 30s, with jitter 0.1. On
-// lists kinds of failures. It is empty for every kind.
+// Retry is a retry block. The defaults are 3 attempts after 1s, 2s, … up to 30s, with jitter 0.1.
 type Retry struct {
 	MaxAttempts     int           `key:"max_attempts"`
 	InitialInterval time.Duration `key:"initial_interval"`
@@ -210,7 +207,7 @@ type Retry struct {
 	MaxInterval     time.Duration `key:"max_interval"`
 	HasMaxInterval  bool          // the file sets MaxInterval
 	Jitter          float64       `key:"jitter"`
-	On              []Text        `key:"on"`
+	On              []Text        `key:"on"`   // kinds of failures; every kind if empty
 	When            Text          `key:"when"` // a condition over error, true if unset
 	Span            Span
 }

@@ -47,12 +47,7 @@ func (v *Value) Get(name string) *Value {
 
 // findField returns the entry of that name, or nil.
 func findField(fields []Field, name string) *Field {
-	for i := range fields {
-		if fields[i].Key.Value == name {
-			return &fields[i]
-		}
-	}
-	return nil
+	return find(fields, func(f *Field) bool { return f.Key.Value == name })
 }
 
 func valueOf(fields []Field, name string) *Value {
@@ -89,8 +84,7 @@ func (v *Value) OneOrAll() []Value {
 	return []Value{*v}
 }
 
-// PartAt returns the part of a value at a path of names and decimal indexes, or the last part on
-// the way that exists.
+// PartAt returns the part at a path of names and decimal indexes, or the last part on it that exists.
 func (v *Value) PartAt(path []string) *Value {
 	for _, step := range path {
 		next := v.Get(step)

@@ -11,8 +11,7 @@ import (
 	"github.com/graphrun/graphrun/internal/suggest"
 )
 
-// findNearest returns the most likely allowed name for a wrong one, or "". It knows the words of other
-// tools, misspellings, and parts of names.
+// findNearest returns the allowed name for a word of another tool, a misspelt or a shortened name, or "".
 func findNearest(word string, allowed []string) string {
 	if name := findSynonym(strings.ToLower(word), allowed); name != "" {
 		return name

@@ -31,8 +31,7 @@ const (
 // graphFile describes graph files in findings.
 const graphFile = "a graph file is a map with the keys graphrun, name, start and nodes"
 
-// loadMap reads the only document of a file, which must be a map. what describes such a file in
-// findings. The value is nil if the file can't be read.
+// loadMap works like loadDocument for a file that must be a map.
 func loadMap(file *File, what string) (*Value, Diagnostics) {
 	root, diags := loadDocument(file, what)
 	if root != nil && root.Kind != Map {
@@ -41,7 +40,7 @@ func loadMap(file *File, what string) (*Value, Diagnostics) {
 	return root, diags
 }
 
-// loadDocument reads the only document of a file, of any shape.
+// loadDocument reads the only document of a file, or returns nil. what describes such a file in findings.
 func loadDocument(file *File, what string) (*Value, Diagnostics) {
 	if d, bad := checkText(file); bad {
 		return nil, Diagnostics{d}

@@ -1,5 +1,4 @@
-// Reading a large file piece by piece: the library's nodes of the whole file would need more
-// memory than its values.
+// Reading a large file piece by piece: its nodes in the YAML library need more memory than its values.
 
 package spec
 
@@ -94,8 +93,7 @@ func findPieces(src []byte, size int) (pieces []piece) {
 	return pieces
 }
 
-// splitPieces divides a part of a text into pieces of at least a size. Each begins with an entry
-// of a list or map, whose lines begin with a prefix.
+// splitPieces divides a list or map into pieces of at least a size. Its entries begin with a prefix.
 func splitPieces(src []byte, part Span, prefix string, least int) (pieces []Span) {
 	from, entries := part.From, 0
 	for at := part.From; at < part.To; at = lineEnd(src, at) + 1 {

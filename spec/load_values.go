@@ -1,5 +1,4 @@
-// From the nodes of the YAML library to values with their places: aliases, merge keys, tags, and the
-// meaning of plain scalars (the core schema of YAML 1.2).
+// From nodes of the YAML library to values with positions, by the core schema of YAML 1.2.
 
 package spec
 
@@ -106,8 +105,7 @@ func (c *converter) readAlias(n *yaml.Node, v *Value) {
 	c.aliases = c.aliases[:len(c.aliases)-1]
 }
 
-// countRepeated counts the values that aliases add. It refuses too many, because later walks of the tree
-// would take too long.
+// countRepeated counts the values that aliases add, and refuses more than later walks can handle.
 func (c *converter) countRepeated(n *yaml.Node, values int) {
 	if c.expanded += values; c.expanded > maxExpanded && !c.refused {
 		c.refused = true
@@ -259,8 +257,7 @@ func (c *converter) readMap(n *yaml.Node, at int, v *Value) {
 	c.checkTag(n, v, "!!map")
 }
 
-// mergeMaps returns the entries of a map. The entries of the merged maps replace the merge key, and the
-// map's own entries replace merged ones of the same name.
+// mergeMaps replaces the merge key by the entries of the merged maps, unless the map has its own.
 func (c *converter) mergeMaps(n *yaml.Node, m *mapReader) (out []Field) {
 	var merged []Field
 	for _, from := range m.fields[m.merge].Value.OneOrAll() {

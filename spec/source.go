@@ -10,9 +10,8 @@ import (
 	"github.com/graphrun/graphrun/internal/lazyregexp"
 )
 
-// At returns the place in the file of the bytes [from, to) of t.Value. It follows escapes, folded lines
-// and indentation. Offsets outside of the value move to its nearest end. At returns the span of the
-// whole scalar if it can't find the place. It decodes the scalar again, so it is for findings only.
+// At returns the span of the bytes [from, to) of t.Value in the file, or of the whole scalar if it can't
+// find them. Offsets outside of the value move to its nearest end. At decodes the scalar again: it is slow.
 func (t Text) At(from, to int) Span {
 	if t.source == nil {
 		return t.Span

@@ -31,8 +31,7 @@ type File struct {
 	base  int   // the offset of the text in the offsets of host
 }
 
-// Host returns the graph file that includes a text, and the place that names it. It returns nil for
-// a graph file.
+// Host returns the graph file that includes a text, or nil, and the place that names it.
 func (f *File) Host() (*File, Span) {
 	if f.host == nil {
 		return nil, f.at
@@ -40,8 +39,7 @@ func (f *File) Host() (*File, Span) {
 	return f.host, f.host.spanInHost(f.at)
 }
 
-// Locate returns the file that holds a span of a graph's file, itself or one of its texts, and the
-// span in that file.
+// Locate returns the file that holds a span of a graph, itself or one of its texts, and the span there.
 func (f *File) Locate(s Span) (*File, Span) {
 	i := sort.Search(len(f.Texts), func(i int) bool { return f.Texts[i].base > s.From }) - 1
 	if i < 0 {
@@ -88,8 +86,7 @@ func NewFile(name string, src []byte) *File {
 	return &File{Name: name, Src: src, lines: lines}
 }
 
-// Position converts a byte offset to a line and column. An offset outside of the text moves to its
-// nearest end.
+// Position converts a byte offset, or the nearest one in the file, to a line and column.
 func (f *File) Position(offset int) Position {
 	offset = max(0, min(offset, len(f.Src)))
 	line := sort.SearchInts(f.lines, offset+1) - 1

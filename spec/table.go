@@ -1,5 +1,4 @@
-// The types of the table of keys, which describes graph files. The parser, the suggestions, the JSON
-// Schema and the reference page follow the table.
+// The types of the table of keys, from which parser, suggestions, JSON Schema and reference page follow.
 
 package spec
 

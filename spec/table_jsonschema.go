@@ -38,8 +38,7 @@ type object = map[string]any
 
 func refTo(name string) object { return object{"$ref": "#/$defs/" + name} }
 
-// addNodeSchemas adds a definition for the nodes of each kind, and one that chooses between them by the
-// key "kind".
+// addNodeSchemas adds a definition for each kind of nodes, and one that chooses between them.
 func addNodeSchemas(defs object, kinds []Kind) {
 	var choose []any
 	for _, kind := range kinds {

@@ -232,7 +232,7 @@ func FailureKinds() []string {
 // FailsAs reports whether a node may fail with an error of a kind. Tools, agents and kinds of Go programs
 // may fail with any error.
 func (n *Node) FailsAs(kind string) bool {
-	i := slices.IndexFunc(failures, func(f FailureKind) bool { return f.Name == kind })
-	return i < 0 || failures[i].nodes == "" || hasWord(failures[i].nodes, n.Kind.Value) ||
+	f := find(failures, func(f *FailureKind) bool { return f.Name == kind })
+	return f == nil || f.nodes == "" || hasWord(f.nodes, n.Kind.Value) ||
 		!hasWord("exec http llm graph human set pass wait", n.Kind.Value)
 }

@@ -6,11 +6,9 @@ import "strings"
 
 // Topic is a kind of node, or a key of the language in one place.
 type Topic struct {
-	// Path is the place of the key: "limits.max_steps", "nodes.*.join.wait",
-	// "edges[].when". It is "" for a kind.
+	// Path locates the key: "limits.max_steps", "nodes.*.join.wait", "edges[].when". It is "" for a kind.
 	Path string `json:"path,omitempty"`
-	// Kind is the kind of node, or of the node that has the key. It is "" for keys of every node and
-	// for keys outside of nodes.
+	// Kind is the kind of node that has the key, or "" for all kinds and for keys outside of nodes.
 	Kind string `json:"kind,omitempty"`
 	// Name is the last name of the key, or the name of the kind.
 	Name string `json:"name"`
@@ -24,8 +22,7 @@ type Topic struct {
 	Choices []string `json:"choices,omitempty"`
 }
 
-// Topics returns the kinds of nodes, then all keys in the order of the table. The keys of a map are
-// listed in every place of the map.
+// Topics returns the kinds of nodes, then all keys in the order of the table, once for each path.
 func Topics(opts Options) []Topic {
 	var out []Topic
 	kinds := joinKinds(opts.Kinds)
