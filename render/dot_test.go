@@ -189,8 +189,8 @@ func TestTrail(t *testing.T) {
 	}
 	want := map[string]string{
 		"start": fmt.Sprint(Touched), "end": fmt.Sprint(Untouched),
-		"a":    fmt.Sprint(Unwell, " ≤ 3 visits, ×3, 1 failed"),
-		"b":    fmt.Sprint(Unwell, " routes all, ≤ 2 attempts, ×2, all failed"),
+		"a":    fmt.Sprint(Recovered, " ≤ 3 visits, ×3, 1 failed"),
+		"b":    fmt.Sprint(Recovered, " routes all, ≤ 2 attempts, ×2, all failed"),
 		"c":    fmt.Sprint(WaitingHere, " join 2, waiting"),
 		"stop": fmt.Sprint(FailedHere, " failed"),
 	}
@@ -203,8 +203,8 @@ func TestTrail(t *testing.T) {
 func TestMarksStandOut(t *testing.T) {
 	for _, kind := range []string{"set", "pass", "exec", "http", "llm", "agent", "tool", "tools", "human", "graph", "wait", "other"} {
 		l := styleOf(kind, 0)
-		for _, mark := range []Mark{Unwell, FailedHere, WaitingHere} {
-			if m := styleOf(kind, mark); m.line == l.line || mark != Unwell && m.fill == l.fill {
+		for _, mark := range []Mark{Recovered, FailedHere, WaitingHere} {
+			if m := styleOf(kind, mark); m.line == l.line || mark != Recovered && m.fill == l.fill {
 				t.Errorf("%s: mark %d does not show", kind, mark)
 			}
 		}

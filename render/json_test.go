@@ -51,7 +51,7 @@ func TestJSON(t *testing.T) {
 		Trail: &Trail{
 			Nodes: map[string]*NodeTrail{
 				"a": {Visits: 2, Spent: 1500 * time.Microsecond},
-				"b": {Visits: 1, Failures: 1, Error: &machine.Failure{Kind: "timeout", Message: "too slow <1 s>"}, Gone: map[string]int{"END": 1}},
+				"b": {Visits: 1, Failures: 1, Error: &machine.Failure{Kind: "timeout", Message: "too slow <1 s>"}, Jumps: map[string]int{"END": 1}},
 				"c": {Visits: 1, Waiting: true},
 			},
 			Fired: map[int]int{0: 1},

@@ -47,7 +47,7 @@ type Mark int
 const (
 	Untouched Mark = iota + 1 // not reached
 	Touched
-	Unwell      // a visit failed and the run continued
+	Recovered   // a visit failed and the run continued
 	FailedHere  // the run failed here
 	WaitingHere // the run waits here
 	RunningHere // the run is here
@@ -60,7 +60,7 @@ var markStyles = map[Mark]struct{ fill, line, dotWidth, mermaidWidth, status, no
 	0:           {"", "", "", "1px", "", ""},
 	Untouched:   {"#FFFFFF", paleColor, "", "1px", "untouched", ""},
 	Touched:     {"", "", "2.4", "2px", "", ""},
-	Unwell:      {"", failureColor, "2.4", "2px", "", ""},
+	Recovered:   {"", failureColor, "2.4", "2px", "", ""},
 	FailedHere:  {"#FECACA", failureColor, "3.6", "4px", "failed", ""},
 	WaitingHere: {"#FFEDD5", waitingColor, "3.6", "4px", "waiting", "waiting"},
 	RunningHere: {"#DBEAFE", runningColor, "3.6", "4px", "running", "running"},
@@ -123,23 +123,19 @@ func (d *Drawing) drawBoxes(c canvas) {
 	if d.hasStart {
 		c.drawMark(startID, d.startMark)
 	}
-	var final []*Node
-	for i := range d.Nodes {
-		if n := &d.Nodes[i]; n.Finally {
-			final = append(final, n)
-		} else {
-			c.drawNode(n)
+	drawNodes := func(final bool) {
+		for i := range d.Nodes {
+			if d.Nodes[i].Finally == final {
+				c.drawNode(&d.Nodes[i])
+			}
 		}
 	}
+	drawNodes(false)
 	if slices.ContainsFunc(d.Edges, func(e Edge) bool { return e.To == spec.END }) {
 		c.drawMark(endID, d.endMark)
 	}
-	if final != nil {
-		c.drawFinally(func() {
-			for _, n := range final {
-				c.drawNode(n)
-			}
-		})
+	if slices.ContainsFunc(d.Nodes, func(n Node) bool { return n.Finally }) {
+		c.drawFinally(func() { drawNodes(true) })
 	}
 }
 

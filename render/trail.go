@@ -31,8 +31,8 @@ type NodeTrail struct {
 	Error *machine.Failure
 	// Failed says that a failure of the node ended the run.
 	Failed, Waiting, Running bool
-	// Gone counts how often the node's goto chose a target.
-	Gone map[string]int
+	// Jumps counts how often the node's goto chose a target.
+	Jumps map[string]int
 	// Inner is the trail of the graph that the node runs, or nil.
 	Inner *Trail
 }
@@ -43,7 +43,7 @@ func NewTrail() *Trail { return &Trail{Nodes: map[string]*NodeTrail{}, Fired: ma
 // Node returns the record of a node and adds it if needed.
 func (t *Trail) Node(id string) *NodeTrail {
 	if t.Nodes[id] == nil {
-		t.Nodes[id] = &NodeTrail{Gone: map[string]int{}}
+		t.Nodes[id] = &NodeTrail{Jumps: map[string]int{}}
 	}
 	return t.Nodes[id]
 }
@@ -67,7 +67,7 @@ func (t *Trail) paint(d *Drawing) {
 	for i := range d.Edges {
 		e := &d.Edges[i]
 		if t.Coverage && e.Index < 0 {
-			continue // coverage does not know it
+			continue // coverage does not record it
 		}
 		fired := t.countFired(e)
 		e.Fired, e.Mark = &fired, t.chooseMark(fired)
@@ -92,7 +92,7 @@ func (t *Trail) paintNode(n *Node) {
 	case seen.Failed:
 		n.Mark, failed = FailedHere, max(failed, 1)
 	case failed > 0:
-		n.Mark = Unwell
+		n.Mark = Recovered
 	}
 	n.Notes = append(n.Notes, describeVisits(seen.Visits, failed)...)
 	switch {
@@ -120,7 +120,7 @@ func (t *Trail) countFired(e *Edge) int {
 	from, to := cmp.Or(t.Nodes[e.From], &NodeTrail{}), cmp.Or(t.Nodes[e.To], &NodeTrail{})
 	switch e.Condition {
 	case "goto":
-		return from.Gone[e.To]
+		return from.Jumps[e.To]
 	case "finally":
 		return min(from.Visits, to.Visits)
 	}
@@ -158,7 +158,7 @@ func formatCount(n int) string { return fmt.Sprintf("×%d", n) }
 // graph that is one of several tools has none, since a trail does not say which tool ran.
 func (t *Trail) sumByGraph(file *spec.Graph) map[*spec.Graph]*Trail {
 	out := map[*spec.Graph]*Trail{}
-	if t == nil || t.Coverage { // coverage knows one graph only
+	if t == nil || t.Coverage { // coverage records one graph only
 		return out
 	}
 	for _, g := range file.Graphs {
@@ -216,7 +216,7 @@ func (t *Trail) addTrail(more *Trail) {
 		n.Visits, n.Failures, n.Spent = n.Visits+m.Visits, n.Failures+m.Failures, n.Spent+m.Spent
 		n.Error = cmp.Or(m.Error, n.Error)
 		n.Failed, n.Waiting, n.Running = n.Failed || m.Failed, n.Waiting || m.Waiting, n.Running || m.Running
-		addCounts(n.Gone, m.Gone)
+		addCounts(n.Jumps, m.Jumps)
 	}
 }
 

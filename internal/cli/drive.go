@@ -237,7 +237,7 @@ func (s *session) drive(
 		opts.OnLogLine = s.out.view.Listener()
 	}
 	if a.StdinTerminal && a.StderrTerminal && !s.flags.noInput {
-		opts.Ask = runview.NewAsker(a.Stdin, a.Stderr, s.out.colors, a.Columns, s.out.stopPrinting).Ask
+		opts.Ask = runview.NewAsker(a.Stdin, a.Stderr, s.out.colors, a.Columns, s.out.stopPrinting).ReadAnswer
 	}
 	return runUntilInterrupted(ctx, a, func() { s.out.note(cancelling) }, s.kill, work)
 }

@@ -203,7 +203,7 @@ func (c *comparison) compareGraph(old, now *spec.Graph) {
 	}
 }
 
-// absent stands for a missing entry of a map.
+// absent replaces a missing entry of a map in comparisons.
 type absent struct{}
 
 func lookUp(m map[string]any, key string) any {

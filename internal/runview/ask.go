@@ -33,8 +33,8 @@ type Asker struct {
 	out     io.Writer
 	colors  terminal.Colors
 	columns func() int // returns the width of the terminal, or 0 if it is unknown
-	// hold stops the view from drawing until the returned function is called.
-	hold func() (release func())
+	// pauseOutput stops the view from drawing until the returned function is called.
+	pauseOutput func() (resume func())
 	// edit opens an editor for a text. It is nil without an editor.
 	edit  func(ctx context.Context) (string, error)
 	turn  chan struct{} // holds a token during a question
@@ -44,10 +44,10 @@ type Asker struct {
 }
 
 // NewAsker returns an Asker that prints on out and reads in. columns returns the width of the
-// terminal, or 0 if it is unknown; hold stops other output until release is called.
-func NewAsker(in io.Reader, out io.Writer, colors terminal.Colors, columns func() int, hold func() (release func())) *Asker {
+// terminal, or 0 if it is unknown; pauseOutput stops other output until resume is called.
+func NewAsker(in io.Reader, out io.Writer, colors terminal.Colors, columns func() int, pauseOutput func() (resume func())) *Asker {
 	return &Asker{
-		in: bufio.NewReader(in), out: out, colors: colors, columns: columns, hold: hold, edit: newEditor(in, out),
+		in: bufio.NewReader(in), out: out, colors: colors, columns: columns, pauseOutput: pauseOutput, edit: newEditor(in, out),
 		turn: make(chan struct{}, 1), lines: make(chan string, 1),
 	}
 }
@@ -82,15 +82,15 @@ func (k *Asker) readLine(ctx context.Context, prompt string) (string, error) {
 	}
 }
 
-// Ask asks until the person answers or ctx ends. At the end of the input the run will pause.
-func (k *Asker) Ask(ctx context.Context, q view.Pending, problem string) (string, error) {
+// ReadAnswer asks until the person answers or ctx ends. At the end of the input it returns io.EOF.
+func (k *Asker) ReadAnswer(ctx context.Context, q view.Pending, problem string) (string, error) {
 	select {
 	case k.turn <- struct{}{}:
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
 	defer func() { <-k.turn }()
-	defer k.hold()()
+	defer k.pauseOutput()()
 	k.printProblem(problem)
 	fmt.Fprintf(k.out, "%s  %s\n", k.colors.Strong(q.Target()), terminal.Text(q.Prompt))
 	document, _ := q.Schema.(map[string]any)
@@ -103,7 +103,7 @@ func (k *Asker) Ask(ctx context.Context, q view.Pending, problem string) (string
 		if choices == 0 { // the run checks it
 			return nil
 		}
-		_, err := readAnswer(text, document)
+		_, err := parseAnswer(text, document)
 		return err
 	})
 }
@@ -121,10 +121,9 @@ func (k *Asker) readChecked(ctx context.Context, name string, check func(text st
 			}
 		}
 		if err == nil {
-			err = check(text)
-		}
-		if err == nil {
-			return text, nil
+			if err = check(text); err == nil {
+				return text, nil
+			}
 		}
 		k.printProblem(joinNonEmpty(": ", name, err.Error()))
 	}
@@ -169,7 +168,7 @@ func (k *Asker) askFields(ctx context.Context, fields []input.Field) (string, er
 			if isWhole(text) || text == "" && !f.Required { // its default, or nothing
 				return nil
 			}
-			value, err := readAnswer(text, f.Schema)
+			value, err := parseAnswer(text, f.Schema)
 			if err == nil {
 				out[f.Name] = value
 			}
@@ -219,7 +218,7 @@ func (k *Asker) describeField(f *input.Field) string {
 	return strings.TrimLeft(text, " ")
 }
 
-func readAnswer(text string, document map[string]any) (any, error) {
+func parseAnswer(text string, document map[string]any) (any, error) {
 	if text == "" {
 		return nil, errors.New("an answer is needed")
 	}

@@ -34,7 +34,7 @@ func TestAskReadsALineForEachQuestion(t *testing.T) {
 		{map[string]any{"type": "string"}, "free text"},
 		{map[string]any{"type": "string"}, "last"},
 	} {
-		got, err := k.Ask(t.Context(), view.Pending{Node: "ask", Prompt: "Ship it?", Schema: c.schema}, "")
+		got, err := k.ReadAnswer(t.Context(), view.Pending{Node: "ask", Prompt: "Ship it?", Schema: c.schema}, "")
 		if err != nil || got != c.want {
 			t.Errorf("got %q, %v, want %q", got, err, c.want)
 		}
@@ -42,7 +42,7 @@ func TestAskReadsALineForEachQuestion(t *testing.T) {
 	if want := "ask  Ship it?\n  1) yes\n  2) no\n  (a number or the first letters; Ctrl-D leaves the question open)\n> "; !strings.HasPrefix(out.String(), want) {
 		t.Errorf("asked %q, want %q first", out, want)
 	}
-	if _, err := k.Ask(t.Context(), view.Pending{}, "that was not legal"); !errors.Is(err, io.EOF) {
+	if _, err := k.ReadAnswer(t.Context(), view.Pending{}, "that was not legal"); !errors.Is(err, io.EOF) {
 		t.Errorf("at the end of the input: %v, want EOF", err)
 	}
 	if !strings.Contains(out.String(), "that was not legal\n") {
@@ -56,7 +56,7 @@ func TestAskEndsWithItsContext(t *testing.T) {
 	k, _ := typing(in)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := k.Ask(ctx, view.Pending{}, ""); !errors.Is(err, context.Canceled) {
+	if _, err := k.ReadAnswer(ctx, view.Pending{}, ""); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want that it was cancelled", err)
 	}
 }
@@ -77,7 +77,7 @@ func review() map[string]any {
 
 func TestAskFieldByField(t *testing.T) {
 	k, out := typing(strings.NewReader("sh\nshi\n\nx\n0\n3\n[a, b]\nY\n\n"))
-	got, err := k.Ask(t.Context(), view.Pending{Node: "review", Prompt: "Well?", Schema: review()}, "")
+	got, err := k.ReadAnswer(t.Context(), view.Pending{Node: "review", Prompt: "Well?", Schema: review()}, "")
 	if want := `{"points":3,"tags":["a","b"],"urgent":true,"verdict":"ship"}`; err != nil || got != want {
 		t.Errorf("got %s, %v, want %s", got, err, want)
 	}
@@ -97,7 +97,7 @@ func TestAskOpensAnEditor(t *testing.T) {
 	t.Setenv("VISUAL", "")
 	t.Setenv("EDITOR", "printf 'two\nlines\n' >")
 	k, out := typing(strings.NewReader("\\e\n"))
-	got, err := k.Ask(t.Context(), view.Pending{Node: "ask", Schema: map[string]any{"type": "string"}}, "")
+	got, err := k.ReadAnswer(t.Context(), view.Pending{Node: "ask", Schema: map[string]any{"type": "string"}}, "")
 	if err != nil || got != "two\nlines" {
 		t.Errorf("got %q, %v\n%s", got, err, out)
 	}
@@ -106,7 +106,7 @@ func TestAskOpensAnEditor(t *testing.T) {
 	}
 	t.Setenv("VISUAL", "false")
 	k, out = typing(strings.NewReader("\\e\nby hand\n"))
-	if got, err := k.Ask(t.Context(), view.Pending{Node: "ask"}, ""); err != nil || got != "by hand" {
+	if got, err := k.ReadAnswer(t.Context(), view.Pending{Node: "ask"}, ""); err != nil || got != "by hand" {
 		t.Errorf("after an editor that failed: %q, %v", got, err)
 	}
 	if !strings.Contains(out.String(), `the editor "false": exit status 1`) {
@@ -153,7 +153,7 @@ func TestAskWraps(t *testing.T) {
 	schema := review()
 	properties := schema["properties"].(map[string]any)
 	properties["points"].(map[string]any)["description"] = "How many of the points of the list are met, by your own count."
-	if _, err := k.Ask(t.Context(), view.Pending{Node: "review", Prompt: "Well?", Schema: schema}, ""); err != nil {
+	if _, err := k.ReadAnswer(t.Context(), view.Pending{Node: "review", Prompt: "Well?", Schema: schema}, ""); err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(out.String()) {

@@ -85,7 +85,7 @@ func (b *bottom) recordEvent(e *runner.Event, t *Tracer) bool {
 	switch e.Type {
 	case runner.NodeStarted:
 		if n == nil {
-			b.running = append(b.running, &runningNode{lane: b.laneOf(e.Branch), branch: e.Branch, visit: e.Visit, node: e.Node, start: b.now()})
+			b.running = append(b.running, &runningNode{lane: b.findLane(e.Branch), branch: e.Branch, visit: e.Visit, node: e.Node, start: b.now()})
 			// Each branch keeps its place on the screen.
 			slices.SortStableFunc(b.running, func(a, b *runningNode) int { return a.lane - b.lane })
 		}
@@ -130,8 +130,8 @@ func (b *bottom) findNode(node string) *runningNode {
 	return nil
 }
 
-// laneOf returns the position of a branch among those that have started.
-func (b *bottom) laneOf(branch string) int {
+// findLane returns the position of a branch among those that have started.
+func (b *bottom) findLane(branch string) int {
 	if !slices.Contains(b.lanes, branch) {
 		b.lanes = append(b.lanes, branch)
 	}
@@ -263,7 +263,7 @@ func (v *View) Listener() func(line store.LogChunk) {
 	}
 }
 
-// trimElement returns the path of an element's node, whose line stands for all elements.
+// trimElement returns the path of an element's node, whose line shows all elements.
 func trimElement(place string) string {
 	if at := strings.LastIndexByte(place, '['); at >= 0 && strings.HasSuffix(place, "]") {
 		return place[:at]

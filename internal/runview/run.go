@@ -256,10 +256,7 @@ func FormatResume(r *runner.Result, flags string) string {
 	}
 	s := "graphrun answer " + r.RunID
 	for _, p := range r.Pending {
-		answer := "…"
-		if choices := input.ChoiceNames(p.Schema); len(choices) > 0 {
-			answer = choices[0]
-		}
+		answer := append(input.ChoiceNames(p.Schema), "…")[0]
 		s += " " + QuoteForShell(p.Target()+"="+answer)
 	}
 	return s + " --resume" + flags

@@ -194,9 +194,17 @@ func (t *Tracer) formatEnd(f *finished, route string) string {
 	return joinNonEmpty("  ", t.formatStart(&f.Event)+outcome, route, f.elements.counts, failure) + t.popUsage(f.Node)
 }
 
-// formatStart returns the start of an event's line. Running nodes have no number yet.
+// formatStart returns the start of an event's line: the step number, which running nodes do not have
+// yet, and the node.
 func (t *Tracer) formatStart(e *runner.Event) string {
-	return t.columns.formatStart(t.colors, e.Step, e.Node, e.Visit)
+	node, number := formatVisit(e.Node, e.Visit), ""
+	if e.Step > 0 {
+		number = fmt.Sprintf("[%d] ", e.Step)
+	}
+	c := &t.columns
+	c.number = max(c.number, len(number))
+	c.node = max(c.node, min(terminal.Width(node), maxNodeColumn))
+	return t.colors.Quiet(terminal.Pad(number, c.number)) + t.colors.Strong(terminal.Pad(node, c.node)) + "  "
 }
 
 func joinNonEmpty(separator string, texts ...string) string {
@@ -303,8 +311,7 @@ func (t *Tracer) formatPendingOutput(r *runner.Result) []string {
 }
 
 // formatLastOutput returns the last output of a failed program, unless the message contains it.
-func formatLastOutput(f *machine.Failure, c terminal.Colors) []string {
-	var out []string
+func formatLastOutput(f *machine.Failure, c terminal.Colors) (out []string) {
 	if f == nil {
 		return nil
 	}
@@ -461,18 +468,6 @@ func (c *columns) addSteps(most int) {
 	if c.unlimited > 0 {
 		c.node = min(max(c.node, c.unlimited+len(" #")+countDigits(most)), maxNodeColumn)
 	}
-}
-
-// formatStart returns the start of a line: the step number (0 for none) and the node.
-func (c *columns) formatStart(colors terminal.Colors, step int, node string, visit int) string {
-	node = formatVisit(node, visit)
-	number := ""
-	if step > 0 {
-		number = fmt.Sprintf("[%d] ", step)
-	}
-	c.number = max(c.number, len(number))
-	c.node = max(c.node, min(terminal.Width(node), maxNodeColumn))
-	return colors.Quiet(terminal.Pad(number, c.number)) + colors.Strong(terminal.Pad(node, c.node)) + "  "
 }
 
 // indent returns the column at which the text of a line starts.
