@@ -9,9 +9,8 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// Attain searches for runs that reach the bounds of steps and model calls. It replaces the path
-// of each bound by that of such a run, or by nil. It reports whether all paths were followed
-// and every bound has such a run.
+// Attain searches for runs that reach the bounds of steps and model calls, and replaces the path of
+// each bound by that of a run or by nil. It reports whether it followed all paths to runs.
 func (b *Bounds) Attain() bool {
 	if b.attained != nil {
 		return *b.attained

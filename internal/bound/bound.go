@@ -1,8 +1,5 @@
-// Package bound computes the fewest and the most steps, model calls, tokens and US dollars
-// of a run from its graph.
-//
-// If a graph starts no branches, every path through it is followed (walk.go). Otherwise the
-// costs of its branches are added up (shape.go).
+// Package bound computes the fewest and the most steps, model calls, tokens and US dollars of a run.
+// It follows every path of a graph without branches (walk.go), or adds up their costs (shape.go).
 package bound
 
 import (
@@ -42,8 +39,7 @@ type Range struct {
 	Min float64
 	// Max is +Inf when nothing bounds the value.
 	Max float64
-	// MinPath and MaxPath are the nodes of paths with these values, or nil. Perhaps no run
-	// can take these paths; see Attain.
+	// MinPath and MaxPath are the nodes of paths with these values, or nil. See Attain for runs.
 	MinPath, MaxPath []string
 	// Limit is the limit that sets Max, or "" when the graph itself bounds it.
 	Limit string
@@ -115,8 +111,7 @@ type walk struct {
 // maxDepth is how many levels of subgraphs are loaded.
 const maxDepth = 8
 
-// Of computes the bounds of a graph without errors. ok is false if the graph can't be analysed,
-// or if no run of it completes.
+// Of computes the bounds of a graph without errors. ok is false if it is unknown or no run completes.
 func Of(g *spec.Graph, opts Options) (b Bounds, ok bool) {
 	keep := func(_ *spec.File, found spec.Diagnostics) spec.Diagnostics { return found }
 	w := walk{depth: maxDepth, known: map[string]*Bounds{}, opts: opts, loader: subgraph.New(g, nil, opts.Load, keep)}
@@ -165,8 +160,7 @@ func (w *walk) computeBounds(g *spec.Graph) (b Bounds, ok bool) {
 	return b, true
 }
 
-// boundCutShort lowers the lower bounds for runs that on_max_steps completes at the limit. It
-// returns false if there are no such runs.
+// boundCutShort lowers the lower bounds for runs that on_max_steps completes, if there are such runs.
 func (w *walk) boundCutShort(out *Bounds, ends bool) bool {
 	g := w.Source
 	mayLoop := false // between a node at its limit of visits and what catches its failure

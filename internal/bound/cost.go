@@ -10,8 +10,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Attempts that a model call gets without a retry block, and how often a decision asks
-// again for an answer that names no candidate.
+// Attempts of a model call without a retry block, and repeats of a decision without a valid answer.
 const (
 	defaultAttempts = 3
 	asksAgain       = 2

@@ -59,8 +59,7 @@ func (w *walk) whyManyCalls() string {
 	return ""
 }
 
-// boundCost returns the highest cost of a number of tokens. limit is "max_tokens" if the cost
-// depends on that number.
+// boundCost returns the highest cost of some tokens. limit is "max_tokens" if they matter.
 func (w *walk) boundCost(tokens float64, b *Bounds) (usd float64, limit, why string) {
 	const remedy = "set limits.max_cost_usd"
 	if w.opts.Price == nil || !b.priced {
@@ -86,8 +85,8 @@ func (w *walk) boundCost(tokens float64, b *Bounds) (usd float64, limit, why str
 	return usd, limit, ""
 }
 
-// listModels returns the models that a run and its subgraphs may call. priced says that the
-// list is complete, and that prices are the same in all subgraphs.
+// listModels returns the models that a run and its subgraphs may call. priced says that the list is
+// complete, and that all subgraphs have the same prices.
 func (w *walk) listModels() (names []string, priced bool) {
 	names, priced = Models(w.Source)
 	for _, n := range w.Source.Nodes {
@@ -116,8 +115,7 @@ func (w *walk) sharesPrices(g *spec.Graph) bool {
 	return len(g.Providers)+len(g.FileGraph().Providers)+len(own.Providers)+len(own.FileGraph().Providers) == 0
 }
 
-// Models returns the models that a run may call, as provider/name, apart from subgraphs. known
-// says that the list is complete.
+// Models returns the models, provider/name, that a graph itself may call, and if these are all.
 func Models(g *spec.Graph) (names []string, known bool) {
 	roles := map[string]string{}
 	for _, models := range [][]spec.Field{g.FileGraph().Models, g.Models} {
@@ -156,9 +154,8 @@ func Models(g *spec.Graph) (names []string, known bool) {
 	return names, known
 }
 
-// Price returns the highest cost of a number of tokens of a model. It uses the prices that the
-// file gives for its provider, then the function of. A provider with a base_url has no known
-// price.
+// Price returns the highest cost of some tokens of a model, by the prices of its provider in the
+// file, then by the function of. A provider with a base_url has no known price.
 func Price(g *spec.Graph, of func(model string, tokens int) (usd float64, known bool), name string, tokens int) (usd float64, known bool) {
 	server, id, _ := strings.Cut(name, "/")
 	amount := func(v *spec.Value) float64 {

@@ -28,8 +28,7 @@ type move struct {
 	ran      int // the node; -1 if it refused the visit, which is not a step
 }
 
-// findCheapest returns the fewest steps or calls of a path that completes. Ties are broken by
-// the other metric.
+// findCheapest returns the fewest steps or calls of a path that completes.
 func (m *moves) findCheapest(metric int) (total float64, path []string, ok bool) {
 	const unit = 1e6
 	best, via := slices.Repeat([]float64{math.Inf(1)}, m.states), slices.Repeat([]int{-1}, m.states)
@@ -67,8 +66,7 @@ type arrival struct {
 	via, steps int // the last move, and the steps before it
 }
 
-// findMostExpensive returns the most expensive path of at most limit steps. cut says that there
-// are longer paths, or too many to compare.
+// findMostExpensive returns the most expensive path of at most limit steps. cut says that others exist.
 func (m *moves) findMostExpensive(metric, limit int) (total float64, path []string, cut bool) {
 	var arrivals [][]arrival // by steps and state
 	reach := func(steps, state int, by arrival) bool {

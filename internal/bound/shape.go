@@ -10,8 +10,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// boundBelow sets the lower bounds to the shortest path, or to the nodes that every run visits.
-// It returns false if no run completes.
+// boundBelow sets the lower bounds to the shortest path, or to the nodes that every run visits. It
+// returns false if no run completes.
 func (w *walk) boundBelow(out *Bounds) bool {
 	steps := graphalg.Distances(w.Digraph.Next, w.Start())
 	shortest, completes := steps[w.End]
@@ -133,8 +133,7 @@ func (s *branchCosts) boundBranch(v int) cost {
 	return s.boundFrom(v)
 }
 
-// boundCycle returns the highest cost of a branch that enters a cycle at a node. The cost is
-// unbounded if the cycle forks or joins.
+// boundCycle returns the highest cost of a branch that enters a cycle, unbounded if it forks or joins.
 func (s *branchCosts) boundCycle(v int) cost {
 	inside := func(u int) bool { return u < s.End && s.SCC[u] == s.SCC[v] }
 	var most cost

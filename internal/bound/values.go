@@ -14,8 +14,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// interval holds the numbers from lo to hi. A value that may be null has the interval of any
-// number.
+// interval is the numbers from lo to hi. A value that may be null has the interval of any number.
 type interval struct{ lo, hi float64 }
 
 var anyNumber = interval{math.Inf(-1), math.Inf(1)}
@@ -216,8 +215,7 @@ func (w *walk) newDomains(values []interval) func(path []string, typ eval.Type) 
 	}
 }
 
-// decideCondition reports whether a condition may be true, and whether it may be false. A
-// condition that did not compile may be either.
+// decideCondition reports whether a condition may be true, and false. Nil may be both.
 func (w *walk) decideCondition(when *eval.Program, domain func([]string, eval.Type) solve.Domain) (yes, no bool) {
 	may := func(holds bool) bool {
 		return when == nil || w.solver.Possible([]solve.Claim{{Tree: when.Tree, Holds: holds}}, domain)

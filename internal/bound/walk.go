@@ -1,5 +1,4 @@
-// The paths through a graph or a cycle without branches. Intervals decide conditions over the
-// numbers of values.go. Other conditions may be true or false.
+// The paths through a graph or a cycle without branches. Intervals decide conditions over numbers.
 
 package bound
 
@@ -167,8 +166,7 @@ func (w *walk) listFailures(n *spec.Node, values []interval, refused bool) []out
 	return append(out, outcome{values: values, failed: true})
 }
 
-// followGraph follows all paths of a graph. It returns nil if the graph starts branches, or has
-// too many states.
+// followGraph follows all paths of a graph, or returns nil for branches or too many states.
 func (w *walk) followGraph() *moves {
 	joins := func(n *spec.Node) bool { return n.Join != nil && n.Join.Count > 1 }
 	if w.Anywhere || w.FansOut || slices.ContainsFunc(w.Source.Nodes, joins) {

@@ -9,8 +9,7 @@ type Tree struct {
 	// Parent is the immediate dominator of each vertex: the last vertex that every path from
 	// the root passes before it. -1 for the root and for vertices that it doesn't reach.
 	Parent []int
-	// Order lists the vertices that the root reaches in reverse postorder: parents before
-	// children, and all but back edges lead forwards.
+	// Order lists the vertices that the root reaches in reverse postorder.
 	Order []int
 
 	place     []int // in Order; -1 for a vertex that is not reached
@@ -96,14 +95,12 @@ func (t *Tree) numberVertices() {
 	}
 }
 
-// Covers reports whether every path from the root to w passes v; a vertex covers itself. It
-// is false if the root doesn't reach both.
+// Covers reports whether the root reaches w, and every path to it passes v, which may be w.
 func (t *Tree) Covers(v, w int) bool {
 	return t.pre[v] >= 0 && t.pre[w] >= t.pre[v] && t.pre[w] <= t.last[v]
 }
 
-// Common returns the last vertex that every path to v and every path to w passes. The root
-// must reach both.
+// Common returns the last vertex that every path to v or w passes. The root must reach both.
 func (t *Tree) Common(v, w int) int {
 	for v != w {
 		if t.place[v] > t.place[w] {

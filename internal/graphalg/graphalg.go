@@ -1,19 +1,16 @@
-// Package graphalg has linear algorithms over directed graphs of numbered
-// vertices. Nothing recurses, so a path of a million vertices does no harm.
+// Package graphalg has linear algorithms over directed graphs. None recurses, so paths may be long.
 package graphalg
 
 import "slices"
 
-// Digraph is a directed graph of the vertices 0 to N-1. It is for one goroutine at a time:
-// Reverse keeps its result.
+// Digraph is a directed graph of the vertices 0 to N-1. It is for one goroutine at a time.
 type Digraph struct {
 	start []int // the targets of v are to[start[v]:start[v+1]]
 	to    []int
 	back  *Digraph // see Reverse
 }
 
-// New builds the graph of n vertices with an edge from[i] → to[i] for each i. The targets of
-// a vertex keep the order of the lists.
+// New builds the graph of n vertices with an edge from[i] → to[i] for each i, in that order.
 func New(n int, from, to []int) *Digraph {
 	g := &Digraph{start: make([]int, n+1), to: make([]int, len(to))}
 	for _, v := range from {
@@ -128,8 +125,7 @@ func Distances(next func(int) []int, from int) map[int]int {
 	return out
 }
 
-// Path returns a shortest path between two vertices with both its ends, or nil. It takes
-// time and space for the vertices that it visits only.
+// Path returns a shortest path between two vertices with both its ends, or nil.
 func Path(next func(int) []int, from, to int) []int {
 	parent := map[int]int{from: from}
 	for todo := []int{from}; len(todo) > 0; todo = todo[1:] {

@@ -191,8 +191,7 @@ func (c *compiler) computedDomain(t *eval.Tree) Domain {
 	return Domain{Null: true}
 }
 
-// compileComparison compiles a comparison. If the regions of its sides don't decide it, a
-// variable for their order does.
+// compileComparison compiles a comparison, with a variable for the order of its sides if necessary.
 func (c *compiler) compileComparison(t *eval.Tree) term {
 	a, b := c.compilePart(t.Args[0]), c.compilePart(t.Args[1])
 	if a.isOpaque || b.isOpaque {

@@ -57,10 +57,9 @@ func PathName(path []string) string {
 
 // A region is a nil, bool, float64, string, or one of these two.
 type (
-	// vague stands for the strings that equal no constant and match the same prefixes as
-	// its text.
+	// vague is any string that equals no constant and has the same prefixes as its text.
 	vague string
-	// other stands for lists, objects, and values that conditions don't distinguish.
+	// other is any list or object, or a value that conditions don't distinguish.
 	other struct{}
 )
 
@@ -186,8 +185,7 @@ func (v *variable) textRegions() []any {
 // maxExact is the largest whole number up to which floats are exact.
 const maxExact = 1 << 53
 
-// toScalar returns a constant as a value of variables, in which numbers are float64. It is
-// not ok for numbers that are not exact.
+// toScalar returns a constant with numbers as float64. It is not ok for inexact numbers.
 func toScalar(v any) (value any, ok bool) {
 	switch v := v.(type) {
 	case int:

@@ -50,8 +50,7 @@ type Claim struct {
 
 // Solver decides problems within a budget. The zero value has no limit.
 type Solver struct {
-	// Most bounds the steps in all, 0 for any number. A problem that would take more stays
-	// undecided.
+	// Most bounds the steps of all problems, 0 for any number. Others stay undecided.
 	Most int
 	// Spent is the number of steps so far: parts of conditions compiled or evaluated.
 	Spent int
@@ -90,8 +89,7 @@ func (r *Solver) Solve(p Problem) Result {
 	return out
 }
 
-// Possible reports whether all claims can hold for the same values. It is false only if no
-// values make each condition come out as claimed without an error.
+// Possible reports whether all claims can hold, without an error, for the same values.
 func (r *Solver) Possible(claims []Claim, domain func(path []string, typ eval.Type) Domain) bool {
 	all := &eval.Tree{Op: eval.TreeConst, Value: true}
 	for _, c := range claims {
@@ -179,8 +177,7 @@ func (r *Solver) tryCombinations(conds []condition) (seen []outcome, exhaustive 
 	return seen, exhaustive
 }
 
-// recordOutcomes records the outcomes for one combination of values. It reports whether some
-// condition held or failed.
+// recordOutcomes records the outcomes for one combination of values, and whether one held or failed.
 func recordOutcomes(conds []condition, seen []outcome) bool {
 	winner, broken := -1, false
 	for i := range conds {

@@ -1,9 +1,8 @@
-// Package assignment finds the things, like state keys and outputs, that may not be made yet
-// where a node begins: the definite-assignment analysis of a flow.
+// Package assignment finds the variables, like state keys and outputs, that may be unassigned where
+// a node begins: the definite-assignment analysis of a flow.
 //
-// It is a forward may-analysis to a least fixed point over bit sets. A thing is open at a
-// node if it is open on some way there. Where branches wait for each other, it is open only
-// if it is open in each of them.
+// It is a forward may-analysis to a least fixed point over bit sets. A variable is open at a node
+// if it is open on some path there. Where branches join, it must be open in each of them.
 package assignment
 
 import (
@@ -16,9 +15,9 @@ import (
 	"github.com/graphrun/graphrun/internal/graphalg"
 )
 
-// has returns a predicate: is a thing in a set of bits?
-func has(set *big.Int) func(thing int) bool {
-	return func(thing int) bool { return set.Bit(thing) == 1 }
+// has returns a function that reports whether a set of bits has a variable.
+func has(set *big.Int) func(variable int) bool {
+	return func(variable int) bool { return set.Bit(variable) == 1 }
 }
 
 // outcome says after which outcomes of a node an arc is taken.
@@ -29,26 +28,24 @@ const (
 	onFail
 )
 
-// arc leads from a node to a vertex.
+// arc begins at a node.
 type arc struct {
 	from int
 	with outcome
 }
 
-// Analysis answers for a set of things, each made by some nodes whenever they succeed, at
-// which vertices one may not be made yet.
+// Analysis finds where variables may be unassigned that each success of some nodes assigns.
 type Analysis struct {
 	*graph
 	size  int
-	made  []big.Int           // by node: a bit for each thing
+	made  []big.Int           // by node: a bit for each variable
 	shown map[[3]int]*big.Int // what conditions show to be made, by node, target and group
 	open  []big.Int           // what may not be made, by vertex
 	// bypassed holds what may not be made when a join fails since a branch bypasses it.
 	bypassed map[int]*big.Int
-	// Tries says that failures of nodes make things, too.
+	// Tries says that failures of nodes make variables, too.
 	Tries bool
-	// First says that the question is about the first branch that gets to END. Another branch
-	// may still run then.
+	// First says that END begins when the first branch gets there.
 	First bool
 }
 
@@ -62,38 +59,38 @@ type graph struct {
 	work int              // vertices that divideArcs has visited
 }
 
-// New prepares an analysis of size things, numbered from 0, of a flow in which no node may
-// lead anywhere. dead reports whether a group is proven never to fire. The analysis assumes
-// that a join runs only once a branch has arrived, and only joins of such a branch fail.
+// New prepares an analysis of size variables of a flow in which no node may lead anywhere. dead
+// reports whether a group is proven never to fire. The analysis assumes that a join runs only after
+// a branch has arrived, and that only joins of such a branch fail.
 func New(flow *controlflow.Graph, size int, dead func(*controlflow.Group) bool) *Analysis {
 	a := &Analysis{graph: &graph{flow: flow, dead: dead, into: make([][]arc, flow.Digraph.Len()), met: map[int]*meeting{}, most: map[int]int{}}}
 	a.addArcs()
 	return a.Of(size)
 }
 
-// Of returns an analysis of size other things of the same flow.
+// Of returns an analysis of size other variables of the same flow.
 func (a *Analysis) Of(size int) *Analysis {
 	return &Analysis{graph: a.graph, size: size, made: make([]big.Int, a.flow.End), shown: map[[3]int]*big.Int{}, open: make([]big.Int, len(a.into)), bypassed: map[int]*big.Int{}}
 }
 
-// Makes notes that a node makes a thing whenever it succeeds.
-func (a *Analysis) Makes(v, thing int) { a.made[v].SetBit(&a.made[v], thing, 1) }
+// Makes notes that a node makes a variable whenever it succeeds.
+func (a *Analysis) Makes(v, variable int) { a.made[v].SetBit(&a.made[v], variable, 1) }
 
-// MadeBy reports whether a node makes a thing.
-func (a *Analysis) MadeBy(v, thing int) bool { return a.made[v].Bit(thing) == 1 }
+// MadeBy reports whether a node makes a variable.
+func (a *Analysis) MadeBy(v, variable int) bool { return a.made[v].Bit(variable) == 1 }
 
-// Shows notes that the conditions of a group, on its way to a target, show a thing to be made. With
-// the target -1, those do so that are tried before an edge.
-func (a *Analysis) Shows(v, target, group, thing int) {
+// Shows notes that the conditions of a group prove a variable assigned at its target. With target -1
+// the group is an edge, and the conditions before it prove that.
+func (a *Analysis) Shows(v, target, group, variable int) {
 	at := [3]int{v, target, group}
 	if a.shown[at] == nil {
 		a.shown[at] = new(big.Int)
 	}
-	a.shown[at].SetBit(a.shown[at], thing, 1)
+	a.shown[at].SetBit(a.shown[at], variable, 1)
 }
 
-// MayLack reports whether a thing may not be made at v.
-func (a *Analysis) MayLack(v, thing int) bool { return a.open[v].Bit(thing) == 1 }
+// MayLack reports whether a variable may not be made at v.
+func (a *Analysis) MayLack(v, variable int) bool { return a.open[v].Bit(variable) == 1 }
 
 // addArcs records the arcs into each vertex with their outcomes.
 func (a *Analysis) addArcs() {
@@ -112,8 +109,8 @@ func (a *Analysis) addArcs() {
 	}
 }
 
-// outcomeOf returns the outcome after which a group fires. An `always` edge of a node that
-// hardly fails is meant for its success: it has none for the failure.
+// outcomeOf returns the outcome after which a group fires. An `always` edge of a node that hardly
+// fails counts for its success only.
 func (a *Analysis) outcomeOf(v int, g *controlflow.Group) outcome {
 	if g.Kind != controlflow.OnFailure {
 		return onSuccess
@@ -156,7 +153,7 @@ func (a *Analysis) Solve() {
 	}
 }
 
-// openOnAny returns the things that are open on some of the arcs to a vertex.
+// openOnAny returns the variables that are open on some of the arcs to a vertex.
 func (a *Analysis) openOnAny(arcs []arc, v int) *big.Int {
 	out := new(big.Int)
 	for _, e := range arcs {
@@ -165,7 +162,7 @@ func (a *Analysis) openOnAny(arcs []arc, v int) *big.Int {
 	return out
 }
 
-// openAfter returns the things that are open once an arc to a vertex is taken.
+// openAfter returns the variables that are open once an arc to a vertex is taken.
 func (a *Analysis) openAfter(e arc, v int) *big.Int {
 	out := new(big.Int).Set(&a.open[e.from])
 	if e.with&onFail != 0 {
@@ -177,7 +174,7 @@ func (a *Analysis) openAfter(e arc, v int) *big.Int {
 	return out.AndNot(out, a.shownBy(e, v))
 }
 
-// openAtFailure returns the things that are open when a node has failed.
+// openAtFailure returns the variables that are open when a node has failed.
 func (a *Analysis) openAtFailure(v int) *big.Int {
 	return cmp.Or(a.bypassed[v], &a.open[v])
 }
@@ -201,8 +198,8 @@ func (a *Analysis) shownBy(e arc, v int) *big.Int {
 	return cmp.Or(out, new(big.Int))
 }
 
-// At returns what may not be made when an expression is evaluated, by thing.
-func (a *Analysis) At(u *dataflow.Use) func(thing int) bool {
+// At returns what may not be made when an expression is evaluated, by variable.
+func (a *Analysis) At(u *dataflow.Use) func(variable int) bool {
 	switch {
 	case u.Node < 0:
 		return has(&a.open[a.flow.End])
@@ -227,11 +224,11 @@ func (a *Analysis) At(u *dataflow.Use) func(thing int) bool {
 	return has(open)
 }
 
-// Path returns a shortest way from the start to v on which a thing is not made, or nil.
-func (a *Analysis) Path(thing, v int) []int {
+// Path returns a shortest way from the start to v on which a variable is not made, or nil.
+func (a *Analysis) Path(variable, v int) []int {
 	path := graphalg.Path(func(to int) (from []int) {
 		for _, e := range a.into[to] {
-			if a.openAfter(e, to).Bit(thing) == 1 {
+			if a.openAfter(e, to).Bit(variable) == 1 {
 				from = append(from, e.from)
 			}
 		}
@@ -244,8 +241,8 @@ func (a *Analysis) Path(thing, v int) []int {
 // meeting says how branches arrive at a vertex.
 type meeting struct {
 	arcs []arc
-	// groups are the alternatives of the fan-out from which all arcs come: in each, the
-	// branches all arrive. Empty if the arcs come from no fan-out, or may not all arrive.
+	// groups are the alternatives of the fan-out of all arcs. All branches of each arrive. It is
+	// empty without a fan-out, or if some arc may not arrive.
 	groups [][]*meeting
 }
 
@@ -264,7 +261,7 @@ func (a *Analysis) WaitsForAll(v int) bool {
 	return join.Count >= a.most[v]
 }
 
-// openInAll returns the things that are open in all branches that surely arrive.
+// openInAll returns the variables that are open in all branches that surely arrive.
 func (a *Analysis) openInAll(m *meeting, v int) *big.Int {
 	if len(m.groups) == 0 {
 		return a.openOnAny(m.arcs, v)
@@ -346,8 +343,8 @@ type branch struct {
 	sure, returns bool
 }
 
-// divideByTarget divides the arcs to v, given by their beginnings, by the targets of a group.
-// Targets that share an arc are one branch: a join before v may keep one of their tokens.
+// divideByTarget divides the arcs to v, given by their beginnings, by the targets of a group. Targets
+// that share an arc are one branch: a join before v may keep one of their tokens.
 func (a *Analysis) divideByTarget(g *controlflow.Group, fork, v int, arcs map[int]arc) []*branch {
 	var out []*branch
 	of := map[int]*branch{} // by the beginning of an arc
@@ -378,8 +375,7 @@ func (a *Analysis) divideByTarget(g *controlflow.Group, fork, v int, arcs map[in
 // maxWork bounds the vertices that are visited to divide the arcs of a flow.
 const maxWork = 2_000_000
 
-// findRegion returns the vertices between a branch of a fan-out and v, or the fan-out itself if it
-// leads straight there.
+// findRegion returns the vertices between a branch of a fan-out and v, or the fan-out if there are none.
 func (a *Analysis) findRegion(first, fork, v int) []int {
 	if first == v {
 		return []int{fork}
@@ -398,9 +394,8 @@ func (a *Analysis) findRegion(first, fork, v int) []int {
 	return out
 }
 
-// surelyPasses reports whether every path of a branch passes v. A join that failures may bypass
-// does not run without the branch unless on_bypass is continue, so paths with failures are
-// ignored there.
+// surelyPasses reports whether every path of a branch passes v. It ignores failures before a join
+// that does not run without the branch.
 func (a *Analysis) surelyPasses(first, v int) bool {
 	if a.flow.PostDominators().Covers(v, first) {
 		return true

@@ -60,7 +60,7 @@ func TestPairs(t *testing.T) {
 		},
 	} {
 		w := flowOf(t, c.nodes, c.edges)
-		pairs := concurrency.NewPairs(w, nil)
+		pairs := concurrency.FindPairs(w, nil)
 		for i, x := range w.Source.Nodes {
 			for _, y := range w.Source.Nodes[i:] {
 				want := slices.Contains(c.together, [2]string{x.ID.Value, y.ID.Value})
@@ -85,7 +85,7 @@ func TestFork(t *testing.T) {
 		"different ways":   {"[{from: a, to: [b, c]}, {from: b, to: d}, {from: d, to: e}, {from: c, to: e}, {from: e, to: END}]", [][2]string{{"b", "c"}, {"c", "d"}}, false},
 	} {
 		w := flowOf(t, nodes, c.edges)
-		k := concurrency.NewPairs(w, func(int, *controlflow.Group, int, int) bool { return true })
+		k := concurrency.FindPairs(w, func(int, *controlflow.Group, int, int) bool { return true })
 		for i, x := range w.Source.Nodes {
 			for _, y := range w.Source.Nodes[i+1:] {
 				want := slices.Contains(c.together, [2]string{x.ID.Value, y.ID.Value})

@@ -10,21 +10,20 @@ const maxNodes = 1000
 // Pairs holds the pairs of vertices at which two tokens of a run may be.
 type Pairs struct {
 	unknown  bool // the graph is too large
-	cautious bool // see NewPairs
+	cautious bool // see FindPairs
 	size     int
 	next     func(int) []int
 	// joins marks, for each join, the vertices that can reach it. It is nil at other vertices.
 	joins [][]bool
-	// forks[p*size+q] is the fan-out that started p and q if both may run at once, plus one, or
-	// 0. waiting is the same where p is a join that waits for q.
+	// forks[p*size+q] is 0, or one more than the fan-out that started p and q if both may run at
+	// once. waiting is the same where p is a join that waits for q.
 	forks, waiting []int
 	todo           [][2]int
 	again          map[int][]bool // fan-outs on cycles, with what they reach
 	met            []int          // by join: the fan-out, plus one, of two tokens that became one
 }
 
-// Fork returns the fan-out from which two nodes may be at work at the same time, in
-// different branches.
+// Fork returns the fan-out in whose branches two nodes may be at work at the same time.
 func (k *Pairs) Fork(x, y int) (fork int, ok bool) {
 	if k.forks == nil {
 		return -1, false
@@ -47,15 +46,14 @@ func (k *Pairs) Meets(join int) bool {
 	return k.unknown || k.forks != nil && (k.met[join] > 0 || k.forks[join*k.size+join] > 0)
 }
 
-// NewPairs follows two tokens from each fan-out on. A join releases its token when no other one
-// can reach it any more, and two that meet there become one. But if branches are started again
-// while a token waits or is under way, the join waits for each start separately.
+// FindPairs follows two tokens from each fan-out on. A join releases its token when no other one can
+// reach it, and two tokens that meet there become one. But if branches start again while a token is
+// on its way, the join waits for each start separately.
 //
-// Without starts, answers err on the side of yes. starts reports whether a group can start
-// branches at two of its targets. Answers err on the side of no then: every join waits for the
-// branches that can still reach it, also an implicit one, failures are ignored, and branches end
-// where they lead back to their fan-out.
-func NewPairs(w *controlflow.Graph, starts func(fork int, g *controlflow.Group, x, y int) bool) *Pairs {
+// Without starts, answers err on the side of yes. starts reports whether a group can start branches
+// at two of its targets. Answers err on the side of no then: every join waits for the branches that
+// can reach it, failures are ignored, and branches end where they lead back to their fan-out.
+func FindPairs(w *controlflow.Graph, starts func(fork int, g *controlflow.Group, x, y int) bool) *Pairs {
 	n := w.End
 	switch {
 	case w.Anywhere, w.FansOut && n > maxNodes:

@@ -1,6 +1,5 @@
-// Package controlflow builds the control-flow graph of a flow: nodes are vertices, with an
-// arc wherever a run can go from one to the next. It also keeps the groups of edges that
-// fire together (GraphSpec §6).
+// Package controlflow builds the control-flow graph of a flow, and the groups of edges that fire
+// together (GraphSpec §6).
 package controlflow
 
 import (
@@ -18,8 +17,7 @@ import (
 type Kind uint8
 
 const (
-	// ByGuard is a conditional declaration that holds; with routing all, every
-	// conditional edge of the node, any of which may.
+	// ByGuard is a declaration whose condition holds, or all of the node with routing all.
 	ByGuard    Kind = iota + 1
 	ByDecision      // the router model chose it
 	ByDefault       // no condition held
@@ -30,8 +28,7 @@ const (
 // Group is a set of edges that fire together. Only one group of a node fires after a visit.
 type Group struct {
 	Edges []int // indexes in Graph.Edges; none for ByGoto
-	// Targets are the vertices that they lead to, in order, once for each edge: each begins
-	// a branch.
+	// Targets are the vertices that they lead to, in order, one for each edge.
 	Targets []int
 	Kind    Kind
 	// Subset says that any subset of the targets may fire, not all always.
@@ -47,17 +44,17 @@ type Graph struct {
 	Groups [][]Group // by node
 	// Joins says which nodes may join branches without declaring it.
 	Joins []bool
-	// Digraph has every arc, NoFailures only those that successes take. Both have a
-	// vertex more than Vertices: a node that may go anywhere leads there, and it to all.
+	// Digraph has every arc, NoFailures only those of successes. Both have one more vertex: a node
+	// that may go anywhere leads to it, and it leads to all.
 	Digraph, NoFailures *graphalg.Digraph
 	Reached             []bool // from the start, by vertex
 	SCC                 []int  // component of each vertex
 	Cyclic              []bool // by vertex: it lies on a cycle
-	// Anywhere says that some node may choose any other as its next, FansOut that some
-	// node starts several at once, Catches that some edge fires on failures only.
+	// Anywhere says that some node may choose any other one, FansOut that some node may start
+	// several at once, Catches that some edge fires on failures.
 	Anywhere, FansOut, Catches bool
-	// Dominators returns the dominator tree of the paths from the start. PostDominators returns
-	// that of the paths back from END: paths into fail nodes do not count.
+	// Dominators returns the dominator tree of the paths from the start, PostDominators that of the
+	// paths back from END, which ignores fail nodes.
 	Dominators, PostDominators func() *graphalg.Tree
 	// PostDominatorsNoFailures returns PostDominators for runs in which nothing fails.
 	PostDominatorsNoFailures func() *graphalg.Tree
@@ -92,8 +89,7 @@ func Fans(groups []Group) bool {
 	return slices.ContainsFunc(groups, func(g Group) bool { return len(g.Targets) > 1 || g.Subset })
 }
 
-// groupsOf sorts a node's edges into groups. Conditions come in the order in which they are
-// tried.
+// groupsOf sorts a node's edges into groups, conditions in the order in which they are tried.
 func (w *Graph) groupsOf(n *spec.Node, out []int) []Group {
 	var guards, decide, plain, failGuards, failPlain, always []int
 	for _, i := range out {
@@ -131,8 +127,7 @@ func (w *Graph) groupsOf(n *spec.Node, out []int) []Group {
 	return groups
 }
 
-// groupLabels returns the targets that a node may choose: one of them, or any subset if its
-// expression surely yields a list.
+// groupLabels returns the targets that a node may choose: one of them, or any subset for a list.
 func (w *Graph) groupLabels(n *spec.Node) []Group {
 	all := Group{Kind: ByGoto, Subset: true}
 	var out []Group
@@ -317,8 +312,7 @@ type Vertices struct {
 	End    int
 	// From and To hold the vertices of each edge, or -1 for an unknown name.
 	From, To []int
-	// Out holds the edges that leave each node, in the order of declaration. Into holds those that
-	// lead to each vertex.
+	// Out holds the edges that leave each node, Into those that lead to each vertex, in their order.
 	Out, Into [][]int
 }
 
@@ -337,8 +331,7 @@ func NewVertices(g *spec.Graph) *Vertices {
 	return w
 }
 
-// WellFormed reports whether every end of every edge is known, so that
-// conclusions from the shape of the graph hold.
+// WellFormed reports whether every end of every edge is known.
 func (w *Vertices) WellFormed() bool {
 	g := w.Source
 	isUnknown := func(end spec.End) bool { return w.Vertex(end.Target.Value) < 0 }
@@ -388,8 +381,7 @@ func groupByVertex(at []int, n int) [][]int {
 	return lists
 }
 
-// Bypass returns how a join of all branches treats one that left by a failure edge: drop,
-// continue or fail. It is "" for another node.
+// Bypass returns how a join of all branches treats one that left by a failure edge, or "".
 func Bypass(n *spec.Node) string {
 	if n.Join == nil || n.Join.Wait != "all" {
 		return ""
@@ -416,8 +408,8 @@ func ParallelOf(g *spec.Graph, node int) spec.Parallel {
 	return p
 }
 
-// findImplicitJoins finds the nodes where branches may join without a declaration, and by group
-// the one where they surely do.
+// findImplicitJoins finds the nodes where branches may join without a declaration, and by group the
+// one where they surely do.
 func (w *Graph) findImplicitJoins() {
 	var any []int // targets of groups of which any subset may fire
 	for v, g := range w.AllGroups() {
@@ -443,8 +435,7 @@ func (w *Graph) findImplicitJoins() {
 	}
 }
 
-// hasJoinBefore reports whether a declared join for several branches stands before their
-// implicit one.
+// hasJoinBefore reports whether a declared join of several branches is before their implicit one.
 func (w *Graph) hasJoinBefore(fork int, g *Group) bool {
 	var reached map[int]int
 	seen := map[int]bool{g.Join: true, fork: true}
@@ -468,8 +459,8 @@ func (w *Graph) hasJoinBefore(fork int, g *Group) bool {
 
 const severalBranches = -2
 
-// findBranches returns, for each vertex that branches reach without passing their fan-out, the
-// first node of the branch, or severalBranches.
+// findBranches returns, for each vertex that branches reach, the first node of the branch, or
+// severalBranches. Paths end at the fan-out.
 func (w *Graph) findBranches(fork int, targets []int) map[int]int {
 	reached := map[int]int{}
 	var todo []int

@@ -1,5 +1,4 @@
-// Package credentials finds passwords, keys and tokens in texts: by the name of a text, by
-// assignments in it, and by the prefixes of the keys of services.
+// Package credentials finds passwords, keys and tokens in texts.
 package credentials
 
 import (
@@ -11,8 +10,8 @@ import (
 	"github.com/graphrun/graphrun/internal/lazyregexp"
 )
 
-// In finds what looks like a credential in a text that stands under a key, and names it with
-// its article; from is to if there is none. It leaves out what Tokens finds.
+// In finds what looks like a credential in the text of a key, and names it with its article. Without
+// one, from is to. It leaves out what Tokens finds.
 func In(text, key string) (from, to int, what string) {
 	from, to, what = findCredential(text, key)
 	Tokens([]byte(text[from:to]), func(int, int) { what = "" })
@@ -54,8 +53,7 @@ func findCredential(text, key string) (from, to int, what string) {
 // urlPassword matches the password in scheme://user:password@host.
 var urlPassword = lazyregexp.New(`://[^:/?# \n]*:([^/?# \n{$<*]+)@`)
 
-// findAssigned finds a credential behind name= or name: whose sign is at i. Its value must be
-// long and random.
+// findAssigned finds a long random credential behind name= or name: whose sign is at i.
 func findAssigned(text string, i int) (from, to int, what string) {
 	name := text[:i]
 	name = name[strings.LastIndexFunc(name, func(r rune) bool { return r != '-' && (r > 127 || !isWord(byte(r))) })+1:]

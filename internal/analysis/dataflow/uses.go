@@ -1,6 +1,5 @@
-// Package dataflow lists the uses and the definitions of a flow's state: every expression
-// with its position in the file and the moment at which it is evaluated (Uses), and what each
-// node writes (Accesses).
+// Package dataflow lists the uses and the definitions of a flow's state: every expression with its
+// position and the moment of its evaluation (Uses), and what each node writes (Accesses).
 package dataflow
 
 import (
@@ -43,14 +42,12 @@ type Use struct {
 // Span returns the position of the expression in the file.
 func (u *Use) Span() spec.Span { return u.Text.At(u.From, u.To) }
 
-// SpanOf returns where the expression names a path by its first part, or else the whole
-// expression.
+// SpanOf returns the position of the first part of a path, or of the whole expression.
 func (u *Use) SpanOf(name string) spec.Span {
 	return u.spanAt(wordAt(u.Program.Source, name), len(name))
 }
 
-// SpanOfMember returns where a member stands behind the path to it, or else the whole
-// expression.
+// SpanOfMember returns the position of a member behind a path, or of the whole expression.
 func (u *Use) SpanOfMember(path, name string) spec.Span {
 	at := strings.Index(u.Program.Source, path+name)
 	if at >= 0 {
@@ -67,8 +64,7 @@ func (u *Use) spanAt(at, length int) spec.Span {
 	return u.Text.At(u.From+at, u.From+at+length)
 }
 
-// wordAt returns the offset of a word in an expression, outside of texts and not as a member,
-// or -1.
+// wordAt returns the offset of a word in an expression, outside of texts and members, or -1.
 func wordAt(src, word string) int {
 	textOrWord := regexp.MustCompile(`'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|` + "`[^`]*`" + `|\w+`)
 	for _, at := range textOrWord.FindAllStringIndex(src, -1) {
@@ -325,15 +321,13 @@ func givesState(n *spec.Node) bool {
 	return !slices.Contains(builtIn, n.Kind.Value)
 }
 
-// Replaces reports whether a write to a key drops the value before it. An undeclared key is
-// nil.
+// Replaces reports whether a write to a key drops its value. An undeclared key is nil.
 func Replaces(key *spec.StateKey) bool {
 	return key == nil || !key.Reducer.IsSet() || key.Reducer.Value == "replace"
 }
 
-// FirmReads lists the paths of which a program needs a value. Paths under ?? or compared with
-// None are left out, and all of a program that reads how far the run is: it may know that
-// the value is there.
+// FirmReads lists the paths whose values a program needs: not those under ?? or compared with None,
+// and none of a program that reads how far the run is, since it may know that a value exists.
 func FirmReads(p *eval.Program) []eval.Read {
 	if strings.Contains(p.Source, "?.") || asksProgress(p) {
 		return nil

@@ -1,5 +1,4 @@
-// Package domain turns types and JSON Schemas into domains of the solver (internal/solve), and
-// domains into words.
+// Package domain turns types and JSON Schemas into domains of internal/solve, and these into words.
 package domain
 
 import (
@@ -25,8 +24,7 @@ func OfType(t eval.Type) solve.Domain {
 	return solve.Domain{Null: true, Kind: kind}
 }
 
-// OfSchema returns the domain of a part of a value that a schema describes. The value may be
-// null, and parts may be absent.
+// OfSchema returns the domain of a part of a value that a schema describes, which may be null.
 func OfSchema(doc map[string]any, name string, rest []string, typ eval.Type) solve.Domain {
 	for _, part := range rest {
 		doc = Subschema(doc, part)
@@ -87,8 +85,8 @@ func OfChoice(t *eval.Tree) (solve.Domain, bool) {
 	return d, all && scalars
 }
 
-// Constants lists the constants that an expression, which may be nil, yields or puts into a list,
-// as far as they stand in it. all reports whether it yields nothing else.
+// Constants lists the constants that an expression or nil yields or puts into a list. all reports
+// whether it yields nothing else.
 func Constants(t *eval.Tree) (values []any, all bool) {
 	switch {
 	case t == nil:
@@ -200,8 +198,8 @@ func Requires(doc map[string]any, name string) bool {
 	return slices.Contains(required, any(name))
 }
 
-// OutputSchema returns the schema that a node declares for its output, or nil. A model with
-// tools declares only its content.
+// OutputSchema returns the declared schema of a node's output, or nil. A model with tools declares
+// only its content.
 func OutputSchema(n *spec.Node) map[string]any {
 	if n.Kind.Value == "llm" && n.Field("tools") != nil {
 		return nil
@@ -217,8 +215,7 @@ func Part(doc map[string]any, path []string) map[string]any {
 	return doc
 }
 
-// Yields returns the schema of a part of a node's output, as the node or its kind declares it,
-// or nil.
+// Yields returns the schema that a node or its kind declares for a part of its output, or nil.
 func Yields(n *spec.Node, path []string) map[string]any {
 	if doc := OutputSchema(n); doc != nil {
 		return Part(doc, path)

@@ -83,8 +83,7 @@ type digester struct {
 	rank    int          // the lowest rank of a task; ranks are written relative to it
 }
 
-// writeState writes the digest of the state. Explored plans don't run subgraphs, so there is one
-// scope.
+// writeState writes the digest of the state. Explored plans don't run subgraphs: there is one scope.
 func (w *digester) writeState() {
 	w.writeWords(string(w.state.Status), len(w.state.Stopping))
 	if len(w.state.Scopes) == 0 {

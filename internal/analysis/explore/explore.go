@@ -28,8 +28,7 @@ type Question struct {
 	Model *Model
 	// Plan is the plan of the model's graph, with the policy in question.
 	Plan *machine.Plan
-	// Visits holds, by node, up to how many visits the search distinguishes states, besides the
-	// visits that conditions read.
+	// Visits holds, by node, how many visits distinguish states, besides those that conditions read.
 	Visits map[int]int
 	// Watch, unless it is -1, is a node that may fail although nothing catches it.
 	Watch int
@@ -66,8 +65,7 @@ type Taken struct {
 
 // Answer is the result of a search.
 type Answer struct {
-	// Found says that there is such a run. Witness are the nodes that it visits, Failure is
-	// its failure.
+	// Found says that there is such a run. Witness lists the nodes that it visits.
 	Found   bool
 	Witness []int
 	Failure *machine.Failure
@@ -184,8 +182,8 @@ func Explore(q Question) Answer {
 	return s.answer
 }
 
-// nextBranch removes the oldest or the newest untried run with the most progress, or every third
-// time one of another level. It returns nil if there is none.
+// nextBranch removes the oldest or the newest untried run with the most progress, or every third time
+// one of another level. It returns nil if there is none.
 func (s *search) nextBranch() *branch {
 	turn, levels := s.picks/3, len(s.todo)
 	newest, skipped := s.picks%3 == 1, 0
@@ -349,8 +347,7 @@ func (s *search) steers(r *Run, b *branch, v int) bool {
 	return slot.node == v || slices.ContainsFunc(slices.Concat(slot.keys, slot.into), func(key string) bool { return keys[key] })
 }
 
-// findSteeringKeys returns the state keys that the conditions behind a node read, directly or
-// through computed keys.
+// findSteeringKeys returns the state keys on which the conditions behind a node depend.
 func (s *search) findSteeringKeys(v int) map[string]bool {
 	if s.steering[v] != nil {
 		return s.steering[v]
@@ -455,8 +452,8 @@ func (r *Run) chooseOption(number int) any {
 	return s.value
 }
 
-// chooseParts replaces the open parts of a value, and reports whether there were any. Without
-// choose, unbound slots get their usual values.
+// chooseParts replaces the open parts of a value, and reports whether there were any. Without choose,
+// unbound slots get their usual values.
 func (r *Run) chooseParts(v any, choose bool) (closed any, wasOpen bool) {
 	switch t := v.(type) {
 	case eval.Open:
@@ -541,8 +538,7 @@ func NewWorld(g *spec.Graph, kinds []spec.Kind) (*World, error) {
 // Usual returns the usual result of a node.
 func (w *World) Usual(node int) any { return w.model.makeUsual(node) }
 
-// Fire asks for a run that fires an edge and ends, but not at a limit. It prefers a run that
-// completes.
+// Fire asks for a run that fires an edge and ends before a limit. It prefers runs that complete.
 func (w *World) Fire(edge int) Answer {
 	guide := append(graphalg.Path(w.arcs.Next, w.Start(), w.From[edge]), graphalg.Path(w.arcs.Next, w.To[edge], w.End)...)
 	guide = slices.DeleteFunc(guide, func(v int) bool { return v >= w.End })

@@ -22,8 +22,8 @@ type Model struct {
 	all   []*dataflow.Use   // those with a program
 	own   [][]*dataflow.Use // by node
 	asked []string
-	// counts holds the state keys that decide, directly or through other keys, how runs go.
-	// members are the paths in them that programs read.
+	// counts holds the state keys that decide how runs go, members the paths that programs read in
+	// them.
 	counts  map[string]bool
 	members map[string][][]string
 	// decisive are the conditions, and the programs that compute such keys. copies are programs
@@ -43,8 +43,8 @@ type Model struct {
 	inputs      []part
 }
 
-// NewModel prepares a graph. never is nil, or the condition of a policy after the node with the
-// index at. asked are state keys that a question reads.
+// NewModel prepares a graph. never is nil, or the condition of a policy after the node with the index
+// at. asked are state keys that a question reads.
 func NewModel(flow *controlflow.Graph, bound *bind.Graph, uses *dataflow.Uses, never *eval.Program, at int, asked ...string) *Model {
 	g, n := flow.Source, len(flow.Source.Nodes)
 	m := &Model{
@@ -229,8 +229,7 @@ func (m *Model) noteContext(path []string, p *eval.Program) {
 // errorOnly matches a comparison of the error of a branch with null.
 var errorOnly = lazyregexp.New(`branches\s*(\[[^\]]*\]|\.\w+)\s*\.\s*error\s*(!=|==)\s*(nil|null|None)`)
 
-// findGreatest returns the greatest whole number in a condition. It can't distinguish larger
-// numbers of visits.
+// findGreatest returns the greatest whole number in a condition, which bounds the visits that matter.
 func findGreatest(t *eval.Tree) int {
 	n := 0
 	t.Each(func(t *eval.Tree) {

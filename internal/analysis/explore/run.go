@@ -408,8 +408,8 @@ func (r *Run) listEndings(id machine.TaskID) []machine.Event {
 	return out
 }
 
-// listDueTimers returns the timers that can fire next. Unless the search is Late, these are the
-// first one, or none if all are time limits.
+// listDueTimers returns the timers that can fire next: the first one unless the search is Late, or
+// none if all are time limits.
 func (r *Run) listDueTimers() []machine.Command {
 	isLimit := func(t machine.Command) bool {
 		return !slices.Contains([]machine.TimerKind{machine.WaitTimer, machine.RetryTimer, machine.AnswerTimer, machine.BranchTimer}, t.Timer)
@@ -421,8 +421,7 @@ func (r *Run) listDueTimers() []machine.Command {
 	return []machine.Command{slices.MinFunc(r.timers, func(a, b machine.Command) int { return int(min(max(a.For-b.For, -1), 1)) })}
 }
 
-// takeEvent adds the output of an event and applies it. It returns false if the event can't
-// happen.
+// takeEvent adds the output of an event and applies it. It returns false for an impossible event.
 func (r *Run) takeEvent(e machine.Event) bool {
 	switch e.Kind {
 	case machine.TaskEnded:

@@ -1,5 +1,4 @@
-// Values that schemas allow, and the schemas that expressions expect of results without a
-// declared one, such as a list in filter(output, # > 1).
+// Values of schemas, and the schemas that expressions expect of results, as in filter(output, # > 1).
 
 package explore
 
@@ -174,8 +173,7 @@ func findLeast(of doc) any {
 	return 0
 }
 
-// listArrays returns lists of at most two items, one of all items, and lists with constants as
-// lengths.
+// listArrays returns lists of at most two items, one of all, and lists with constants as lengths.
 func listArrays(of doc, constants []any) (out []any) {
 	items, _ := of["items"].(doc)
 	var all []any
@@ -286,8 +284,7 @@ func makeSample(of doc) any {
 	return nil
 }
 
-// Sample returns the simplest value that it finds for a schema: the first of an enum, the least
-// number, AnyText. If none fits, unmet is the schema.
+// Sample returns a simple value of a schema. If none fits, unmet is the schema.
 func Sample(of map[string]any) (value any, unmet string) {
 	compiled, err := schema.Compile(of)
 	if err != nil {
@@ -322,8 +319,7 @@ var operands = map[string]doc{
 	"any": boolean, "all": boolean, "none": boolean, "one": boolean, "count": boolean, "filter": boolean, "find": boolean, "findIndex": boolean,
 }
 
-// expectResult returns the schema that the expressions of a node expect of its result, or of one
-// element of its each. The schema is empty if nothing is expected.
+// expectResult returns the schema that the expressions of a node expect of its result or element.
 func (m *Model) expectResult(v int) doc {
 	root := doc{}
 	for _, e := range m.own[v] {
@@ -344,8 +340,7 @@ func (m *Model) expectResult(v int) doc {
 	return root
 }
 
-// expectValue extends the schemas of names so that the value of an expression can have the schema
-// want, which may be nil.
+// expectValue extends the schemas of names so that an expression can have the schema want, or nil.
 func expectValue(t *eval.Tree, want doc, names map[string]doc) {
 	if t.Op == eval.TreePath {
 		if at, known := names[t.Path[0]]; known {

@@ -1,5 +1,4 @@
-// The parts of results that expressions read, and the options of these parts, of inputs and of
-// failures.
+// The parts of results that expressions read, and the options of parts, inputs and failures.
 
 package explore
 
@@ -69,8 +68,7 @@ func (m *Model) dropUnfit(p *part) {
 	p.options = out
 }
 
-// findConstants returns the constants in expressions that read a state key, or a key computed
-// from it.
+// findConstants returns the constants in expressions that depend on a state key.
 func (m *Model) findConstants(key string, seen map[string]bool) []any {
 	seen[key] = true
 	uses := slices.DeleteFunc(slices.Clone(m.all), func(e *dataflow.Use) bool { return !e.Program.Uses(key) })
@@ -130,8 +128,7 @@ func (m *Model) fillParts(v int, doc map[string]any, src *source) {
 	}
 }
 
-// findUses returns the constants in expressions that read a part of a result, and the paths
-// inside the part that they read.
+// findUses returns the constants in expressions that read a part of a result, and the paths in it.
 func (m *Model) findUses(v int, p *part) (constants []any, read [][]string) {
 	isIn := func(r eval.Read) bool {
 		return r.Path[0] == "output" && len(r.Path) > len(p.path) && slices.Equal(r.Path[1:1+len(p.path)], p.path)
@@ -160,8 +157,7 @@ func (m *Model) findUses(v int, p *part) (constants []any, read [][]string) {
 	return constants, read
 }
 
-// findElementSchema returns the schema of a value that is written to a key, which is an element
-// of a key that collects.
+// findElementSchema returns the schema of a value that a node writes to a key, or of an element.
 func findElementSchema(k *spec.StateKey, n *spec.Node) map[string]any {
 	if k == nil {
 		return nil
@@ -227,8 +223,7 @@ func (m *Model) newBaseResult(n *spec.Node, doc map[string]any) any {
 	return AnyText
 }
 
-// findDeclared returns the schema that a node or its kind declares for a part of its result, or
-// nil.
+// findDeclared returns the schema that a node or its kind declares for a part of its result, or nil.
 func findDeclared(n *spec.Node, path []string) map[string]any {
 	if doc := domain.Yields(n, path); doc != nil || domain.OutputSchema(n) != nil {
 		return doc
@@ -380,8 +375,7 @@ func (m *Model) readsMembers(v int) bool {
 	})
 }
 
-// copiesPart adds the parts that an entry of writes reads. It reports whether the entry writes
-// one of them as it is.
+// copiesPart adds the parts that an entry of writes reads, and reports whether it copies one.
 func (m *Model) copiesPart(key string, p *eval.Program, src *source) bool {
 	if p == nil {
 		return false

@@ -1,5 +1,4 @@
-// Package shell finds the arguments of a command that a shell or another interpreter runs as
-// code.
+// Package shell finds the arguments of a command that an interpreter runs as code.
 package shell
 
 import (
@@ -27,8 +26,8 @@ var codeFlags = []string{"--command", "--eval", "--print", "--run", "-Command", 
 // wrappers are programs that run the command in their arguments.
 var wrappers = []string{"doas", "env", "nice", "nohup", "sudo", "time", "timeout", "xargs"}
 
-// Code lists the positions of the arguments that run as code: the script in [sh, -c, script],
-// also behind other programs that run a command, and what ssh hands to a remote shell.
+// Code lists the positions of the arguments that run as code, such as the script in [sh, -c, script]
+// or [sudo, sh, -c, script], and all that ssh hands to a remote shell.
 func Code(command *spec.Value) (out []spec.Span) {
 	if command == nil {
 		return nil

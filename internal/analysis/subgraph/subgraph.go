@@ -1,5 +1,4 @@
-// Package subgraph reads the graphs that nodes and tools of a graph name, in its own file or in
-// others, and says why one can't be used.
+// Package subgraph reads the graphs that nodes and tools of a graph name.
 package subgraph
 
 import (
@@ -16,8 +15,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Graph is a named graph. If it can't be used, Graph is nil, and Problem says why unless that is
-// reported elsewhere.
+// Graph is a named graph. If it is not valid, Graph is nil. Problem says why, unless another check does.
 type Graph struct {
 	Path    string // of the file, and "#name" behind it
 	File    string
@@ -28,8 +26,7 @@ type Graph struct {
 	Place *spec.Related
 }
 
-// Loader reads the graphs that one graph names, each once. It is for one goroutine at a
-// time.
+// Loader reads the graphs that one graph names, each once. It is for one goroutine at a time.
 type Loader struct {
 	root  *spec.Graph
 	kinds []spec.Kind
@@ -49,8 +46,8 @@ func New(root *spec.Graph, kinds []spec.Kind, load func(string) ([]byte, error),
 func References(g *spec.Graph) []spec.Text {
 	var out []spec.Text
 	for _, n := range g.Nodes {
-		if v := n.Field("graph"); n.Kind.Value == "graph" && v != nil && v.IsScalar() && v.Kind != spec.Null && v.Text.IsSet() {
-			out = append(out, v.Text)
+		if name := n.Field("graph").Scalar(); n.Kind.Value == "graph" && name.IsSet() {
+			out = append(out, name)
 		}
 	}
 	for i := range g.Tools {
@@ -61,8 +58,8 @@ func References(g *spec.Graph) []spec.Text {
 	return out
 }
 
-// Load returns the graph that a graph of a file names, in that file or in another one. It is nil
-// if files are not read, or only the run knows the name.
+// Load returns the graph that a graph of a file names. It is nil without a function to load files,
+// or if only the run knows the name.
 func (l *Loader) Load(g *spec.Graph, file, name string) *Graph {
 	at, isInner := name, strings.HasPrefix(name, "#")
 	switch {
@@ -88,8 +85,7 @@ func (l *Loader) Load(g *spec.Graph, file, name string) *Graph {
 	return c
 }
 
-// bindInner sets the graph to one within the file of another. Its problems are reported where it
-// stands.
+// bindInner sets the graph to one within the file of another. Checking the file reports its problems.
 func (l *Loader) bindInner(c *Graph, inner *spec.Graph) {
 	if inner.IsComplete() && !inner.HasFaultIn(inner.Span) {
 		if bound, found := bind.Bind(inner, l.kinds, nil); !found.HasErrors() {

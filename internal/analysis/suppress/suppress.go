@@ -14,9 +14,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Apply drops the findings that comments of the file silence, and adds one for each
-// comment that silences nothing. names lists all rules, optional those that are off by default;
-// it calls them only if a file has such a comment.
+// Apply drops findings that comments of the file silence, and reports comments that silence nothing.
+// names lists all rules, optional those that are off by default.
 func Apply(file *spec.File, found spec.Diagnostics, names, optional func() []string) spec.Diagnostics {
 	list := readIgnores(file.Src, names)
 	if len(list) == 0 {
@@ -101,9 +100,8 @@ func readIgnores(src []byte, names func() []string) []ignore {
 	return out
 }
 
-// coveredLines returns the lines that the comment on a line is about: its own and, if it stands
-// alone, the next one that is no comment. A line that opens a block text stands for all of it,
-// since the text can hold no comment.
+// coveredLines returns the lines that a comment silences: its own and, if it stands alone, the next
+// one without a comment. A line that opens a block text includes the text, which has no comments.
 func coveredLines(lines []string, i int) []int {
 	out := []int{i + 1}
 	for i+1 < len(lines) && strings.HasPrefix(strings.TrimLeft(lines[i], " \t"), "#") {
@@ -132,8 +130,8 @@ func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, "
 // ruleName matches a name in a list of rules, perhaps with a reason behind it.
 var ruleName = lazyregexp.New(`^[ \t]*([a-z-]+)([ \t\r\n][^,]*)?(?:,|$)`)
 
-// readIgnore returns the rules that the comment at an offset of a line names. A reason may hold
-// commas: behind one of them another rule follows only if a rule has that name.
+// readIgnore returns the rules that the comment at an offset of a line names. A reason may have
+// commas: another rule follows only if a rule has that name.
 func readIgnore(line string, at int, names func() []string) (out []ignore) {
 	mark := ignoreMark().FindString(line[at+1:])
 	if mark == "" {
@@ -160,8 +158,7 @@ func readIgnore(line string, at int, names func() []string) (out []ignore) {
 	return out
 }
 
-// commentStart returns where the comment of a line begins, or -1: at a # at the start or
-// after white space, outside quotes.
+// commentStart returns the offset of a # at the start or after white space, outside quotes, or -1.
 func commentStart(line string) int {
 	quote := byte(0)
 	for i := 0; i < len(line); i++ {

@@ -1,6 +1,5 @@
-// Package taint follows texts from their source, like a model or the run's input, through
-// state keys, outputs and edges to the expressions that read them. Numbers, booleans and
-// plain words of a closed set carry no taint.
+// Package taint follows texts from a model, a server or the run's input to the expressions that read
+// them. Numbers, booleans and plain words of a closed set carry no taint.
 package taint
 
 import (
@@ -49,8 +48,7 @@ func originOfKind(kind string) Origin {
 	return FromWorld
 }
 
-// Analysis finds the origins of what the expressions of one flow read. It is for one goroutine
-// at a time.
+// Analysis finds who wrote what the expressions of a flow read. It is for one goroutine at a time.
 type Analysis struct {
 	graph  *spec.Graph
 	bound  *bind.Graph
@@ -62,14 +60,12 @@ type Analysis struct {
 	chosen  []bool            // see HandedBy
 }
 
-// New prepares the analysis of a graph. Without control flow, all input of nodes counts as the
-// world's.
+// New prepares the analysis of a graph. Without control flow, all input of nodes is FromWorld.
 func New(g *spec.Graph, bound *bind.Graph, access []dataflow.Access, flow *controlflow.Graph) *Analysis {
 	return &Analysis{graph: g, bound: bound, access: access, flow: flow, outputs: map[int]Origin{}}
 }
 
-// Of returns the least trusted origin of what a use reads. Numbers, booleans and values of an
-// enum of plain words count as the graph's own.
+// Of returns the least trusted origin of what a use reads. Harmless values are FromFlow.
 func (a *Analysis) Of(u *dataflow.Use) Origin {
 	if Harmless(u.Program.Type()) || a.joinsPlain(u.Program.Tree) {
 		return FromFlow
@@ -88,7 +84,7 @@ func (a *Analysis) joinsPlain(t *eval.Tree) bool {
 	}
 	key := a.graph.Key(t.Args[0].Path[0])
 	by, _ := t.Args[1].Value.(string)
-	return key != nil && !strings.ContainsFunc(by, func(r rune) bool { return !isPlain(r) }) &&
+	return key != nil && isPlain(by) &&
 		isClosedSet(domain.Part(key.Schema, append(slices.Clone(t.Args[0].Path[1:]), "[0]")))
 }
 
@@ -120,8 +116,7 @@ func (a *Analysis) isSafe(r eval.Read) bool {
 	return Harmless(t)
 }
 
-// Sanitized reports whether the value of a program reveals nothing that it reads: it is a
-// computed number, or one of the program's own constants.
+// Sanitized reports whether a program yields only computed numbers or its own constants.
 func Sanitized(p *eval.Program) bool {
 	_, chosen := domain.OfChoice(p.Tree)
 	return chosen || Harmless(p.Type()) && p.Path() == nil
@@ -170,8 +165,7 @@ func (a *Analysis) originOfRead(node int, r eval.Read) Origin {
 	return FromFlow
 }
 
-// isClosedSet reports whether the enum or the pattern of a schema admits only plain characters. A
-// format is only a note.
+// isClosedSet reports whether the enum or the pattern of a schema admits only plain characters.
 func isClosedSet(schema map[string]any) bool {
 	if pattern, ok := schema["pattern"].(string); ok && plainPattern().MatchString(pattern) {
 		return true
@@ -179,7 +173,7 @@ func isClosedSet(schema map[string]any) bool {
 	values, ok := schema["enum"].([]any)
 	return ok && !slices.ContainsFunc(values, func(v any) bool {
 		s, isText := v.(string)
-		return isText && strings.ContainsFunc(s, func(r rune) bool { return !isPlain(r) })
+		return isText && !isPlain(s)
 	})
 }
 
@@ -190,12 +184,14 @@ var plainPattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^` + whole + `(?:\|` + whole + `)*$`)
 })
 
-func isPlain(r rune) bool {
-	return r < 128 && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-./:@ ", r))
+// isPlain reports whether a text is harmless in code and addresses.
+func isPlain(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool {
+		return r >= 128 || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-./:@ ", r)
+	})
 }
 
-// originOfKeys returns who may have written each state key: a fixed point, since what a write
-// reads may come from keys again.
+// originOfKeys returns who may have written each state key: a fixed point, since writes read keys.
 func (a *Analysis) originOfKeys() map[string]Origin {
 	if a.keys != nil {
 		return a.keys
@@ -287,8 +283,7 @@ func (a *Analysis) originOfInput(v int, r eval.Read) Origin {
 	return worst
 }
 
-// HandedBy lists the edges that lead to a node. It is chosen if another node's goto may name
-// it, with an input of its own.
+// HandedBy lists the edges that lead to a node. It is chosen if the goto of a node may name it.
 func (a *Analysis) HandedBy(v int) (into []int, chosen bool) {
 	if a.chosen == nil {
 		a.chosen = make([]bool, a.flow.End+1)
