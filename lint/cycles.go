@@ -39,7 +39,7 @@ type freeCycle struct {
 
 // findFreeCycles returns one unbounded cycle of each reachable component, in the order of the file.
 func (f *facts) findFreeCycles() []freeCycle {
-	free := f.digraph(f.findOpenCycles(-1, true).arcs)
+	free := f.NewDigraph(f.findOpenCycles(-1, true).arcs)
 	of, size := free.SCC()
 	seen := make([]bool, size)
 	var out []freeCycle
@@ -93,24 +93,24 @@ type cycles struct {
 func (f *facts) findOpenCycles(ignored int, trust bool) *cycles {
 	r := &cycles{f: f, ignored: ignored, trust: trust, why: map[int][]string{}}
 	for _, a := range f.arcs() {
-		if f.flow().Cyclic[a.from] && f.sharesCycle(a.from, a.to) {
+		if f.flow().Cyclic[a.From] && f.sharesCycle(a.From, a.To) {
 			r.arcs = append(r.arcs, a)
 		}
 	}
 	for before := -1; before != len(r.arcs); {
 		before = len(r.arcs)
-		r.of, _ = f.digraph(r.arcs).SCC()
+		r.of, _ = f.NewDigraph(r.arcs).SCC()
 		r.out, r.writers, r.progress = map[int][]arc{}, map[loopKey][]*spec.Node{}, map[progressKey]*progress{}
 		for _, a := range r.arcs {
-			if r.of[a.from] == r.of[a.to] {
-				r.out[a.from] = append(r.out[a.from], a)
+			if r.of[a.From] == r.of[a.To] {
+				r.out[a.From] = append(r.out[a.From], a)
 			}
 		}
 		var open []arc
 		for _, a := range r.arcs {
 			why, bounded := r.explainBound(a)
 			if why != "" {
-				r.why[a.from] = append(r.why[a.from], why)
+				r.why[a.From] = append(r.why[a.From], why)
 			}
 			if !bounded {
 				open = append(open, a)
@@ -123,11 +123,11 @@ func (f *facts) findOpenCycles(ignored int, trust bool) *cycles {
 
 // explainBound reports whether a run can follow an arc only finitely often, and why in words.
 func (r *cycles) explainBound(a arc) (why string, bounded bool) {
-	n, f := r.f.graph.Nodes[a.from], r.f
+	n, f := r.f.graph.Nodes[a.From], r.f
 	switch {
-	case r.of[a.from] != r.of[a.to]:
+	case r.of[a.From] != r.of[a.To]:
 		return "", true
-	case r.visitLimit(a.from) > 0 && r.isCounted(a):
+	case r.visitLimit(a.From) > 0 && r.isCounted(a):
 		if n.MaxVisits > 0 {
 			why = fmt.Sprintf("max_visits %d of %s", n.MaxVisits, n.ID.Value)
 		}
@@ -136,7 +136,7 @@ func (r *cycles) explainBound(a arc) (why string, bounded bool) {
 		return "the person asked at " + n.ID.Value, true
 	case n.Kind.Value == "wait" && f.graph.Limits.Timeout > 0:
 		return "limits.timeout, by the time that passes at " + n.ID.Value, true
-	case r.groupKind(a) == controlflow.ByGoto && n.Goto.IsSet() && r.readsCounter(f.bound.Nodes[a.from].Goto, a):
+	case r.groupKind(a) == controlflow.ByGoto && n.Goto.IsSet() && r.readsCounter(f.bound.Nodes[a.From].Goto, a):
 		return "goto of " + n.ID.Value + ": " + strings.TrimSpace(n.Goto.Value), true
 	}
 	for _, o := range f.outcomesOf(a) {
@@ -156,11 +156,11 @@ func (r *cycles) visitLimit(v int) int {
 }
 
 // groupKind returns the kind of the group of an arc.
-func (r *cycles) groupKind(a arc) controlflow.Kind { return r.f.flow().Groups[a.from][a.group].Kind }
+func (r *cycles) groupKind(a arc) controlflow.Kind { return r.f.flow().GroupOf(a).Kind }
 
 // isCounted reports whether limits count the visit before an arc: it is not refused or skipped.
 func (r *cycles) isCounted(a arc) bool {
-	return r.visitLimit(a.from) == 0 || r.groupKind(a) != kindAfterLimit(r.f.graph.Nodes[a.from])
+	return r.visitLimit(a.From) == 0 || r.groupKind(a) != kindAfterLimit(r.f.graph.Nodes[a.From])
 }
 
 // kindAfterLimit returns the kind of the groups that fire when the visits of a node are used up.
@@ -179,8 +179,8 @@ type outcome struct {
 
 // outcomesOf returns the outcomes of conditions that taking an arc implies.
 func (f *facts) outcomesOf(a arc) (out []outcome) {
-	groups, n := f.flow().Groups[a.from], f.graph.Nodes[a.from]
-	g := &groups[a.group]
+	groups, n := f.flow().Groups[a.From], f.graph.Nodes[a.From]
+	g := &groups[a.Group]
 	isSkip := g.Kind == controlflow.ByDefault && kindAfterLimit(n) == g.Kind && n.VisitLimit(f.graph) > 0
 	if g.Kind == controlflow.ByGoto || isSkip {
 		return nil
@@ -189,17 +189,17 @@ func (f *facts) outcomesOf(a arc) (out []outcome) {
 	if g.Kind == controlflow.OnFailure {
 		tried = g.Kind
 	}
-	for i := range groups[:a.group+1] {
-		if groups[i].Kind != tried || i < a.group && groups[i].Subset && g.Subset {
+	for i := range groups[:a.Group+1] {
+		if groups[i].Kind != tried || i < a.Group && groups[i].Subset && g.Subset {
 			continue
 		}
 		var own []outcome
 		for _, e := range groups[i].Edges {
-			if when := f.bound.Edges[e].When; when != nil && (i < a.group || f.To[e] == a.to || !g.Subset) {
-				own = append(own, outcome{when, i == a.group})
+			if when := f.bound.Edges[e].When; when != nil && (i < a.Group || f.To[e] == a.To || !g.Subset) {
+				own = append(own, outcome{when, i == a.Group})
 			}
 		}
-		if i == a.group && len(own) > 1 && g.Subset {
+		if i == a.Group && len(own) > 1 && g.Subset {
 			own = nil // either of them may have led there
 		}
 		out = append(out, own...)
@@ -253,12 +253,12 @@ func (r *cycles) hasCycleWithout(p *progress, a arc) bool {
 	next := func(v int) (out []int) {
 		for _, b := range r.out[v] {
 			if !p.made(b) {
-				out = append(out, b.to)
+				out = append(out, b.To)
 			}
 		}
 		return out
 	}
-	return !p.made(a) && graphalg.Path(next, a.to, a.from) != nil
+	return !p.made(a) && graphalg.Path(next, a.To, a.From) != nil
 }
 
 // isFixed reports whether a value stays the same on the cycles of an arc.
@@ -290,7 +290,7 @@ func (r *cycles) writersBeside(a arc, name string) []*spec.Node {
 		return out
 	}
 	for _, n := range f.writersOf()[name] {
-		if r.of[n.Index] == r.of[a.from] || f.inParallel(n.Index, a.from) {
+		if r.of[n.Index] == r.of[a.From] || f.inParallel(n.Index, a.From) {
 			out = append(out, n)
 		}
 	}
@@ -302,11 +302,11 @@ func (r *cycles) writersBeside(a arc, name string) []*spec.Node {
 func (r *cycles) classOf(a arc) int {
 	switch {
 	case !r.f.flow().FansOut:
-		return r.of[a.from]
+		return r.of[a.From]
 	case r.f.pairs().Unknown():
 		return -1
 	}
-	return a.from
+	return a.From
 }
 
 // readsCounter reports whether a program reads a state key that programs may count with.
@@ -316,7 +316,7 @@ func (r *cycles) readsCounter(p *eval.Program, a arc) bool {
 
 // mayCount reports whether a program may count with a state key on the cycles of an arc.
 func (r *cycles) mayCount(name string, a arc) bool {
-	f, at := r.f, loopKey{r.f.flow().SCC[a.from], name}
+	f, at := r.f, loopKey{r.f.flow().SCC[a.From], name}
 	key, declared := f.keyOf[name]
 	if !r.trust || !declared {
 		return false
@@ -324,7 +324,7 @@ func (r *cycles) mayCount(name string, a arc) bool {
 	counts, known := f.counters[at]
 	if !known {
 		counts = slices.ContainsFunc(f.writersOf()[name], func(n *spec.Node) bool {
-			return f.sharesCycle(a.from, n.Index) && f.mayCountIn(n, key)
+			return f.sharesCycle(a.From, n.Index) && f.mayCountIn(n, key)
 		})
 		f.counters[at] = counts
 	}
@@ -400,7 +400,7 @@ func (r *cycles) findProgress(t *eval.Tree, a arc) *progress {
 	case !length && len(path) == 3 && path[0] == "nodes" && path[2] == "visits":
 		return r.progressOfVisits(path[1], false, a)
 	case !length && len(path) == 1 && path[0] == "step":
-		return &progress{true, math.Inf(1), func(a arc) bool { return r.isCounted(a) || r.f.graph.Nodes[a.from].OnMaxVisits == "skip" }}
+		return &progress{true, math.Inf(1), func(a arc) bool { return r.isCounted(a) || r.f.graph.Nodes[a.From].OnMaxVisits == "skip" }}
 	case len(path) == 1 && r.f.graph.Key(path[0]) != nil:
 		at := progressKey{r.classOf(a), r.f.keyOf[path[0]], length}
 		p, known := r.progress[at]
@@ -416,14 +416,14 @@ func (r *cycles) findProgress(t *eval.Tree, a arc) *progress {
 // progressOfVisits returns the progress of the visits of a node, or of those that succeeded.
 func (r *cycles) progressOfVisits(name string, succeeded bool, a arc) *progress {
 	n := r.f.graph.Node(name)
-	if n == nil || r.of[n.Index] != r.of[a.from] {
+	if n == nil || r.of[n.Index] != r.of[a.From] {
 		return nil
 	}
 	p := &progress{up: true, stop: math.Inf(1)}
 	if most := r.visitLimit(n.Index); most > 0 {
 		p.stop = float64(most)
 	}
-	p.made = func(a arc) bool { return a.from == n.Index && (!succeeded || r.groupKind(a) != controlflow.OnFailure) }
+	p.made = func(a arc) bool { return a.From == n.Index && (!succeeded || r.groupKind(a) != controlflow.OnFailure) }
 	return p
 }
 
@@ -457,7 +457,7 @@ func (r *cycles) combineChanges(key int, length bool, writers []*spec.Node) *pro
 		return nil
 	}
 	return &progress{direction > 0, stops[0], func(a arc) bool {
-		return by[a.from] && r.isCounted(a) && r.groupKind(a) != controlflow.OnFailure
+		return by[a.From] && r.isCounted(a) && r.groupKind(a) != controlflow.OnFailure
 	}}
 }
 
@@ -615,7 +615,7 @@ func (f *facts) listLoops() []Loop {
 	sure, likely := f.findOpenCycles(-1, false), f.findOpenCycles(-1, true)
 	open := map[int]bool{} // components that are not sure to be bounded
 	for _, a := range sure.arcs {
-		open[w.SCC[a.from]] = true
+		open[w.SCC[a.From]] = true
 	}
 	loopOf := make([]int, len(w.SCC)) // by component: the index of its loop, and one
 	var out []Loop

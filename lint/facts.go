@@ -93,8 +93,8 @@ func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
 	f.dead = sync.OnceValue(f.findDead)
 	f.arcsInto = sync.OnceValue(func() map[int][]arc {
 		into := map[int][]arc{}
-		for _, a := range f.allArcs() {
-			into[a.to] = append(into[a.to], a)
+		for _, a := range f.flow().Arcs {
+			into[a.To] = append(into[a.To], a)
 		}
 		return into
 	})
@@ -188,38 +188,17 @@ func (f *facts) isDead(g *controlflow.Group) bool {
 	return !slices.ContainsFunc(g.Edges, func(e int) bool { return !f.dead()[e] })
 }
 
-// arc leads from a node to a vertex, by one of its groups.
-type arc struct{ from, to, group int }
-
-// allArcs lists the arcs of all groups.
-func (f *facts) allArcs() (out []arc) {
-	for v, groups := range f.flow().Groups {
-		for i := range groups {
-			for _, t := range groups[i].Targets {
-				out = append(out, arc{v, t, i})
-			}
-		}
-	}
-	return out
-}
+// arc leads from a node to a vertex.
+type arc = controlflow.Arc
 
 // arcs lists the arcs of groups that may fire.
 func (f *facts) arcs() []arc {
-	return slices.DeleteFunc(f.allArcs(), func(a arc) bool { return f.isDead(&f.flow().Groups[a.from][a.group]) })
+	return slices.DeleteFunc(slices.Clone(f.flow().Arcs), func(a arc) bool { return f.isDead(f.flow().GroupOf(a)) })
 }
 
 // filterArcs returns the arcs of groups that may fire and that a filter admits.
 func (f *facts) filterArcs(filter func(a arc) bool) *graphalg.Digraph {
-	return f.digraph(slices.DeleteFunc(f.arcs(), func(a arc) bool { return filter != nil && !filter(a) }))
-}
-
-// digraph returns the graph of some arcs.
-func (f *facts) digraph(arcs []arc) *graphalg.Digraph {
-	from, to := make([]int, len(arcs)), make([]int, len(arcs))
-	for i, a := range arcs {
-		from[i], to[i] = a.from, a.to
-	}
-	return graphalg.New(len(f.graph.Nodes)+2, from, to)
+	return f.NewDigraph(slices.DeleteFunc(f.arcs(), func(a arc) bool { return filter != nil && !filter(a) }))
 }
 
 // listSuccessors lists the vertices that a success of a node may lead to.
@@ -285,7 +264,7 @@ func (f *facts) findSituations() []situation {
 					next.known = nil
 				}
 				name := fmt.Sprint(t, next.known)
-				if !seen[name] && !f.isDead(g) && f.solver.Possible(f.claimsOf(arc{v, t, k}, isKnown), domainOf) {
+				if !seen[name] && !f.isDead(g) && f.solver.Possible(f.claimsOf(arc{From: v, To: t, Group: k}, isKnown), domainOf) {
 					seen[name] = true
 					list = append(list, next)
 				}

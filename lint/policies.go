@@ -164,7 +164,7 @@ func (f *facts) arcsAllowing(claim solve.Claim, after bool, known func(name stri
 		claims := f.claimsOf(a, known)
 		var n *spec.Node
 		if after {
-			n = f.graph.Nodes[a.from]
+			n = f.graph.Nodes[a.From]
 		}
 		return len(claims) == 0 || f.arePossible(n, append(claims, claim))
 	})
@@ -187,7 +187,7 @@ func (f *facts) neverHolds(condition *eval.Tree, reads []string, at int, alive b
 			return false
 		}
 		for _, a := range f.arcsInto()[v] {
-			if seen[a.from] || alive && f.isDead(&f.flow().Groups[a.from][a.group]) {
+			if seen[a.From] || alive && f.isDead(f.flow().GroupOf(a)) {
 				continue
 			}
 			isRelated := false
@@ -196,8 +196,8 @@ func (f *facts) neverHolds(condition *eval.Tree, reads []string, at int, alive b
 				return f.graph.Key(name) != nil
 			})
 			if !isRelated || f.arePossible(nil, append(claims, solve.Claim{Holds: true, Tree: condition})) {
-				seen[a.from] = true
-				todo = append(todo, a.from)
+				seen[a.From] = true
+				todo = append(todo, a.From)
 			}
 		}
 	}
@@ -323,7 +323,7 @@ func (f *facts) refute(p *policy) string {
 	case f.events <= 0:
 		return ""
 	case p.kind == "max_visits":
-		if cycle := cycleThrough(f.digraph(f.findOpenCycles(p.node, true).arcs), p.node); cycle != nil {
+		if cycle := cycleThrough(f.NewDigraph(f.findOpenCycles(p.node, true).arcs), p.node); cycle != nil {
 			if !f.findBreach(p, explore.Question{}).Found {
 				return ""
 			}
@@ -466,7 +466,7 @@ func (f *facts) keysCountedAround(v int) map[string]bool {
 			}
 		}
 	}
-	if cycleThrough(f.digraph(f.findOpenCycles(v, false).arcs), v) == nil {
+	if cycleThrough(f.NewDigraph(f.findOpenCycles(v, false).arcs), v) == nil {
 		maps.DeleteFunc(keys, func(key string, _ bool) bool { return !f.isWrittenOnlyBy(key, "set") })
 	}
 	return keys

@@ -94,13 +94,13 @@ func (m *assignments) learnFromConditions() {
 	for _, a := range m.f.arcs() {
 		for _, o := range m.f.outcomesOf(a) {
 			for _, number := range m.listShown(o.program) {
-				if !m.shows(o, number, a.from) {
+				if !m.shows(o, number, a.From) {
 					continue
 				}
-				m.Shows(a.from, a.to, a.group, number)
-				for _, e := range m.f.flow().Groups[a.from][a.group].Edges {
+				m.Shows(a.From, a.To, a.Group, number)
+				for _, e := range m.f.flow().GroupOf(a).Edges {
 					if !o.holds { // an edge that is tried before
-						m.Shows(a.from, -1, e, number)
+						m.Shows(a.From, -1, e, number)
 					}
 				}
 			}
@@ -424,7 +424,7 @@ func (f *facts) canHoldOnPath(path []int) bool {
 		var fires []arc
 		for k := range f.flow().Groups[v] {
 			if g := &f.flow().Groups[v][k]; slices.Contains(g.Targets, path[i+1]) && !f.isDead(g) {
-				fires = append(fires, arc{v, path[i+1], k})
+				fires = append(fires, arc{From: v, To: path[i+1], Group: k})
 			}
 		}
 		if len(fires) > 1 {

@@ -136,7 +136,7 @@ func (f *facts) checkReplacedLists() {
 			continue
 		}
 		reads := func(v int) bool { return isRead[reading{key.Name.Value, v}] || v < f.End && f.access()[v].SeesAll }
-		unread := f.filterArcs(func(a arc) bool { return !reads(a.from) && !reads(a.to) })
+		unread := f.filterArcs(func(a arc) bool { return !reads(a.From) && !reads(a.To) })
 		for _, n := range writers {
 			for _, later := range writers {
 				if n != later && graphalg.Path(unread.Next, n.Index, later.Index) != nil || n == later && cycleThrough(unread, n.Index) != nil {

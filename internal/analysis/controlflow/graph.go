@@ -37,11 +37,15 @@ type Group struct {
 	Join int
 }
 
+// Arc leads from a node to a vertex, by one of the node's groups.
+type Arc struct{ From, To, Group int }
+
 // Graph is the control-flow graph of a well-formed flow. The trees are computed on first use.
 type Graph struct {
 	*Vertices
 	bound  *bind.Graph
 	Groups [][]Group // by node
+	Arcs   []Arc     // of all groups
 	// Joins says which nodes may join branches without declaring it.
 	Joins []bool
 	// Digraph has every arc, NoFailures only those of successes. Both have one more vertex: a node
@@ -68,6 +72,13 @@ func New(from *Vertices, bound *bind.Graph) *Graph {
 		w.Anywhere = w.Anywhere || n.Goto.IsSet() && !n.HasEnds
 		w.FansOut = w.FansOut || Fans(w.Groups[i])
 		w.Catches = w.Catches || w.Has(i, OnFailure)
+	}
+	for v, groups := range w.Groups {
+		for i := range groups {
+			for _, to := range groups[i].Targets {
+				w.Arcs = append(w.Arcs, Arc{v, to, i})
+			}
+		}
 	}
 	w.Digraph = w.digraph(true)
 	if w.NoFailures = w.Digraph; w.Catches {
@@ -200,31 +211,31 @@ func (w *Graph) newGroup(kind Kind, edges ...int) Group {
 	return g
 }
 
-// digraph returns the graph with an arc for each target of each group. Nodes that may choose
-// any target lead to every vertex.
+// digraph returns the graph of all arcs, perhaps without those of failures.
 func (w *Graph) digraph(failures bool) *graphalg.Digraph {
-	n := len(w.Source.Nodes)
-	from, to := make([]int, 0, len(w.Source.Edges)+1), make([]int, 0, len(w.Source.Edges)+1)
-	anywhere := n + 1
-	for v, groups := range w.Groups {
-		for _, g := range groups {
-			if g.Kind == OnFailure && !failures {
-				continue
-			}
-			for _, t := range g.Targets {
-				from, to = append(from, v), append(to, t)
-			}
-		}
-		if node := w.Source.Nodes[v]; node.Goto.IsSet() && !node.HasEnds {
-			from, to = append(from, v), append(to, anywhere)
+	arcs := slices.DeleteFunc(slices.Clone(w.Arcs), func(a Arc) bool { return !failures && w.GroupOf(a).Kind == OnFailure })
+	anywhere := w.End + 1
+	for v, n := range w.Source.Nodes {
+		if n.Goto.IsSet() && !n.HasEnds {
+			arcs = append(arcs, Arc{From: v, To: anywhere})
 		}
 	}
-	if w.Anywhere {
-		for v := range n + 1 {
-			from, to = append(from, anywhere), append(to, v)
-		}
+	for v := 0; w.Anywhere && v <= w.End; v++ {
+		arcs = append(arcs, Arc{From: anywhere, To: v})
 	}
-	return graphalg.New(n+2, from, to)
+	return w.NewDigraph(arcs)
+}
+
+// GroupOf returns the group of an arc.
+func (w *Graph) GroupOf(a Arc) *Group { return &w.Groups[a.From][a.Group] }
+
+// NewDigraph returns the graph of some arcs, with one vertex more than Vertices.
+func (w *Vertices) NewDigraph(arcs []Arc) *graphalg.Digraph {
+	from, to := make([]int, len(arcs)), make([]int, len(arcs))
+	for i, a := range arcs {
+		from[i], to[i] = a.From, a.To
+	}
+	return graphalg.New(w.End+2, from, to)
 }
 
 // markCycles finds the vertices on cycles.
@@ -250,13 +261,9 @@ const ManyBranches = 1 << 20
 // MostArrivals returns the most branches that can arrive at a join from the start, or from the last
 // join before it, at most ManyBranches. dead reports whether a group is proven never to fire.
 func (w *Graph) MostArrivals(join int, dead func(*Group) bool) int {
-	var from, to []int // without what the join starts
-	for v, g := range w.AllGroups() {
-		if v != join && !dead(g) {
-			from, to = append(from, slices.Repeat([]int{v}, len(g.Targets))...), append(to, g.Targets...)
-		}
-	}
-	arcs := graphalg.New(w.End+1, from, to)
+	arcs := w.NewDigraph(slices.DeleteFunc(slices.Clone(w.Arcs), func(a Arc) bool {
+		return a.From == join || dead(w.GroupOf(a)) // without what the join starts
+	}))
 	of, count := arcs.SCC()
 	before, most := arcs.Reverse().Reach(join), make([]int, count)
 	most[of[join]] = 1
