@@ -1,5 +1,5 @@
-// Command devserver is a Temporal server with SQLite for tests and for trying
-// things: one process, on this machine only. It prints its address when it is ready.
+// Command devserver is a Temporal server with SQLite for tests and experiments. It is one process
+// that serves this machine only. It prints its address when it is ready.
 package main
 
 import (
@@ -36,17 +36,17 @@ func main() {
 	port := flag.Int("port", 0, "`PORT` to listen on (default: a free one)")
 	namespaces := flag.String("namespaces", "default", "`NAMES` of the namespaces, separated by commas")
 	flag.Parse()
-	if err := run(*db, *port, strings.Split(*namespaces, ",")); err != nil {
+	if err := runServer(*db, *port, strings.Split(*namespaces, ",")); err != nil {
 		fmt.Fprintln(os.Stderr, "devserver: "+err.Error())
 		os.Exit(1)
 	}
 }
 
-func run(db string, port int, namespaces []string) error {
-	cfg := configure(db, port)
+func runServer(db string, port int, namespaces []string) error {
+	cfg := newConfig(db, port)
 	store := cfg.Persistence.DataStores[plugin.PluginName].SQL
 	if db != "" {
-		if err := prepare(store, db); err != nil {
+		if err := prepareDatabase(store, db); err != nil {
 			return err
 		}
 	}
@@ -69,16 +69,16 @@ func run(db string, port int, namespaces []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println(cfg.PublicClient.HostPort) // it listens there
+	fmt.Println(cfg.PublicClient.HostPort) // the address on which it listens
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
 	<-stop
 	return server.Stop()
 }
 
-// prepare creates the tables of a new database. From an old one, it deletes a killed server,
-// which this one would try to reach.
-func prepare(cfg *config.SQL, file string) error {
+// prepareDatabase creates the tables of a new database. From an existing one, it deletes the entry of
+// a killed server, which this server would try to reach.
+func prepareDatabase(cfg *config.SQL, file string) error {
 	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
 		return sqlite.SetupSchema(cfg)
 	}
@@ -102,8 +102,8 @@ var settings = dynamicconfig.StaticClient{
 	dynamicconfig.MaximumBufferedEventsBatch.Key(): 5000,
 }
 
-// configure returns the configuration of a server with all services in one process.
-func configure(db string, port int) *config.Config {
+// newConfig returns the configuration of a server with all services in one process.
+func newConfig(db string, port int) *config.Config {
 	sql := config.SQL{PluginName: plugin.PluginName, DatabaseName: db, ConnectAttributes: map[string]string{"mode": "rwc"}}
 	if db == "" {
 		sql.DatabaseName = fmt.Sprintf("memory-%d", os.Getpid())

@@ -1,4 +1,4 @@
-// Connections to a cluster, and retries while it or its workers are lost or busy.
+// Connections to a cluster, and retries while it or its workers are unreachable or busy.
 
 package engine
 
@@ -35,7 +35,7 @@ type Cluster struct {
 	blobs     blobs
 }
 
-// Dial connects to a cluster. Without settings, it is a server on this machine without TLS.
+// Dial connects to a cluster. Without settings, it connects to a server on this machine without TLS.
 func Dial(s cli.EngineSettings) (*Cluster, error) {
 	s.Address = cmp.Or(s.Address, client.DefaultHostPort)
 	s.Namespace = cmp.Or(s.Namespace, client.DefaultNamespace)
@@ -66,10 +66,10 @@ func Dial(s cli.EngineSettings) (*Cluster, error) {
 // Close closes the connection.
 func (c *Cluster) Close() { c.client.Close() }
 
-// coreQueue returns the task queue of a core version, whose workers alone serve it.
+// coreQueue returns the task queue of a core version. Only workers of that version serve it.
 func coreQueue(queue string, core int) string { return fmt.Sprintf("%s@%d", queue, core) }
 
-// keeperQueue returns the task queue of sessions and groups, for workers of every version.
+// keeperQueue returns the task queue of sessions and groups, which workers of every version serve.
 func keeperQueue(queue string) string { return queue + "@sessions" }
 
 // updateKeeper updates the workflow of a session or a group, or starts it. An update with the
@@ -107,11 +107,11 @@ func sleep(ctx context.Context, d time.Duration) error {
 // A killed server needs up to a minute to start.
 const longestOutage = 2 * time.Minute
 
-// lastPoll is the age of the latest poll of a live worker: a poll takes a minute at most.
-const lastPoll = 90 * time.Second
+// maxPollAge is the greatest age of the latest poll of a live worker. A poll takes up to a minute.
+const maxPollAge = 90 * time.Second
 
 func (s *Store) queryRun(runID, run, name string, reply any, args ...any) error {
-	return s.retryAsking(runID, func() error {
+	return s.retryRequest(runID, func() error {
 		ctx, cancel := context.WithTimeout(s.ctx, 30*time.Second)
 		defer cancel()
 		value, err := s.cluster.client.QueryWorkflow(ctx, runID, run, name, args...)
@@ -122,8 +122,8 @@ func (s *Store) queryRun(runID, run, name string, reply any, args ...any) error 
 	})
 }
 
-// retryAsking repeats a request for a worker as long as there are workers, which may be busy.
-func (s *Store) retryAsking(runID string, do func() error) error {
+// retryRequest repeats a request until a worker answers it, as long as there are workers.
+func (s *Store) retryRequest(runID string, do func() error) error {
 	err := s.retryUntil(do, func(err error) error { return s.checkWorkers(runID, err) })
 	if err == nil {
 		s.answered.Store(time.Now().Unix())
@@ -131,11 +131,11 @@ func (s *Store) retryAsking(runID string, do func() error) error {
 	return convertNotFound(runID, err)
 }
 
-// retryConnecting calls do, again while the cluster is out of reach.
+// retryConnecting repeats do while the cluster is out of reach.
 func (s *Store) retryConnecting(do func() error) error { return s.retryUntil(do, nil) }
 
 // retryUntil repeats do for longestOutage while the cluster or a worker may be at fault. check
-// returns an error if no worker will ever answer. The time of workers does not count.
+// returns an error if no worker will ever answer. While workers are busy, the time does not count.
 func (s *Store) retryUntil(do func() error, check func(error) error) error {
 	for from := time.Now(); ; {
 		err := do()
@@ -178,7 +178,7 @@ func (s *Store) checkWorkers(runID string, cause error) error {
 		return err
 	})
 	hasWorkers := slices.ContainsFunc(reply.GetPollers(), func(p *taskqueue.PollerInfo) bool {
-		return time.Since(p.GetLastAccessTime().AsTime()) < lastPoll
+		return time.Since(p.GetLastAccessTime().AsTime()) < maxPollAge
 	})
 	if err != nil || hasWorkers || time.Since(time.Unix(s.answered.Load(), 0)) < longestOutage {
 		return err
@@ -212,8 +212,8 @@ func isTransient(err error) bool {
 		(strings.Contains(text, wrongVersion) || strings.Contains(text, historyMismatch) || strings.Contains(text, errOutOfReach.Error()))
 }
 
-// isUnanswered reports whether no worker answered in time, or the asked one is gone, while the
-// caller's context is alive.
+// isUnanswered reports whether no worker answered in time, or the one that was asked is gone. The
+// caller's own context must be alive.
 func isUnanswered(err error) bool {
 	return hasType[*serviceerror.DeadlineExceeded](err) || hasType[*serviceerror.Canceled](err) || hasType[*serviceerror.WorkflowNotReady](err) ||
 		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)

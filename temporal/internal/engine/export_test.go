@@ -151,7 +151,7 @@ func (c *Cluster) RunAlone(ctx context.Context, runID, source string) error {
 		Record: store.RunRecord{ID: runID, File: "/flow.yaml", Source: []byte(source), Started: time.Now()},
 		Queue:  c.settings.TaskQueue, RunDir: "/", Nonce: "00", Settings: runner.Options{Dir: "/"},
 	}
-	if err := c.Store(ctx).(*Store).launch(start, enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE); err != nil {
+	if err := c.Store(ctx).(*Store).startWorkflow(start, enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE); err != nil {
 		return err
 	}
 	return c.client.GetWorkflow(ctx, runID, "").Get(ctx, nil)

@@ -60,7 +60,7 @@ type turn struct {
 type member struct {
 	claim
 	Since time.Time `json:"since,omitzero"` // when it got its slot, or zero
-	// Informed lists the tickets of the runs with a slot that the run last heard of.
+	// Informed lists the tickets of the runs with a slot that the run was last informed of.
 	Informed string `json:"informed,omitempty"`
 }
 
@@ -88,12 +88,12 @@ func (w *Worker) Group(ctx workflow.Context, g *group) error {
 	err := workflow.SetUpdateHandler(ctx, enterName, g.enterGroup)
 	for err == nil {
 		inTime := true
-		if changed := func() bool { return g.takeLeaves(ctx) || g.arrived }; g.isFull() {
+		if changed := func() bool { return g.receiveLeaves(ctx) || g.arrived }; g.isFull() {
 			inTime, err = workflow.AwaitWithTimeout(ctx, checkEvery, changed)
 		} else {
 			err = workflow.Await(ctx, changed)
 		}
-		checks := g.arrived || !inTime // that the runs inside exist
+		checks := g.arrived || !inTime // whether to check that the runs inside exist
 		for more := err == nil; more; checks = false {
 			more, g.arrived = false, false
 			g.admitWaiting(workflow.Now(ctx))
@@ -102,7 +102,7 @@ func (w *Worker) Group(ctx workflow.Context, g *group) error {
 				g.admitWaiting(workflow.Now(ctx))
 			}
 			more = g.informMembers(ctx, func(m *member, known string) bool { return m.Informed != known }) || more
-			more = g.takeLeaves(ctx) || more
+			more = g.receiveLeaves(ctx) || more
 		}
 		info := workflow.GetInfo(ctx)
 		switch done := workflow.AllHandlersFinished(ctx) && !g.arrived; {
@@ -115,7 +115,7 @@ func (w *Worker) Group(ctx workflow.Context, g *group) error {
 	return err
 }
 
-// enterGroup adds a claim unless it is there, and returns its turn.
+// enterGroup adds a claim unless the group has it, and returns its turn.
 func (g *group) enterGroup(ctx workflow.Context, c claim) (*turn, error) {
 	at := slices.IndexFunc(g.Members, func(m *member) bool { return m.Ticket == c.Ticket })
 	if at < 0 {
@@ -127,11 +127,11 @@ func (g *group) enterGroup(ctx workflow.Context, c claim) (*turn, error) {
 	if !m.isInside() && c.Once {
 		g.dropMember(c.Ticket)
 	}
-	return g.turnOf(m), err
+	return g.newTurn(m), err
 }
 
-// takeLeaves drops the claims that are given up. It reports whether it dropped any.
-func (g *group) takeLeaves(ctx workflow.Context) (some bool) {
+// receiveLeaves drops the claims that runs have given up. It reports whether it dropped any.
+func (g *group) receiveLeaves(ctx workflow.Context) (some bool) {
 	for ticket := ""; workflow.GetSignalChannel(ctx, signalLeave).ReceiveAsync(&ticket); some = true {
 		g.dropMember(ticket)
 	}
@@ -159,7 +159,7 @@ func (g *group) isFull() bool {
 	return inside > 0 && inside < len(g.Members)
 }
 
-// admitWaiting gives slots to waiting runs in their order. Each run has a limit of its own.
+// admitWaiting gives slots to waiting runs in their order. Each run has its own limit.
 func (g *group) admitWaiting(now time.Time) {
 	ahead := len(g.membersInside())
 	for _, m := range g.Members {
@@ -173,7 +173,7 @@ func (g *group) admitWaiting(now time.Time) {
 	}
 }
 
-func (g *group) turnOf(m *member) *turn {
+func (g *group) newTurn(m *member) *turn {
 	out := &turn{Group: m.Group, Ticket: m.Ticket, GroupState: store.GroupState{Inside: m.isInside()}}
 	for _, one := range g.membersInside() {
 		out.Members = append(out.Members, store.GroupMember{RunID: one.RunID, Graph: one.Graph, Owner: one.Owner, Since: one.Since})
@@ -201,7 +201,7 @@ func (g *group) informMembers(ctx workflow.Context, which func(m *member, known 
 			continue
 		}
 		if m.Informed = known; !isNew {
-			sent[i] = workflow.SignalExternalWorkflow(ctx, m.RunID, "", signalTurn, g.turnOf(m))
+			sent[i] = workflow.SignalExternalWorkflow(ctx, m.RunID, "", signalTurn, g.newTurn(m))
 		}
 	}
 	for i, m := range members {
@@ -219,7 +219,7 @@ func (w *Worker) Enter(ctx context.Context, c claim) (out *turn, err error) {
 	return out, err
 }
 
-// retrySlotEvery is how often a run that resumes itself asks for a slot that it may not await.
+// retrySlotEvery is how often a run that resumes itself asks again for a slot that it may not wait for.
 const retrySlotEvery = time.Minute
 
 // groupSlot is the state of a run's slot in its concurrency group.
@@ -232,7 +232,7 @@ type groupSlot struct {
 }
 
 func newClaim(start *Start, ticket, group string, limit int) *claim {
-	return &claim{Ticket: ticket, Group: group, Limit: limit, RunID: start.Record.ID, Graph: start.Record.Graph, Owner: ownerOf(start.Queue)}
+	return &claim{Ticket: ticket, Group: group, Limit: limit, RunID: start.Record.ID, Graph: start.Record.Graph, Owner: formatOwner(start.Queue)}
 }
 
 // withLocalTimes returns the state of the group with local times.
@@ -261,7 +261,7 @@ func (k keeper) EnterGroup(group string, limit int) (out store.GroupState, err e
 		if err := sent.Get(f.ctx, &reply); err != nil {
 			return out, err
 		}
-		s.takeTurn(reply)
+		s.storeTurn(reply)
 	}
 	s.seen = true
 	return s.turn.withLocalTimes(), nil
@@ -283,7 +283,7 @@ func (k keeper) Close() error {
 	if s := &k.slot; s.claim != nil && k.failed == nil {
 		left := k.run.leaveGroup(groupID(s.claim.Group), s.claim.Ticket)
 		s.claim, s.turn, s.seen = nil, nil, false
-		k.run.await(left.IsReady) // the end of a workflow would take the signal back
+		k.run.await(left.IsReady) // the end of the workflow would discard the signal
 	}
 	return nil
 }
@@ -301,15 +301,15 @@ func (j *journal) SendRequest(runID string, request store.Request) error {
 // isEntering reports whether the run wants a slot and the group has not replied.
 func (j *journal) isEntering() bool { return j.slot.claim != nil && j.slot.turn == nil }
 
-// takeTurn stores a turn. It ignores a reply that arrives after the turn with the slot.
-func (s *groupSlot) takeTurn(t *turn) {
+// storeTurn stores a turn. It ignores a reply that arrives after the turn with the slot.
+func (s *groupSlot) storeTurn(t *turn) {
 	if s.turn == nil || !s.turn.Inside {
 		s.turn, s.seen = t, false
 	}
 }
 
-// takeTurns receives the turns of groups and the requests of other runs.
-func (f *workflowRun) takeTurns() {
+// receiveTurns receives the turns of groups and the requests of other runs.
+func (f *workflowRun) receiveTurns() {
 	for t := new(turn); f.turns.ReceiveAsync(t); t = new(turn) {
 		s := f.slot
 		isOwn := s.claim != nil && s.claim.Ticket == t.Ticket
@@ -318,7 +318,7 @@ func (f *workflowRun) takeTurns() {
 			f.driver.SendRequest(t.Request)
 		case t.Request != "":
 		case isOwn:
-			s.takeTurn(t)
+			s.storeTurn(t)
 		case t.Inside: // a claim of an earlier workflow, which was terminated
 			f.leaveGroup(groupID(t.Group), t.Ticket)
 		}

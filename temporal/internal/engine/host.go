@@ -1,4 +1,4 @@
-// The workflow as host of the driver. It keeps the time, and activities execute the tasks.
+// The workflow is the host of the driver: it has the clock, and executes tasks as activities.
 
 package engine
 
@@ -20,7 +20,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// alarm is something that happens at a time.
+// alarm is a function to call at a time.
 type alarm struct {
 	at   time.Time
 	ring func()
@@ -50,7 +50,7 @@ func (f *workflowRun) ringAlarms() {
 	}
 }
 
-// setTimer makes sure that a timer fires at a time, unless that is zero.
+// setTimer makes a timer fire at a time or before it. It does nothing for the zero time.
 func (f *workflowRun) setTimer(at time.Time) {
 	if at.IsZero() || !f.timer.IsZero() && !at.Before(f.timer) {
 		return
@@ -69,7 +69,7 @@ func (f *workflowRun) setTimer(at time.Time) {
 // AttachDrive takes the driver of the run.
 func (f *workflowRun) AttachDrive(d *runner.Drive) { f.driver = d }
 
-// Wait carries out the requests of the driver until ready reports true, or the run moves.
+// Wait executes the requests of the driver until ready returns true or the run moves to a new workflow.
 func (f *workflowRun) Wait(ready func() bool) error {
 	for !ready() {
 		f.startQueued()
@@ -80,7 +80,7 @@ func (f *workflowRun) Wait(ready func() bool) error {
 			return err
 		}
 		at := time.Time{}
-		if f.hasRoom() { // for tasks that are too many for this workflow task
+		if f.hasRoom() { // for the tasks that did not fit into this workflow task
 			at = f.Now().Add(time.Millisecond)
 		} else if len(f.alarms) > 0 {
 			at = f.alarms[0].at
@@ -94,8 +94,8 @@ func (f *workflowRun) Wait(ready func() bool) error {
 // receiveResults receives notes and results of tasks, and turns. A coroutine for each task would
 // wake at every event.
 func (f *workflowRun) receiveResults() {
-	f.takeNotes()
-	f.takeTurns()
+	f.receiveNotes()
+	f.receiveTurns()
 	for _, c := range slices.Clone(f.calls) {
 		if c.future.IsReady() {
 			f.endCall(c, f.activityResult(c))
@@ -114,8 +114,8 @@ type call struct {
 	unwanted bool // the driver has cancelled it
 	over     bool
 	reserved []*handler.Reserved // tokens of the budget, for its calls of models
-	noted    []any               // by the task, in this workflow
-	// concurrent is how many calls the activity of that attempt makes at once.
+	noted    []any               // notes of the task, in this workflow
+	// concurrent is how many calls the activity makes at once, in its attempt number attempt.
 	concurrent int
 	attempt    int32
 }
@@ -189,8 +189,8 @@ func workerRetries() *temporal.RetryPolicy {
 	return &temporal.RetryPolicy{InitialInterval: 500 * time.Millisecond, MaximumInterval: 30 * time.Second}
 }
 
-// packState returns the payload of a state. A shared state is encoded once, and stored from a
-// smaller size on.
+// packState returns the payload of a state. A shared state is encoded once, and goes to the payload
+// store from a smaller size on.
 func (f *workflowRun) packState(s *taskState, isShared bool) (*common.Payload, error) {
 	if isShared && f.packed != nil && reflect.DeepEqual(s.State, f.shared) {
 		return f.packed, nil
@@ -216,7 +216,7 @@ func (f *workflowRun) activityResult(c *call) *taskResult {
 	return &result
 }
 
-// endCall gives the driver the result of a task.
+// endCall passes the result of a task to the driver.
 func (f *workflowRun) endCall(c *call, r *taskResult) {
 	isSame := func(o *call) bool { return o == c }
 	f.queue, f.calls, c.over = slices.DeleteFunc(f.queue, isSame), slices.DeleteFunc(f.calls, isSame), true
@@ -245,8 +245,8 @@ func (f *workflowRun) endCall(c *call, r *taskResult) {
 	c.job.End(&r.Attempt)
 }
 
-// takesNoNotes reports whether nodes of a kind call no tools and no models.
-func takesNoNotes(kind string) bool { return kind == "exec" || kind == "http" }
+// makesNoCalls reports whether nodes of a kind call no tools and no models.
+func makesNoCalls(kind string) bool { return kind == "exec" || kind == "http" }
 
 func (f *workflowRun) newInput(job *runner.Job) *taskInput {
 	in := &taskInput{
@@ -255,14 +255,14 @@ func (f *workflowRun) newInput(job *runner.Job) *taskInput {
 			return g.Limits.MaxTokens > 0 || g.Limits.MaxCostUSD > 0
 		}),
 	}
-	in.Task.State = nil // an argument of its own
+	in.Task.State = nil // the state is a separate argument
 	if job.Choice != nil {
 		in.Task.Kind = "llm"
 	}
-	if takesNoNotes(in.Task.Kind) {
+	if makesNoCalls(in.Task.Kind) {
 		in.Graphs, in.Task.Tools, in.Task.Providers, in.Task.Talk, in.Task.Models = false, nil, nil, nil, nil
 	} else {
-		in.Tape = f.tape.tapeFor(in)
+		in.Tape = f.tape.selectTape(in)
 	}
 	return in
 }
@@ -270,21 +270,21 @@ func (f *workflowRun) newInput(job *runner.Job) *taskInput {
 // newTaskState returns the part of the state that a task needs.
 func newTaskState(t *runner.Task) *taskState {
 	_, given := t.Config["stdin"]
-	if t.Kind == "http" || t.Kind == "exec" && given { // it does not see the state
+	if t.Kind == "http" || t.Kind == "exec" && given { // the handler does not read the state
 		return &taskState{}
 	}
 	return &taskState{t.State}
 }
 
-func (f *workflowRun) takeNotes() {
+func (f *workflowRun) receiveNotes() {
 	for n := new(note); f.notes.ReceiveAsync(n); n = new(note) {
 		if c := f.findCall(n.Task); c != nil {
-			c.passNote(n)
+			c.forwardNote(n)
 		}
 	}
 }
 
-func (c *call) passNote(n *note) {
+func (c *call) forwardNote(n *note) {
 	task := c.job.Task
 	if n.Beside != 0 {
 		c.countConcurrentCalls(n)
@@ -302,7 +302,8 @@ func (c *call) passNote(n *note) {
 	}
 }
 
-// countConcurrentCalls reports how many concurrent calls a task makes, without those of a lost activity.
+// countConcurrentCalls reports changes in the number of concurrent calls of a task to the driver. It
+// does not count calls of a lost activity.
 func (c *call) countConcurrentCalls(n *note) {
 	if c.job.Task.AddParallel == nil || n.Attempt < c.attempt {
 		return

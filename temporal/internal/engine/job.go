@@ -27,19 +27,19 @@ import (
 func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (out converter.RawValue, err error) {
 	ctx, stop := w.sendHeartbeats(ctx, activity.GetInfo(ctx).TaskToken) // before the flow is read, which may take long
 	defer stop()
-	flow, err := w.flowOf(ctx, in)
+	flow, err := w.loadFlow(ctx, in)
 	if err != nil {
 		return out, err
 	}
 	j := &job{worker: w, ctx: ctx, in: in, state: seen, scope: handler.NewScope(&w.scope, "")}
 	if j.secrets, err = openSecrets(in.Nonce, flow.GraphsAround(in.Task.Node)); err != nil {
-		return w.keepResult(ctx, failedTask("invalid_input", err.Error()))
+		return w.storeResult(ctx, failedTask("invalid_input", err.Error()))
 	}
 	if err := errors.Join(j.secrets.insertSecrets(in), j.secrets.insertSecrets(seen)); err != nil {
 		return out, err
 	}
 	task, log := j.newTask(), newTaskLog(ctx, w.blobs, in)
-	closeLog := runner.LogTask(task, log, logEvery, j.secrets.allForms())
+	closeLog := runner.LogTask(task, log, logEvery, j.secrets.listForms())
 	defer func() { // after the result is stored, when the payload store is reachable
 		closeLog()
 		log.closeLog()
@@ -47,13 +47,13 @@ func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (out 
 	if err := flow.EquipTask(task); err != nil {
 		return out, temporal.NewNonRetryableApplicationError(err.Error(), "flow", err)
 	}
-	if activity.GetInfo(ctx).Attempt > 1 && !takesNoNotes(in.Task.Kind) {
+	if activity.GetInfo(ctx).Attempt > 1 && !makesNoCalls(in.Task.Kind) {
 		if err := j.loadNotes(task); err != nil {
 			return out, err
 		}
 	}
 	if err := j.insertTape(in.Tape); err != nil {
-		return w.keepResult(ctx, failedTask("failed", err.Error()))
+		return w.storeResult(ctx, failedTask("failed", err.Error()))
 	}
 	result := j.runHandler(ctx, task)
 	if err := j.saveRecording(); err != nil {
@@ -68,7 +68,7 @@ func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (out 
 	if err := j.secrets.replaceSecrets(result); err != nil {
 		return out, err
 	}
-	return w.keepResult(ctx, result)
+	return w.storeResult(ctx, result)
 }
 
 func failedTask(kind, message string) *taskResult {
@@ -90,7 +90,7 @@ type job struct {
 
 	mu     sync.Mutex
 	result taskResult
-	text   int // bytes of it in the result
+	text   int // bytes of text in the result
 }
 
 // maxText and maxSaid bound the bytes and the number of the messages in a result.
@@ -99,7 +99,7 @@ const (
 	maxSaid = 500
 )
 
-// runHandler runs the handler, or decides.
+// runHandler runs the handler, or makes the decision.
 func (j *job) runHandler(ctx context.Context, task *runner.Task) *taskResult {
 	defer j.scope.Close()
 	do := j.handlers[j.in.Task.Kind]
@@ -147,7 +147,7 @@ func (j *job) newTask() *runner.Task {
 		}
 	}
 	t.Models = cmp.Or(t.Models, &handler.ModelAccess{})
-	t.Models.ModelAccounting, t.Models.Secrets = j, j.secrets.allForms()
+	t.Models.ModelAccounting, t.Models.Secrets = j, j.secrets.listForms()
 	return &t
 }
 
@@ -180,7 +180,7 @@ func (j *job) sendNote(n *note) error {
 	if err := errors.Join(j.saveRecording(), j.secrets.replaceSecrets(n)); err != nil {
 		return err
 	}
-	at := workflowOf(j.ctx)
+	at := currentWorkflow(j.ctx)
 	return retryStore(j.ctx, func() error {
 		return j.worker.client.SignalWorkflow(j.ctx, at.ID, at.RunID, signalNote, n)
 	})
@@ -188,7 +188,7 @@ func (j *job) sendNote(n *note) error {
 
 // loadNotes adds the notes of the task that a lost worker has sent.
 func (j *job) loadNotes(task *runner.Task) error {
-	at := workflowOf(j.ctx)
+	at := currentWorkflow(j.ctx)
 	reply, err := j.worker.client.QueryWorkflow(j.ctx, at.ID, at.RunID, queryLog, j.in.ID)
 	if err != nil {
 		return err
@@ -201,16 +201,16 @@ func (j *job) loadNotes(task *runner.Task) error {
 	return nil
 }
 
-func workflowOf(ctx context.Context) workflow.Execution {
+func currentWorkflow(ctx context.Context) workflow.Execution {
 	return activity.GetInfo(ctx).WorkflowExecution
 }
 
-// askRun sends an update to the run, again while no worker answers, and returns the reply.
+// askRun sends an update to the run and returns the reply. It repeats the update while no worker answers.
 func (j *job) askRun(ctx context.Context, name string, arg any) (any, error) {
 	var reply taskResult
 	id, err := rand.Text(), j.secrets.replaceSecrets(arg)
 	for retry := err == nil; retry; retry = ctx.Err() == nil && isUnanswered(err) && sleep(ctx, time.Second) == nil {
-		err = retryStore(ctx, func() error { return sendUpdate(ctx, j.worker.client, workflowOf(ctx), id, name, &reply, arg) })
+		err = retryStore(ctx, func() error { return sendUpdate(ctx, j.worker.client, currentWorkflow(ctx), id, name, &reply, arg) })
 	}
 	if err == nil {
 		err = j.secrets.insertSecrets(&reply)

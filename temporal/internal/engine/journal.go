@@ -16,10 +16,10 @@ import (
 // errMoved is the error of a driver whose run continues in a new workflow.
 var errMoved = errors.New("the run continues in a new workflow")
 
-// allBytes is a size that no journal has.
+// allBytes is more than the size of any journal.
 const allBytes = int(^uint(0) >> 1)
 
-// journal is a store.Store of one run. Its cache is the run's own.
+// journal is a store.Store of one run. It caches results for this run only.
 type journal struct {
 	store.Memory // for the cache
 
@@ -46,7 +46,7 @@ type journal struct {
 	replayed   int // the latest workflow task that was replayed, which is completed
 }
 
-// newJournal returns the journal of a run, as far as its start has it.
+// newJournal returns the journal with which a workflow starts.
 func newJournal(start *Start) *journal {
 	j := &journal{record: start.Record, runDir: start.RunDir, session: start.Session, verdicts: map[string]string{}, summary: start.firstSummary()}
 	j.slot.claim, j.slot.turn = start.Claim, start.Turn
@@ -82,7 +82,7 @@ func (j *journal) newSeed(b blobs) *Seed {
 		text, err := json.Marshal(j.texts[:base-j.base])
 		digest, keepErr := storeBlob(b, text)
 		if err := errors.Join(err, keepErr); err != nil {
-			panic(err) // the cluster has the workflow task done again
+			panic(err) // the cluster repeats the workflow task
 		}
 		out.Earlier = append(slices.Clone(j.earlier), segment{base, digest})
 	}
@@ -106,7 +106,7 @@ func (j *journal) beginTask(task int, isReplayed bool) {
 	}
 }
 
-// limitToFinal limits the events of a snapshot, any number if negative, to the final ones.
+// limitToFinal limits a number of events to that of the final ones. A negative number means any.
 func (j *journal) limitToFinal(most int) int {
 	if j.task != 0 && (most < 0 || most > j.sure) {
 		return j.sure
@@ -128,7 +128,7 @@ func (j *journal) eventsAfter(n, size int) []json.RawMessage {
 	return out
 }
 
-// queryPart returns the part of the journal that a query wants.
+// queryPart returns the part of the journal that a query asks for.
 func (j *journal) queryPart(q *journalQuery) *journalPart {
 	out := &journalPart{Sure: j.sure, Task: j.task, Events: j.eventsAfter(q.From, q.Size)}
 	if q.Live >= 0 {
@@ -175,7 +175,7 @@ func decodeEvents(texts []json.RawMessage) ([]machine.Event, error) {
 	return out, nil
 }
 
-// Snapshot returns the latest snapshot of at most so many events.
+// Snapshot returns the latest snapshot after at most that many events, or any number if negative.
 func (j *journal) Snapshot(_ string, most int) (out store.Snapshot, err error) {
 	for _, s := range slices.Backward(j.snapshots) {
 		if most < 0 || s.Events <= most {
@@ -202,7 +202,7 @@ func (j *journal) SaveSession(left store.Session) error {
 	return nil
 }
 
-// keeper is the journal for its driver.
+// keeper is the journal as the driver sees it.
 type keeper struct{ *journal }
 
 // Append adds events.

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// tryAgain refuses answers that came while the run was about to pause or to go on.
+	// tryAgain refuses answers that came while the run was about to pause or to continue.
 	tryAgain = "the run took no answers just now; try again"
 	// refusal begins the error of an update that was not accepted.
 	refusal = "refused: "
@@ -53,14 +53,14 @@ func (f *workflowRun) awaitSettled(ctx workflow.Context) error {
 		return f.next == nil && (f.current == nil || !f.store.isEntering())
 	})
 	f.beginTask()
-	f.takeNotes()
+	f.receiveNotes()
 	return err
 }
 
 // isPaused reports whether the run pauses here.
 func (f *workflowRun) isPaused() bool { return f.current == nil && !f.over && f.successor == nil }
 
-// handleAsk passes a request to the driver, or cancels a run that pauses.
+// handleAsk passes a request to the driver, or cancels a paused run.
 func (f *workflowRun) handleAsk(ctx workflow.Context, request store.Request) error {
 	if err := f.awaitSettled(ctx); err != nil {
 		return err
@@ -80,15 +80,16 @@ func (f *workflowRun) handleAsk(ctx workflow.Context, request store.Request) err
 // checkOffer refuses answers that the run would not take, before they are in the history.
 func (f *workflowRun) checkOffer(_ workflow.Context, offer store.Offer) error {
 	if f.driver == nil {
-		return nil // the handler looks at a run that pauses
+		return nil // handleOffer checks the answers for a paused run
 	}
 	if err := f.driver.CheckOffer(offer); err != nil {
-		return errors.New(refusal + problemsOf(err))
+		return errors.New(refusal + formatProblems(err))
 	}
 	return nil
 }
 
-// handleOffer gives the run answers, and resumes a paused one. A driver about to end settles nothing.
+// handleOffer gives the run answers, and resumes a paused run. It tries twice, since a driver that
+// is about to end settles no offer.
 func (f *workflowRun) handleOffer(ctx workflow.Context, offer store.Offer) (refused string, err error) {
 	for range 2 {
 		if err := f.awaitSettled(ctx); err != nil {
@@ -114,26 +115,26 @@ func (f *workflowRun) handleOffer(ctx workflow.Context, offer store.Offer) (refu
 	return tryAgain, nil
 }
 
-// answerPaused gives answers to a run that pauses. It returns why they are refused.
+// answerPaused gives answers to a paused run. It returns why they are refused, or "".
 func (f *workflowRun) answerPaused(offer *store.Offer) (refused string) {
 	if _, err := f.runner.Answer(context.Background(), f.start.Record.ID, offer.Answers, offer.By); err != nil {
-		return problemsOf(err)
+		return formatProblems(err)
 	}
 	if f.result.Reason != "pause" && !f.over {
-		f.next = f.resumeAlone()
+		f.next = f.newSelfResume()
 	}
 	return ""
 }
 
-// problemsOf returns the problems of a request, a line each.
-func problemsOf(err error) string {
+// formatProblems returns the problems of a request, one per line.
+func formatProblems(err error) string {
 	if bad, ok := errors.AsType[*runner.InputError](err); ok {
 		return strings.Join(bad.Problems, "\n")
 	}
 	return err.Error()
 }
 
-// handleAdopt moves a paused run to a new workflow, which resumes it. It refuses if the run went on.
+// handleAdopt moves a paused run to a new workflow, which resumes it. It refuses if the run has continued.
 func (f *workflowRun) handleAdopt(ctx workflow.Context, next *Start, _ []byte, events []json.RawMessage) (isRefused bool, err error) {
 	err = f.awaitSettled(ctx)
 	if err != nil || !f.isPaused() || len(events) != f.store.eventCount() {
@@ -146,12 +147,12 @@ func (f *workflowRun) handleAdopt(ctx workflow.Context, next *Start, _ []byte, e
 
 func (f *workflowRun) handleGraph(ctx workflow.Context, call graphCall) (result *taskResult, err error) {
 	f.beginTask()
-	f.takeNotes()
+	f.receiveNotes()
 	c := f.findCall(call.Task)
 	if c == nil || c.job.Call == nil {
 		return failedTask("cancelled", "the task is over"), nil
 	}
-	c.job.Call(call.GraphCall, func(output any, err error) { result = resultOf(output, err) })
+	c.job.Call(call.GraphCall, func(output any, err error) { result = newResult(output, err) })
 	err = workflow.Await(ctx, func() bool { return result != nil || c.over || c.unwanted })
 	return cmp.Or(result, failedTask("cancelled", "context canceled")), err
 }
@@ -164,14 +165,14 @@ func (f *workflowRun) handleReserve(_ workflow.Context, r reservation) (*taskRes
 	}
 	tokens, err := c.job.Task.Models.Reserve(r.Reservation)
 	if err != nil {
-		return resultOf(nil, err), nil
+		return newResult(nil, err), nil
 	}
 	c.reserved = append(c.reserved, tokens)
-	return resultOf(tokens.Output, nil), nil
+	return newResult(tokens.Output, nil), nil
 }
 
-// resultOf makes the result of a task from its output or its error.
-func resultOf(output any, err error) *taskResult {
+// newResult makes the result of a task from its output or its error.
+func newResult(output any, err error) *taskResult {
 	returns := runner.HandlerFunc(func(context.Context, *runner.Task) (any, error) { return output, err })
 	return &taskResult{Attempt: *new(runner.Task).RunHandler(context.Background(), returns)}
 }

@@ -28,7 +28,7 @@ func logFolder(runID string) string { return logsFolder + escapeID(runID) }
 // recordingFolder returns the name of the recordings of a run.
 func recordingFolder(runID string) string { return "recordings/" + escapeID(runID) }
 
-// escapeID returns a run id that can be the name of a folder.
+// escapeID makes the name of a folder from a run id.
 func escapeID(runID string) string { return strings.NewReplacer("/", "_", "..", "_").Replace(runID) }
 
 func readLogs(b blobs, runID string) (out []store.LogChunk, err error) {
@@ -84,7 +84,7 @@ func newTaskLog(ctx context.Context, b blobs, in *taskInput) *taskLog {
 	return &taskLog{blobs: b, name: fmt.Sprintf("%s/%s-%s-%d", logFolder(in.Task.RunID), info.WorkflowExecution.RunID[:8], in.ID, info.Attempt)}
 }
 
-// AppendLog sends chunks. It keeps the ends of streams for close.
+// AppendLog sends chunks. It keeps the ends of streams for closeLog.
 func (l *taskLog) AppendLog(_ string, chunks []store.LogChunk, drop []int64) (first int64, err error) {
 	first = l.number + 1
 	for _, c := range chunks {

@@ -1,5 +1,5 @@
-// The payload store. It keeps large values by their digest, so that histories stay small, in a
-// folder or a bucket.
+// The payload store holds large values by their digest, so that histories stay small. It is a folder
+// or a bucket.
 
 package engine
 
@@ -32,8 +32,8 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// A value from this size on goes to the payload store: one of a single task, and a shared one, of
-// which the history has copies.
+// Values of at least these sizes go to the payload store: largestPayload for the value of one task,
+// largestShared for a value that the history repeats.
 const (
 	largestPayload = 64 << 10
 	largestShared  = 4 << 10
@@ -52,18 +52,19 @@ func isLarge(p *common.Payload) bool {
 	return len(p.GetData()) >= largestPayload || isShared && len(p.GetData()) >= largestShared
 }
 
-// blobs keeps texts by name. It is safe for concurrent use, also by several programs.
+// blobs stores texts by name. It is safe for concurrent use, also by several programs.
 type blobs interface {
-	// put keeps a text, whole or not at all, in place of one of that name.
+	// put stores a text under a name, whole or not at all. It replaces an earlier one.
 	put(name string, text []byte) error
-	// get returns a text, since when it was stored. A missing one is fs.ErrNotExist.
+	// get returns a text, since the time at which it was stored. Both return fs.ErrNotExist for a
+	// missing one.
 	get(name string) ([]byte, error)
 	since(name string) (time.Time, error)
 	// list returns the names below a folder.
 	list(folder string) (names []string, err error)
 }
 
-// renewedAfter is the age from which keepBlob sends a text again.
+// renewedAfter is the age from which storeBlob sends a text again.
 const renewedAfter = 24 * time.Hour
 
 // openBlobs opens a bucket (s3://…) or a folder.
@@ -90,7 +91,7 @@ var errOutOfReach = errors.New("is out of reach")
 // errPayloadStore begins each error of the payload store.
 var errPayloadStore = errors.New("payload store")
 
-func asStoreError(err error) error {
+func wrapStoreError(err error) error {
 	if err != nil {
 		err = fmt.Errorf("%w: %w", errPayloadStore, err)
 	}
@@ -106,14 +107,14 @@ func storeBlob(b blobs, text []byte) (digest string, err error) {
 	if errors.Is(err, fs.ErrNotExist) || err == nil && time.Since(since) > renewedAfter {
 		err = b.put(name, text)
 	}
-	return digest, asStoreError(err)
+	return digest, wrapStoreError(err)
 }
 
 // readBlob reads a text from the payload store and checks its digest.
 func readBlob(b blobs, digest string) ([]byte, error) {
 	name, err := blobName(digest)
 	if err != nil {
-		return nil, asStoreError(err)
+		return nil, wrapStoreError(err)
 	}
 	text, err := b.get(name)
 	if err == nil && fmt.Sprintf("%x", sha256.Sum256(text)) != digest {
@@ -122,7 +123,7 @@ func readBlob(b blobs, digest string) ([]byte, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w: are all workers and clients given the same --temporal-payloads?", err)
 	}
-	return text, asStoreError(err)
+	return text, wrapStoreError(err)
 }
 
 // codec replaces large payloads by their digests.
@@ -146,13 +147,13 @@ func (c *codec) convertAll(payloads []*common.Payload, convert func(*common.Payl
 	return out, nil
 }
 
-// Encode keeps large payloads in the store.
+// Encode moves large payloads to the store.
 func (c *codec) Encode(payloads []*common.Payload) ([]*common.Payload, error) {
 	return c.convertAll(payloads, func(p *common.Payload) (*common.Payload, error) {
 		if !isLarge(p) {
 			return p, nil
 		}
-		text, err := proto.MarshalOptions{Deterministic: true}.Marshal(p) // so that it has one digest
+		text, err := proto.MarshalOptions{Deterministic: true}.Marshal(p) // equal values need equal digests
 		if err != nil {
 			return nil, err
 		}
@@ -161,7 +162,7 @@ func (c *codec) Encode(payloads []*common.Payload) ([]*common.Payload, error) {
 	})
 }
 
-// Decode reads them back.
+// Decode reads the payloads in the store back.
 func (c *codec) Decode(payloads []*common.Payload) ([]*common.Payload, error) {
 	return c.convertAll(payloads, func(p *common.Payload) (*common.Payload, error) {
 		if string(p.GetMetadata()[converter.MetadataEncoding]) != storedEncoding {
@@ -172,7 +173,7 @@ func (c *codec) Decode(payloads []*common.Payload) ([]*common.Payload, error) {
 			return nil, err
 		}
 		out := &common.Payload{}
-		return out, asStoreError(proto.Unmarshal(text, out))
+		return out, wrapStoreError(proto.Unmarshal(text, out))
 	})
 }
 
@@ -196,8 +197,8 @@ func (c storedConverter) WithWorkflowContext(workflow.Context) converter.DataCon
 // WithContext implements [workflow.ContextAware].
 func (c storedConverter) WithContext(context.Context) converter.DataConverter { return c }
 
-// keepResult stores the result of a task before its activity ends.
-func (w *Worker) keepResult(ctx context.Context, result *taskResult) (out converter.RawValue, err error) {
+// storeResult stores the result of a task before its activity ends.
+func (w *Worker) storeResult(ctx context.Context, result *taskResult) (out converter.RawValue, err error) {
 	err = retryStore(ctx, func() error {
 		payload, err := w.converter.ToPayload(result)
 		out = converter.NewRawValue(payload)
@@ -206,7 +207,7 @@ func (w *Worker) keepResult(ctx context.Context, result *taskResult) (out conver
 	return out, err
 }
 
-// retryStore calls do again while the payload store fails: running the task again is worse.
+// retryStore repeats do while the payload store fails, because running the task again is worse.
 func retryStore(ctx context.Context, do func() error) error {
 	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
 		err := do()
@@ -241,8 +242,8 @@ func plainData() converter.DataConverter {
 	)
 }
 
-// decodeJSON reads JSON. Values without a type become canonical data. It does not modify the old
-// value, which may be shared.
+// decodeJSON decodes JSON. Values without a type become plain data. It does not modify the old value,
+// which may be shared.
 func decodeJSON(text []byte, into any) error {
 	to := reflect.ValueOf(into).Elem()
 	fresh := reflect.New(to.Type())
@@ -368,8 +369,8 @@ func (b *bucket) list(name string) (names []string, err error) {
 // folder is a store of blobs in files.
 type folder string
 
-// unfinished begins the names of files that are being written.
-const unfinished = "new-"
+// unfinishedPrefix begins the names of files that are not completely written.
+const unfinishedPrefix = "new-"
 
 func (f folder) path(name string) string { return filepath.Join(string(f), filepath.FromSlash(name)) }
 
@@ -378,7 +379,7 @@ func (f folder) put(name string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), unfinished)
+	file, err := os.CreateTemp(filepath.Dir(path), unfinishedPrefix)
 	if err != nil {
 		return err
 	}
@@ -408,7 +409,7 @@ func (f folder) since(name string) (time.Time, error) {
 func (f folder) list(name string) (names []string, err error) {
 	entries, err := os.ReadDir(f.path(name))
 	for _, entry := range entries {
-		if !strings.HasPrefix(entry.Name(), unfinished) {
+		if !strings.HasPrefix(entry.Name(), unfinishedPrefix) {
 			names = append(names, name+"/"+entry.Name())
 		}
 	}

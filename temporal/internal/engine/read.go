@@ -19,8 +19,8 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// part is how many bytes of events a query asks for.
-const part = 1 << 20
+// maxQueryBytes is how many bytes of events one query asks for.
+const maxQueryBytes = 1 << 20
 
 // eventsAfter returns the texts of events after the first n, of about size bytes.
 func (s *Store) eventsAfter(runID string, n, size int) (out []json.RawMessage, err error) {
@@ -30,7 +30,7 @@ func (s *Store) eventsAfter(runID string, n, size int) (out []json.RawMessage, e
 	}
 	run := info.GetExecution().GetRunId()
 	add := func(texts []json.RawMessage) {
-		out, n, size = append(out, texts...), n+len(texts), size-sizeOf(texts)
+		out, n, size = append(out, texts...), n+len(texts), size-sumBytes(texts)
 	}
 	if start.Seed != nil {
 		for _, one := range start.Seed.Earlier {
@@ -45,11 +45,11 @@ func (s *Store) eventsAfter(runID string, n, size int) (out []json.RawMessage, e
 	}
 	for hasMore := true; hasMore && size > 0; {
 		var reply journalPart
-		q := journalQuery{From: n, Size: min(size, part), Live: s.tail.nextLive(runID, run)}
+		q := journalQuery{From: n, Size: min(size, maxQueryBytes), Live: s.tail.nextLive(runID, run)}
 		if err := s.queryRun(runID, run, queryJournal, &reply, q); err != nil {
 			return nil, err
 		}
-		hasMore = sizeOf(reply.Events) >= q.Size
+		hasMore = sumBytes(reply.Events) >= q.Size
 		isOpen := info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING
 		if isOpen && reply.Task != 0 && n+len(reply.Events) > reply.Sure {
 			if done, err := s.isCompleted(runID, run, int64(reply.Task)); err != nil {
@@ -77,7 +77,7 @@ func (s *Store) readSegment(one segment) (out []json.RawMessage, err error) {
 	return out, err
 }
 
-func sizeOf(texts []json.RawMessage) (bytes int) {
+func sumBytes(texts []json.RawMessage) (bytes int) {
 	for _, text := range texts {
 		bytes += len(text)
 	}
@@ -109,7 +109,7 @@ func (s *Store) isCompleted(runID, run string, task int64) (done bool, err error
 // followed run it returns none for a while, so that following does not slow the run down.
 func (s *Store) Events(runID string, n, size int) ([]machine.Event, error) {
 	from, isFresh := time.Now(), false
-	s.tail.ifFollowed(runID, func(t *liveTail) { isFresh = t.end == n && from.Before(t.until) })
+	s.tail.callIfFollowed(runID, func(t *liveTail) { isFresh = t.end == n && from.Before(t.until) })
 	if isFresh {
 		return nil, nil
 	}
@@ -117,15 +117,15 @@ func (s *Store) Events(runID string, n, size int) ([]machine.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	if sizeOf(texts) < size {
-		s.tail.ifFollowed(runID, func(t *liveTail) {
+	if sumBytes(texts) < size {
+		s.tail.callIfFollowed(runID, func(t *liveTail) {
 			t.end, t.until = n+len(texts), time.Now().Add(min(4*time.Since(from), 2*time.Second))
 		})
 	}
 	return decodeEvents(texts)
 }
 
-// Snapshot returns the latest snapshot of at most so many events.
+// Snapshot returns the latest snapshot after at most that many events, or any number if negative.
 func (s *Store) Snapshot(runID string, most int) (out store.Snapshot, err error) {
 	err = s.queryRun(runID, "", queryState, &out, most)
 	return out, err
@@ -134,7 +134,7 @@ func (s *Store) Snapshot(runID string, most int) (out store.Snapshot, err error)
 // maxLive is how many live events a workflow keeps: clients ask several times a second.
 const maxLive = 500
 
-// Event keeps a live event.
+// Event stores a live event.
 func (j *journal) Event(e *runner.Event) error {
 	if !e.IsLive() {
 		return nil
@@ -146,7 +146,7 @@ func (j *journal) Event(e *runner.Event) error {
 	return nil
 }
 
-// liveTail has the live events that a store has read of the run that it follows.
+// liveTail holds the live events that a store has read of the run that it follows.
 type liveTail struct {
 	mu    sync.Mutex
 	runID string
@@ -157,8 +157,8 @@ type liveTail struct {
 	read  []runner.LiveEvent
 }
 
-// ifFollowed calls do if the store follows a run.
-func (t *liveTail) ifFollowed(runID string, do func(*liveTail)) {
+// callIfFollowed calls do if the store follows a run.
+func (t *liveTail) callIfFollowed(runID string, do func(*liveTail)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.runID == runID {
@@ -178,7 +178,7 @@ func (s *Store) followLive(runID string) {
 // nextLive returns the number of the next live event to read, or -1 to read none.
 func (t *liveTail) nextLive(runID, run string) int {
 	next := -1
-	t.ifFollowed(runID, func(t *liveTail) {
+	t.callIfFollowed(runID, func(t *liveTail) {
 		if t.run != run {
 			t.run, t.next = run, 0
 		}
@@ -187,9 +187,9 @@ func (t *liveTail) nextLive(runID, run string) int {
 	return next
 }
 
-// addLive keeps the live events before an event of the journal. It skips later ones, to read them again.
+// addLive adds the live events up to an event of the journal. Later ones are read again.
 func (t *liveTail) addLive(runID string, part *journalPart, events int) {
-	t.ifFollowed(runID, func(t *liveTail) {
+	t.callIfFollowed(runID, func(t *liveTail) {
 		for i, one := range part.Live {
 			if number := part.LiveFrom + i; one.After <= events && number >= t.next {
 				t.read, t.next = append(t.read, one), number+1
@@ -200,6 +200,6 @@ func (t *liveTail) addLive(runID string, part *journalPart, events int) {
 
 // Live returns the live events of a run since the last call.
 func (s *Store) Live(runID string) (out []runner.LiveEvent) {
-	s.tail.ifFollowed(runID, func(t *liveTail) { out, t.read = t.read, nil })
+	s.tail.callIfFollowed(runID, func(t *liveTail) { out, t.read = t.read, nil })
 	return out
 }

@@ -155,7 +155,7 @@ func record(t *testing.T, name string) {
 	}
 	defer stop()
 	ctx := context.Background()
-	if err := c.Store(ctx).(*Store).launch(start, enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE); err != nil {
+	if err := c.Store(ctx).(*Store).startWorkflow(start, enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE); err != nil {
 		t.Fatal(err)
 	}
 	var out Outcome

@@ -38,7 +38,7 @@ func (s *Store) Begin(ctx context.Context, r *runner.Runner, flow *runner.Flow, 
 	}
 	result, err := s.submitRun(start, nil, opts, func(_ *runner.Runner, flow *runner.Flow, opts runner.Options) (*runner.Result, error) {
 		return flow.Run(ctx, opts)
-	}, func() error { return s.launch(start, enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE) })
+	}, func() error { return s.startWorkflow(start, enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE) })
 	if result != nil || err != nil {
 		return result, err
 	}
@@ -77,8 +77,9 @@ func (s *Store) newStart(flow *runner.Flow, opts *runner.Options) (*Start, error
 	return start, err
 }
 
-// launch starts a workflow. An interrupt does not stop the request: it would leave its success unknown.
-func (s *Store) launch(start *Start, reuse enums.WorkflowIdReusePolicy) error {
+// startWorkflow starts a workflow. An interrupt does not cancel the request, since then its success
+// would be unknown.
+func (s *Store) startWorkflow(start *Start, reuse enums.WorkflowIdReusePolicy) error {
 	_, err := s.cluster.client.ExecuteWorkflow(s.ctx, client.StartWorkflowOptions{
 		ID: start.Record.ID, TaskQueue: coreQueue(start.Queue, start.Core), WorkflowIDReusePolicy: reuse, WorkflowExecutionErrorWhenAlreadyStarted: true,
 		WorkflowTaskTimeout: 20 * time.Second, StaticSummary: start.Record.Graph,
@@ -109,10 +110,10 @@ func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, g *s
 	if err != nil {
 		return nil, err
 	}
-	told := len(start.Seed.Events)
+	emitted := len(start.Seed.Events)
 	s.Live(runID) // drops events that have been emitted
 	if g == nil && one.Status == machine.Completed {
-		return s.followRun(ctx, r, runID, told, opts)
+		return s.followRun(ctx, r, runID, emitted, opts)
 	}
 	isRefused := false
 	result, err := s.submitRun(start, g, opts, func(here *runner.Runner, _ *runner.Flow, opts runner.Options) (*runner.Result, error) {
@@ -124,9 +125,9 @@ func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, g *s
 		if info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 			return s.updateRun(runID, updateAdopt, &isRefused, start.workflowArguments()...)
 		}
-		return s.launch(start, enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE)
+		return s.startWorkflow(start, enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE)
 	})
-	if isRefused || errors.Is(err, store.ErrNoRun) { // it resumed itself
+	if isRefused || errors.Is(err, store.ErrNoRun) { // the run resumed itself
 		if g != nil {
 			return nil, &runner.InputError{Problems: []string{"the run went on meanwhile; try again"}}
 		}
@@ -135,11 +136,11 @@ func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, g *s
 	if result != nil || err != nil {
 		return result, err
 	}
-	result, err = s.followRun(ctx, r, runID, told, opts)
+	result, err = s.followRun(ctx, r, runID, emitted, opts)
 	if err != nil {
 		return result, err
 	}
-	if texts, err := s.eventsAfter(runID, told, 1); err != nil || len(texts) > 0 {
+	if texts, err := s.eventsAfter(runID, emitted, 1); err != nil || len(texts) > 0 {
 		return result, err
 	}
 	return result, fmt.Errorf("run %q was not resumed: %w", runID, store.ErrStopped) // it was stopped while it waited for its slot
@@ -151,7 +152,7 @@ func (s *Store) describeRun(runID string) (*workflowapi.WorkflowExecutionInfo, s
 	return info, s.summarize(info), err
 }
 
-// describeSettled waits a moment for a workflow that is about to end, then calls describe.
+// describeSettled is describeRun, but first waits a moment for a workflow that is about to end.
 func (s *Store) describeSettled(runID string) (*workflowapi.WorkflowExecutionInfo, store.RunSummary, error) {
 	info, one, err := s.describeRun(runID)
 	if one.Owner == "" {
@@ -179,8 +180,8 @@ func (s *Store) nextStart(runID string, summary store.RunSummary, opts *runner.O
 	return &next, err
 }
 
-// followRun emits the events of a run after the first ones until it ends, or pauses without a
-// question for a person here. When ctx ends, the run is cancelled.
+// followRun emits the events of a run after number from until the run ends, or pauses without a
+// question for the person at this terminal. When ctx ends, the run is cancelled.
 func (s *Store) followRun(ctx context.Context, r *runner.Runner, runID string, from int, opts runner.Options) (*runner.Result, error) {
 	stop := context.AfterFunc(ctx, func() { _ = s.SendRequest(runID, store.RequestCancel) })
 	defer stop()
@@ -202,7 +203,7 @@ func (s *Store) followRun(ctx context.Context, r *runner.Runner, runID string, f
 		if result.Status == machine.Running {
 			return false, nil
 		}
-		_, one, err := s.describeRun(runID) // which may have been resumed, and wait for its slot
+		_, one, err := s.describeRun(runID) // a run that was resumed may wait for its slot
 		if err != nil || one.Owner != "" || waits && one.Status != machine.Paused {
 			return false, err
 		}
@@ -238,7 +239,7 @@ func (s *Store) watchWorkflow(runID string) (ctx context.Context, stop func()) {
 			err := s.cluster.client.GetWorkflow(ctx, runID, "").Get(ctx, nil)
 			failed, _ := errors.AsType[*temporal.ApplicationError](err)
 			switch {
-			case err == nil: // the run says so itself
+			case err == nil: // the events of the run report its end
 				return
 			case failed != nil:
 				cancel(fmt.Errorf("run %q: %s", runID, failed.Message()))
@@ -252,7 +253,7 @@ func (s *Store) watchWorkflow(runID string) (ctx context.Context, stop func()) {
 	return ctx, func() { cancel(nil) }
 }
 
-// askPerson asks the person here and sends the answer to the run.
+// askPerson asks the person at this terminal and sends the answer to the run.
 func (s *Store) askPerson(ctx context.Context, r *runner.Runner, runID string, p *view.Pending, opts *runner.Options) error {
 	for problem := ""; ; {
 		text, err := opts.Ask(ctx, *p, problem)
@@ -279,19 +280,19 @@ func (s *Store) ForkOf(ctx context.Context, r *runner.Runner, runID string, opts
 		opts := opts
 		opts.Options = own
 		return here.Fork(ctx, runID, opts)
-	}, func() error { return s.launch(start, enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE) })
+	}, func() error { return s.startWorkflow(start, enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE) })
 	if result != nil || err != nil {
 		return result, err
 	}
-	told := len(start.Seed.Events)
+	emitted := len(start.Seed.Events)
 	if start.Seed.Summary != nil { // none of its events were emitted
-		told = 0
+		emitted = 0
 	}
-	return s.followRun(ctx, r, start.Record.ID, told, opts.Options)
+	return s.followRun(ctx, r, start.Record.ID, emitted, opts.Options)
 }
 
-// errGoesOn ends a driver of this process where the workflow continues.
-var errGoesOn = errors.New("the run goes on in a workflow")
+// errContinuesInWorkflow stops a driver of this process at the point where the workflow continues.
+var errContinuesInWorkflow = errors.New("the run goes on in a workflow")
 
 // claimStore is the store of a driver of this process that stops before the first step.
 type claimStore struct {
@@ -301,14 +302,14 @@ type claimStore struct {
 	turn  *turn // nil before the reply of the group
 }
 
-// submitRun calls send, which sends a run to the cluster, with another graph if g is set. Before,
-// drive starts a driver here that stops before the first step: it reports problems, completes the
-// start, and claims a slot for a run that does not wait for one. If the group is full, the run
-// has a result and is not sent.
+// submitRun calls send, which sends a run to the cluster, with another graph if g is set. Before
+// that, drive starts a driver here that stops before the first step: it reports problems, completes
+// start, and claims a slot for a run that may not wait for one. If the group is full, submitRun
+// returns the result of the run instead of sending it.
 func (s *Store) submitRun(start *Start, g *spec.Graph, opts runner.Options, drive func(*runner.Runner, *runner.Flow, runner.Options) (*runner.Result, error), send func() error) (*runner.Result, error) {
 	kept := &claimStore{Store: s, start: start}
-	cfg := runner.Config{Store: kept, Secrets: sealedSecrets(start.Nonce)}
-	here, flow, err := flowRunner(&start.Record, cfg)
+	cfg := runner.Config{Store: kept, Secrets: markSecrets(start.Nonce)}
+	here, flow, err := newFlowRunner(&start.Record, cfg)
 	if g != nil {
 		here, err = newRunner(cfg)
 	}
@@ -326,7 +327,7 @@ func (s *Store) submitRun(start *Start, g *spec.Graph, opts runner.Options, driv
 	opts.Sink, opts.RunID = nil, start.Record.ID
 	_, err = drive(here, flow, opts)
 	switch {
-	case errors.Is(err, errGoesOn):
+	case errors.Is(err, errContinuesInWorkflow):
 		return nil, send()
 	case hasType[*store.BusyError](err):
 		opts.Sink = sink // the events of the refused run
@@ -335,12 +336,12 @@ func (s *Store) submitRun(start *Start, g *spec.Graph, opts runner.Options, driv
 	return nil, err
 }
 
-// Create keeps the record and the events of a fork from the first step.
+// Create stores the record and the events of a fork from the first step.
 func (c *claimStore) Create(run store.RunRecord, first ...machine.Event) (store.Journal, error) {
 	return c.Fork(run, "", 0, first...)
 }
 
-// Fork keeps the record and the events of a fork. It fails with errGoesOn for a run without a group.
+// Fork stores the record and the events of a fork. It fails with errContinuesInWorkflow for a run without a group.
 func (c *claimStore) Fork(run store.RunRecord, _ string, n int, first ...machine.Event) (store.Journal, error) {
 	if c.start.Seed != nil {
 		kept := keeper{&journal{texts: c.start.Seed.Events[:n:n]}}
@@ -354,26 +355,26 @@ func (c *claimStore) Fork(run store.RunRecord, _ string, n int, first ...machine
 		c.start.Record, c.start.Seed = run, seed
 	}
 	if n == 0 && !first[0].Run.Held {
-		return nil, errGoesOn
+		return nil, errContinuesInWorkflow
 	}
 	return c.Open("", "")
 }
 
-// Open returns a journal that keeps nothing.
+// Open returns a journal that stores nothing.
 func (c *claimStore) Open(string, string) (store.Journal, error) {
-	return claimJournal{keeper{&journal{failed: errGoesOn}}, c}, nil
+	return claimJournal{keeper{&journal{failed: errContinuesInWorkflow}}, c}, nil
 }
 
 // Delete does nothing: there is no run.
 func (c *claimStore) Delete(string) error { return nil }
 
-// claimJournal asks the group on the cluster.
+// claimJournal is a journal that asks the group on the cluster for a slot.
 type claimJournal struct {
 	keeper
 	store *claimStore
 }
 
-// ReplaceGraph keeps the record with another version.
+// ReplaceGraph stores the record with another version of the graph.
 func (j claimJournal) ReplaceGraph(run store.RunRecord) error {
 	start := j.store.start
 	if start.Before == nil {
@@ -385,13 +386,13 @@ func (j claimJournal) ReplaceGraph(run store.RunRecord) error {
 }
 
 // SaveSummary stops a driver that needs no slot.
-func (j claimJournal) SaveSummary(store.RunSummary) error { return errGoesOn }
+func (j claimJournal) SaveSummary(store.RunSummary) error { return errContinuesInWorkflow }
 
 // EnterGroup asks the group once. It stops a driver that has its slot or may wait for it.
 func (j claimJournal) EnterGroup(name string, limit int) (out store.GroupState, err error) {
 	c, s := j.store, j.store.Store
 	if c.waits {
-		return out, errGoesOn
+		return out, errContinuesInWorkflow
 	}
 	if c.turn == nil {
 		wanted := newClaim(c.start, rand.Text(), name, limit)
@@ -402,7 +403,7 @@ func (j claimJournal) EnterGroup(name string, limit int) (out store.GroupState, 
 			return out, err
 		}
 		if c.start.Claim = wanted; c.turn.Inside {
-			return out, errGoesOn
+			return out, errContinuesInWorkflow
 		}
 	}
 	return c.turn.withLocalTimes(), nil

@@ -1,4 +1,4 @@
-// Secrets, which never leave the workers: workflows and histories have marks instead.
+// Secrets never leave the workers. Workflows and histories contain marks instead.
 
 package engine
 
@@ -14,14 +14,14 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// secretMark returns the mark of a secret. The run's nonce keeps texts in its state from naming one.
+// secretMark returns the mark of a secret. The run's nonce keeps texts in the state from forging one.
 func secretMark(nonce string, s *spec.Secret) string {
 	sum := sha256.Sum256([]byte(nonce + "\x00" + s.Name.Value + "\x00" + s.Env.Value + "\x00" + s.File.Value + "\x00" + strings.Join(spec.Strings(s.Command), " ")))
 	return fmt.Sprintf("[[graphrun-secret:%x]]", sum[:12])
 }
 
-// sealedSecrets returns the marks of a graph's secrets.
-func sealedSecrets(nonce string) func(g *spec.Graph) map[string]any {
+// markSecrets returns a function that returns the marks of a graph's secrets by name.
+func markSecrets(nonce string) func(g *spec.Graph) map[string]any {
 	return func(g *spec.Graph) map[string]any {
 		out := map[string]any{}
 		for i := range g.Secrets {
@@ -34,7 +34,7 @@ func sealedSecrets(nonce string) func(g *spec.Graph) map[string]any {
 // secrets holds the secrets that a task sees. Its replacers work on JSON.
 type secrets struct {
 	texts        []string
-	seal, unseal *strings.Replacer // secrets by marks, marks by secrets
+	seal, unseal *strings.Replacer // replace secrets with marks, and marks with secrets
 }
 
 func openSecrets(nonce string, graphs []*spec.Graph) (*secrets, error) {
@@ -60,20 +60,20 @@ func openSecrets(nonce string, graphs []*spec.Graph) (*secrets, error) {
 	return out, nil
 }
 
-// allForms returns all spellings of the secrets.
-func (s *secrets) allForms() (all []string) {
+// listForms returns the secrets in all encodings that are masked.
+func (s *secrets) listForms() (all []string) {
 	for _, text := range s.texts {
 		all = append(all, redact.Forms(text)...)
 	}
 	return all
 }
 
-// insertSecrets replaces marks by secrets in v, which it decodes from its JSON again.
-func (s *secrets) insertSecrets(v any) error { return s.replace(v, s.unseal) }
+// insertSecrets replaces marks with secrets in the JSON of v, from which it decodes v again.
+func (s *secrets) insertSecrets(v any) error { return s.replaceTexts(v, s.unseal) }
 
-func (s *secrets) replaceSecrets(v any) error { return s.replace(v, s.seal) }
+func (s *secrets) replaceSecrets(v any) error { return s.replaceTexts(v, s.seal) }
 
-func (s *secrets) replace(v any, by *strings.Replacer) error {
+func (s *secrets) replaceTexts(v any, by *strings.Replacer) error {
 	if len(s.texts) == 0 {
 		return nil
 	}

@@ -25,7 +25,7 @@ const (
 	sessionPrefix = "session/" // of workflow ids; no run's id has a slash
 )
 
-// maxLeft is how many runs update a session before it moves to a new history.
+// maxLeft is how many runs update a session before its workflow continues as new.
 const maxLeft = 500
 
 // keptSession is a session on the cluster.
@@ -84,7 +84,7 @@ func (s *Store) readSession(id string) (*keptSession, error) {
 	if err == nil && info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		err = s.queryRun(sessionPrefix+id, "", querySession, &kept)
 	}
-	if kept == nil && (err == nil || errors.Is(err, store.ErrNoRun)) { // or the first of its runs is about to leave something
+	if kept == nil && (err == nil || errors.Is(err, store.ErrNoRun)) { // no run has left anything yet
 		err = fmt.Errorf("session %q: %w", id, store.ErrNoSession)
 	}
 	return kept, err

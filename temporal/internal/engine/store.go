@@ -1,4 +1,4 @@
-// The runs of a cluster as a store, which the code that reads local runs can read.
+// The runs of a cluster as a store, for the code that reads local runs.
 
 package engine
 
@@ -36,7 +36,7 @@ type Store struct {
 
 	starts cache[*Start] // by workflow run
 
-	verdicts sync.Map     // on offers
+	verdicts sync.Map     // by the id of the offer
 	answered atomic.Int64 // the Unix time of the latest answer of a worker, or 0
 	tail     liveTail
 }
@@ -94,7 +94,7 @@ func (s *Store) Run(runID string) (out store.RunRecord, err error) {
 	return out, err
 }
 
-// Open opens the journal of a run that has ended, for reading. Any other has a driver.
+// Open opens the journal of a run that has ended, for reading. Every other run has a driver.
 func (s *Store) Open(runID, _ string) (store.Journal, error) {
 	info, err := s.latestWorkflow(runID)
 	if err != nil {
@@ -106,7 +106,7 @@ func (s *Store) Open(runID, _ string) (store.Journal, error) {
 	return nil, &store.DrivenError{RunID: runID, Owner: ownerOfWorkflow(info)}
 }
 
-// sendUpdate updates a workflow and waits for the reply. An id takes effect once.
+// sendUpdate updates a workflow and waits for the reply. Updates with the same id take effect once.
 func sendUpdate(ctx context.Context, c client.Client, at workflow.Execution, id, name string, reply any, args ...any) error {
 	handle, err := c.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 		WorkflowID: at.ID, RunID: at.RunID, UpdateID: id, UpdateName: name, Args: args, WaitForStage: client.WorkflowUpdateStageCompleted,
@@ -119,7 +119,7 @@ func sendUpdate(ctx context.Context, c client.Client, at workflow.Execution, id,
 
 func (s *Store) updateRun(runID, name string, reply any, args ...any) error {
 	id := rand.Text()
-	return s.retryAsking(runID, func() error {
+	return s.retryRequest(runID, func() error {
 		return sendUpdate(s.ctx, s.cluster.client, workflow.Execution{ID: runID}, id, name, reply, args...)
 	})
 }
@@ -202,7 +202,7 @@ func (s *Store) Log(runID string, after int64, most int) ([]store.LogChunk, erro
 // memo is the summary of a run in the memo of its workflow.
 type memo struct {
 	store.RunSummary
-	// Driven means that the workflow drives the run, which does not pause.
+	// Driven means that the workflow drives the run, which is not paused.
 	Driven bool `json:"driven"`
 }
 
@@ -286,7 +286,7 @@ func (s *Store) summarize(info *workflowapi.WorkflowExecutionInfo) (out store.Ru
 // ownerOfWorkflow returns the owner of the run of an open workflow.
 func ownerOfWorkflow(info *workflowapi.WorkflowExecutionInfo) string {
 	queue, _, _ := strings.Cut(info.GetTaskQueue(), "@")
-	return ownerOf(queue)
+	return formatOwner(queue)
 }
 
-func ownerOf(queue string) string { return "the cluster (task queue " + queue + ")" }
+func formatOwner(queue string) string { return "the cluster (task queue " + queue + ")" }

@@ -1,5 +1,5 @@
-// Recordings of models and tools: tasks record on their workers, or play there the recording
-// of the client.
+// Recordings of models and tools. Tasks record them on their workers, or play the recording of the
+// client there.
 
 package engine
 
@@ -24,14 +24,14 @@ type tape struct {
 	Used map[string][]int `json:"used,omitempty"`
 }
 
-// executionKey returns the key of a task on a tape. Its attempts play one after the other.
+// executionKey returns the key of a task on a tape. Attempts of the same execution share it.
 func (t *taskInput) executionKey() string { return fmt.Sprintf("%s#%d", t.Task.Place, t.Task.Visit) }
 
-// plays reports whether there is a recording to play.
-func (t *tape) plays() bool { return t != nil && t.Digest != "" }
+// isPlaying reports whether there is a recording to play.
+func (t *tape) isPlaying() bool { return t != nil && t.Digest != "" }
 
-// tapeFor returns the tape of a task, or nil if its models and tools are called.
-func (t *tape) tapeFor(in *taskInput) *tape {
+// selectTape returns the tape of a task, or nil if its models and tools are called.
+func (t *tape) selectTape(in *taskInput) *tape {
 	if t == nil {
 		return nil
 	}
@@ -65,7 +65,8 @@ func (w *Worker) openTape(in *taskInput) (*cassette.Cassette, error) {
 	return recorded.CopyPlayed(t.Used[in.executionKey()]), nil
 }
 
-// insertTape puts the tape of a task into its handlers; without one, they are the worker's.
+// insertTape makes handlers that record or play the tape of a task. Without a tape, it takes those
+// of the worker.
 func (j *job) insertTape(t *tape) (err error) {
 	j.handlers, j.decider = j.worker.handlers, j.worker.decider
 	if t == nil {
@@ -75,7 +76,7 @@ func (j *job) insertTape(t *tape) (err error) {
 		j.tape, err = j.worker.openTape(j.in)
 		return err
 	})
-	j.handlers, j.decider = handlersOf(node.Options{Cassette: j.tape})
+	j.handlers, j.decider = newHandlers(node.Options{Cassette: j.tape})
 	return err
 }
 
@@ -89,7 +90,7 @@ func (j *job) saveRecording() error {
 		return err
 	}
 	name := fmt.Sprintf("%s/%d-%s", recordingFolder(j.in.Task.RunID), time.Now().UnixNano(), rand.Text()) // in order
-	return retryStore(j.ctx, func() error { return asStoreError(j.worker.blobs.put(name, text)) })
+	return retryStore(j.ctx, func() error { return wrapStoreError(j.worker.blobs.put(name, text)) })
 }
 
 // newTape returns the tape of a run, or nil if it is neither recorded nor played.

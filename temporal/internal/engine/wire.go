@@ -1,4 +1,4 @@
-// The types and names that clients, workflows and workers share.
+// Types and names that clients, workflows and workers share.
 
 // Package engine runs graphs on a Temporal cluster. A workflow drives a run, its history is the
 // journal, and activities run handlers.
@@ -21,9 +21,9 @@ const (
 	updateOffer   = "graphrun-offer"   // an Offer; the reply says why it was refused
 	updateAsk     = "graphrun-ask"     // a Request
 	updateAdopt   = "graphrun-adopt"   // the arguments of the next workflow; the reply says whether it was refused
-	updateReserve = "graphrun-reserve" // of a task, tokens of the budget
-	updateGraph   = "graphrun-graph"   // of a task, a graph as a tool
-	signalNote    = "graphrun-note"    // of a task
+	updateReserve = "graphrun-reserve" // from a task: tokens of the budget
+	updateGraph   = "graphrun-graph"   // from a task: a graph as a tool
+	signalNote    = "graphrun-note"    // from a task
 	queryJournal  = "graphrun-journal"
 	queryState    = "graphrun-snapshot"
 	queryLog      = "graphrun-log" // the notes of a task
@@ -32,8 +32,8 @@ const (
 	memoStatus = "graphrun"
 )
 
-// coreVersion is raised when the machine decides differently for running runs, which stay with
-// workers of their version.
+// coreVersion increases when the machine would decide running runs differently. A run stays with
+// workers of its version.
 const coreVersion = 3
 
 // Start is the input of a workflow.
@@ -64,9 +64,9 @@ type Start struct {
 
 // Seed is the journal of a run, up to the start of a workflow.
 type Seed struct {
-	// Earlier has the events before Snapshot; Events are those since then.
+	// Earlier holds the events before Snapshot, Events those after it.
 	Earlier []segment `json:"earlier,omitempty"`
-	// Summary is the summary of the run until it runs.
+	// Summary is the summary of the run until the workflow drives it.
 	Summary *store.RunSummary `json:"summary,omitempty"`
 	// Snapshot and Events are separate arguments, so that clients need not read them.
 	Snapshot []byte            `json:"-"`
@@ -79,7 +79,7 @@ type segment struct {
 	Digest string `json:"digest"`
 }
 
-// firstSummary returns the summary of the run until it runs.
+// firstSummary returns the summary of the run until the workflow drives it.
 func (s *Start) firstSummary() store.RunSummary {
 	if s.Seed != nil && s.Seed.Summary != nil {
 		return *s.Seed.Summary
@@ -149,7 +149,7 @@ type note struct {
 	Task  string         `json:"task"`
 	Data  any            `json:"data,omitempty"`
 	Usage *handler.Usage `json:"usage,omitempty"`
-	// Beside is the change of Task.AddParallel, alone in its note. Attempt is the activity's.
+	// Beside is a change for Task.AddParallel. A note with it has no Data. Attempt is that of the activity.
 	Beside  int   `json:"beside,omitempty"`
 	Attempt int32 `json:"attempt,omitempty"`
 }

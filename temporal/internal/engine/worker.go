@@ -29,7 +29,7 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// Worker has the workflows and activities of graphs.
+// Worker provides the workflows and activities of graphs.
 type Worker struct {
 	*Cluster
 	heartbeat time.Duration
@@ -41,7 +41,7 @@ type Worker struct {
 	running   atomic.Int64  // tasks
 }
 
-// Work runs a worker until ctx ends. Running tasks then get some seconds.
+// Work runs a worker until ctx ends. Running tasks then have some seconds to end.
 func (c *Cluster) Work(ctx context.Context, o cli.WorkSettings) error {
 	stop, err := c.startWorker(&o, maxEvents)
 	if err != nil {
@@ -53,10 +53,10 @@ func (c *Cluster) Work(ctx context.Context, o cli.WorkSettings) error {
 	return nil
 }
 
-// startWorker starts a worker whose runs move to a new workflow after so many events.
+// startWorker starts a worker whose runs move to a new workflow after that many events.
 func (c *Cluster) startWorker(o *cli.WorkSettings, events int) (stop func(), err error) {
 	w := &Worker{Cluster: c, heartbeat: cmp.Or(o.Heartbeat, 10*time.Second), events: events}
-	w.handlers, w.decider = handlersOf(node.Options{})
+	w.handlers, w.decider = newHandlers(node.Options{})
 	var started []worker.Worker
 	stop = func() {
 		for _, one := range started {
@@ -77,8 +77,8 @@ func (c *Cluster) startWorker(o *cli.WorkSettings, events int) (stop func(), err
 			started = append(started, one)
 		}
 	}
-	// A fixed number of pollers fetches at most that many tasks per round trip. A queue has four
-	// partitions, and tasks elsewhere are late by 10 ms.
+	// A fixed number of pollers would fetch at most that many tasks per round trip. A queue has four
+	// partitions, and a task in one without a poller is 10 ms late.
 	pollers := worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{InitialNumberOfPollers: 8, MinimumNumberOfPollers: 8})
 	options := worker.Options{
 		MaxConcurrentActivityExecutionSize: o.MaxTasks, MaxConcurrentWorkflowTaskExecutionSize: o.MaxRuns,
@@ -114,8 +114,8 @@ func (c *Cluster) startWorker(o *cli.WorkSettings, events int) (stop func(), err
 // nodeQueue returns the task queue of nodes that name a queue.
 func nodeQueue(queue, name string) string { return queue + "-" + name }
 
-// handlersOf returns the handlers of nodes by kind, and the decider.
-func handlersOf(o node.Options) (map[string]runner.Handler, runner.Decider) {
+// newHandlers returns the handlers of nodes by kind, and the decider.
+func newHandlers(o node.Options) (map[string]runner.Handler, runner.Decider) {
 	out := map[string]runner.Handler{}
 	for _, kind := range node.Kinds(o) {
 		out[kind.Spec.Name] = kind.Handler
@@ -129,9 +129,9 @@ func (w *Worker) registerWorkflows(with worker.WorkflowRegistry) {
 	with.RegisterWorkflowWithOptions(w.Group, workflow.RegisterOptions{Name: groupName})
 }
 
-// sendHeartbeats sends heartbeats of a task until stop: every second, or less often for many
-// tasks, since replies say whether it is cancelled. The SDK would end a task after a late reply;
-// here only the cluster ends it. The cause of alive is a *temporal.CanceledError then.
+// sendHeartbeats sends heartbeats of a task until stop is called: every second, so that a
+// cancellation arrives soon, or less often for many tasks. The SDK would end a task after a late
+// reply; here only the cluster ends it, and the cause of alive is a *temporal.CanceledError.
 func (w *Worker) sendHeartbeats(ctx context.Context, token []byte) (alive context.Context, stop func()) {
 	w.running.Add(1)
 	alive, cancel := context.WithCancelCause(ctx)
@@ -141,9 +141,9 @@ func (w *Worker) sendHeartbeats(ctx context.Context, token []byte) (alive contex
 			if sleep(alive, every) != nil {
 				return
 			}
-			call, over := context.WithTimeout(alive, w.heartbeat*4/5)
-			err := w.client.RecordActivityHeartbeat(call, token)
-			over()
+			callCtx, cancelCall := context.WithTimeout(alive, w.heartbeat*4/5)
+			err := w.client.RecordActivityHeartbeat(callCtx, token)
+			cancelCall()
 			if hasType[*temporal.CanceledError](err) || hasType[*serviceerror.NotFound](err) || hasType[*serviceerror.NamespaceNotFound](err) {
 				cancel(err)
 				return
@@ -161,8 +161,8 @@ func newRunner(cfg runner.Config) (*runner.Runner, error) {
 	return runner.New(cfg)
 }
 
-// flowRunner returns the flow of a run, and a runner that reads the stored texts of the run.
-func flowRunner(record *store.RunRecord, cfg runner.Config) (*runner.Runner, *runner.Flow, error) {
+// newFlowRunner returns the flow of a run, and a runner that reads the stored texts of the run.
+func newFlowRunner(record *store.RunRecord, cfg runner.Config) (*runner.Runner, *runner.Flow, error) {
 	run := *record
 	cfg.Load = run.Load
 	r, err := newRunner(cfg)
@@ -173,8 +173,8 @@ func flowRunner(record *store.RunRecord, cfg runner.Config) (*runner.Runner, *ru
 	return r, flow, err
 }
 
-// digestOf returns a digest of the texts of a run.
-func digestOf(record *store.RunRecord) string {
+// computeDigest returns a digest of the texts of a run.
+func computeDigest(record *store.RunRecord) string {
 	sum := sha256.New()
 	add := func(name string, text []byte) {
 		fmt.Fprintf(sum, "%d %s %d\n", len(name), name, len(text))
@@ -196,7 +196,7 @@ type cache[T any] struct {
 	byDigest map[string]T
 }
 
-// getOrRead returns the value that is kept, or else reads it.
+// getOrRead returns the cached value, or reads it and caches it.
 func (c *cache[T]) getOrRead(digest string, read func() (T, error)) (T, error) {
 	c.mu.Lock()
 	kept, ok := c.byDigest[digest]
@@ -217,18 +217,18 @@ func (c *cache[T]) getOrRead(digest string, read func() (T, error)) (T, error) {
 	return kept, nil
 }
 
-// flowOf returns the flow of a task, from the start of its workflow.
-func (w *Worker) flowOf(ctx context.Context, in *taskInput) (*runner.Flow, error) {
+// loadFlow returns the flow of a task. It reads it from the input of the workflow.
+func (w *Worker) loadFlow(ctx context.Context, in *taskInput) (*runner.Flow, error) {
 	return w.flows.getOrRead(in.Flow, func() (*runner.Flow, error) {
-		at := workflowOf(ctx)
+		at := currentWorkflow(ctx)
 		start, err := readStart(ctx, w.client, w.converter, at.ID, at.RunID)
 		if err != nil {
 			return nil, err
 		}
-		if got := digestOf(&start.Record); got != in.Flow {
+		if got := computeDigest(&start.Record); got != in.Flow {
 			return nil, fmt.Errorf("the flow has digest %s, the task wants %s", got, in.Flow)
 		}
-		_, flow, err := flowRunner(&start.Record, runner.Config{})
+		_, flow, err := newFlowRunner(&start.Record, runner.Config{})
 		return flow, err
 	})
 }

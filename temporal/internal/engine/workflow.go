@@ -20,16 +20,16 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// limits of a workflow.
+// Limits of a workflow.
 const (
-	// maxPending is how many activities are open at once; the cluster takes 2,000.
+	// maxPending is how many activities are open at once; the cluster allows 2,000.
 	maxPending = 1000
-	// maxConcurrency limits max_concurrency: running tasks end in the old history of a run that moves.
+	// maxConcurrency limits max_concurrency, since running tasks end in the old history of a run that moves.
 	maxConcurrency = 500
-	// maxSent is how many tasks start in one workflow task, of two values below largestPayload:
-	// the cluster ends workflows that send 4 MB at once.
+	// maxSent is how many tasks start in one workflow task. Each has two values below largestPayload,
+	// and the cluster ends workflows that send 4 MB at once.
 	maxSent = 25
-	// maxEvents is how long a history gets before the run moves on; the cluster allows 51,200.
+	// maxEvents is the length of a history after which the run moves; the cluster allows 51,200.
 	maxEvents = 10000
 	// attemptTime limits an activity for the cluster: the machine has its own timers.
 	attemptTime = 365 * 24 * time.Hour
@@ -59,8 +59,8 @@ type workflowRun struct {
 	sentMemo  memo
 
 	started int     // tasks
-	queue   []*call // they wait for room
-	calls   []*call // they run
+	queue   []*call // wait for room
+	calls   []*call // run
 	notes   workflow.ReceiveChannel
 	turns   workflow.ReceiveChannel
 	sent    int // tasks, in the workflow task that began with a history of sentAt events
@@ -76,7 +76,7 @@ type workflowRun struct {
 type drive struct {
 	do            func() (*runner.Result, error)
 	settings      *runner.Options
-	resumesItself bool // the run resumes itself
+	resumesItself bool // nobody asked for it
 }
 
 // Run is the workflow.
@@ -89,9 +89,9 @@ func (w *Worker) Run(ctx workflow.Context, start *Start, snapshot []byte, events
 	}
 	f, err := w.newRun(ctx, start)
 	if err != nil {
-		panic(wrongVersion + err.Error()) // other workers may
+		panic(wrongVersion + err.Error()) // other workers may be able to
 	}
-	f.next = &drive{do: f.beginDrive, settings: &start.Settings} // before listen lets handlers run
+	f.next = &drive{do: f.beginDrive, settings: &start.Settings} // before registerHandlers lets handlers run
 	if err := f.registerHandlers(ctx); err != nil {
 		return nil, err
 	}
@@ -114,19 +114,19 @@ func (w *Worker) Run(ctx workflow.Context, start *Start, snapshot []byte, events
 
 // newRun prepares a run. It fails if this worker can't run its version.
 func (w *Worker) newRun(ctx workflow.Context, start *Start) (*workflowRun, error) {
-	f := &workflowRun{worker: w, start: start, digest: digestOf(&start.Record), tape: start.Tape}
+	f := &workflowRun{worker: w, start: start, digest: computeDigest(&start.Record), tape: start.Tape}
 	f.ctx, _ = workflow.NewDisconnectedContext(ctx)
 	f.store = newJournal(start)
 	f.store.run, f.slot = f, &f.store.slot
 	var err error
-	f.runner, f.flow, err = flowRunner(&start.Record, runner.Config{Host: f, Store: f.store, Secrets: sealedSecrets(start.Nonce)})
+	f.runner, f.flow, err = newFlowRunner(&start.Record, runner.Config{Host: f, Store: f.store, Secrets: markSecrets(start.Nonce)})
 	if err == nil {
 		_, err = w.flows.getOrRead(f.digest, func() (*runner.Flow, error) { return f.flow, nil })
 	}
 	return f, err
 }
 
-// beginDrive drives the run from where its start says.
+// beginDrive begins the run, or resumes it if its start has a journal.
 func (f *workflowRun) beginDrive() (*runner.Result, error) {
 	record, opts := &f.start.Record, f.driveOptions(&f.start.Settings)
 	switch {
@@ -150,9 +150,9 @@ func (f *workflowRun) driveOptions(s *runner.Options) runner.Options {
 	return opts
 }
 
-// resumeAlone returns a drive by which the run resumes itself.
-func (f *workflowRun) resumeAlone() *drive {
-	opts := f.driveOptions(&runner.Options{Rush: f.tape.plays()})
+// newSelfResume returns the drive of a run that resumes itself.
+func (f *workflowRun) newSelfResume() *drive {
+	opts := f.driveOptions(&runner.Options{Rush: f.tape.isPlaying()})
 	return &drive{settings: &opts, resumesItself: true, do: func() (*runner.Result, error) {
 		return f.runner.Resume(context.Background(), f.start.Record.ID, opts)
 	}}
@@ -160,7 +160,8 @@ func (f *workflowRun) resumeAlone() *drive {
 
 func (f *workflowRun) cancelRun() (*runner.Result, error) { return f.runner.Cancel(f.start.Record.ID) }
 
-// runDrive drives the run until it pauses, ends, or moves on. A refused drive changes nothing.
+// runDrive drives the run until it pauses, ends, or moves to a new workflow. A refused drive changes
+// nothing.
 func (f *workflowRun) runDrive() error {
 	d := f.next
 	f.current, f.next, f.retryAt = d, nil, time.Time{}
@@ -179,20 +180,20 @@ func (f *workflowRun) runDrive() error {
 		result, _ = f.runner.Show(f.start.Record.ID, runner.Options{})
 	}
 	if _, cancels := f.stopped.CancelReason(); isStopped && cancels && (result.Status == machine.Running || result.Reason == "concurrency") {
-		result, err = f.cancelRun() // it has not begun
+		result, err = f.cancelRun() // the drive has not begun
 		f.driver = nil
 	}
 	switch {
 	case err == nil || f.result == nil && result != nil:
 		f.result = result
 	case f.result == nil:
-		return temporal.NewNonRetryableApplicationError(problemsOf(err), "refused", err)
+		return temporal.NewNonRetryableApplicationError(formatProblems(err), "refused", err)
 	}
 	f.current = nil
 	return f.updateMemo()
 }
 
-// awaitNext waits until something drives the run on, or the run continues in a new workflow.
+// awaitNext waits until the run has its next drive, or continues in a new workflow.
 func (f *workflowRun) awaitNext() error {
 	for {
 		if err := f.updateMemo(); err != nil {
@@ -209,7 +210,7 @@ func (f *workflowRun) awaitNext() error {
 		case f.next != nil:
 			return nil
 		case !due.IsZero() && !f.Now().Before(due):
-			f.next = f.resumeAlone()
+			f.next = f.newSelfResume()
 			return nil
 		}
 		f.awaitUntil(due, func() bool { return f.next != nil || f.successor != nil || f.isMemoStale() })
@@ -232,12 +233,12 @@ func (f *workflowRun) awaitHandlers() {
 	f.await(func() bool { return workflow.AllHandlersFinished(f.ctx) })
 }
 
-// beginTask notes the present workflow task in the journal, before the task adds to it.
+// beginTask notes the current workflow task in the journal, before the task adds to it.
 func (f *workflowRun) beginTask() {
 	f.store.beginTask(workflow.GetInfo(f.ctx).GetCurrentHistoryLength(), workflow.IsReplaying(f.ctx))
 }
 
-// awaitUntil waits until a condition holds, or a time has come, unless that is zero.
+// awaitUntil waits until a condition holds, or until a time if it is not zero.
 func (f *workflowRun) awaitUntil(at time.Time, holds func() bool) {
 	f.setTimer(at)
 	fired := f.fired
@@ -283,8 +284,8 @@ func (f *workflowRun) mayContinueAsNew() bool {
 	return f.moving && len(f.calls) == 0 && !f.store.isEntering() && workflow.AllHandlersFinished(f.ctx)
 }
 
-// continueAsNew continues the run in a new workflow once its history is long. Running tasks end first,
-// and no others start. It returns errMoved then.
+// continueAsNew moves the run to a new workflow once its history is long. It first lets running tasks
+// end and starts no others. It returns errMoved when the run moves.
 func (f *workflowRun) continueAsNew() error {
 	info := workflow.GetInfo(f.ctx)
 	f.moving = f.moving || info.GetCurrentHistoryLength() > f.worker.events || info.GetContinueAsNewSuggested()
@@ -295,13 +296,13 @@ func (f *workflowRun) continueAsNew() error {
 	next.Session, next.Before = nil, nil
 	next.Settings = runner.Options{
 		Dir: f.start.Settings.Dir, By: f.start.Settings.By,
-		PauseBefore: f.start.Settings.PauseBefore, PauseAfter: f.start.Settings.PauseAfter, Rush: f.tape.plays(),
+		PauseBefore: f.start.Settings.PauseBefore, PauseAfter: f.start.Settings.PauseAfter, Rush: f.tape.isPlaying(),
 	}
 	if f.driver != nil {
 		next.Settings.Answers = f.driver.UnusedAnswers()
 	}
 	next.Tape, next.Seed = f.tape, f.store.newSeed(f.worker.blobs)
-	if next.Claim, next.Turn = f.slot.claim, f.slot.turn; next.Turn != nil && !next.Turn.Inside { // it waits on there
+	if next.Claim, next.Turn = f.slot.claim, f.slot.turn; next.Turn != nil && !next.Turn.Inside { // the run keeps waiting in the new workflow
 		next.Settings = *f.current.settings
 		next.Settings.Dir = f.start.Settings.Dir
 	}
