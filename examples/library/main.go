@@ -26,7 +26,7 @@ edges:
 `
 
 func main() {
-	// A kind is its keys, by which files are checked, and a handler.
+	// A kind consists of its keys, with which files are checked, and a handler.
 	shout := runner.Kind{
 		Spec: spec.Kind{
 			Name: "shout",

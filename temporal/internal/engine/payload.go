@@ -56,8 +56,7 @@ func isLarge(p *common.Payload) bool {
 type blobs interface {
 	// put stores a text under a name, whole or not at all. It replaces an earlier one.
 	put(name string, text []byte) error
-	// get returns a text, since the time at which it was stored. Both return fs.ErrNotExist for a
-	// missing one.
+	// get returns a text, since the time it was stored. A missing text is fs.ErrNotExist.
 	get(name string) ([]byte, error)
 	since(name string) (time.Time, error)
 	// list returns the names below a folder.
