@@ -92,7 +92,7 @@ func (f *File) runCase(cfg *Config, c *Case) *Result {
 	resumed := 0
 	for i := 0; err == nil && i < len(c.resumes) && result.Status == machine.Paused && !a.hasGivenUp(); i++ {
 		resumed++
-		a.clock.Pass(c.resumes[i].after)
+		a.clock.AdvanceBy(c.resumes[i].after)
 		opts.Answers, opts.Input = c.resumes[i].answers, nil
 		result, err = c.flow.runner.Resume(ctx, opts.RunID, opts)
 	}
@@ -390,7 +390,7 @@ func (h realOnly) Run(ctx context.Context, task *runner.Task) (output any, err e
 	if a == nil || !a.runsForReal(task) {
 		return h.handler.Run(ctx, task)
 	}
-	a.clock.Outside(func() { output, err = h.handler.Run(ctx, task) })
+	a.clock.RunInRealTime(func() { output, err = h.handler.Run(ctx, task) })
 	return output, err
 }
 

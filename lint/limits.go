@@ -215,7 +215,7 @@ func fixedWait(c *subgraph.Graph, n *spec.Node, env map[string]any) (wait time.D
 		return 0
 	}
 	isKnown := true
-	value.Reads(func(r eval.Read) { isKnown = isKnown && env[r.Path[0]] != nil })
+	value.VisitReads(func(r eval.Read) { isKnown = isKnown && env[r.Path[0]] != nil })
 	out, err := value.Eval(new(eval.VM), env)
 	if word, isText := out.(string); isText {
 		wait, err = time.ParseDuration(word)

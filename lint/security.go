@@ -137,7 +137,7 @@ func (f *facts) listReads(u *dataflow.Use) []eval.Read {
 		into, _ := f.taints().HandedBy(u.Node)
 		for _, i := range into {
 			if t := f.bound.Edges[i].Transform; t != nil {
-				taint.Member(t, r).Reads(func(read eval.Read) { reads = append(reads, read) })
+				taint.Member(t, r).VisitReads(func(read eval.Read) { reads = append(reads, read) })
 			}
 		}
 	}

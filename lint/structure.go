@@ -196,7 +196,7 @@ func (f *facts) findUsedKeys() (names map[string]bool, all bool) {
 		}
 	}
 	for _, field := range slices.Concat(f.bound.Tools, f.bound.Providers) {
-		field.Value.Reads(read)
+		field.Value.VisitReads(read)
 	}
 	ref := f.graph.Ref() // a model may give the parameters of the tools that run the graph
 	for _, tool := range f.graph.FileGraph().Tools {

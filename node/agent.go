@@ -26,7 +26,7 @@ func (k *toolkit) runAgent(ctx context.Context, task *runner.Task) (any, error) 
 		return nil, err
 	}
 	answer, err := a.runPattern(ctx)
-	if handler.Waits(err) {
+	if handler.IsParked(err) {
 		return nil, err
 	}
 	if err != nil && ctx.Err() != nil {
@@ -38,7 +38,7 @@ func (k *toolkit) runAgent(ctx context.Context, task *runner.Task) (any, error) 
 	}
 	a.reportEnd(a.reason)
 	if task.Talk != nil {
-		task.Talk.Say(a.said...)
+		task.Talk.AddMessages(a.said...)
 	}
 	return answer, nil
 }

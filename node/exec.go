@@ -93,8 +93,8 @@ type keeperKey struct{}
 
 // findKeeper returns the keeper of a run's programs, or of all runs: its watchdog is expensive.
 func findKeeper(scope *handler.Scope) *procs.Keeper {
-	scope = scope.Lasting()
-	return scope.Keep(keeperKey{}, func() any { return procs.NewKeeper(scope.TasksDir()) }).(*procs.Keeper)
+	scope = scope.Outermost()
+	return scope.GetOrOpen(keeperKey{}, func() any { return procs.NewKeeper(scope.TasksDir()) }).(*procs.Keeper)
 }
 
 // process is a program to run.

@@ -41,8 +41,8 @@ func (k *toolkit) runLLM(ctx context.Context, task *runner.Task) (any, error) {
 	}
 	s.endAnswer(response.Content)
 	if task.Talk != nil {
-		task.Talk.Say(said...)
-		task.Talk.Say(response.Message())
+		task.Talk.AddMessages(said...)
+		task.Talk.AddMessages(response.Message())
 	}
 	if len(n.Tools) > 0 {
 		return map[string]any{"content": value, "tool_calls": encodeCalls(response.ToolCalls)}, nil

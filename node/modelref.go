@@ -102,7 +102,7 @@ func (m *models) openModel(task *runner.Task, ref modelRef) (model.Client, error
 	if ref.isScript() {
 		key.graph = nil
 	}
-	switch open := task.Scope.Keep(key, func() any {
+	switch open := task.Scope.GetOrOpen(key, func() any {
 		hideKeys(task, m.cassette, task.Providers)
 		hideKeys(task, m.cassette, ref.providers)
 		connect := func() (model.Client, error) { return m.connectModel(task, ref) }
@@ -230,5 +230,5 @@ func limitInFlight(task *runner.Task, ref modelRef, client model.Client) model.C
 	if !ok {
 		return client
 	}
-	return limitedClient{client, task.Scope.Keep(flightKey{name, most}, func() any { return make(chan struct{}, most) }).(chan struct{})}
+	return limitedClient{client, task.Scope.GetOrOpen(flightKey{name, most}, func() any { return make(chan struct{}, most) }).(chan struct{})}
 }

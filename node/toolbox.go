@@ -40,7 +40,7 @@ func (k *toolkit) openRegistry(task *runner.Task) (*tool.Registry, error) {
 		return nil, newFailure("internal", "a task without a run has no tools")
 	}
 	keeper := findKeeper(task.Scope) // the scope closes it after the registry's servers
-	switch kept := task.Scope.Keep(registryKey{task.Graph}, func() any {
+	switch kept := task.Scope.GetOrOpen(registryKey{task.Graph}, func() any {
 		opts := k.options
 		opts.Dir, opts.Withheld, opts.RunDir, opts.Keeper = task.Dir, secretVariables(task.Graph), task.RunDir, keeper
 		if task.OpenLog != nil {

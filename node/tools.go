@@ -50,7 +50,7 @@ func (k *toolkit) runTools(ctx context.Context, task *runner.Task) (any, error) 
 		if err != nil {
 			return nil, err
 		}
-		task.Talk.Say(m)
+		task.Talk.AddMessages(m)
 	}
 	return out, nil
 }

@@ -59,7 +59,7 @@ func (s *groupSlot) awaitSlot(ctx context.Context, d *driver) (request store.Req
 		}
 		if s.onBusy == "cancel_oldest" && len(waiting.Members) > 0 && waiting.Members[0].RunID != s.cancelling {
 			oldest := waiting.Members[0].RunID
-			why := fmt.Sprintf("run %q takes its place in group %q (concurrency.on_busy: cancel_oldest)", d.opts.RunID, d.mask.Text(s.group))
+			why := fmt.Sprintf("run %q takes its place in group %q (concurrency.on_busy: cancel_oldest)", d.opts.RunID, d.mask.MaskText(s.group))
 			if err := d.flow.runner.cfg.Store.SendRequest(oldest, store.NewCancelRequest(why)); err != nil && !errors.Is(err, store.ErrNoRun) {
 				return "", err
 			}
@@ -104,7 +104,7 @@ func (s *groupSlot) emitWaiting(d *driver, waiting *store.Waiting) {
 func (d *driver) beginRun(ctx context.Context, run store.RunRecord, began *machine.Event) (*Result, error) {
 	group, err := d.plan.Group(began)
 	if err != nil {
-		return nil, &InputError{Problems: []string{"concurrency.group: " + d.mask.Text(err.Error())}}
+		return nil, &InputError{Problems: []string{"concurrency.group: " + d.mask.MaskText(err.Error())}}
 	}
 	began.Run.Held = group != "" && d.flow.runner.cfg.Store != nil
 	if err := d.createJournal(run, *began); err != nil {

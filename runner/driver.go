@@ -98,7 +98,7 @@ func newDriver(f *Flow, opts Options, known secrets) *driver {
 		scope:  handler.NewScope(nil, tasksDir(f.runner.cfg.Store, opts.RunID)),
 		folder: newFolder(f.runner.cfg.Store, opts.RunID),
 	}
-	d.log = runlog.New(runlog.Config{Store: f.runner.cfg.Store, RunID: opts.RunID, Now: clock.Now, Mask: d.mask, Heard: opts.OnLogLine})
+	d.log = runlog.New(runlog.Config{Store: f.runner.cfg.Store, RunID: opts.RunID, Now: clock.Now, Mask: d.mask, OnLine: opts.OnLogLine})
 	d.pace, _ = clock.(*virtual.Clock)
 	d.host = f.runner.cfg.Host
 	d.vault = mask.NewVault(known.sortedValues())
@@ -122,8 +122,8 @@ func (d *driver) attachWatcher() {
 func (d *driver) startRun(ctx context.Context, input map[string]any) (*Result, error) {
 	d.attachWatcher()
 	d.started = time.Unix(0, d.now())
-	d.mask.Learn(d.plan.Graph, d.opts.session.keys)
-	d.mask.Learn(d.plan.Graph, input)
+	d.mask.LearnState(d.plan.Graph, d.opts.session.keys)
+	d.mask.LearnState(d.plan.Graph, input)
 	event := machine.Event{Kind: machine.RunBegan, At: d.started.UnixNano(), Input: input, Run: d.opts.runInfo(d.opts.RunID)}
 	event.Run.Hooked = d.flow.runner.cfg.hasBeforeNode()
 	if d.plan.SeesRunDir() {
@@ -241,7 +241,7 @@ func (d *driver) applyFirst(event *machine.Event) (commands []machine.Command, a
 	if d.durable == 0 {
 		return d.applyThenStore(event)
 	}
-	d.vault.Event(event)
+	d.vault.MaskEvent(event)
 	d.durable--
 	return d.applyStored(event)
 }
@@ -249,7 +249,7 @@ func (d *driver) applyFirst(event *machine.Event) (commands []machine.Command, a
 // applyThenStore applies an event and stores it with the starts of tasks in one commit. The driver
 // emits and starts nothing before that.
 func (d *driver) applyThenStore(event *machine.Event) (commands []machine.Command, at int64, err error) {
-	d.vault.Event(event)
+	d.vault.MaskEvent(event)
 	d.setEmitted(event)
 	if commands, err = d.plan.Apply(d.state, *event); err == nil {
 		err = d.appendEvents(append([]machine.Event{*event}, d.taskStarts(commands)...)...)
@@ -267,7 +267,7 @@ func (d *driver) applyStored(event *machine.Event) (commands []machine.Command, 
 
 // storeThenApply stores an event durably and applies it.
 func (d *driver) storeThenApply(event *machine.Event) (commands []machine.Command, at int64, err error) {
-	d.vault.Event(event)
+	d.vault.MaskEvent(event)
 	if err := d.appendEvents(*event); err != nil {
 		return nil, 0, err
 	}

@@ -50,7 +50,7 @@ func (d *driver) emitStarted(input map[string]any, maxSteps int) {
 	}
 	d.event = Event{
 		Type: RunStarted, Time: d.started, Graph: d.flow.tree.Graph.Name.Value, Start: d.plan.Start(),
-		MaxSteps: cmp.Or(max(0, maxSteps), d.flow.tree.Graph.Limits.MaxSteps), Input: d.mask.State(d.plan.Graph, input),
+		MaxSteps: cmp.Or(max(0, maxSteps), d.flow.tree.Graph.Limits.MaxSteps), Input: d.mask.MaskState(d.plan.Graph, input),
 	}
 	d.emitEvent()
 }
@@ -106,11 +106,11 @@ func (d *driver) emitMasked(task machine.TaskID, said *Said) {
 			return
 		}
 	case "thinking":
-		kind, said.Text = NodeThinking, d.mask.Text(said.Text)
+		kind, said.Text = NodeThinking, d.mask.MaskText(said.Text)
 	case "retrying":
 		kind = NodeRetrying
 	}
-	said.Message, said.Name, said.Data = d.mask.Text(said.Message), d.mask.Text(said.Name), d.mask.Value(said.Data)
+	said.Message, said.Name, said.Data = d.mask.MaskText(said.Message), d.mask.MaskText(said.Name), d.mask.MaskValue(said.Data)
 	d.emitSaid(kind, task, said)
 }
 
@@ -118,7 +118,7 @@ func (d *driver) emitSaid(kind EventType, task machine.TaskID, said *Said) {
 	d.beginEvent(kind, d.now(), task)
 	d.event.Said, d.event.live = said, true
 	if r := said.Retry; r != nil {
-		d.event.Attempt, d.event.MaxAttempts, d.event.NextDelay, d.event.Error = r.Attempt, r.MaxAttempts, r.Delay, d.mask.Failure(r.Error)
+		d.event.Attempt, d.event.MaxAttempts, d.event.NextDelay, d.event.Error = r.Attempt, r.MaxAttempts, r.Delay, d.mask.MaskFailure(r.Error)
 	}
 	d.emitEvent()
 }
@@ -143,9 +143,9 @@ func (e *Event) setPlace(p *machine.Place, index int) {
 // maskPiece masks a piece of text, and holds back an end that may be the beginning of a secret. It
 // reports whether there is something to emit.
 func (d *driver) maskPiece(task machine.TaskID, said *Said) bool {
-	shown, rest := d.mask.Chunk(d.tails[task] + said.Text)
+	shown, rest := d.mask.MaskChunk(d.tails[task] + said.Text)
 	if said.Final || said.Broken {
-		shown, rest = shown+mask.LastChunk(rest), ""
+		shown, rest = shown+mask.MaskLastChunk(rest), ""
 	}
 	if d.tails[task] = rest; said.Final {
 		delete(d.tails, task)
@@ -158,7 +158,7 @@ func (d *driver) maskPiece(task machine.TaskID, said *Said) bool {
 func (d *driver) emitTail(task machine.TaskID) {
 	if rest, open := d.tails[task]; open {
 		delete(d.tails, task)
-		d.emitSaid(NodeOutput, task, &Said{Type: "text", Text: mask.LastChunk(rest), Final: true})
+		d.emitSaid(NodeOutput, task, &Said{Type: "text", Text: mask.MaskLastChunk(rest), Final: true})
 	}
 }
 
@@ -201,7 +201,7 @@ func (d *driver) warnOfElements() {
 	notes := d.state.Notes()
 	for i := range notes {
 		if n := &notes[i]; n.Kind == machine.NoteNodeEmitted && n.Failure != nil {
-			d.passWarning(&Event{Node: nodePath(&n.Place), Said: emitContent(nil, d.mask.Failure(n.Failure))})
+			d.passWarning(&Event{Node: nodePath(&n.Place), Said: emitContent(nil, d.mask.MaskFailure(n.Failure))})
 		}
 	}
 }
@@ -266,28 +266,28 @@ func (d *driver) fillEvent(n *machine.Note, at int64) {
 	case machine.NoteNodeStarted:
 		e.Kind = n.NodeKind
 	case machine.NoteNodeRetrying:
-		e.Error, e.MaxAttempts = d.mask.Failure(n.Failure), n.Retry.MaxAttempts
+		e.Error, e.MaxAttempts = d.mask.MaskFailure(n.Failure), n.Retry.MaxAttempts
 		e.NextDelay, e.AskedDelay = n.Retry.Delay, n.Retry.Asked
 	case machine.NoteNodeCompleted:
 		e.Kind, e.Duration = n.NodeKind, time.Duration(max(0, at-n.Began))
-		e.Output, e.Cached, e.Skipped = d.mask.Value(n.Output), n.Cached, n.Skipped
+		e.Output, e.Cached, e.Skipped = d.mask.MaskValue(n.Output), n.Cached, n.Skipped
 	case machine.NoteNodeFailed:
 		e.Kind, e.Duration = n.NodeKind, time.Duration(max(0, at-n.Began))
-		e.Error = d.mask.Failure(n.Failure)
+		e.Error = d.mask.MaskFailure(n.Failure)
 	case machine.NoteNodeEmitted:
-		e.Said = emitContent(d.mask.Value(n.Output), d.mask.Failure(n.Failure))
+		e.Said = emitContent(d.mask.MaskValue(n.Output), d.mask.MaskFailure(n.Failure))
 	case machine.NoteJoinDropped:
 		e.Said = droppedJoinContent(n)
 	case machine.NoteElementEnded:
 		e.Said = elementContent(n)
-		e.Said.Data = d.mask.Value(e.Said.Data)
+		e.Said.Data = d.mask.MaskValue(e.Said.Data)
 	case machine.NoteAsked, machine.NoteReminded, machine.NoteAnswered:
 		e.Said = d.questionContent(n)
 	case machine.NoteEdgesResolved:
-		e.Output, e.Next, e.Candidates = d.mask.Value(n.Output), qualifyPaths(n.Scope, n.Targets), d.mask.Candidates(n.Candidates)
+		e.Output, e.Next, e.Candidates = d.mask.MaskValue(n.Output), qualifyPaths(n.Scope, n.Targets), d.mask.MaskCandidates(n.Candidates)
 		e.MaxSteps = d.state.MaxSteps()
 	case machine.NoteStateUpdated:
-		e.Delta = d.mask.Delta(d.findGraph(n.Scope), n.Delta)
+		e.Delta = d.mask.MaskDelta(d.findGraph(n.Scope), n.Delta)
 	}
 }
 
@@ -326,11 +326,11 @@ func (d *driver) recordInHistory(n *machine.Note, at int64) {
 	switch n.Kind {
 	case machine.NoteNodeCompleted, machine.NoteNodeFailed:
 		record := view.HistoryRecord{
-			Step: n.Step, Node: n.Node, Visit: n.Visit, Outcome: "success", Output: d.mask.Value(n.Output), Finally: n.Finally,
+			Step: n.Step, Node: n.Node, Visit: n.Visit, Outcome: "success", Output: d.mask.MaskValue(n.Output), Finally: n.Finally,
 			Edges: []int{}, Next: []string{}, Duration: view.Milliseconds(max(0, at-n.Began)), Reason: d.state.ReasonOf(n.Node),
 		}
 		if n.Kind == machine.NoteNodeFailed {
-			record.Outcome, record.Error = "failure", d.mask.Failure(n.Failure)
+			record.Outcome, record.Error = "failure", d.mask.MaskFailure(n.Failure)
 		}
 		if record.Step > 0 || record.Finally {
 			d.history = append(d.history, record)
@@ -369,7 +369,7 @@ func (d *driver) emitToolCall(event *machine.Event) {
 	}
 	data["output"] = eval.ShortenURIs(note["output"])
 	d.beginEvent(ToolCalled, event.At, event.Task)
-	d.event.Said = &Said{Type: "tool", Name: d.mask.Text(name), Data: d.mask.Value(data)}
+	d.event.Said = &Said{Type: "tool", Name: d.mask.MaskText(name), Data: d.mask.MaskValue(data)}
 	d.emitEvent()
 }
 
@@ -386,7 +386,7 @@ func (d *driver) emitSpoken(event *machine.Event) {
 	}
 	add := func(m handler.Message) {
 		m.Thinking = nil
-		out.Messages = append(out.Messages, d.mask.Message(m))
+		out.Messages = append(out.Messages, d.mask.MaskMessage(m))
 	}
 	if event.Talk.Summary != nil {
 		add(*event.Talk.Summary)

@@ -105,7 +105,7 @@ func (f *Flow) NewRecord(opts Options) store.RunRecord {
 func (f *Flow) newRecord(opts *Options, started time.Time) store.RunRecord {
 	g := f.tree.Graph
 	return store.RunRecord{
-		ID: opts.RunID, Graph: g.Name.Value, File: flowtree.Absolute(g.File.Name), Source: g.File.Src, Files: f.files,
+		ID: opts.RunID, Graph: g.Name.Value, File: flowtree.AbsolutePath(g.File.Name), Source: g.File.Src, Files: f.files,
 		Labels: opts.Labels, Session: opts.Session, Started: started,
 	}
 }
@@ -125,7 +125,7 @@ func (f *Flow) Tools() (map[string]any, error) {
 
 // FindNode returns the node at a path: its id, or outer/inner in a subgraph.
 func (f *Flow) FindNode(path string) (*spec.Node, error) {
-	in, id, err := f.tree.Find(path, false)
+	in, id, err := f.tree.FindNode(path, false)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (f *Flow) CheckAnswer(target string, given []string) error {
 
 // EquipTask sets Graph and WantsText of a task that runs in another process than its driver.
 func (f *Flow) EquipTask(task *Task) error {
-	in, id, err := f.tree.Find(task.Node, false)
+	in, id, err := f.tree.FindNode(task.Node, false)
 	if err == nil {
 		task.Graph, task.WantsText = in.Graph, in.Plan.WantsText(id)
 	}
@@ -152,7 +152,7 @@ func (f *Flow) EquipTask(task *Task) error {
 
 // GraphsAround returns the graphs around the node at a path, outermost first, or nil.
 func (f *Flow) GraphsAround(path string) []*spec.Graph {
-	trees, _, _ := f.tree.Around(path, false)
+	trees, _, _ := f.tree.FindAround(path, false)
 	var out []*spec.Graph
 	for _, tree := range trees {
 		out = append(out, tree.Graph)

@@ -80,7 +80,7 @@ func (d *driver) nextMessage() message {
 	for {
 		var again <-chan struct{}
 		if d.pace != nil {
-			again = d.pace.Advance(func() bool { return len(d.inbox) > 0 || d.isCancelling() })
+			again = d.pace.RunNext(func() bool { return len(d.inbox) > 0 || d.isCancelling() })
 		}
 		select {
 		case m := <-d.inbox:

@@ -26,7 +26,7 @@ func (d *driver) createJournal(run store.RunRecord, first machine.Event) error {
 // openNewJournal opens a new journal. The function open stores the first events.
 func (d *driver) openNewJournal(open func(first []machine.Event) (store.Journal, error), first ...machine.Event) (err error) {
 	for i := range first {
-		d.vault.Event(&first[i])
+		d.vault.MaskEvent(&first[i])
 	}
 	d.savedAt = d.now()
 	if d.journal, err = open(first); errors.Is(err, store.ErrRunExists) {
@@ -80,11 +80,11 @@ func (d *driver) applyReceived(event *machine.Event) (commands []machine.Command
 	case d.journal == nil || d.countMessages() == 0 || d.state.Ended():
 		return d.applyThenStore(event)
 	default:
-		d.vault.Event(event)
+		d.vault.MaskEvent(event)
 		group := []machine.Event{*event}
 		for range d.countMessages() {
 			if next := d.nextMessage()(); next != nil {
-				d.vault.Event(next)
+				d.vault.MaskEvent(next)
 				group = append(group, *next)
 			}
 			if d.journalErr != nil {

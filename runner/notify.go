@@ -98,20 +98,20 @@ func (d *driver) notifyEnd(result *Result) {
 	}
 	d.notices.sending.Wait()
 	for _, problem := range d.notices.failed {
-		d.event = Event{Type: NodeEvent, Time: time.Unix(0, d.now()), Said: &Said{Type: "warning", Message: d.mask.Text(problem)}, live: true}
+		d.event = Event{Type: NodeEvent, Time: time.Unix(0, d.now()), Said: &Said{Type: "warning", Message: d.mask.MaskText(problem)}, live: true}
 		d.emitEvent()
 	}
 }
 
 // sendNotices sends the entries of `notify` for an occasion, such as question.
 func (d *driver) sendNotices(on, text string, question *view.Pending, result *Result) {
-	input := d.mask.State(d.plan.Graph, d.state.Scope("").Input)
+	input := d.mask.MaskState(d.plan.Graph, d.state.Scope("").Input)
 	about := map[string]any{
 		"run": map[string]any{
 			"id": d.opts.RunID, "graph": d.plan.Graph.Name.Value, "started_at": d.started.UTC().Format(time.RFC3339Nano), "input": input,
 			"status": string(result.Status), "reason": result.Reason,
 		},
-		"question": toPlainData(question), "error": toPlainData(result.Error), "output": result.Output, "goal": d.mask.Text(d.opts.Goal),
+		"question": toPlainData(question), "error": toPlainData(result.Error), "output": result.Output, "goal": d.mask.MaskText(d.opts.Goal),
 	}
 	for _, plan := range d.notices.plans {
 		list, err := plan.Notices(on, about)

@@ -82,14 +82,14 @@ func (d *driver) answerEvent(q *machine.Question, value any, by string) machine.
 // newPending returns a question in the form that people see.
 func (d *driver) newPending(q *machine.Question) view.Pending {
 	node := machine.Question{Place: q.Place}
-	p := view.Pending{Node: node.Target(), Kind: "human", Prompt: d.mask.Text(q.Prompt), Schema: q.Schema, Due: timeOrNil(q.Until)}
+	p := view.Pending{Node: node.Target(), Kind: "human", Prompt: d.mask.MaskText(q.Prompt), Schema: q.Schema, Due: timeOrNil(q.Until)}
 	p.Fields = d.flow.tree.FieldOrder(p.Node)
 	if q.Key != "" {
 		p.Key, p.Kind = &q.Key, "interrupt"
 	}
 	if call := q.Tool; call != nil {
 		p.Kind, p.Name = "tool", call.Name
-		p.Args, _ = d.mask.Value(call.Args).(map[string]any)
+		p.Args, _ = d.mask.MaskValue(call.Args).(map[string]any)
 	}
 	if i := q.Index(); i >= 0 {
 		p.Index = &i

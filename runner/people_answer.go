@@ -142,7 +142,7 @@ func (d *driver) describeAnswer(e *machine.Event) string {
 	if e.Kind == machine.TimerFired {
 		return fmt.Sprintf("question %q timed out without an answer at %s", e.Target, at)
 	}
-	return fmt.Sprintf("%q was answered %s by %s at %s", e.Target, appendValue(nil, d.mask.Value(e.Output)), e.By, at)
+	return fmt.Sprintf("%q was answered %s by %s at %s", e.Target, appendValue(nil, d.mask.MaskValue(e.Output)), e.By, at)
 }
 
 // warnUnused warns that an answer was not used because the task that asked had ended.
@@ -197,7 +197,7 @@ func (d *driver) answerEvents(offered []store.GivenAnswer, by string) ([]machine
 			continue
 		}
 		event := d.answerEvent(&open[i], value, by)
-		d.vault.Event(&event)
+		d.vault.MaskEvent(&event)
 		events = append(events, event)
 		open = slices.Delete(open, i, i+1)
 	}
@@ -261,7 +261,7 @@ func (d *driver) checkAnswers() error {
 		var problem error
 		if i := flowtree.FindQuestion(open, target); i >= 0 {
 			given := d.opts.Answers[target]
-			problem = flowtree.CheckFits(&open[i], given[:min(1, len(given))]) // an empty list answers nothing
+			problem = flowtree.CheckAnswerTexts(&open[i], given[:min(1, len(given))]) // an empty list answers nothing
 		} else if text := d.describeFinalAnswer(target); text != "" {
 			problem = errors.New(text)
 		}
@@ -309,7 +309,7 @@ func (f *Flow) checkTargets(opts *Options) []string {
 		}
 	}
 	for _, path := range slices.Concat(opts.PauseBefore, opts.PauseAfter) {
-		if _, _, err := f.tree.Find(path, false); err != nil {
+		if _, _, err := f.tree.FindNode(path, false); err != nil {
 			problems = append(problems, fmt.Sprintf("breakpoint %q: %v", path, err))
 		}
 	}
@@ -317,7 +317,7 @@ func (f *Flow) checkTargets(opts *Options) []string {
 		if p.Node == "" {
 			continue
 		}
-		if _, _, err := f.tree.Find(p.Node, false); err != nil {
+		if _, _, err := f.tree.FindNode(p.Node, false); err != nil {
 			problems = append(problems, fmt.Sprintf("model parameter %q: %v", p.Node+":"+p.Key, err))
 		}
 	}

@@ -188,10 +188,10 @@ func (d *driver) replayEvent(event *machine.Event) error {
 			d.started = time.Unix(0, event.At)
 		}
 		if event.Run != nil {
-			d.mask.Learn(d.plan.Graph, event.Run.Session)
+			d.mask.LearnState(d.plan.Graph, event.Run.Session)
 			limit = event.Run.MaxSteps
 		}
-		d.mask.Learn(d.plan.Graph, event.Input)
+		d.mask.LearnState(d.plan.Graph, event.Input)
 		d.emitStarted(event.Input, limit)
 	}
 	d.last = max(d.last, event.At)

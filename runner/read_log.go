@@ -38,7 +38,7 @@ func (r *Runner) Logs(ctx context.Context, runID string, follow bool, each func(
 			return err
 		}
 		if over || !follow {
-			return reader.reader.Flush()
+			return reader.reader.PassRest()
 		}
 		if err := sleep(ctx, r.cfg.Clock, logPoll); err != nil {
 			return err
@@ -78,7 +78,7 @@ func (l *logReader) readNew(wait bool) error {
 				}
 				continue
 			}
-			if err := l.reader.Read(l.mask, c); err != nil {
+			if err := l.reader.PassChunk(l.mask, c); err != nil {
 				return err
 			}
 			l.after = c.Seq

@@ -149,7 +149,7 @@ func (w *walker) newRoute(n *machine.Note) route {
 		if c.Fired {
 			out.edges = append(out.edges, c.Edge)
 		}
-		out.why = append(out.why, fmt.Sprintf("%s: %s", c.To, w.mask.Text(c.Why)))
+		out.why = append(out.why, fmt.Sprintf("%s: %s", c.To, w.mask.MaskText(c.Why)))
 	}
 	return out
 }
@@ -262,7 +262,7 @@ func unmatchedRoute(then, now *walker) *view.Divergence {
 	if f := now.state.Failure; now.state.Ended() {
 		d.Why = nil // addReasons says why
 	} else if f != nil {
-		d.Why = []string{now.mask.Text(f.Error())}
+		d.Why = []string{now.mask.MaskText(f.Error())}
 	}
 	addReasons(d, then, now, d.Node)
 	return d
@@ -335,7 +335,7 @@ func (w *walker) describeEnd() string {
 	s := w.state
 	text := "the run ends here: " + strings.TrimSuffix(string(s.Status)+", "+s.Reason, ", ")
 	if s.Failure != nil {
-		text += ": " + w.mask.Text(s.Failure.Message)
+		text += ": " + w.mask.MaskText(s.Failure.Message)
 	}
 	return text
 }

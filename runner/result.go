@@ -82,20 +82,20 @@ func (d *driver) newResult() *Result {
 	s := d.state
 	d.learnStateSecrets()
 	for i := range d.history { // mask values that became secret later
-		d.history[i].Output = d.mask.Value(d.history[i].Output)
-		d.history[i].Error = d.mask.Failure(d.history[i].Error)
+		d.history[i].Output = d.mask.MaskValue(d.history[i].Output)
+		d.history[i].Error = d.mask.MaskFailure(d.history[i].Error)
 	}
 	slices.SortStableFunc(d.history, func(a, b view.HistoryRecord) int { return cmp.Compare(historySortKey(&a), historySortKey(&b)) })
-	partial, _ := d.mask.Value(s.Partial()).(map[string]any)
+	partial, _ := d.mask.MaskValue(s.Partial()).(map[string]any)
 	out := &Result{
 		RunID: d.opts.RunID, Graph: d.plan.Graph.Name.Value, Status: s.Status, Quality: s.Quality, Reason: s.Reason, Limited: s.Limited,
 		Start: d.plan.Start(), Steps: s.Steps(), MaxSteps: s.MaxSteps(), MaxStateBytes: s.MaxStateBytes(), Path: []string{}, State: map[string]any{},
-		Output: d.mask.Value(s.Output), Error: d.mask.Failure(s.Failure), Pending: []view.Pending{}, PausedAt: newPausedAt(s), Partial: partial,
+		Output: d.mask.MaskValue(s.Output), Error: d.mask.MaskFailure(s.Failure), Pending: []view.Pending{}, PausedAt: newPausedAt(s), Partial: partial,
 		Usage: view.NewUsage(s.Usage()), StartedAt: d.started.UTC(), Duration: d.elapsed(d.now()), History: d.history,
 	}
 	var fired map[int]int
 	if root := s.Scope(""); root != nil {
-		out.Path, out.State, fired = root.PathNodes(), d.mask.State(d.plan.Graph, root.Values()), root.Fired
+		out.Path, out.State, fired = root.PathNodes(), d.mask.MaskState(d.plan.Graph, root.Values()), root.Fired
 		out.Finally = d.finallyResults(root.Finals)
 	}
 	out.Edges = view.CountEdges(d.plan.Graph, fired)
@@ -132,7 +132,7 @@ func historySortKey(h *view.HistoryRecord) int {
 func (d *driver) finallyResults(ends []machine.FinallyEnd) []view.FinallyResult {
 	var out []view.FinallyResult
 	for _, end := range ends {
-		result := view.FinallyResult{Node: end.Node, Outcome: "success", Error: d.mask.Failure(end.Failure)}
+		result := view.FinallyResult{Node: end.Node, Outcome: "success", Error: d.mask.MaskFailure(end.Failure)}
 		switch {
 		case end.Skipped:
 			result.Outcome = "skipped"

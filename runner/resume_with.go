@@ -116,7 +116,7 @@ func (rec *record) checkFit(flow *Flow) error {
 	if _, wrong := input.Check(flow.tree.Graph, then.state.Scope("").Values(), nil); len(wrong) > 0 {
 		out := &MisfitError{RunID: rec.run.ID}
 		for _, problem := range wrong {
-			out.Problems = append(out.Problems, then.mask.Text(strings.Replace(problem, "input ", "state key ", 1)))
+			out.Problems = append(out.Problems, then.mask.MaskText(strings.Replace(problem, "input ", "state key ", 1)))
 		}
 		return out
 	}

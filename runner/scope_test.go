@@ -25,7 +25,7 @@ func TestScope(t *testing.T) {
 	const child = "graphrun: v1\nname: child\nstart: c\nnodes: {c: {kind: work, do: use}}\nedges: [{from: c, to: END}]\n"
 	var made []*keptThing
 	use := func(_ context.Context, task *runner.Task) (any, error) {
-		thing := task.Scope.Keep("thing", func() any {
+		thing := task.Scope.GetOrOpen("thing", func() any {
 			made = append(made, &keptThing{})
 			return made[len(made)-1]
 		}).(*keptThing)

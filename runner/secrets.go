@@ -75,7 +75,7 @@ func (f *Flow) newMask(known secrets) *mask.Masker {
 func (d *driver) learnStateSecrets() {
 	for _, sc := range d.state.Scopes {
 		if g := sc.Plan().Graph; len(mask.SecretKeys(g)) > 0 {
-			d.mask.Learn(g, sc.Values())
+			d.mask.LearnState(g, sc.Values())
 		}
 	}
 }

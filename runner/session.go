@@ -45,7 +45,7 @@ func (f *Flow) loadSession(id string) (taken sessionPart, err error) {
 		}
 		if problem := explainMisfit(key, value); problem != "" {
 			problems = append(problems, fmt.Sprintf("session %q: key %q: %s; graphrun sessions delete %s begins it anew",
-				id, name, mask.OfSession(s.Secret, s.Keys).Text(problem), id))
+				id, name, mask.NewSessionMasker(s.Secret, s.Keys).MaskText(problem), id))
 			continue
 		}
 		taken.keys[name] = value

@@ -36,7 +36,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	task.SetReason = func(word string) { reason = word }
 	task.SavePartial = func(data any) { d.storePartial(id, data) }
 	task.RunDir = d.folder.Create
-	if d.flow.tree.Of(work.Graph).HasTools() {
+	if d.flow.tree.FindTree(work.Graph).HasGraphTools() {
 		d.enableGraphCalls(id, task)
 	}
 	ready := d.shareSetup(task, id, work.Turns)
@@ -184,7 +184,7 @@ func (t *Task) RunHandler(ctx context.Context, run Handler) (out *handler.Attemp
 	output, err := run.Run(ctx, t)
 	var asked *handler.Parked
 	if errors.As(err, &asked) {
-		asks, bad := asked.Plain()
+		asks, bad := asked.PlainAsks()
 		if bad == nil {
 			return &handler.Attempt{Asks: asks}
 		}
@@ -197,7 +197,7 @@ func (t *Task) RunHandler(ctx context.Context, run Handler) (out *handler.Attemp
 	if err != nil {
 		return &handler.Attempt{Failure: &Failure{Kind: "invalid_output", Message: "output is not plain data: " + err.Error()}}
 	}
-	return &handler.Attempt{Output: plain, Talk: t.Talk.Added()}
+	return &handler.Attempt{Output: plain, Talk: t.Talk.Delta()}
 }
 
 // startDecision calls the decider. Without one the decision fails, so the fallback edge fires.
@@ -208,7 +208,7 @@ func (d *driver) startDecision(ctx context.Context, c *machine.Command) {
 	for _, v := range choice.See {
 		seen[v.Key] = v.Value
 	}
-	seen = d.mask.State(choice.Graph.Graph, seen)
+	seen = d.mask.MaskState(choice.Graph.Graph, seen)
 	choice.See = slices.Clone(choice.See)
 	for i := range choice.See {
 		choice.See[i].Value = seen[choice.See[i].Key]

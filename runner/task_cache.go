@@ -48,7 +48,7 @@ func (d *driver) cacheResult(work *machine.Work, task *Task, output any, now tim
 	if cache == nil || work.CacheKey == "" {
 		return
 	}
-	entry := store.CacheEntry{Key: work.CacheKey, Graph: task.Graph.Name.Value, Node: task.Node, Value: d.vault.Value(output)}
+	entry := store.CacheEntry{Key: work.CacheKey, Graph: task.Graph.Name.Value, Node: task.Node, Value: d.vault.MaskValue(output)}
 	if work.CacheTTL > 0 {
 		entry.Expires = now.Add(work.CacheTTL)
 	}

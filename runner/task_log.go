@@ -17,7 +17,7 @@ func attachLog(log *runlog.Log, task *Task, quiet bool) (end func()) {
 	task.OpenLog = func(source, stream string) io.WriteCloser {
 		own := about
 		own.Source, own.Stream = source, stream
-		return log.Open(own, quiet)
+		return log.OpenStream(own, quiet)
 	}
 	text := runlog.NewText(func() io.WriteCloser { return task.OpenLog("", "text") })
 	emit := task.Emit

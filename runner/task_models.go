@@ -67,7 +67,7 @@ func (d *driver) newTalk(talk *machine.Talk) *handler.Talk {
 	out := &handler.Talk{Talk: *talk}
 	out.Ran = make([]machine.Ran, len(talk.Ran))
 	for i, ran := range talk.Ran {
-		ran.Output = d.mask.Text(ran.Output)
+		ran.Output = d.mask.MaskText(ran.Output)
 		out.Ran[i] = ran
 	}
 	return out
@@ -94,7 +94,7 @@ func (d *driver) findSetup(sc *machine.Scope) *graphSetup {
 	if s == nil {
 		s = &graphSetup{}
 		s.tools, s.providers, s.err = sc.Setup()
-		d.flow.tree.Of(sc.Plan()).OfferGraphs(s.tools)
+		d.flow.tree.FindTree(sc.Plan()).AddGraphDefaults(s.tools)
 		d.setups[sc.Plan()] = s
 	}
 	return s
@@ -112,7 +112,7 @@ func (d *driver) shareSetup(task *Task, id machine.TaskID, turns map[string]int)
 	goal := scopes[0].Goal()
 	task.Models = &handler.ModelAccess{
 		Goal: goal, OwnGoal: goal == task.Graph.Goal.Description.Value, Overrides: d.state.Models.Models, Dir: d.opts.Dir,
-		Params: nodeParams(d.state.Models.Params, task.Node), Answered: answered, Secrets: d.mask.Values(), Turns: turns,
+		Params: nodeParams(d.state.Models.Params, task.Node), Answered: answered, Secrets: d.mask.HiddenTexts(), Turns: turns,
 		ModelAccounting: &accounting{d.budgetFor(scopes), d, id},
 	}
 	for _, sc := range scopes[1:] {

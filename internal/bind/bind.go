@@ -1,5 +1,5 @@
 // Package bind compiles the expressions and templates of a graph, and reports their errors in the file.
-// It connects spec, which has no expressions, and eval, which has no files.
+// It connects spec, which does not know expressions, and eval, which does not know files.
 package bind
 
 import (
@@ -15,22 +15,21 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Graph holds the compiled parts of a graph. Its lists run parallel to the lists of the
-// spec.Graph.
+// Graph holds the compiled parts of a graph. Its lists have the order of the lists in spec.Graph.
 type Graph struct {
 	Nodes []Node
 	Edges []Edge
 	Keys  []Key
 	// Output is the run's output, or nil.
 	Output *Value
-	// Group names the concurrency group of a run. It may be nil.
+	// Group computes the name of the run's concurrency group. It may be nil.
 	Group *eval.Program
-	// Tools and Providers are set up once for a run.
+	// Tools and Providers are evaluated once per run.
 	Tools, Providers []Field
 	// Notices are the entries of notify.
 	Notices []Field
-	// Never holds the condition of each policy, or nil. Approvals holds the conditions under which
-	// people approve calls of tools.
+	// Never holds the condition of each policy, or nil. Approvals holds the conditions under which tool
+	// calls need a person's approval.
 	Never, Approvals []*eval.Program
 }
 
@@ -39,7 +38,7 @@ type Key struct {
 	Schema *schema.Schema
 	// Reducer is the program of a reducer with an expression, or nil.
 	Reducer *eval.Program
-	// Initial is the default, normalised; HasInitial tells null from none.
+	// Initial is the normalised default. HasInitial distinguishes null from no default.
 	Initial    any
 	HasInitial bool
 }
@@ -61,7 +60,7 @@ type Node struct {
 	RetryWhen []*eval.Program
 	// Output is the schema of the node's output, or nil.
 	Output *schema.Schema
-	// TextOnly is set if the keys that take the node's output hold only text.
+	// TextOnly is set if the keys that the node writes its output to hold only text.
 	TextOnly bool
 }
 
@@ -71,9 +70,9 @@ type Edge struct {
 	Transform *Value
 }
 
-// Bind compiles g. Kinds are the node kinds besides the built-in ones. child returns the type of the output
-// of a node of kind graph, from ChildResult; nil knows none. The result is complete if no finding is an
-// error.
+// Bind compiles g. kinds are the node kinds besides the built-in ones. child returns the output type of
+// a node of kind graph, as ChildResult returns it. child may be nil. The result is complete if no
+// finding is an error.
 func Bind(g *spec.Graph, kinds []spec.Kind, child func(n *spec.Node) (eval.Type, bool)) (*Graph, spec.Diagnostics) {
 	b := &binder{
 		graph: g, scopes: newScopes(g, child), arrivals: newArrivals(g),
@@ -90,19 +89,19 @@ func Bind(g *spec.Graph, kinds []spec.Kind, child func(n *spec.Node) (eval.Type,
 	}
 	b.checkSummaries(g.Conversation)
 	if g.Output != nil {
-		value := b.bindValue(view{where: afterRun}, g.Output, spec.RoleExpr)
+		value := b.bindValue(exprSite{phase: afterRun}, g.Output, spec.RoleExpr)
 		out.Output = &value
 	}
 	if g.Concurrency != nil && g.Concurrency.Group.IsSet() {
-		out.Group = b.compile(view{where: beforeRun}, g.Concurrency.Group, eval.Value)
-		b.checkWanted(g.Concurrency.Group, out.Group, "group", eval.String(), eval.Int(), eval.Bool())
+		out.Group = b.compile(exprSite{phase: beforeRun}, g.Concurrency.Group, eval.Value)
+		b.checkExprType(g.Concurrency.Group, out.Group, "group", eval.String(), eval.Int(), eval.Bool())
 	}
 	for i, key := range g.State {
 		out.Keys[i] = b.bindStateKey(key)
 	}
 	out.Tools, out.Providers, out.Approvals = b.bindSetup("tools", g.Tools), b.bindSetup("providers", g.Providers), b.bindApprovals(g.Tools)
 	out.Notices = b.bindNotices(g.Notify)
-	out.Never = b.bindNever()
+	out.Never = b.bindPolicies()
 	return out, b.found
 }
 
@@ -113,7 +112,7 @@ func groupKeysByKind(kinds []spec.Kind) map[string][]spec.Key {
 		out[kind.Name] = kind.Keys
 	}
 	for _, kind := range spec.BuiltinKinds {
-		// A program may add keys to a built-in kind. Only rewritten graphs use them.
+		// A Go program may add keys to a built-in kind, for rewritten graphs.
 		out[kind.Name] = slices.Concat(kind.Keys, out[kind.Name])
 	}
 	return out
@@ -126,9 +125,9 @@ type binder struct {
 
 	arrivals arrivals
 	edges    []Edge
-	done     []bool                       // the edges that are bound
-	inputs   map[int]map[string]eval.Type // the results of inputNames by node
-	items    map[int]eval.Type            // the types of elements by node with each
+	done     []bool                       // by edge: it is bound
+	inputs   map[int]map[string]eval.Type // the results of inputTypes by node
+	items    map[int]eval.Type            // types of elements, by node with each
 	programs map[programKey]*eval.Program
 }
 
@@ -138,7 +137,7 @@ func (b *binder) bindStateKey(decl *spec.StateKey) Key {
 	out := Key{Schema: b.compileSchema(decl.Schema, decl.Source, "schema of state key "+name)}
 	b.checkReducer(decl)
 	if decl.HasReducerExpr() {
-		out.Reducer = b.compile(view{fixed: reducerScope(decl)}, decl.Reducer, eval.Value)
+		out.Reducer = b.compile(exprSite{fixed: reducerScope(decl)}, decl.Reducer, eval.Value)
 	}
 	if decl.Default != nil {
 		out.Initial, out.HasInitial = out.Schema.Normalise(decl.Default.Data()), true
@@ -154,13 +153,13 @@ func (b *binder) addFinding(rule string, span spec.Span, message string) {
 
 func (b *binder) bindNode(node *spec.Node, keys []spec.Key) Node {
 	var out Node
-	before, after := view{node: node, where: beforeRun, own: true}, view{node: node, where: afterRun}
-	said := view{node: node, where: afterRun, own: true}
+	before, after := exprSite{node: node, phase: beforeRun, limitedToReads: true}, exprSite{node: node, phase: afterRun}
+	said := exprSite{node: node, phase: afterRun, limitedToReads: true}
 	if node.Each.IsSet() {
 		if out.Each = b.compile(before, node.Each, eval.Value); out.Each != nil && out.Each.Type().IsList() {
 			b.items[node.Index] = out.Each.Type().Elem()
 		}
-		b.checkWanted(node.Each, out.Each, "each", eval.List(eval.Any()))
+		b.checkExprType(node.Each, out.Each, "each", eval.List(eval.Any()))
 	}
 	for i := range node.Fields {
 		field := &node.Fields[i]
@@ -171,27 +170,27 @@ func (b *binder) bindNode(node *spec.Node, keys []spec.Key) Node {
 		if node.Kind.Value == "set" && key.Name == "set" {
 			out.Set = b.bindFields(before, &field.Value, spec.RoleSet)
 			for j := range out.Set {
-				b.checkFit(out.Set[j].Name, &out.Set[j].Value, field.Value.Fields[j].Value.Span)
+				b.checkValueFits(out.Set[j].Name, &out.Set[j].Value, field.Value.Fields[j].Value.Span)
 			}
 			continue
 		}
-		value := b.bindKey(configView(node, key.Name), &field.Value, key)
-		b.checkWanted(field.Value.Text, value.Program, key.Name, typesOfKeys[key.Name]...)
+		value := b.bindKey(configSite(node, key.Name), &field.Value, key)
+		b.checkExprType(field.Value.Text, value.Program, key.Name, exprTypesByKey[key.Name]...)
 		out.Config = append(out.Config, Field{Name: key.Name, Value: value})
 	}
-	out.Before = b.bindNamed(before, node.Before)
-	out.Writes = b.bindNamed(after, node.Writes.Exprs)
+	out.Before = b.bindNamedExprs(before, node.Before)
+	out.Writes = b.bindNamedExprs(after, node.Writes.Exprs)
 	b.checkWrites(node, out.Writes)
 	b.checkOutput(node)
 	out.TextOnly = b.acceptsOnlyText(node)
-	out.Emit = b.bindNamed(said, node.Emit)
+	out.Emit = b.bindNamedExprs(said, node.Emit)
 	if node.Goto.IsSet() {
 		out.Goto = b.compileValue(said, node.Goto)
-		b.checkWanted(node.Goto, out.Goto, "goto", eval.String(), eval.List(eval.Any()), eval.Object(nil, true))
+		b.checkExprType(node.Goto, out.Goto, "goto", eval.String(), eval.List(eval.Any()), eval.Object(nil, true))
 	}
 	if cache := cmp.Or(node.Cache, b.graph.Cache); cache != nil && cache.Key.IsSet() {
-		// A result may depend on more than the node sees.
-		out.CacheKey = b.compile(view{node: node, where: beforeRun}, cache.Key, eval.Value)
+		// A result may depend on more than the node reads.
+		out.CacheKey = b.compile(exprSite{node: node, phase: beforeRun}, cache.Key, eval.Value)
 	}
 	out.RetryWhen = b.bindRetryWhen(node)
 	b.checkSummaries(node.Conversation)
@@ -201,14 +200,14 @@ func (b *binder) bindNode(node *spec.Node, keys []spec.Key) Node {
 	return out
 }
 
-// bindEdge binds an edge, once.
+// bindEdge binds an edge, unless it is bound already.
 func (b *binder) bindEdge(i int) *Edge {
 	edge, out := b.graph.Edges[i], &b.edges[i]
 	if b.done[i] {
 		return out
 	}
-	b.done[i] = true // its transform may depend on itself
-	at := view{node: b.graph.Node(edge.From.Value), where: afterRun}
+	b.done[i] = true // set before, since its transform may depend on itself
+	at := exprSite{node: b.graph.Node(edge.From.Value), phase: afterRun}
 	if edge.When.IsSet() {
 		out.When = b.compile(at, edge.When, eval.Condition)
 	}
@@ -219,8 +218,9 @@ func (b *binder) bindEdge(i int) *Edge {
 	return out
 }
 
-// bindNever compiles the conditions that policies forbid at a node. They read the same names as edges.
-func (b *binder) bindNever() []*eval.Program {
+// bindPolicies compiles the conditions that policies forbid at a node. They may read the same names as
+// edges.
+func (b *binder) bindPolicies() []*eval.Program {
 	out := make([]*eval.Program, len(b.graph.Policies))
 	for i := range b.graph.Policies {
 		never, at := b.graph.Policies[i].Get("never"), b.graph.Policies[i].Get("at")
@@ -228,13 +228,13 @@ func (b *binder) bindNever() []*eval.Program {
 			continue
 		}
 		if node := b.graph.Node(at.Text.Value); node != nil {
-			out[i] = b.compile(view{node: node, where: afterRun}, never.Text, eval.Condition)
+			out[i] = b.compile(exprSite{node: node, phase: afterRun}, never.Text, eval.Condition)
 		}
 	}
 	return out
 }
 
-func (b *binder) bindNamed(at view, exprs []spec.NamedExpr) []Field {
+func (b *binder) bindNamedExprs(at exprSite, exprs []spec.NamedExpr) []Field {
 	out := make([]Field, 0, len(exprs))
 	for _, e := range exprs {
 		out = append(out, Field{Name: e.Name.Value, Value: Value{Program: b.compileValue(at, e.Expr)}})
@@ -242,8 +242,8 @@ func (b *binder) bindNamed(at view, exprs []spec.NamedExpr) []Field {
 	return out
 }
 
-// bindKey binds a value by its key. Nested keys have their own roles.
-func (b *binder) bindKey(at view, v *spec.Value, key *spec.Key) Value {
+// bindKey binds a value as its key says. Nested keys have their own roles.
+func (b *binder) bindKey(at exprSite, v *spec.Value, key *spec.Key) Value {
 	switch {
 	case key.Type == spec.TypeSchema && v.Kind == spec.Map:
 		if doc, ok := v.Data().(map[string]any); ok {
@@ -253,7 +253,7 @@ func (b *binder) bindKey(at view, v *spec.Value, key *spec.Key) Value {
 	case key.Role != spec.RolePlain:
 		return b.bindValue(at, v, key.Role)
 	case key.Type == spec.TypeOneOf && v.Kind == spec.String:
-		return b.bindValue(at, v, textRole(key.Forms))
+		return b.bindValue(at, v, findTextRole(key.Forms))
 	case key.Elem != nil && key.Elem.Role != spec.RolePlain:
 		return b.bindValue(at, v, key.Elem.Role)
 	case v.Kind == spec.Map && (key.Type == spec.TypeObject || key.Type == spec.TypeMap && key.Elem.Type == spec.TypeObject):
@@ -269,8 +269,8 @@ func (b *binder) bindKey(at view, v *spec.Value, key *spec.Key) Value {
 	return Value{Constant: v.Data()}
 }
 
-// textRole returns the role of a text among several forms.
-func textRole(forms []spec.Key) spec.Role {
+// findTextRole returns the role of a text if a value has several forms.
+func findTextRole(forms []spec.Key) spec.Role {
 	for i := range forms {
 		if forms[i].Type == spec.TypeString {
 			return forms[i].Role
@@ -279,8 +279,8 @@ func textRole(forms []spec.Key) spec.Role {
 	return spec.RolePlain
 }
 
-// bindValue binds a value whose strings have the given role, at any depth.
-func (b *binder) bindValue(at view, v *spec.Value, role spec.Role) Value {
+// bindValue binds a value whose strings, at any depth, have the given role.
+func (b *binder) bindValue(at exprSite, v *spec.Value, role spec.Role) Value {
 	switch v.Kind {
 	case spec.List:
 		items := make([]Value, len(v.Items))
@@ -296,7 +296,7 @@ func (b *binder) bindValue(at view, v *spec.Value, role spec.Role) Value {
 	return Value{Constant: v.Data()}
 }
 
-func (b *binder) bindFields(at view, v *spec.Value, role spec.Role) []Field {
+func (b *binder) bindFields(at exprSite, v *spec.Value, role spec.Role) []Field {
 	fields := make([]Field, 0, len(v.Fields))
 	for i := range v.Fields {
 		entry := &v.Fields[i]
@@ -312,7 +312,7 @@ func (b *binder) bindFields(at view, v *spec.Value, role spec.Role) []Field {
 	return fields
 }
 
-func (b *binder) bindText(at view, text spec.Text, role spec.Role) Value {
+func (b *binder) bindText(at exprSite, text spec.Text, role spec.Role) Value {
 	if role == spec.RoleSet {
 		role = spec.RoleExpr
 		if isTemplate(text.Value) {
@@ -327,7 +327,7 @@ func (b *binder) bindText(at view, text spec.Text, role spec.Role) Value {
 			return Value{Constant: text.Value}
 		}
 		at.template = true
-		template, errs := b.scopeOf(at, text.Value).Template(text.Value)
+		template, errs := b.findScope(at, text.Value).Template(text.Value)
 		for _, err := range errs {
 			b.reportError(text, err)
 		}
@@ -338,10 +338,10 @@ func (b *binder) bindText(at view, text spec.Text, role spec.Role) Value {
 
 func isTemplate(text string) bool { return strings.Contains(text, "{{") }
 
-// compile compiles an expression, or reports an error and returns nil. Equal texts in equal scopes share
-// a program, because large graphs repeat a few texts.
-func (b *binder) compile(at view, text spec.Text, want eval.Want) *eval.Program {
-	key := programKey{b.scopeOf(at, text.Value), text.Value, want}
+// compile compiles an expression, or reports an error and returns nil. Equal texts in equal scopes
+// share a program, because large graphs repeat a few texts.
+func (b *binder) compile(at exprSite, text spec.Text, want eval.Want) *eval.Program {
+	key := programKey{b.findScope(at, text.Value), text.Value, want}
 	if program := b.programs[key]; program != nil {
 		return program
 	}
@@ -360,8 +360,9 @@ type programKey struct {
 	want  eval.Want
 }
 
-// compileValue compiles an expression for a value. It gives advice on a text without quotes.
-func (b *binder) compileValue(at view, text spec.Text) *eval.Program {
+// compileValue compiles an expression for a value. Its error advises on quotes if the text looks like
+// prose.
+func (b *binder) compileValue(at exprSite, text spec.Text) *eval.Program {
 	program := b.compile(at, text, eval.Value)
 	if program == nil {
 		b.adviseQuotes(text, &b.found[len(b.found)-1])
@@ -376,7 +377,7 @@ func (b *binder) reportError(text spec.Text, err *eval.Error) {
 		rule = "secret-leak"
 	}
 	if text.Value == "" {
-		span = text.Span // its quotes
+		span = text.Span // the quotes
 	}
 	src := b.graph.File.Src
 	if rest := src[min(text.Span.To, len(src)):]; rule == "expr-syntax" && bytes.HasPrefix(bytes.TrimLeft(rest, " "), []byte("#")) && rest[0] == ' ' {
@@ -392,7 +393,7 @@ var (
 	wordText  = lazyregexp.New(`^\pL[\pL\pN_-]*$`)
 )
 
-// adviseQuotes adds to the error of an expression that looks like a text how to write a text.
+// adviseQuotes adds to the error of an expression that looks like prose how to write a text.
 func (b *binder) adviseQuotes(text spec.Text, d *spec.Diagnostic) {
 	value, src := strings.TrimSpace(text.Value), b.graph.File.Src
 	if d.Suggestion != "" || text.Span.From >= len(src) || strings.IndexByte("|>", src[text.Span.From]) >= 0 || strings.ContainsAny(value, "\"\\\n") {

@@ -1,4 +1,4 @@
-// Checks of the schemas of a file, and of the values that nodes write against the types of their keys.
+// Checks of schemas, and of the types of values that nodes write to state keys.
 
 package bind
 
@@ -15,8 +15,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// checkFit reports an expression whose value does not fit its key.
-func (b *binder) checkFit(name string, value *Value, span spec.Span) {
+// checkValueFits reports an expression whose value does not fit its state key.
+func (b *binder) checkValueFits(name string, value *Value, span spec.Span) {
 	key := b.graph.Key(name)
 	if key == nil || value.Program == nil && value.Template == nil {
 		return
@@ -42,21 +42,21 @@ func (b *binder) checkFit(name string, value *Value, span spec.Span) {
 	default:
 		return
 	}
-	if name := missingMember(doc, tree); name != "" {
+	if name := findMissingMember(doc, tree); name != "" {
 		b.addFinding("type-mismatch", span, "the value has no "+strconv.Quote(name)+", which state key "+strconv.Quote(key.Name.Value)+" requires there")
 	}
 }
 
-// missingMember returns the first required member of a schema that an object in an expression lacks,
-// or "".
-func missingMember(doc map[string]any, t *eval.Tree) string {
+// findMissingMember returns the first member that a schema requires and an object in the expression
+// lacks, or "".
+func findMissingMember(doc map[string]any, t *eval.Tree) string {
 	switch {
 	case t.Op == eval.TreeChoice:
-		return cmp.Or(missingMember(doc, t.Args[1]), missingMember(doc, t.Args[2]))
+		return cmp.Or(findMissingMember(doc, t.Args[1]), findMissingMember(doc, t.Args[2]))
 	case t.Op == eval.TreeList:
 		items, _ := doc["items"].(map[string]any)
 		for _, element := range t.Args {
-			if name := missingMember(items, element); name != "" {
+			if name := findMissingMember(items, element); name != "" {
 				return name
 			}
 		}
@@ -70,7 +70,7 @@ func missingMember(doc map[string]any, t *eval.Tree) string {
 		properties, _ := doc["properties"].(map[string]any)
 		for _, name := range slices.Sorted(maps.Keys(t.Members)) {
 			part, _ := properties[name].(map[string]any)
-			if missing := missingMember(part, t.Members[name]); missing != "" {
+			if missing := findMissingMember(part, t.Members[name]); missing != "" {
 				return missing
 			}
 		}
@@ -80,7 +80,7 @@ func missingMember(doc map[string]any, t *eval.Tree) string {
 
 // reportMisfit reports a constant that a key's schema does not allow.
 func (b *binder) reportMisfit(key *spec.StateKey, constant any, span spec.Span) bool {
-	compiled, _ := schema.Compile(key.Schema) // an error is reported by key
+	compiled, _ := schema.Compile(key.Schema) // bindStateKey reports an error
 	_, err := compiled.Accept(constant)
 	if err != nil {
 		b.addFinding("type-mismatch", span, "state key "+strconv.Quote(key.Name.Value)+": "+err.Error())
@@ -91,7 +91,7 @@ func (b *binder) reportMisfit(key *spec.StateKey, constant any, span spec.Span) 
 // checkType reports a value whose type the key's reducer does not accept.
 func (b *binder) checkType(key *spec.StateKey, have eval.Type, span spec.Span, what string) {
 	whole := b.keyType(key)
-	element, name := whole.Elem(), misfitMember(whole, have)
+	element, name := whole.Elem(), findMisfitMember(whole, have)
 	ok, verb, want := true, "", ""
 	switch key.Reducer.Value {
 	case "", "replace", "min", "max":
@@ -120,7 +120,7 @@ func (b *binder) checkType(key *spec.StateKey, have eval.Type, span spec.Span, w
 	b.addFinding("type-mismatch", span, what+" is "+have.WithArticle()+", but state key "+strconv.Quote(key.Name.Value)+" "+want)
 }
 
-// pluralName names several values of a type: strings, numbers, lists.
+// pluralName returns the plural name of a type: strings, numbers, lists.
 func pluralName(t eval.Type) string {
 	if t.IsAny() {
 		return "values"
@@ -128,8 +128,8 @@ func pluralName(t eval.Type) string {
 	return t.String() + "s"
 }
 
-// misfitMember returns the first member of an object that does not fit another type, or "".
-func misfitMember(whole, have eval.Type) string {
+// findMisfitMember returns the first member of an object that does not fit another type, or "".
+func findMisfitMember(whole, have eval.Type) string {
 	for _, name := range have.Fields() {
 		part, _, _ := have.Field(name)
 		if in, known, _ := whole.Field(name); known && !in.Accepts(part) {
@@ -139,13 +139,13 @@ func misfitMember(whole, have eval.Type) string {
 	return ""
 }
 
-// reducerResults are the types that reducers yield.
+// reducerResults are the result types of reducers.
 var reducerResults = map[string]eval.Type{
 	"append": eval.List(eval.Any()), "prepend": eval.List(eval.Any()), "union": eval.List(eval.Any()),
 	"messages": eval.List(eval.Any()), "sum": eval.Float(), "merge": eval.Object(nil, true),
 }
 
-// checkReducer reports a reducer whose results do not fit the schema of its key.
+// checkReducer reports a reducer whose result does not fit the schema of its key.
 func (b *binder) checkReducer(key *spec.StateKey) {
 	have := b.keyType(key)
 	if want, isKnown := reducerResults[key.Reducer.Value]; isKnown && !have.Accepts(want) {
@@ -157,8 +157,8 @@ func (b *binder) checkReducer(key *spec.StateKey) {
 // keyType returns the type of a state key.
 func (b *binder) keyType(key *spec.StateKey) eval.Type { return b.scopes.outputs.keys[key.Name.Value] }
 
-// checkOutput checks a list of writes against the type of the node's output. Each key takes a member of
-// the output, but a single key may take the whole output.
+// checkOutput checks a list of writes against the type of the node's output. Each key gets a member of
+// the output, but a single key may get the whole output.
 func (b *binder) checkOutput(node *spec.Node) {
 	keys := node.Writes.Keys
 	if len(keys) == 0 {
@@ -197,8 +197,8 @@ func (b *binder) checkOutput(node *spec.Node) {
 	}
 }
 
-// checkValues checks the values that the output, or its member at a path, may have by an enum or by the
-// choices of a person.
+// checkValues checks the possible values of the output, or of its member at a path, if an enum or a
+// person's choices list them.
 func (b *binder) checkValues(node *spec.Node, key *spec.StateKey, path []string, span spec.Span) {
 	if key.Reducer.IsSet() || node.Each.IsSet() {
 		return
@@ -233,7 +233,7 @@ func (b *binder) checkValues(node *spec.Node, key *spec.StateKey, path []string,
 func (b *binder) checkWrites(node *spec.Node, writes []Field) {
 	for i := range writes {
 		w, span := &writes[i], node.Writes.Exprs[i].Expr.Span
-		b.checkFit(w.Name, &w.Value, span)
+		b.checkValueFits(w.Name, &w.Value, span)
 		if key := b.graph.Key(w.Name); key != nil && w.Value.Program != nil {
 			if tree := w.Value.Program.Tree; tree.Op == eval.TreePath && tree.Path[0] == "output" {
 				b.checkValues(node, key, tree.Path[1:], span)
@@ -242,14 +242,14 @@ func (b *binder) checkWrites(node *spec.Node, writes []Field) {
 	}
 }
 
-// typesOfKeys are the allowed types of expressions for some keys of a kind.
-var typesOfKeys = map[string][]eval.Type{
+// exprTypesByKey are the allowed types of expressions, for some keys of node kinds.
+var exprTypesByKey = map[string][]eval.Type{
 	"messages": {eval.List(eval.Any())}, "choices": {eval.List(eval.Any())},
 	"until": {eval.String()}, "for": {eval.String(), eval.Float()},
 }
 
-// checkWanted reports an expression whose type its key does not take.
-func (b *binder) checkWanted(text spec.Text, p *eval.Program, key string, types ...eval.Type) {
+// checkExprType reports an expression whose type its key does not accept.
+func (b *binder) checkExprType(text spec.Text, p *eval.Program, key string, types ...eval.Type) {
 	if p == nil || len(types) == 0 || slices.ContainsFunc(types, func(t eval.Type) bool { return t.Accepts(p.Type()) }) {
 		return
 	}
@@ -258,8 +258,8 @@ func (b *binder) checkWanted(text spec.Text, p *eval.Program, key string, types 
 	b.addFinding("expr-type", text.At(from, to), key+" needs "+types[0].WithArticle()+", this is "+p.Type().WithArticle())
 }
 
-// compileSchema compiles a schema. It reports the first error at the keyword in source, unless Parse has
-// a finding there, and returns nil, which accepts everything.
+// compileSchema compiles a schema. It reports an error at the keyword in source, unless Parse has a
+// finding there. It returns nil then, which accepts everything.
 func (b *binder) compileSchema(doc map[string]any, source *spec.Value, what string) *schema.Schema {
 	compiled, err := schema.Compile(doc)
 	var fault *schema.Error
@@ -272,7 +272,7 @@ func (b *binder) compileSchema(doc map[string]any, source *spec.Value, what stri
 	return nil
 }
 
-// checkSummaries checks the schema of the summaries of a conversation.
+// checkSummaries checks the schema of a conversation's summaries.
 func (b *binder) checkSummaries(conversation *spec.Value) {
 	if source := spec.SummarySchema(conversation); source != nil {
 		if doc, ok := source.Data().(map[string]any); ok {

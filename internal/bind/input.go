@@ -1,4 +1,4 @@
-// The types of the inputs of nodes (GraphSpec §6, §8).
+// The types of node inputs (GraphSpec §6, §8).
 
 package bind
 
@@ -11,7 +11,7 @@ import (
 type arrivals struct {
 	into    [][]int // edges by target node
 	dynamic bool    // a goto may lead to any node, with any input
-	mayMeet bool    // branches may meet at a node, which then gets an object with their inputs
+	mayMeet bool    // branches may meet at a node, whose input is then an object of inputs
 }
 
 func newArrivals(g *spec.Graph) arrivals {
@@ -46,12 +46,12 @@ func newArrivals(g *spec.Graph) arrivals {
 	return a
 }
 
-// inputNames returns the known types of `input` and `inputs` at a node.
-func (b *binder) inputNames(n *spec.Node) map[string]eval.Type {
+// inputTypes returns the known types of `input` and `inputs` at a node.
+func (b *binder) inputTypes(n *spec.Node) map[string]eval.Type {
 	if names, done := b.inputs[n.Index]; done {
 		return names
 	}
-	b.inputs[n.Index] = nil // a type that depends on itself is unknown
+	b.inputs[n.Index] = nil // so that a type that depends on itself is unknown
 	names := map[string]eval.Type{}
 	into := b.arrivals.into[n.Index]
 	sources := make(map[string]eval.Type, len(into))
@@ -65,7 +65,7 @@ func (b *binder) inputNames(n *spec.Node) map[string]eval.Type {
 		input, known = eval.Object(b.scopes.outputs.keys, !b.graph.StrictState), true
 	}
 	for _, i := range into {
-		t := b.inputOf(i)
+		t := b.edgeInputType(i)
 		from := b.graph.Edges[i].From.Value
 		if have, twice := sources[from]; twice {
 			sources[from] = eval.Either(have, t)
@@ -88,9 +88,9 @@ func (b *binder) inputNames(n *spec.Node) map[string]eval.Type {
 	return names
 }
 
-// inputOf returns the type of the input that an edge passes to its target: its transform, or else the
-// output or failure of its source.
-func (b *binder) inputOf(i int) eval.Type {
+// edgeInputType returns the type of what an edge passes to its target: its transform, else the output
+// or failure of its source.
+func (b *binder) edgeInputType(i int) eval.Type {
 	edge := b.graph.Edges[i]
 	source := b.graph.Node(edge.From.Value)
 	switch {

@@ -1,4 +1,4 @@
-// The types of the outputs of nodes (GraphSpec §4), and programs whose output must be text.
+// The types of node outputs (GraphSpec §4), and programs whose output must be text.
 
 package bind
 
@@ -10,7 +10,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// outputs derives the types of the outputs of nodes.
+// outputs derives the types of node outputs.
 type outputs struct {
 	graph *spec.Graph
 	child func(n *spec.Node) (eval.Type, bool) // see Bind
@@ -25,13 +25,13 @@ func newOutputs(g *spec.Graph, child func(n *spec.Node) (eval.Type, bool)) outpu
 	return o
 }
 
-// OutputType returns the type of a node's output, or any. See Bind for child.
+// OutputType returns the type of a node's output, or any if it is unknown. See Bind for child.
 func OutputType(n *spec.Node, g *spec.Graph, child func(n *spec.Node) (eval.Type, bool)) eval.Type {
 	o := newOutputs(g, child)
 	return o.outputType(n)
 }
 
-// outputType returns the type of a node's output, or any.
+// outputType returns the type of a node's output, or any if it is unknown.
 func (o *outputs) outputType(n *spec.Node) eval.Type {
 	t := o.executionType(n)
 	if !n.Each.IsSet() {
@@ -42,13 +42,13 @@ func (o *outputs) outputType(n *spec.Node) eval.Type {
 		how = cmp.Or(n.Parallel.OnFailure, how)
 	}
 	if how == "wait_all" {
-		t = addError(t, n.Kind.Value != "graph")
+		t = addErrorField(t, n.Kind.Value != "graph")
 	}
 	return eval.List(t)
 }
 
-// addError returns the type of an element that is {error: ...} if its execution failed.
-func addError(t eval.Type, open bool) eval.Type {
+// addErrorField returns the type of an element's output, which is {error: ...} if its execution failed.
+func addErrorField(t eval.Type, open bool) eval.Type {
 	if !t.IsObject() {
 		return eval.Any()
 	}
@@ -85,17 +85,17 @@ func (o *outputs) executionType(n *spec.Node) eval.Type {
 	case kind == "tools":
 		return toolResults
 	case kind == "human":
-		return answerType(n)
+		return humanNodeType(n)
 	case kind == "exec":
-		return execType(n)
+		return execNodeType(n)
 	case kind == "set":
-		return o.setType(n)
+		return o.setNodeType(n)
 	}
 	return eval.Any()
 }
 
-// declaresOutput reports whether a node's schema describes its whole output, not only the content beside
-// tool calls.
+// declaresOutput reports whether a node's schema describes its whole output, and not only the content
+// beside tool calls.
 func declaresOutput(n *spec.Node) bool {
 	return n.Output != nil && (n.Kind.Value != "llm" || n.Field("tools") == nil)
 }
@@ -116,15 +116,15 @@ var (
 	response = eval.Object(map[string]eval.Type{"status": eval.Int(), "headers": eval.Object(nil, true), "body": eval.Any()}, false)
 )
 
-// ChildResult returns the type of the output of a node of kind graph.
+// ChildResult returns the output type of a node of kind graph.
 func ChildResult(output, state eval.Type) eval.Type {
 	return eval.Object(map[string]eval.Type{
 		"output": output, "state": state, "status": eval.String(), "quality": eval.String(),
 	}, false)
 }
 
-// answerType returns the type of a person's answer, or of its default.
-func answerType(n *spec.Node) eval.Type {
+// humanNodeType returns the type of a person's answer or its default.
+func humanNodeType(n *spec.Node) eval.Type {
 	choices, schema := n.Field("choices"), n.Field("schema")
 	switch {
 	case choices != nil && choices.Kind == spec.List:
@@ -142,7 +142,7 @@ func answerType(n *spec.Node) eval.Type {
 	return eval.FromSchema(doc)
 }
 
-func execType(n *spec.Node) eval.Type {
+func execNodeType(n *spec.Node) eval.Type {
 	parse := n.Field("parse")
 	switch {
 	case parse == nil:
@@ -154,8 +154,8 @@ func execType(n *spec.Node) eval.Type {
 	return eval.Any()
 }
 
-// setType returns the type of the output of a set node, an object.
-func (o *outputs) setType(n *spec.Node) eval.Type {
+// setNodeType returns the output type of a set node, an object.
+func (o *outputs) setNodeType(n *spec.Node) eval.Type {
 	set := n.Field("set")
 	if set == nil || set.Kind != spec.Map {
 		return eval.Any()
@@ -184,7 +184,7 @@ func (b *binder) acceptsOnlyText(node *spec.Node) bool {
 		takes = func(output eval.Type) bool { return b.acceptsOutput(node, output) }
 	case len(keys) == 1 && b.graph.Key(keys[0].Value) != nil:
 		whole := b.keyType(b.graph.Key(keys[0].Value))
-		if node.Each.IsSet() { // the key takes the list of the elements' outputs
+		if node.Each.IsSet() { // the key gets the list of the elements' outputs
 			if !whole.IsList() {
 				return false
 			}

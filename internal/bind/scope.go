@@ -1,4 +1,4 @@
-// The names that expressions of a graph may read (GraphSpec §8), by their place and node.
+// The names that expressions of a graph may read (GraphSpec §8), by phase and node.
 
 package bind
 
@@ -13,23 +13,23 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// place is the place of an expression, which decides what names the expression may read.
-type place int
+// phase says when an expression is evaluated, which decides what names it may read.
+type phase int
 
 const (
-	beforeRun   place = iota + 1 // before the node runs, without output
+	beforeRun   phase = iota + 1 // before the node runs, without output
 	withSecrets                  // before the node runs, with secrets
 	afterRun                     // after the node has run, with output, outcome, error
 )
 
-// scopes builds the scope of each place.
+// scopes builds the scope of each phase.
 type scopes struct {
 	graph   *spec.Graph
 	outputs outputs
-	common  map[string]eval.Type // the names of all places
+	common  map[string]eval.Type // the names of all phases
 	after   map[string]eval.Type // the additional names of afterRun
 	secrets eval.Type
-	byPlace [afterRun + 1]*eval.Scope
+	byPhase [afterRun + 1]*eval.Scope
 }
 
 func newScopes(g *spec.Graph, child func(*spec.Node) (eval.Type, bool)) *scopes {
@@ -40,7 +40,7 @@ func newScopes(g *spec.Graph, child func(*spec.Node) (eval.Type, bool)) *scopes 
 	}
 	maps.Copy(s.common, s.outputs.keys)
 	maps.Copy(s.common, contextNames)
-	s.addByNode(s.common)
+	s.addNodeNames(s.common)
 	s.common["state"] = eval.Object(s.outputs.keys, !g.StrictState)
 	s.after = map[string]eval.Type{
 		"output":  eval.Any(),
@@ -55,8 +55,8 @@ func newScopes(g *spec.Graph, child func(*spec.Node) (eval.Type, bool)) *scopes 
 	return s
 }
 
-// addByNode adds the names with a member for each node.
-func (s *scopes) addByNode(names map[string]eval.Type) {
+// addNodeNames adds the names that have a member for each node.
+func (s *scopes) addNodeNames(names map[string]eval.Type) {
 	failure := eval.FailureType()
 	for name, member := range map[string]func(n *spec.Node) eval.Type{
 		"visits":  func(*spec.Node) eval.Type { return eval.Int() },
@@ -91,15 +91,15 @@ var contextNames = map[string]eval.Type{
 	}, false),
 }
 
-// scopeAt returns the scope of a place at any node.
-func (s *scopes) scopeAt(where place) *eval.Scope {
-	if s.byPlace[where] == nil {
-		s.byPlace[where] = s.newScope(where)
+// scopeAt returns the scope of a phase, the same for all nodes.
+func (s *scopes) scopeAt(where phase) *eval.Scope {
+	if s.byPhase[where] == nil {
+		s.byPhase[where] = s.newScope(where)
 	}
-	return s.byPlace[where]
+	return s.byPhase[where]
 }
 
-func (s *scopes) newScope(where place) *eval.Scope {
+func (s *scopes) newScope(where phase) *eval.Scope {
 	opts := s.scopeOptions()
 	if where == withSecrets {
 		delete(opts.Refuse, "secrets")
@@ -120,11 +120,11 @@ func (s *scopes) newScope(where place) *eval.Scope {
 	return scope.With(map[string]eval.Type{"error": s.after["error"]}, nil) // the error of the previous node
 }
 
-// scopeAfter returns the scope of a text after a node, with the type of its output. The members of a
-// declared output are names, too.
+// scopeAfter returns the scope of a text that is evaluated after a node, with the type of the node's
+// output. The members of a declared output are names, too.
 func (s *scopes) scopeAfter(node *spec.Node, text string) *eval.Scope {
 	if !declaresOutput(node) && (!strings.Contains(text, "output") || s.outputs.outputType(node).IsAny()) {
-		return s.scopeAt(afterRun) // a common scope, so that equal texts share a program
+		return s.scopeAt(afterRun) // a shared scope, so that equal texts share a program
 	}
 	output := s.outputs.outputType(node)
 	var alias map[string][]string
@@ -157,26 +157,26 @@ func reducerScope(key *spec.StateKey) *eval.Scope {
 	}, eval.ScopeOptions{})
 }
 
-// view describes the place of an expression.
-type view struct {
-	node     *spec.Node // nil for the graph itself
-	where    place
-	template bool        // the text is a template, whose paths the rule template-missing checks
-	own      bool        // the node's `reads` limits the expression
-	assigned []string    // the state keys that the node has just set
-	fixed    *eval.Scope // the scope, if it does not depend on the place
+// exprSite says where an expression stands in the graph.
+type exprSite struct {
+	node           *spec.Node // nil for the graph itself
+	phase          phase
+	template       bool        // the text is a template: rule template-missing checks its paths
+	limitedToReads bool        // the node's `reads` limit the expression
+	assigned       []string    // the state keys that the node has just set
+	fixed          *eval.Scope // the scope, if it does not depend on the site
 }
 
-// scopeOf returns the names that a text in a view may read.
-func (b *binder) scopeOf(at view, text string) *eval.Scope {
+// findScope returns the scope of a text at a site.
+func (b *binder) findScope(at exprSite, text string) *eval.Scope {
 	switch {
 	case at.fixed != nil:
 		return at.fixed
 	case at.node == nil:
-		return b.scopes.scopeAt(at.where)
+		return b.scopes.scopeAt(at.phase)
 	}
-	scope := b.scopes.scopeAt(at.where)
-	if at.where == afterRun {
+	scope := b.scopes.scopeAt(at.phase)
+	if at.phase == afterRun {
 		scope = b.scopes.scopeAfter(at.node, text)
 	}
 	if strings.Contains(text, "branches") && !b.mayJoin(at.node) {
@@ -184,17 +184,17 @@ func (b *binder) scopeOf(at view, text string) *eval.Scope {
 			"branches": "branches are known at a join only, and " + strconv.Quote(at.node.ID.Value) + " has no join",
 		})
 	}
-	if at.own && at.node.HasReads {
-		scope = b.limitScope(scope, at)
+	if at.limitedToReads && at.node.HasReads {
+		scope = b.restrictToReads(scope, at)
 	}
-	if !strings.Contains(text, "input") && !strings.Contains(text, "item") { // saves computing their types
+	if !strings.Contains(text, "input") && !strings.Contains(text, "item") { // their types need not be computed
 		return scope
 	}
-	names := maps.Clone(b.inputNames(at.node))
+	names := maps.Clone(b.inputTypes(at.node))
 	if at.template {
 		delete(names, "input")
 	}
-	if item, ok := b.items[at.node.Index]; ok && at.where != afterRun {
+	if item, ok := b.items[at.node.Index]; ok && at.phase != afterRun {
 		if names == nil {
 			names = map[string]eval.Type{}
 		}
@@ -215,8 +215,8 @@ func (b *binder) mayJoin(node *spec.Node) bool {
 	return b.arrivals.dynamic || b.arrivals.mayMeet && len(b.arrivals.into[node.Index]) > 0
 }
 
-// limitScope returns a scope without the state keys that the node does not read.
-func (b *binder) limitScope(base *eval.Scope, at view) *eval.Scope {
+// restrictToReads returns a scope without the state keys that the node does not read.
+func (b *binder) restrictToReads(base *eval.Scope, at exprSite) *eval.Scope {
 	readable := map[string]bool{}
 	reads := spec.Strings(at.node.Reads)
 	for _, name := range slices.Concat(reads, at.assigned) {
@@ -233,7 +233,7 @@ func (b *binder) limitScope(base *eval.Scope, at view) *eval.Scope {
 		}
 	}
 	names := map[string]eval.Type{"state": eval.Object(keys, false)}
-	for name := range readable { // undeclared keys, where they are allowed
+	for name := range readable { // undeclared keys, if they are allowed
 		if keys[name].IsAny() {
 			keys[name], names[name] = eval.Any(), eval.Any()
 		}
@@ -241,10 +241,10 @@ func (b *binder) limitScope(base *eval.Scope, at view) *eval.Scope {
 	return base.WithoutUndeclared().WithRefused(refuse).With(names, nil)
 }
 
-// configView returns the view of a key of a node's kind. Some may read secrets (GraphSpec §2).
-func configView(node *spec.Node, key string) view {
+// configSite returns the site of a key of a node's kind. Some keys may read secrets (GraphSpec §2).
+func configSite(node *spec.Node, key string) exprSite {
 	if kind := node.Kind.Value; kind == "http" || kind == "exec" && key == "env" {
-		return view{node: node, where: withSecrets, own: true}
+		return exprSite{node: node, phase: withSecrets, limitedToReads: true}
 	}
-	return view{node: node, where: beforeRun, own: true}
+	return exprSite{node: node, phase: beforeRun, limitedToReads: true}
 }

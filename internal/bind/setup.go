@@ -1,4 +1,4 @@
-// Tools, providers and notices, which a run sets up once.
+// Tools, providers, notices, and conditions of approvals and retries.
 
 package bind
 
@@ -7,12 +7,12 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// bindSetup binds the entries of `tools` or `providers`. They read only names that do not change during
-// a run.
+// bindSetup binds the entries of `tools` or `providers`. They may read only names that do not change
+// during a run.
 func (b *binder) bindSetup(name string, entries []spec.Field) []Field {
 	out := make([]Field, len(entries))
 	for i := range entries {
-		at := view{fixed: b.scopes.runScope()}
+		at := exprSite{fixed: b.scopes.runScope()}
 		out[i] = Field{entries[i].Key.Value, b.bindKey(at, &entries[i].Value, spec.FindKey(spec.TopKeys, name).Elem)}
 	}
 	return out
@@ -29,25 +29,25 @@ func (b *binder) bindNotices(entries []spec.Value) []Field {
 	}, eval.ScopeOptions{Refuse: b.scopes.scopeOptions().Refuse})
 	out := make([]Field, len(entries))
 	for i := range entries {
-		out[i] = Field{"notice", b.bindKey(view{fixed: scope}, &entries[i], spec.FindKey(spec.TopKeys, "notify").Elem)}
+		out[i] = Field{"notice", b.bindKey(exprSite{fixed: scope}, &entries[i], spec.FindKey(spec.TopKeys, "notify").Elem)}
 	}
 	return out
 }
 
-// bindApprovals compiles the conditions under which people approve calls of tools. It reports errors in
+// bindApprovals compiles the conditions under which tool calls need approval. It also reports errors in
 // the retry conditions of tools, which package tool compiles again.
 func (b *binder) bindApprovals(tools []spec.Field) []*eval.Program {
 	var out []*eval.Program
 	for i := range tools {
 		approve, retry := tools[i].Value.Get("approve"), tools[i].Value.Get("retry")
 		if approve != nil && approve.Kind == spec.String && approve.Text.Value != "always" {
-			if program := b.compile(view{fixed: eval.ApprovalScope()}, approve.Text, eval.Condition); program != nil {
+			if program := b.compile(exprSite{fixed: eval.ApprovalScope()}, approve.Text, eval.Condition); program != nil {
 				out = append(out, program)
 			}
 		}
 		for _, block := range retry.OneOrAll() {
 			if when := block.Get("when"); when != nil && when.Kind == spec.String {
-				b.compile(view{fixed: eval.RetryScope()}, when.Text, eval.Condition)
+				b.compile(exprSite{fixed: eval.RetryScope()}, when.Text, eval.Condition)
 			}
 		}
 	}
@@ -63,7 +63,7 @@ func (b *binder) bindRetryWhen(node *spec.Node) []*eval.Program {
 			if out == nil {
 				out = make([]*eval.Program, len(blocks))
 			}
-			out[i] = b.compile(view{fixed: eval.RetryScope()}, blocks[i].When, eval.Condition)
+			out[i] = b.compile(exprSite{fixed: eval.RetryScope()}, blocks[i].When, eval.Condition)
 		}
 	}
 	return out

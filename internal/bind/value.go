@@ -1,4 +1,4 @@
-// Bound values: the scalars of a graph file as programs, templates and constants.
+// Bound values: values of a graph file as programs, templates and constants.
 
 package bind
 
@@ -8,8 +8,8 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// Value is a compiled value of a graph file. One field is set: Items and Fields hold a list and a
-// map with programs or templates. Without Program, Template, Items and Fields the value is Constant,
+// Value is a compiled value of a graph file. One field is set: Items and Fields hold a list and a map
+// with programs or templates. If Program, Template, Items and Fields are nil, the value is Constant,
 // whose lists and maps must not be changed.
 type Value struct {
 	Constant any
@@ -26,7 +26,7 @@ type Field struct {
 	Value Value
 }
 
-// newList returns a list of values, which is a constant if all of them are.
+// newList returns a list of values. It is a constant if all values are.
 func newList(items []Value) Value {
 	data := make([]any, len(items))
 	for i := range items {
@@ -38,7 +38,7 @@ func newList(items []Value) Value {
 	return Value{Constant: data}
 }
 
-// newMap returns a map of values, which is a constant if all of them are.
+// newMap returns a map of values. It is a constant if all values are.
 func newMap(fields []Field) Value {
 	data := make(map[string]any, len(fields))
 	for i := range fields {
@@ -55,8 +55,8 @@ func (v *Value) IsConst() bool {
 	return v.Program == nil && v.Template == nil && v.Items == nil && v.Fields == nil
 }
 
-// Constants returns the constants that a program may yield: its only value, or the branches of
-// a ? 'b' : 'c'.
+// Constants returns the constants that a program may yield: its only value, or the branches of a ? 'b'
+// : 'c'.
 func (v *Value) Constants() []any {
 	if v.Program == nil {
 		return nil
@@ -77,8 +77,8 @@ func listConstants(t *eval.Tree) []any {
 	return nil
 }
 
-// Tree returns the expression or the constant of a value. It is nil for no value, templates,
-// lists and maps.
+// Tree returns the expression or the constant of a value. It returns nil for nil, templates, lists and
+// maps.
 func (v *Value) Tree() *eval.Tree {
 	switch {
 	case v == nil:
@@ -90,7 +90,7 @@ func (v *Value) Tree() *eval.Tree {
 	return nil
 }
 
-// Eval computes the value. env is read, never changed.
+// Eval computes the value. It does not change env.
 func (v *Value) Eval(vm *eval.VM, env map[string]any) (any, error) { return v.eval(vm, env, false) }
 
 // EvalParts computes the value like Eval, with null for each part that can't be computed.
@@ -99,18 +99,18 @@ func (v *Value) EvalParts(vm *eval.VM, env map[string]any) any {
 	return out
 }
 
-func (v *Value) eval(vm *eval.VM, env map[string]any, lenient bool) (out any, err error) {
+func (v *Value) eval(vm *eval.VM, env map[string]any, skipErrors bool) (out any, err error) {
 	switch {
 	case v.Items != nil:
 		list := make([]any, len(v.Items))
 		for i := range list {
-			if list[i], err = v.Items[i].eval(vm, env, lenient); err != nil {
+			if list[i], err = v.Items[i].eval(vm, env, skipErrors); err != nil {
 				return nil, err
 			}
 		}
 		return list, nil
 	case v.Fields != nil:
-		return evalFields(v.Fields, vm, env, lenient)
+		return evalFields(v.Fields, vm, env, skipErrors)
 	case v.Program != nil:
 		out, err = vm.Eval(v.Program, env)
 	case v.Template != nil:
@@ -118,7 +118,7 @@ func (v *Value) eval(vm *eval.VM, env map[string]any, lenient bool) (out any, er
 	default:
 		return v.Constant, nil
 	}
-	if lenient && err != nil {
+	if skipErrors && err != nil {
 		return nil, nil
 	}
 	return out, err
@@ -129,10 +129,10 @@ func EvalFields(fields []Field, vm *eval.VM, env map[string]any) (map[string]any
 	return evalFields(fields, vm, env, false)
 }
 
-func evalFields(fields []Field, vm *eval.VM, env map[string]any, lenient bool) (map[string]any, error) {
+func evalFields(fields []Field, vm *eval.VM, env map[string]any, skipErrors bool) (map[string]any, error) {
 	out := make(map[string]any, len(fields))
 	for i := range fields {
-		value, err := fields[i].Value.eval(vm, env, lenient)
+		value, err := fields[i].Value.eval(vm, env, skipErrors)
 		if err != nil {
 			return nil, wrapFieldError(fields[i].Name, err)
 		}
@@ -160,8 +160,8 @@ func wrapFieldError(name string, err error) error {
 	return &fieldError{name, err}
 }
 
-// Reads calls f for every path that evaluating the value may read.
-func (v *Value) Reads(f func(eval.Read)) {
+// VisitReads calls f for every path that evaluating the value may read.
+func (v *Value) VisitReads(f func(eval.Read)) {
 	var reads []eval.Read
 	if v.Program != nil {
 		reads = v.Program.Reads
@@ -172,14 +172,14 @@ func (v *Value) Reads(f func(eval.Read)) {
 		f(r)
 	}
 	for i := range v.Items {
-		v.Items[i].Reads(f)
+		v.Items[i].VisitReads(f)
 	}
 	for i := range v.Fields {
-		v.Fields[i].Value.Reads(f)
+		v.Fields[i].Value.VisitReads(f)
 	}
 }
 
-// Type returns the type of the value, or any.
+// Type returns the type of the value, or any if it is unknown.
 func (v *Value) Type() eval.Type {
 	switch {
 	case v.Program != nil:

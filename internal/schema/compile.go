@@ -16,9 +16,9 @@ import (
 // maxNesting bounds the levels of schemas inside schemas.
 const maxNesting = 400
 
-// compiler builds the nodes of one document. It continues after an error, and keeps the first one.
+// compiler builds the nodes of one document. It continues after an error, but keeps only the first.
 type compiler struct {
-	keywords []keyword        // the table, whose functions refer to the compiler
+	keywords []keyword        // a field, since functions of the table refer to the compiler
 	nodes    map[string]*node // by JSON pointer
 	refs     []*reference
 	anchors  map[string]*node
@@ -71,12 +71,12 @@ func (c *compiler) compileNode(doc any, at []string) *node {
 	case map[string]any:
 		c.readKeywords(n, doc, at)
 	default:
-		c.setError(at, "%s is not a schema; allowed: an object of keywords, true, false", show(doc))
+		c.setError(at, "%s is not a schema; allowed: an object of keywords, true, false", formatValue(doc))
 	}
 	return n
 }
 
-// readKeywords reads the keywords of a schema, and sorts their checks like the table.
+// readKeywords reads the keywords of a schema, and puts their checks in the order of the table.
 func (c *compiler) readKeywords(n *node, doc map[string]any, at []string) {
 	checks := make([]check, len(c.keywords))
 	for _, name := range slices.Sorted(maps.Keys(doc)) {
@@ -84,17 +84,17 @@ func (c *compiler) readKeywords(n *node, doc map[string]any, at []string) {
 			n.whole = n.whole || c.keywords[i].whole
 			checks[i] = c.keywords[i].read(c, n, doc[name], appendStep(at, name))
 		} else if !slices.Contains(annotations, name) && !strings.HasPrefix(name, "x-") {
-			c.setError(appendStep(at, name), "unknown keyword %s%s", strconv.Quote(name), insteadOf[name])
+			c.setError(appendStep(at, name), "unknown keyword %s%s", strconv.Quote(name), replacementHints[name])
 		}
 	}
 	n.checks = slices.DeleteFunc(checks, func(check check) bool { return check == nil })
 }
 
-// readAs returns the value of a keyword, which must be a T.
-func readAs[T any](c *compiler, value any, at []string, fault string) T {
+// readTyped returns the value of a keyword, which must be a T.
+func readTyped[T any](c *compiler, value any, at []string, fault string) T {
 	t, ok := value.(T)
 	if !ok {
-		c.setError(at, "%s %s", show(value), fault)
+		c.setError(at, "%s %s", formatValue(value), fault)
 	}
 	return t
 }
@@ -110,21 +110,21 @@ func (c *compiler) readCount(value any, at []string) int {
 			return int(v)
 		}
 	}
-	c.setError(at, "%s is not a whole number of 0 or above", show(value))
+	c.setError(at, "%s is not a whole number of 0 or above", formatValue(value))
 	return 0
 }
 
 func (c *compiler) compilePattern(value any, at []string) *regexp.Regexp {
-	re, err := regexp.Compile(readAs[string](c, value, at, "is not a regular expression"))
+	re, err := regexp.Compile(readTyped[string](c, value, at, "is not a regular expression"))
 	if err != nil {
-		c.setError(at, "%s is not a regular expression: %s", show(value), strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		c.setError(at, "%s is not a regular expression: %s", formatValue(value), strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 	return re
 }
 
 // compileMap compiles an object of subschemas.
 func (c *compiler) compileMap(value any, at []string) map[string]*node {
-	docs := readAs[map[string]any](c, value, at, "is not an object of schemas")
+	docs := readTyped[map[string]any](c, value, at, "is not an object of schemas")
 	nodes := make(map[string]*node, len(docs))
 	for _, name := range slices.Sorted(maps.Keys(docs)) {
 		nodes[name] = c.compileNode(docs[name], appendStep(at, name))
@@ -135,7 +135,7 @@ func (c *compiler) compileMap(value any, at []string) map[string]*node {
 func (c *compiler) compileList(value any, at []string) []*node {
 	list, ok := value.([]any)
 	if !ok || len(list) == 0 {
-		c.setError(at, "%s is not a list with at least one schema", show(value))
+		c.setError(at, "%s is not a list with at least one schema", formatValue(value))
 	}
 	nodes := make([]*node, len(list))
 	for i, doc := range list {
@@ -154,9 +154,9 @@ func (c *compiler) resolveReferences(doc map[string]any) {
 		switch {
 		case ref.target != nil:
 		case !strings.HasPrefix(ref.text, "#"):
-			c.setError(ref.at, "%s leads outside of the document; allowed: #, #/path, #anchor", show(ref.text))
+			c.setError(ref.at, "%s leads outside of the document; allowed: #, #/path, #anchor", formatValue(ref.text))
 		default:
-			c.setError(ref.at, "%s leads to no schema of the document", show(ref.text))
+			c.setError(ref.at, "%s leads to no schema of the document", formatValue(ref.text))
 		}
 	}
 }

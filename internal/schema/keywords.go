@@ -1,4 +1,4 @@
-// The table of keywords, and how each is read and checked.
+// The table of keywords, with functions that read and check each.
 
 package schema
 
@@ -73,8 +73,8 @@ var keywords = []keyword{
 var annotations = strings.Fields("$comment $schema contentEncoding contentMediaType contentSchema default deprecated " +
 	"description examples format readOnly title writeOnly")
 
-// insteadOf advises on keywords of other drafts and dialects.
-var insteadOf = map[string]string{
+// replacementHints say what replaces keywords of other drafts and dialects.
+var replacementHints = map[string]string{
 	"additionalItems":       `; what follows prefixItems is described by "items"`,
 	"dependencies":          `; use "if" and "then"`,
 	"dependentRequired":     `; use "if" and "then"`,
@@ -86,11 +86,11 @@ var insteadOf = map[string]string{
 	"nullable":              "; name the type null instead: type: [string, null]",
 }
 
-// failIf returns a check that rejects values by a predicate.
+// failIf returns a check that rejects values for which wrong is true.
 func failIf(wrong func(v any) bool, message string) check {
 	return func(_ *checker, v any) *Mismatch {
 		if wrong(v) {
-			return newMismatch(show(v), message)
+			return newMismatch(formatValue(v), message)
 		}
 		return nil
 	}
@@ -101,10 +101,10 @@ func newMismatch(parts ...string) *Mismatch { return &Mismatch{Message: strings.
 // typeSet is a set of JSON types. The empty set allows every type.
 type typeSet uint8
 
-// typeName is a type in a schema and in a message, where the phrase follows "is not".
+// typeName is a type's name in a schema, and its phrase in messages, after "is not".
 type typeName struct{ name, phrase string }
 
-// typeNames lists the types in the order of messages. The i-th is 1<<i in a typeSet.
+// typeNames lists the types in the order of messages. The i-th type is 1<<i in a typeSet.
 var typeNames = []typeName{
 	{"string", "a string"},
 	{"boolean", "true or false"},
@@ -125,8 +125,8 @@ const (
 	typeNull
 )
 
-// typesOf returns the types of a value. A float64 without a fraction is an integer, too.
-func typesOf(v any) typeSet {
+// findTypes returns the types of a value. A float64 without a fraction is also an integer.
+func findTypes(v any) typeSet {
 	switch v := v.(type) {
 	case int:
 		return typeInteger | typeNumber
@@ -158,31 +158,31 @@ func readTypes(c *compiler, n *node, value any, at []string) check {
 	for _, name := range names {
 		i := slices.IndexFunc(typeNames, func(t typeName) bool { return t.name == name })
 		if i < 0 {
-			c.setError(at, "%s is not a type; allowed: array, boolean, integer, null, number, object, string", show(name))
+			c.setError(at, "%s is not a type; allowed: array, boolean, integer, null, number, object, string", formatValue(name))
 			return nil
 		}
 		n.types |= 1 << i
 	}
 	return func(_ *checker, v any) *Mismatch {
-		if n.types&typesOf(v) == 0 {
-			return &Mismatch{Message: show(v) + " is not " + n.types.phrase(), types: n.types}
+		if n.types&findTypes(v) == 0 {
+			return &Mismatch{Message: formatValue(v) + " is not " + n.types.formatTypes(), types: n.types}
 		}
 		return nil
 	}
 }
 
 func readConst(_ *compiler, _ *node, value any, _ []string) check {
-	return failIf(func(v any) bool { return !isEqual(v, value) }, " is not "+show(value))
+	return failIf(func(v any) bool { return !isEqual(v, value) }, " is not "+formatValue(value))
 }
 
 func readEnum(c *compiler, n *node, value any, at []string) check {
 	values, ok := value.([]any)
 	if !ok || len(values) == 0 {
-		c.setError(at, "%s is not a list with at least one value", show(value))
+		c.setError(at, "%s is not a list with at least one value", formatValue(value))
 	}
 	return failIf(func(v any) bool {
 		return !slices.ContainsFunc(values, func(allowed any) bool { return isEqual(v, allowed) })
-	}, " is not one of "+showList(values))
+	}, " is not one of "+formatList(values))
 }
 
 // isEqual compares plain data. 1 equals 1.0.
@@ -195,34 +195,35 @@ func isEqual(a, b any) bool {
 	return err == nil && err2 == nil && reflect.DeepEqual(x, y)
 }
 
-// limitNumber returns the reader of a limit. refuses takes the order of a number to the limit.
+// limitNumber returns the reader of a limit. refuses receives the result of comparing a number with the
+// limit.
 func limitNumber(message string, refuses func(order int) bool) reader {
 	return func(c *compiler, _ *node, limit any, at []string) check {
 		if !isNumber(limit) {
-			c.setError(at, "%s is not a number", show(limit))
+			c.setError(at, "%s is not a number", formatValue(limit))
 		}
-		return failIf(func(v any) bool { return isNumber(v) && refuses(compareNumbers(v, limit)) }, message+show(limit))
+		return failIf(func(v any) bool { return isNumber(v) && refuses(compareNumbers(v, limit)) }, message+formatValue(limit))
 	}
 }
 
 func readMultipleOf(c *compiler, _ *node, of any, at []string) check {
 	if !isNumber(of) {
-		c.setError(at, "%s is not a number", show(of))
+		c.setError(at, "%s is not a number", formatValue(of))
 	} else if compareNumbers(of, 0) <= 0 {
-		c.setError(at, "%s is not above 0", show(of))
+		c.setError(at, "%s is not above 0", formatValue(of))
 	}
-	return failIf(func(v any) bool { return isNumber(v) && !isMultiple(v, of) }, " is not a multiple of "+show(of))
+	return failIf(func(v any) bool { return isNumber(v) && !isMultiple(v, of) }, " is not a multiple of "+formatValue(of))
 }
 
 // limitSize returns the reader of a limit of sizes. sign is 1 for a maximum, -1 for a minimum.
 func limitSize(of typeSet, sign int, message, noun string) reader {
 	return func(c *compiler, _ *node, value any, at []string) check {
 		limit := c.readCount(value, at)
-		return failIf(func(v any) bool { return typesOf(v) == of && sign*sizeOf(v) > sign*limit }, message+eval.Count(limit, noun))
+		return failIf(func(v any) bool { return findTypes(v) == of && sign*countSize(v) > sign*limit }, message+eval.Count(limit, noun))
 	}
 }
 
-func sizeOf(v any) int {
+func countSize(v any) int {
 	switch v := v.(type) {
 	case string:
 		return utf8.RuneCountInString(v)
@@ -239,11 +240,11 @@ func readPattern(c *compiler, _ *node, value any, at []string) check {
 	return failIf(func(v any) bool {
 		text, ok := v.(string)
 		return ok && !pattern.MatchString(text)
-	}, " does not match the pattern "+show(value))
+	}, " does not match the pattern "+formatValue(value))
 }
 
 func readUnique(c *compiler, n *node, value any, at []string) check {
-	if !readAs[bool](c, value, at, "is neither true nor false") {
+	if !readTyped[bool](c, value, at, "is neither true nor false") {
 		return nil
 	}
 	return func(_ *checker, v any) *Mismatch {
@@ -253,7 +254,7 @@ func readUnique(c *compiler, n *node, value any, at []string) check {
 			plain, _ := eval.Canonical(item)
 			key, _ := eval.AppendJSON(nil, plain)
 			if i, ok := seen[string(key)]; ok {
-				return newMismatch("items ", strconv.Itoa(i), " and ", strconv.Itoa(j), " are equal: ", show(list[i]))
+				return newMismatch("items ", strconv.Itoa(i), " and ", strconv.Itoa(j), " are equal: ", formatValue(list[i]))
 			}
 			seen[string(key)] = j
 		}
@@ -281,7 +282,7 @@ func (c *checker) checkItems(n *node, v any, from, to int) *Mismatch {
 		from = max(from, c.from)
 	}
 	for i := from; i < min(to, len(list)); i++ {
-		if m := c.check(n.item(i), list[i]); m != nil {
+		if m := c.check(n.itemSchema(i), list[i]); m != nil {
 			return m.addStep(strconv.Itoa(i))
 		}
 	}
@@ -306,14 +307,14 @@ func readContains(c *compiler, n *node, value any, at []string) check {
 		} else if !ok || fits >= bound {
 			return nil
 		}
-		return newMismatch(show(list), " holds ", strconv.Itoa(fits), of, eval.Count(bound, "item"), " that fit ", formatFlow(sub.doc, maxFlow))
+		return newMismatch(formatValue(list), " holds ", strconv.Itoa(fits), of, eval.Count(bound, "item"), " that fit ", formatFlow(sub.doc, maxFlow))
 	}
 }
 
 func readRequired(c *compiler, _ *node, value any, at []string) check {
 	var required []string
-	for i, name := range readAs[[]any](c, value, at, "is not a list of names") {
-		required = append(required, readAs[string](c, name, appendStep(at, strconv.Itoa(i)), "is not a name"))
+	for i, name := range readTyped[[]any](c, value, at, "is not a list of names") {
+		required = append(required, readTyped[string](c, name, appendStep(at, strconv.Itoa(i)), "is not a name"))
 	}
 	return func(_ *checker, v any) *Mismatch {
 		object, ok := v.(map[string]any)
@@ -401,7 +402,7 @@ func checkMembers(f func(c *checker, name string, value any) *Mismatch) check {
 }
 
 func readRef(c *compiler, n *node, value any, at []string) check {
-	n.ref = &reference{text: readAs[string](c, value, at, "is not a reference"), at: at}
+	n.ref = &reference{text: readTyped[string](c, value, at, "is not a reference"), at: at}
 	c.refs = append(c.refs, n.ref)
 	return func(c *checker, v any) *Mismatch { return c.check(n.ref.target, v) }
 }
@@ -429,7 +430,7 @@ func readOneOf(c *compiler, n *node, value any, at []string) check {
 		second, m := c.findFit(n.oneOf[first+1:], v)
 		switch {
 		case second >= 0:
-			return newMismatch(show(v), " fits alternatives ", strconv.Itoa(first+1), " and ", strconv.Itoa(first+second+2), " of oneOf, where exactly one must fit")
+			return newMismatch(formatValue(v), " fits alternatives ", strconv.Itoa(first+1), " and ", strconv.Itoa(first+second+2), " of oneOf, where exactly one must fit")
 		case m != nil && m.fatal:
 			return m
 		}
@@ -437,7 +438,7 @@ func readOneOf(c *compiler, n *node, value any, at []string) check {
 	}
 }
 
-// findFit returns the index of the first alternative that accepts v, or why none does.
+// findFit returns the index of the first alternative that accepts v, or why none accepts it.
 func (c *checker) findFit(alternatives []*node, v any) (int, *Mismatch) {
 	var types typeSet
 	var failed []*Mismatch
@@ -459,11 +460,11 @@ func (c *checker) findFit(alternatives []*node, v any) (int, *Mismatch) {
 	case len(failed) == 1:
 		return -1, failed[0]
 	case onlyTypes:
-		return -1, &Mismatch{Message: show(v) + " is not " + types.phrase(), types: types}
+		return -1, &Mismatch{Message: formatValue(v) + " is not " + types.formatTypes(), types: types}
 	case len(texts) > maxShown:
 		texts = append(texts[:maxShown], "…")
 	}
-	return -1, newMismatch(show(v), " fits none of ", strconv.Itoa(len(failed)), " alternatives: ", strings.Join(texts, "; "))
+	return -1, newMismatch(formatValue(v), " fits none of ", strconv.Itoa(len(failed)), " alternatives: ", strings.Join(texts, "; "))
 }
 
 func readNot(c *compiler, n *node, value any, at []string) check {
@@ -474,7 +475,7 @@ func readNot(c *compiler, n *node, value any, at []string) check {
 		} else if m != nil {
 			return m
 		}
-		return newMismatch(show(v), " fits what is excluded: ", formatFlow(n.not.doc, maxFlow))
+		return newMismatch(formatValue(v), " fits what is excluded: ", formatFlow(n.not.doc, maxFlow))
 	}
 }
 
@@ -511,7 +512,7 @@ func readAnchor(c *compiler, n *node, value any, at []string) check {
 	name, ok := value.(string)
 	switch {
 	case !ok || name == "":
-		c.setError(at, "%s is not a name", show(value))
+		c.setError(at, "%s is not a name", formatValue(value))
 	case c.anchors[name] != nil:
 		c.setError(at, "the anchor %s is there twice", strconv.Quote(name))
 	}
@@ -519,15 +520,15 @@ func readAnchor(c *compiler, n *node, value any, at []string) check {
 	return nil
 }
 
-// readID refuses an $id inside the document, which would change the meaning of references.
+// readID refuses an $id inside the document, because it would change the meaning of references.
 func readID(c *compiler, _ *node, value any, at []string) check {
-	if readAs[string](c, value, at, "is not an address"); len(at) > 1 {
+	if readTyped[string](c, value, at, "is not an address"); len(at) > 1 {
 		c.setError(at, "an identity inside a document is not supported; use $anchor")
 	}
 	return nil
 }
 
-// maxExact is the largest magnitude up to which a float64 holds every whole number.
+// maxExact is the magnitude up to which a float64 represents every whole number.
 const maxExact = 1 << 53
 
 // isNumber reports whether v is an int or a finite float64.
@@ -552,7 +553,7 @@ func compareNumbers(a, b any) int {
 	return exact(a, f).Cmp(exact(b, g))
 }
 
-// isMultiple calculates in decimal, as people write numbers: 0.3 is a multiple of 0.1.
+// isMultiple calculates in decimal: 0.3 is a multiple of 0.1.
 func isMultiple(v, of any) bool {
 	i, ok := v.(int)
 	j, ok2 := of.(int)
@@ -568,6 +569,6 @@ func toRat(v any) *big.Rat {
 		return r.SetInt64(int64(i))
 	}
 	f, _ := eval.Number(v)
-	r.SetString(strconv.FormatFloat(f, 'g', -1, 64)) // a finite float always has such a text
+	r.SetString(strconv.FormatFloat(f, 'g', -1, 64)) // can't fail for a finite float
 	return r
 }

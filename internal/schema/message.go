@@ -1,4 +1,4 @@
-// Values, schemas and positions in messages.
+// Values, schemas and paths in messages.
 
 package schema
 
@@ -21,8 +21,8 @@ const (
 	maxFlow  = 32 // levels of a schema that String writes
 )
 
-// show writes a scalar, or the size of a list or object.
-func show(v any) string {
+// formatValue returns a scalar as text, or the size of a list or object.
+func formatValue(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return "null"
@@ -43,20 +43,20 @@ func show(v any) string {
 	return fmt.Sprintf("a Go value of type %T", v)
 }
 
-func showList(values []any) string {
+func formatList(values []any) string {
 	var parts []string
 	for i, v := range values {
 		if i == 2*maxShown {
 			parts = append(parts, fmt.Sprintf("… (%d in all)", len(values)))
 			break
 		}
-		parts = append(parts, show(v))
+		parts = append(parts, formatValue(v))
 	}
 	return strings.Join(parts, ", ")
 }
 
-// phrase lists the types for a message: an integer or null.
-func (t typeSet) phrase() string {
+// formatTypes lists the types for a message: an integer or null.
+func (t typeSet) formatTypes() string {
 	var names []string
 	for i, one := range typeNames {
 		if t&(1<<i) != 0 {
@@ -69,8 +69,9 @@ func (t typeSet) phrase() string {
 // plainName matches a name that needs no quotes in a path or in YAML.
 var plainName = lazyregexp.New(`^[A-Za-z_$][A-Za-z0-9_$-]*$`)
 
-// pathText writes a position: properties.count.type, items[2].name, or ["a b"] for an odd name.
-func pathText(path []string) string {
+// formatPath returns a path as text: properties.count.type, items[2].name, or ["a b"] for an unusual
+// name.
+func formatPath(path []string) string {
 	out := ""
 	for _, name := range path {
 		switch _, err := strconv.ParseUint(name, 10, 64); {
@@ -87,7 +88,7 @@ func pathText(path []string) string {
 	return out
 }
 
-// formatFlow writes plain data as YAML in one line, of at most some levels.
+// formatFlow returns plain data as one line of YAML, with at most so many levels.
 func formatFlow(v any, levels int) string {
 	if levels < 0 {
 		return "…"
@@ -111,13 +112,13 @@ func formatFlow(v any, levels int) string {
 	case string:
 		return formatFlowText(v)
 	}
-	return show(v)
+	return formatValue(v)
 }
 
-// yamlWords are words that some YAML readers take for other values than texts.
+// yamlWords are words that some YAML readers do not read as strings.
 var yamlWords = strings.Fields("true false null yes no on off y n")
 
-// formatFlowText quotes a string unless YAML reads it as the same string without.
+// formatFlowText quotes a string unless YAML reads it as the same string without quotes.
 func formatFlowText(s string) string {
 	if plainName().MatchString(s) && !slices.Contains(yamlWords, strings.ToLower(s)) {
 		return s

@@ -1,4 +1,4 @@
-// Converting each number to the Go type that its schema names.
+// Converting numbers to the Go type that their schema requires.
 
 package schema
 
@@ -9,11 +9,11 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// maxDescent is the greatest depth of conversions.
+// maxDescent is the maximum depth of conversions.
 const maxDescent = 10_000
 
-// normalise converts v by all subschemas that describe it, and reports whether it changed.
-func (c *checker) normalise(nodes []*node, v any, depth int) (any, bool) {
+// normaliseValue converts v as all applicable subschemas require, and reports whether it changed.
+func (c *checker) normaliseValue(nodes []*node, v any, depth int) (any, bool) {
 	switch t := v.(type) {
 	case int:
 		if wantsFloat(c.findApplicable(nodes, v)) {
@@ -31,19 +31,20 @@ func (c *checker) normalise(nodes []*node, v any, depth int) (any, bool) {
 				var of []*node
 				for _, n := range nodes {
 					if isList {
-						of = appendNode(of, n.item(index))
+						of = appendNode(of, n.itemSchema(index))
 					} else {
-						of = append(of, n.member(name)...)
+						of = append(of, n.memberSchemas(name)...)
 					}
 				}
-				return c.normalise(of, part, depth+1)
+				return c.normaliseValue(of, part, depth+1)
 			})
 		}
 	}
 	return v, false // a new interface value would allocate
 }
 
-// wantsFloat reports whether numbers are float64: a schema has the type number, and none only integer.
+// wantsFloat reports whether numbers are float64: a schema has the type number, and none has only
+// integer.
 func wantsFloat(nodes []*node) bool {
 	float := false
 	for _, n := range nodes {
@@ -56,8 +57,8 @@ func wantsFloat(nodes []*node) bool {
 	return float
 }
 
-// member returns the schemas of a property.
-func (n *node) member(name string) []*node {
+// memberSchemas returns the schemas of a property.
+func (n *node) memberSchemas(name string) []*node {
 	out := appendNode(n.matchPatterns(name), n.properties[name])
 	if out == nil {
 		out = appendNode(nil, n.additional)
@@ -72,7 +73,7 @@ func appendNode(nodes []*node, n *node) []*node {
 	return append(nodes, n)
 }
 
-// findApplicable returns the schemas with all subschemas that apply to v: references, allOf, and the
+// findApplicable returns the schemas and all subschemas that apply to v: references, allOf, and the
 // alternatives that accept v.
 func (c *checker) findApplicable(nodes []*node, v any) []*node {
 	if !slices.ContainsFunc(nodes, func(n *node) bool { return n.whole }) {

@@ -210,7 +210,7 @@ func checkNormalised(t *testing.T, s *Schema, v any, accepts bool) {
 	if (s.Check(once) == nil) != accepts {
 		t.Errorf("%v: the verdict on %v changed by Normalise", s, v)
 	}
-	if again, changed := new(checker).normalise(s.root, once, 0); changed {
+	if again, changed := new(checker).normaliseValue(s.root, once, 0); changed {
 		t.Errorf("%v: Normalise of %#v gives %#v, again gives %#v", s, v, once, again)
 	}
 }

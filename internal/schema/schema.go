@@ -1,5 +1,5 @@
-// Package schema checks plain data against JSON Schema (draft 2020-12): the values of state
-// keys, the outputs of nodes, the answers of people.
+// Package schema checks plain data against JSON Schema (draft 2020-12): values of state keys, outputs
+// of nodes, answers of people.
 //
 // Data is canonical: nil, bool, int, float64, string, []any, map[string]any. The package supports all
 // keywords except dynamic references, `dependent…` and `unevaluated…`. As in the draft, `format` and the
@@ -18,27 +18,27 @@ import (
 // Schema is a compiled JSON Schema. It is safe for concurrent use. A nil *Schema accepts everything.
 type Schema struct {
 	doc  map[string]any
-	root []*node // one
+	root []*node // exactly one node
 }
 
 // Error describes a fault in a schema document.
 type Error struct {
-	// Path holds the keywords, property names and decimal indexes down to the fault.
+	// Path holds the keywords, property names and decimal indexes that lead to the fault.
 	Path    []string
 	Message string
 }
 
-// Error puts the path before the message.
+// Error returns the path and the message.
 func (e *Error) Error() string { return addPath(e.Path, e.Message) }
 
 // Mismatch describes why a schema rejects a value.
 type Mismatch struct {
-	// Path holds the property names and decimal indexes down to the fault.
+	// Path holds the property names and decimal indexes that lead to the fault.
 	Path    []string
 	Message string
 
 	types typeSet // the accepted types, if only the type is wrong
-	fatal bool    // the check gave up, so that other alternatives do not matter
+	fatal bool    // the check gave up, so other alternatives are not tried
 }
 
 // Error returns one line: the position, such as `items[2].name`, then the message.
@@ -48,12 +48,12 @@ func addPath(path []string, message string) string {
 	if len(path) == 0 {
 		return message
 	}
-	return "at " + strconv.Quote(pathText(path)) + ": " + message
+	return "at " + strconv.Quote(formatPath(path)) + ": " + message
 }
 
-// addStep adds a step to the front of the path of a mismatch, if there is one.
+// addStep adds a step to the front of the path of a mismatch, which may be nil.
 func (m *Mismatch) addStep(step string) *Mismatch {
-	if m != nil && !m.fatal { // a fatal one may be very deep
+	if m != nil && !m.fatal { // the path of a fatal mismatch could be very long
 		m.Path = slices.Insert(m.Path, 0, step)
 	}
 	return m
@@ -63,7 +63,7 @@ func (m *Mismatch) addStep(step string) *Mismatch {
 func (s *Schema) Accept(v any) (any, error) {
 	if s != nil && len(s.root[0].checks) == 1 { // the common case: a state key with only a type
 		_, isInt := v.(int)
-		if types := s.root[0].types; types == typeInteger && isInt || types&(typeString|typeBoolean) != 0 && types == typesOf(v) {
+		if types := s.root[0].types; types == typeInteger && isInt || types&(typeString|typeBoolean) != 0 && types == findTypes(v) {
 			return v, nil
 		}
 	}
@@ -74,8 +74,8 @@ func (s *Schema) Accept(v any) (any, error) {
 // Check returns a *Mismatch with the first fault of v, or nil. Equal values have the same first fault.
 func (s *Schema) Check(v any) error { return s.check(v, 0) }
 
-// CheckAppended checks a list whose first elements, up to from, are valid. It skips them unless a keyword
-// concerns the whole list (uniqueItems, contains, enum, anyOf, …).
+// CheckAppended checks a list whose first `from` elements are known to be valid. It skips them unless a
+// keyword concerns the whole list (uniqueItems, contains, enum, anyOf, …).
 func (s *Schema) CheckAppended(list []any, from int) error {
 	if s == nil || s.root[0].whole {
 		from = 0
@@ -99,7 +99,7 @@ func (s *Schema) Normalise(v any) any {
 	if s == nil {
 		s = &Schema{}
 	}
-	w, _ := new(checker).normalise(s.root, v, 0)
+	w, _ := new(checker).normaliseValue(s.root, v, 0)
 	return w
 }
 
@@ -111,7 +111,7 @@ func (s *Schema) String() string {
 	return formatFlow(s.doc, maxFlow)
 }
 
-// node is a compiled subschema: its checks, and the parts for Normalise and other keywords.
+// node is a compiled subschema: its checks, and the parts that Normalise and other keywords need.
 type node struct {
 	doc    any
 	checks []check // in the order of the table of keywords
@@ -123,7 +123,7 @@ type node struct {
 	properties map[string]*node
 	patterns   []patternRule // sorted
 	additional *node
-	// The number of items that fit `contains`.
+	// Limits for the number of items that fit `contains`.
 	minContains, maxContains int
 
 	allOf, anyOf, oneOf       []*node
@@ -147,8 +147,8 @@ type patternRule struct {
 	node    *node
 }
 
-// item returns the schema of the element at an index, or nil.
-func (n *node) item(i int) *node {
+// itemSchema returns the schema of the element at an index, or nil.
+func (n *node) itemSchema(i int) *node {
 	if i < len(n.prefix) {
 		return n.prefix[i]
 	}
@@ -165,14 +165,14 @@ func (n *node) matchPatterns(name string) (out []*node) {
 	return out
 }
 
-// Bounds of one check. Schemas can refer to themselves, so that a small document and a small value can
-// need endless work.
+// Bounds of one check. Schemas can refer to themselves, so a small document and a small value can cause
+// endless work.
 const (
 	maxSteps = 10_000_000
 	maxDepth = 50_000
 )
 
-// checker is one walk through a value.
+// checker checks one value.
 type checker struct {
 	steps, depth int
 	from         int // the index of the first element to check
@@ -191,11 +191,11 @@ func (c *checker) check(n *node, v any) *Mismatch {
 		return nil
 	case float64:
 		if !isNumber(v) {
-			return newMismatch(show(v), " is not a finite number")
+			return newMismatch(formatValue(v), " is not a finite number")
 		}
 	case nil, bool, int, string, []any, map[string]any:
 	default:
-		return newMismatch(show(v), " is not plain data")
+		return newMismatch(formatValue(v), " is not plain data")
 	}
 	for _, check := range n.checks {
 		if m := check(c, v); m != nil {
@@ -205,7 +205,7 @@ func (c *checker) check(n *node, v any) *Mismatch {
 	return nil
 }
 
-// checkAll returns the first fault of v by any of some schemas, or nil.
+// checkAll returns the first fault of v in any of the schemas, or nil.
 func (c *checker) checkAll(nodes []*node, v any) *Mismatch {
 	for _, n := range nodes {
 		if m := c.check(n, v); m != nil {

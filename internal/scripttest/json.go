@@ -1,4 +1,4 @@
-// Commands of the sessions that look into JSON results and event streams.
+// Commands of sessions that check JSON results and event streams.
 
 package scripttest
 
@@ -13,15 +13,15 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// commandJSON is `json FILE CHECK...`: FILE (or stdout, stderr) holds one JSON
-// value in which every CHECK holds.
+// commandJSON implements `json FILE CHECK...`. FILE (or stdout, stderr) must be one JSON value for
+// which every CHECK is true:
 //
 //	path.to.field=WANT   the field equals WANT
 //	path.to.field~REGEXP the field, as text, matches
 //	path.to.field        the field is there; with ! it is not
 //
-// A number in the path is a place in a list. WANT is JSON, else text; a list of
-// texts may be written with spaces between them.
+// A number in the path is an index of a list. WANT is JSON, else text. A list of texts may be written
+// with spaces between them.
 func commandJSON(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: json FILE CHECK...")
@@ -37,10 +37,9 @@ func commandJSON(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// commandEvents is `events FILE TYPE CHECK...`: FILE holds JSON lines. A CHECK
-// is one of commandJSON; its path leads from a list with that field of every
-// event of TYPE: `events stdout node_started node='a b b'`. `count=N` is the
-// number of events.
+// commandEvents implements `events FILE TYPE CHECK...`. FILE holds JSON lines. A CHECK is like those of
+// commandJSON, but its field is the list of that field's values in all events of TYPE: `events stdout
+// node_started node='a b b'`. `count=N` checks the number of events.
 func commandEvents(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: events FILE TYPE CHECK...")
@@ -61,7 +60,7 @@ func commandEvents(ts *testscript.TestScript, neg bool, args []string) {
 		if path != "count" {
 			list := []any{}
 			for _, event := range events {
-				v, _ := field(event, path)
+				v, _ := findField(event, path)
 				list = append(list, v)
 			}
 			doc = list
@@ -72,7 +71,7 @@ func commandEvents(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// splitCheck parts a check into its path and what it says about it.
+// splitCheck splits a check into its path and its operator with operand.
 func splitCheck(check string) (path, rest string) {
 	if at := strings.IndexAny(check, "=~"); at >= 0 {
 		return check[:at], check[at:]
@@ -82,14 +81,14 @@ func splitCheck(check string) (path, rest string) {
 
 func checkJSON(doc any, check string) error {
 	path, rest := splitCheck(check)
-	got, found := field(doc, path)
+	got, found := findField(doc, path)
 	switch {
 	case !found:
 		return fmt.Errorf("there is no %q", path)
 	case rest == "":
 		return nil
 	case rest[0] == '~':
-		if text := textOfJSON(got); !regexp.MustCompile(rest[1:]).MatchString(text) {
+		if text := formatJSON(got); !regexp.MustCompile(rest[1:]).MatchString(text) {
 			return fmt.Errorf("%s does not match", text)
 		}
 		return nil
@@ -100,33 +99,33 @@ func checkJSON(doc any, check string) error {
 	}
 	if words, ok := want.(string); ok {
 		if list, isList := got.([]any); isList {
-			got, want = joined(list), strings.Join(strings.Fields(words), " ")
+			got, want = joinTexts(list), strings.Join(strings.Fields(words), " ")
 		}
 	}
 	if !reflect.DeepEqual(got, want) {
-		return fmt.Errorf("it is %s", textOfJSON(got))
+		return fmt.Errorf("it is %s", formatJSON(got))
 	}
 	return nil
 }
 
-func joined(list []any) string {
+func joinTexts(list []any) string {
 	words := make([]string, len(list))
 	for i, item := range list {
-		words[i] = textOfJSON(item)
+		words[i] = formatJSON(item)
 	}
 	return strings.Join(words, " ")
 }
 
-func textOfJSON(v any) string {
+func formatJSON(v any) string {
 	if text, ok := v.(string); ok {
 		return text
 	}
-	text, _ := json.Marshal(v) // it was JSON before
+	text, _ := json.Marshal(v) // it was decoded from JSON
 	return string(text)
 }
 
-// field follows a path of names and places; the empty path is the value itself.
-func field(v any, path string) (any, bool) {
+// findField returns the value at a path of names and indexes. The empty path is the value itself.
+func findField(v any, path string) (any, bool) {
 	if path == "" {
 		return v, true
 	}

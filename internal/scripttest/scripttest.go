@@ -1,5 +1,5 @@
-// Package scripttest runs the sessions of testdata/script: for the program of this
-// module, and for that of the engine for clusters.
+// Package scripttest runs the sessions of testdata/script, for the program of this module and for the
+// program of the temporal module.
 package scripttest
 
 import (
@@ -17,12 +17,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// Params returns the parameters of sessions in a folder or in files, whose programs find settings and
-// runs of their own.
+// Params returns the parameters of sessions. Each session has its own folders for settings and runs.
 func Params() testscript.Params {
 	return testscript.Params{
 		Setup: func(env *testscript.Env) error {
-			// The race detector would hold every program for a second at its end.
+			// The race detector would delay the exit of every program by a second.
 			env.Setenv("GORACE", "atexit_sleep_ms=0")
 			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, ".config"))
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, ".state"))
@@ -32,7 +31,7 @@ func Params() testscript.Params {
 			switch name {
 			case "cluster": // runs are driven by a cluster
 				return false, nil
-			case "tracing": // strace is there, and may watch processes
+			case "tracing": // strace is installed and may trace processes
 				return exec.Command("strace", "-f", "-o", os.DevNull, "true").Run() == nil, nil
 			}
 			return false, fmt.Errorf("unknown condition %q", name)
@@ -49,7 +48,7 @@ func Params() testscript.Params {
 	}
 }
 
-// commandCode is `code N program args...`: the program ends with exit code N.
+// commandCode implements `code N program args...`: the program must exit with code N.
 func commandCode(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: code N program args...")
@@ -69,8 +68,8 @@ func commandCode(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// commandOverdue is `overdue stdout`: goes on when the moment that the result there
-// is due at has passed.
+// commandOverdue implements `overdue stdout`: it waits until the due time of the result in stdout has
+// passed.
 func commandOverdue(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: overdue stdout|FILE")
@@ -83,9 +82,8 @@ func commandOverdue(ts *testscript.TestScript, neg bool, args []string) {
 	time.Sleep(time.Until(result.Due))
 }
 
-// commandSteady is `steady stdout|stderr FILE`: writes what the last program
-// printed to FILE with times, durations and run ids replaced, so that it can
-// be compared.
+// commandSteady implements `steady stdout|stderr FILE`: it writes the output of the last program to
+// FILE, with times, durations and run ids replaced, so that it can be compared.
 func commandSteady(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: steady stdout|stderr FILE")

@@ -13,8 +13,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// answer is a line of a server's file: what the next request for a path gets. The
-// last one of a path is for all that follow.
+// answer is a line of the answers file: the answer to the next request for a path. The last answer of a
+// path is repeated.
 type answer struct {
 	Path    string            `json:"path"`
 	Status  int               `json:"status"`
@@ -22,9 +22,8 @@ type answer struct {
 	Body    string            `json:"body"`
 }
 
-// commandServer is `server ANSWERS LOG`: starts an HTTP server whose address is
-// $SERVER. It answers by the lines of one file and writes the requests, one JSON
-// object a line, to the other.
+// commandServer implements `server ANSWERS LOG`: it starts an HTTP server at the address $SERVER. The
+// server answers with the lines of ANSWERS and writes each request as a line of JSON to LOG.
 func commandServer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: server ANSWERS LOG")

@@ -1,4 +1,4 @@
-// A command of the sessions that compares the event streams of a run.
+// A command of sessions that compares the event streams of a run.
 
 package scripttest
 
@@ -12,48 +12,47 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// commandStreams is `streams [-numbers] TOLD LIVE...`: TOLD is what `runs events`
-// tells of a run, the others what its drivers told as it happened, one after the
-// other. The numbers rise in both; what TOLD has, LIVE has in the same words, times
-// apart, with -numbers under the same number (what happens at once may be told in
-// another order); TOLD has all calls of models and tools that LIVE has, with how long
-// they took; and every execution that starts ends once.
+// commandStreams implements `streams [-numbers] RECORDED LIVE...`. RECORDED is the output of `runs
+// events`, LIVE are the events that the run's drivers emitted, one file per driver. Event numbers must
+// rise in both. LIVE must have every event of RECORDED, except for times and, without -numbers, event
+// numbers. RECORDED must have all calls of models and tools in LIVE, with their durations. Every
+// execution that starts must end once.
 func commandStreams(ts *testscript.TestScript, neg bool, args []string) {
 	numbers := len(args) > 0 && args[0] == "-numbers"
 	if numbers {
 		args = args[1:]
 	}
 	if neg || len(args) < 2 {
-		ts.Fatalf("usage: streams [-numbers] TOLD LIVE...")
+		ts.Fatalf("usage: streams [-numbers] RECORDED LIVE...")
 	}
 	var live []map[string]any
 	for _, name := range args[1:] {
-		live = append(live, streamOf(ts, name)...)
+		live = append(live, readStream(ts, name)...)
 	}
-	told := streamOf(ts, args[0])
+	recorded := readStream(ts, args[0])
 	known := map[string]int{}
 	for _, event := range live {
-		known[untimed(event, numbers)]++
+		known[formatComparable(event, numbers)]++
 	}
-	for _, event := range told {
-		text := untimed(event, numbers)
+	for _, event := range recorded {
+		text := formatComparable(event, numbers)
 		if known[text]--; known[text] < 0 {
-			ts.Fatalf("told, and not live: %s", textOfJSON(event))
+			ts.Fatalf("recorded, and not live: %s", formatJSON(event))
 		}
 	}
 	for _, event := range live {
-		if text := untimed(event, numbers); isCall(event) && known[text] > 0 {
-			ts.Fatalf("told live, and not again: %s", textOfJSON(event))
+		if text := formatComparable(event, numbers); isCall(event) && known[text] > 0 {
+			ts.Fatalf("live, and not recorded: %s", formatJSON(event))
 		}
 	}
-	for _, stream := range [][]map[string]any{told, live} {
+	for _, stream := range [][]map[string]any{recorded, live} {
 		if err := checkStream(stream); err != nil {
 			ts.Fatalf("%v", err)
 		}
 	}
 }
 
-func streamOf(ts *testscript.TestScript, name string) (events []map[string]any) {
+func readStream(ts *testscript.TestScript, name string) (events []map[string]any) {
 	for line := range strings.Lines(ts.ReadFile(name)) {
 		var event map[string]any
 		if err := json.Unmarshal([]byte(line), &event); err != nil {
@@ -64,13 +63,13 @@ func streamOf(ts *testscript.TestScript, name string) (events []map[string]any) 
 	return events
 }
 
-// isCall reports whether an event tells a call, which is noted with how long it took.
+// isCall reports whether an event is a call of a model or a tool, whose duration is recorded.
 func isCall(event map[string]any) bool {
 	return event["event"] == "llm_usage" || event["event"] == "tool_called"
 }
 
-// untimed is the text of an event without what times decide.
-func untimed(event map[string]any, number bool) string {
+// formatComparable returns an event as text, without fields that depend on time.
+func formatComparable(event map[string]any, number bool) string {
 	out := maps.Clone(event)
 	delete(out, "time")
 	if !isCall(event) {
@@ -79,14 +78,14 @@ func untimed(event map[string]any, number bool) string {
 	if !number {
 		delete(out, "seq")
 	}
-	if list, ok := out["candidates"].([]any); ok { // a replay says what each part came to
+	if list, ok := out["candidates"].([]any); ok { // a replay adds the values of conditions
 		out["candidates"] = len(list)
 	}
-	return textOfJSON(out)
+	return formatJSON(out)
 }
 
-// checkStream checks that numbers rise and that what starts ends once. A further attempt
-// is told as another start.
+// checkStream checks that event numbers rise and that every execution ends once. Each attempt has its
+// own start event.
 func checkStream(events []map[string]any) error {
 	last, runs := 0.0, map[string]bool{}
 	for _, event := range events {

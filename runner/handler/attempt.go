@@ -17,26 +17,26 @@ type Attempt struct {
 	Talk    *machine.TalkDelta `json:"talk,omitempty"`
 }
 
-// Return returns the output or the failure.
-func (a *Attempt) Return() (any, error) {
+// OutputOrFailure returns the output or the failure.
+func (a *Attempt) OutputOrFailure() (any, error) {
 	if a.Failure != nil {
 		return nil, a.Failure
 	}
 	return a.Output, nil
 }
 
-// NoteToolCall is the key of a note with the result of a tool call: output, is_error and whatever
-// the task needs to continue. For events it also has name, args, duration_ms and perhaps id.
+// NoteToolCall is the key of a note with the result of a tool call: output, is_error and other data
+// that the task needs to continue. For events it also has name, args, duration_ms and perhaps id.
 const NoteToolCall = "tool_call"
 
-// MaxAskedDelay is the longest delay that a server may ask for without max_interval.
+// MaxAskedDelay is the longest delay that a server may request without max_interval.
 const MaxAskedDelay = machine.MaxAskedDelay
 
-// Retry is a retry inside of a task: of a call of a model.
+// Retry is a retry of a model call inside a task.
 type Retry struct {
 	What                 string        // the role of the model
-	Attempt, MaxAttempts int           // Attempt failed; it counts from 1
-	Delay                time.Duration // until the next
+	Attempt, MaxAttempts int           // Attempt is the failed one, from 1
+	Delay                time.Duration // until the next attempt
 	Error                *machine.Failure
 }
 
@@ -49,7 +49,7 @@ type GraphCall struct {
 	File string
 	// With is the graph's input, by state key.
 	With map[string]any
-	// Number identifies the call in its task, also in another run.
+	// Number identifies the call in its task, also when the task runs again.
 	Number int
 }
 

@@ -1,6 +1,6 @@
-// Package handler holds what node kinds use of a run besides the keys, the input and the state of
-// their Task: the conversation (Talk), models and the budget (ModelAccess), questions to people
-// (Question), graphs as tools (GraphCall), and values that live as long as the run (Scope).
+// Package handler has the types with which node kinds use a run: the conversation (Talk), models and
+// the budget (ModelAccess), questions to people (Question), graphs as tools (GraphCall), and values
+// that live as long as the run (Scope).
 package handler
 
 import (
@@ -12,27 +12,27 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// Reservation is the most that a call may use.
+// Reservation is the maximum that a call may use.
 type Reservation struct {
 	Input  int `json:"input"`  // tokens to send, estimated
-	Output int `json:"output"` // most tokens of the answer; 0 if there is no limit
-	// Known means that the price is known: Base dollars, and Each for each token of the answer.
+	Output int `json:"output"` // maximum tokens of the answer; 0 if there is no limit
+	// Known means that the price is known: Base dollars, plus Each per token of the answer.
 	Known bool    `json:"known"`
 	Base  float64 `json:"base"`
 	Each  float64 `json:"each"`
 }
 
-// Cost returns the price of the call in US dollars with an answer of some tokens.
+// Cost returns the price of the call in US dollars if its answer has output tokens.
 func (r *Reservation) Cost(output int) float64 { return r.Base + r.Each*float64(output) }
 
-// Reserved holds tokens of a budget for a call.
+// Reserved is a part of a budget that is reserved for a call.
 type Reserved struct {
 	Output int // most tokens of the answer; 0 if there is no limit
 	once   sync.Once
 	settle func(call Usage)
 }
 
-// NewReserved returns a reservation. settle is called once.
+// NewReserved returns a reservation. It calls settle once.
 func NewReserved(output int, settle func(call Usage)) *Reserved {
 	return &Reserved{Output: output, settle: settle}
 }
@@ -40,10 +40,10 @@ func NewReserved(output int, settle func(call Usage)) *Reserved {
 // Settle releases the reservation and counts the call.
 func (r *Reserved) Settle(call Usage) { r.once.Do(func() { r.settle(call) }) }
 
-// ToolResult is the answer of a call of a tool.
+// ToolResult is the answer of a tool call.
 type ToolResult = model.ToolAnswer
 
-// ModelCall is a call of a model, as hooks see it.
+// ModelCall is a model call, for hooks.
 type ModelCall struct {
 	Model string // provider/name
 	Role  string // chat, router, judge or compact
@@ -52,19 +52,19 @@ type ModelCall struct {
 	Messages []Message
 }
 
-// ToolAsk is a call of a tool that waits for approval.
+// ToolAsk is a tool call that waits for approval.
 type ToolAsk = machine.ToolAsk
 
 // Message is one turn of a conversation.
 type Message = machine.Message
 
-// ToolCall is one call of a tool that a model asks for.
+// ToolCall is a tool call that a model requests.
 type ToolCall = machine.ToolCall
 
-// Part is a piece of a message that is more than a text.
+// Part is a piece of a message that has more than text.
 type Part = machine.Part
 
-// Usage is the usage of a call of a model.
+// Usage is the usage of a model call.
 type Usage = machine.Usage
 
 // ModelParam is a parameter of model nodes that the caller of a run sets.
@@ -79,13 +79,13 @@ type ModelScope struct {
 
 // ModelAccess is what a task needs to call models. It is safe for concurrent use.
 type ModelAccess struct {
-	Goal    string // of the run, in words
-	OwnGoal bool   // Goal is that of the graph
+	Goal    string // of the run, as text
+	OwnGoal bool   // Goal is the graph's own goal
 	// Overrides are the caller's models by role, with paths relative to Dir.
 	Overrides       map[string]string
 	Dir             string
-	Around          []ModelScope   // the graphs around the graph of the task, the outermost last
-	Params          map[string]any // that the caller set for the node, by key
+	Around          []ModelScope   // the graphs around the graph of the task, outermost last
+	Params          map[string]any // set for the node by the caller, by key
 	Secrets         []string       `json:"-"` // texts that a recording must not hold
 	Turns           map[string]int // calls of the visit in earlier attempts, by role
 	Answered        []Usage        // calls that scripts answered before the run was resumed
@@ -94,7 +94,7 @@ type ModelAccess struct {
 
 // ModelAccounting accounts for the model calls of a task.
 type ModelAccounting interface {
-	// Note stores a finished call and its data in the journal, and returns when it is durable.
+	// Note stores a finished call and its data in the journal, and returns when they are durable.
 	Note(data any, call Usage) error
 	// Reserve reserves tokens of the run's budget for a call.
 	Reserve(r Reservation) (*Reserved, error)
@@ -102,33 +102,33 @@ type ModelAccounting interface {
 	Hide(secret string)
 	// Sleep waits by the clock of the run.
 	Sleep(ctx context.Context, d time.Duration) error
-	// Now returns the time of the clock of the run.
+	// Now returns the time of the run.
 	Now() time.Time
 }
 
-// Talk is the conversation of a task, and what the task adds to it unless it fails.
+// Talk is the conversation of a task, and the messages that the task adds to it unless it fails.
 type Talk struct {
 	machine.Talk
 	mu    sync.Mutex
 	delta machine.TalkDelta
 }
 
-// Say adds messages, in order.
-func (t *Talk) Say(messages ...Message) {
+// AddMessages adds messages, in order.
+func (t *Talk) AddMessages(messages ...Message) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.delta.Add = append(t.delta.Add, messages...)
 }
 
-// Compact replaces the oldest messages by a summary.
+// Compact replaces the oldest messages with a summary.
 func (t *Talk) Compact(oldest int, summary Message) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.delta.Drop, t.delta.Summary = oldest, &summary
 }
 
-// Added returns what the task has added, or nil.
-func (t *Talk) Added() *machine.TalkDelta {
+// Delta returns the changes of the conversation by the task, or nil.
+func (t *Talk) Delta() *machine.TalkDelta {
 	if t == nil {
 		return nil
 	}

@@ -31,20 +31,20 @@ func (q *Question) Check() error {
 	return nil
 }
 
-// Parked is the error of a task that waits for people; see runner.Task.Interrupt.
+// Parked is the error of a task that waits for people. See runner.Task.Interrupt.
 type Parked struct{ Asks []machine.Ask }
 
-// Error returns a short text.
+// Error says that the task waits.
 func (p *Parked) Error() string { return "the task waits for people" }
 
-// Waits reports whether an error means that a task waits for people, and runs again.
-func Waits(err error) bool {
+// IsParked reports whether an error means that a task waits for people and will run again.
+func IsParked(err error) bool {
 	var parked *Parked
 	return errors.As(err, &parked)
 }
 
-// JoinErrors joins the errors of concurrent calls: the first real error, else a wait for all
-// answers, else nil.
+// JoinErrors joins the errors of concurrent calls. It returns the first real error, else a *Parked with
+// all questions, else nil.
 func JoinErrors(errs ...error) error {
 	var all *Parked
 	for _, err := range errs {
@@ -65,8 +65,8 @@ func JoinErrors(errs ...error) error {
 	return all
 }
 
-// Plain returns the questions with plain data in them.
-func (p *Parked) Plain() ([]machine.Ask, error) {
+// PlainAsks returns the questions with their schemas as plain data.
+func (p *Parked) PlainAsks() ([]machine.Ask, error) {
 	for i := range p.Asks {
 		ask := &p.Asks[i]
 		if ask.Schema == nil {

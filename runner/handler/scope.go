@@ -14,16 +14,16 @@ type Scope struct {
 	kept   map[any]any
 	order  []any
 	tasks  string // the result of TasksDir
-	around *Scope // lasts longer; may be nil
+	around *Scope // a scope that lives longer; may be nil
 }
 
-// NewScope returns a scope that its caller closes. around, if any, lasts longer; tasks is for TasksDir.
+// NewScope returns a scope that its caller closes. around lives longer or is nil. tasks is TasksDir.
 func NewScope(around *Scope, tasks string) *Scope { return &Scope{around: around, tasks: tasks} }
 
-// Lasting returns the scope for values that need not end with the run.
-func (s *Scope) Lasting() *Scope {
+// Outermost returns the scope for values that may outlive the run.
+func (s *Scope) Outermost() *Scope {
 	if s.around != nil {
-		return s.around.Lasting()
+		return s.around.Outermost()
 	}
 	return s
 }
@@ -31,9 +31,9 @@ func (s *Scope) Lasting() *Scope {
 // TasksDir returns the folder that marks running programs, or "" for a temporary one.
 func (s *Scope) TasksDir() string { return s.tasks }
 
-// Keep returns the value of a key, which open makes at the first call. An io.Closer is closed
-// when the run ends or pauses.
-func (s *Scope) Keep(key any, open func() any) any {
+// GetOrOpen returns the value of a key. The first call creates it with open. If it is an io.Closer, it
+// is closed when the run ends or pauses.
+func (s *Scope) GetOrOpen(key any, open func() any) any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if kept, ok := s.kept[key]; ok {
@@ -48,7 +48,7 @@ func (s *Scope) Keep(key any, open func() any) any {
 	return made
 }
 
-// Close closes all values, the latest first.
+// Close closes all values, latest first.
 func (s *Scope) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -179,7 +179,7 @@ func (b *builder) addEdges(g *spec.Graph) {
 		}
 		b.addUses(&e.uses, nil, e.when)
 		if e.transform != nil {
-			e.transform.Reads(func(r eval.Read) { b.addRead(&e.uses, r) })
+			e.transform.VisitReads(func(r eval.Read) { b.addRead(&e.uses, r) })
 		}
 		b.plan.edges[i] = e
 		n.addEdge(i, decl)
@@ -258,7 +258,7 @@ func (b *builder) finishPlan(g *spec.Graph) {
 		}
 	}
 	if p.bound.Output != nil {
-		p.bound.Output.Reads(func(r eval.Read) { b.addRead(&p.outUses, r) })
+		p.bound.Output.VisitReads(func(r eval.Read) { b.addRead(&p.outUses, r) })
 	}
 	var setup uses // evaluated apart from steps
 	b.addUses(&setup, [][]bind.Field{p.bound.Tools, p.bound.Providers})

@@ -144,7 +144,7 @@ func (p *Plan) SeesRunDir() bool { return p.wanted["run.dir"] }
 func visitReads(do func(eval.Read), fields [][]bind.Field, programs ...*eval.Program) {
 	for _, list := range fields {
 		for i := range list {
-			list[i].Value.Reads(do)
+			list[i].Value.VisitReads(do)
 		}
 	}
 	for _, p := range programs {

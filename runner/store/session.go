@@ -33,11 +33,11 @@ type Session struct {
 
 // MaskSecrets returns the session with secret values masked.
 func (s Session) MaskSecrets() Session {
-	m := mask.OfSession(s.Secret, s.Keys)
-	s.Keys = m.Keys(s.Secret, s.Keys)
+	m := mask.NewSessionMasker(s.Secret, s.Keys)
+	s.Keys = m.MaskKeys(s.Secret, s.Keys)
 	s.Talk = slices.Clone(s.Talk)
 	for i := range s.Talk {
-		s.Talk[i] = m.Message(s.Talk[i])
+		s.Talk[i] = m.MaskMessage(s.Talk[i])
 	}
 	return s
 }

@@ -1,6 +1,5 @@
-// Package view holds the parts of a Result (Pending, EdgeCount, Usage, HistoryRecord, …),
-// of a conversation (Spoken), and of a comparison with a record (Divergence). Their JSON is
-// a public contract.
+// Package view has the parts of a Result (Pending, EdgeCount, Usage, HistoryRecord, …), messages of a
+// conversation (Spoken), and the result of a comparison (Divergence). Their JSON is a public contract.
 package view
 
 import (
@@ -14,12 +13,12 @@ import (
 // FinallyResult is the result of one node of finally.
 type FinallyResult struct {
 	Node string `json:"node"`
-	// Outcome is success, failure, or skipped by a cancelled run.
+	// Outcome is success, failure, or skipped if the run was cancelled.
 	Outcome string           `json:"outcome"`
 	Error   *machine.Failure `json:"error"`
 }
 
-// CountEdges lists a graph's edges in declaration order, with the counts in fired by index.
+// CountEdges lists a graph's edges in declaration order. fired has the counts by edge index.
 func CountEdges(graph *spec.Graph, fired map[int]int) []EdgeCount {
 	out := make([]EdgeCount, len(graph.Edges))
 	for i, e := range graph.Edges {
@@ -63,7 +62,7 @@ type Usage struct {
 	CostUSD *float64 `json:"cost_usd"`
 }
 
-// NewUsage converts a sum of calls.
+// NewUsage converts the usage of a run.
 func NewUsage(u machine.Usage) Usage {
 	return Usage{
 		LLMCalls: u.Calls, InputTokens: u.InputTokens, OutputTokens: u.OutputTokens,
@@ -82,7 +81,7 @@ type HistoryRecord struct {
 	Output  any    `json:"output"`
 	// Error is the failure of the node, with the end of its program's output.
 	Error *machine.Failure `json:"error,omitempty"`
-	// Reason is a word for how the node ended, for example why the loop of an agent did.
+	// Reason says in a word why the node ended, for example why an agent's loop did.
 	Reason   string       `json:"reason,omitempty"`
 	Edges    []int        `json:"edges"`
 	Next     []string     `json:"next"`

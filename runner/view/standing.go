@@ -15,7 +15,7 @@ type Pending struct {
 	Node string `json:"node"`
 	// Index is the element of Node that asks, from 0, or nil outside of an `each`.
 	Index *int `json:"index,omitempty"`
-	// Key is the program's name for its question, or nil for a human node.
+	// Key is the key of a program's question, or nil for a human node.
 	Key *string `json:"key"`
 	// Kind is "human", "interrupt" for a program, or "tool" for a call to approve.
 	Kind   string `json:"kind"`
@@ -30,7 +30,7 @@ type Pending struct {
 	Due *time.Time `json:"due,omitempty"`
 }
 
-// Target returns the name of the question in answers: NODE, NODE[INDEX], NODE:KEY.
+// Target returns how answers name the question: NODE, NODE[INDEX], NODE:KEY.
 func (p *Pending) Target() string {
 	target := p.Node
 	if p.Index != nil {
@@ -42,13 +42,13 @@ func (p *Pending) Target() string {
 	return target
 }
 
-// PausedAt is a breakpoint: phase "before" or "after" some nodes.
+// PausedAt is a breakpoint. Phase is "before" or "after" the nodes.
 type PausedAt struct {
 	Phase string   `json:"phase"`
 	Nodes []string `json:"nodes"`
 }
 
-// RunningNode is a node execution that has begun and not ended.
+// RunningNode is a node execution that has started and not ended.
 type RunningNode struct {
 	// Node is the path of the node: outer/inner in a subgraph.
 	Node    string `json:"node"`
@@ -67,7 +67,7 @@ type Spoken struct {
 	Place   string `json:"place"`
 	Visit   int    `json:"visit"`
 	Attempt int    `json:"attempt"`
-	// Dropped is how many of the oldest messages the first message summarises.
+	// Dropped is how many of the oldest messages the first message replaces as a summary.
 	Dropped int `json:"dropped,omitempty"`
 	// Messages are in order and without the reasoning of models.
 	Messages []machine.Message `json:"messages"`
@@ -84,15 +84,16 @@ type Divergence struct {
 	// Step and Node are the execution that took another path, if there is one.
 	Step int    `json:"step,omitempty"`
 	Node string `json:"node,omitempty"`
-	// Recorded and Now are the nodes that followed then, and follow now.
+	// Recorded and Now are the nodes that followed in the record, and that follow now.
 	Recorded []string `json:"recorded"`
 	Now      []string `json:"now"`
-	// RecordedEdges and NowEdges are the indexes of the fired edges in each graph; -1 is a label of ends.
+	// RecordedEdges and NowEdges are the indexes of the fired edges in each graph. -1 is a label of
+	// `ends`.
 	RecordedEdges []int `json:"recorded_edges,omitempty"`
 	NowEdges      []int `json:"now_edges,omitempty"`
-	// Why gives the reasons now, with values from conditions, RecordedWhy the recorded ones.
+	// Why has the reasons in the replay, with values of conditions, RecordedWhy those in the record.
 	Why         []string `json:"why"`
 	RecordedWhy []string `json:"recorded_why,omitempty"`
-	// NeverRan are the nodes of Now that the recorded run never ran.
+	// NeverRan are the nodes of Now that the recorded run never executed.
 	NeverRan []string `json:"never_ran,omitempty"`
 }

@@ -231,7 +231,7 @@ func (a *Analysis) originOfValue(node int, v *bind.Value) Origin {
 	if p := v.Program; p != nil && Sanitized(p) {
 		return FromFlow
 	}
-	v.Reads(func(r eval.Read) { worst = max(worst, a.originOfRead(node, r)) })
+	v.VisitReads(func(r eval.Read) { worst = max(worst, a.originOfRead(node, r)) })
 	return worst
 }
 

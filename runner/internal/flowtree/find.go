@@ -1,4 +1,4 @@
-// Nodes by path, and the questions that answers are for.
+// Finding nodes by path, and the questions of answers.
 
 package flowtree
 
@@ -13,10 +13,10 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// CheckTarget finds the node of an answer. It reports a target that no question can have.
+// CheckTarget returns the node of an answer's target, or an error if no question can have it.
 func (t *Tree) CheckTarget(target string) (*spec.Node, error) {
 	path, key, hasKey := strings.Cut(target, ":")
-	in, id, err := t.Find(path, true)
+	in, id, err := t.FindNode(path, true)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (t *Tree) CheckTarget(target string) (*spec.Node, error) {
 	return node, err
 }
 
-// CheckAnswers returns the first invalid answer as an error. Choices computed at run time are not checked.
+// CheckAnswers returns an error for the first invalid answer. It does not check computed choices.
 func CheckAnswers(node *spec.Node, target string, given []string) error {
 	if node.Kind.Value != "human" {
 		return nil
@@ -46,21 +46,21 @@ func CheckAnswers(node *spec.Node, target string, given []string) error {
 	} else if schema := node.Field("schema"); schema != nil {
 		q.Schema, _ = schema.Data().(map[string]any)
 	}
-	return CheckFits(&q, given)
+	return CheckAnswerTexts(&q, given)
 }
 
-// Find returns the graph with the node at a path, and the id of the node.
-func (t *Tree) Find(path string, elements bool) (in *Tree, id string, err error) {
-	trees, id, err := t.Around(path, elements)
+// FindNode returns the graph of the node at a path, and the id of the node.
+func (t *Tree) FindNode(path string, elements bool) (in *Tree, id string, err error) {
+	trees, id, err := t.FindAround(path, elements)
 	if err != nil {
 		return nil, "", err
 	}
 	return trees[len(trees)-1], id, nil
 }
 
-// Around returns the graphs around the node at a path, outermost first, and its id. With
-// elements, parts may name elements of `each`.
-func (t *Tree) Around(path string, elements bool) (trees []*Tree, id string, err error) {
+// FindAround returns the graphs around the node at a path, outermost first, and the node's id. With
+// elements, the path may name elements of `each`.
+func (t *Tree) FindAround(path string, elements bool) (trees []*Tree, id string, err error) {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
 		trees = append(trees, t)
@@ -68,7 +68,7 @@ func (t *Tree) Around(path string, elements bool) (trees []*Tree, id string, err
 		node := t.Graph.Node(name)
 		id = name
 		if node == nil {
-			return nil, "", t.unknownNode(id)
+			return nil, "", t.unknownNodeError(id)
 		}
 		if hasIndex {
 			digits, closed := strings.CutSuffix(index, "]")
@@ -90,7 +90,7 @@ func (t *Tree) Around(path string, elements bool) (trees []*Tree, id string, err
 	return trees, id, nil
 }
 
-func (t *Tree) unknownNode(id string) error {
+func (t *Tree) unknownNodeError(id string) error {
 	names := make([]string, len(t.Graph.Nodes))
 	for i, n := range t.Graph.Nodes {
 		names[i] = n.ID.Value
@@ -102,9 +102,9 @@ func (t *Tree) unknownNode(id string) error {
 	return fmt.Errorf("no node %q in graph %q (nodes: %s)", id, t.Graph.Name.Value, strings.Join(names, ", "))
 }
 
-// FieldOrder returns the properties that a human node's object schema asks for, in file order.
+// FieldOrder returns the properties of a human node's object schema, in file order.
 func (t *Tree) FieldOrder(path string) []string {
-	in, id, err := t.Find(path, true)
+	in, id, err := t.FindNode(path, true)
 	if err != nil {
 		return nil
 	}
@@ -117,7 +117,8 @@ func (t *Tree) FieldOrder(path string) []string {
 	return names
 }
 
-// FindQuestion returns the index of the open question with a name, or of its first element, or -1.
+// FindQuestion returns the index of the open question with a target, else of its first element, else
+// -1.
 func FindQuestion(open []machine.Question, target string) int {
 	i := slices.IndexFunc(open, func(q machine.Question) bool { return q.Target() == target })
 	if i < 0 {
@@ -126,9 +127,9 @@ func FindQuestion(open []machine.Question, target string) int {
 	return i
 }
 
-// CheckFits returns an error for the first answer that a question does not accept.
-func CheckFits(q *machine.Question, answers []string) error {
-	for _, text := range slices.Compact(slices.Clone(answers)) { // flow tests repeat one many times
+// CheckAnswerTexts returns an error for the first answer that a question does not accept.
+func CheckAnswerTexts(q *machine.Question, answers []string) error {
+	for _, text := range slices.Compact(slices.Clone(answers)) { // flow tests repeat an answer many times
 		if _, err := q.Parse(text); err != nil {
 			return err
 		}

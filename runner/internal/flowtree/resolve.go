@@ -1,4 +1,4 @@
-// Resolving: a graph and the graphs that it runs, each file once.
+// Resolving the subgraphs of a graph.
 
 package flowtree
 
@@ -12,25 +12,26 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// resolver compiles a graph and every graph that it runs, each file once.
+// resolver compiles a graph and all graphs that it runs, each file once.
 type resolver struct {
 	cfg   *Config
 	flows map[string]*Tree // by cleaned path
 	open  []string         // the files being compiled, outermost first
 	found spec.Diagnostics
-	// nodes run the graphs that are being compiled. tool means that one of them is a tool.
+	// nodes are the nodes that run the graphs being compiled. tool means that one of these graphs is a
+	// tool.
 	nodes []string
 	tool  bool
-	files map[string][]byte // what was read, by absolute path
-	built []*Tree           // inner graphs before those that run them
+	files map[string][]byte // texts that were read, by absolute path
+	built []*Tree           // inner graphs first
 }
 
-// resolve compiles g and its subgraphs. The tree is incomplete if there are findings.
-func (l *resolver) resolve(g *spec.Graph) *Tree {
+// resolveGraph compiles g and its subgraphs. The tree is incomplete if there are findings.
+func (l *resolver) resolveGraph(g *spec.Graph) *Tree {
 	path := filepath.Clean(g.File.Name) + g.Ref()
 	key := l.treeKey(path)
 	for _, text := range g.File.Texts {
-		l.files[Absolute(text.Name)] = text.Src
+		l.files[AbsolutePath(text.Name)] = text.Src
 	}
 	l.open = append(l.open, path)
 	defer func() { l.open = l.open[:len(l.open)-1] }()
@@ -60,7 +61,7 @@ func (l *resolver) resolve(g *spec.Graph) *Tree {
 	return flow
 }
 
-// treeKey identifies a graph: its path, and if graphs are rewritten, the nodes that run it.
+// treeKey identifies a graph by its path and, if graphs are rewritten, by the nodes that run it.
 func (l *resolver) treeKey(path string) string {
 	if l.cfg.Rewrite == nil || l.tool {
 		return path
@@ -68,7 +69,7 @@ func (l *resolver) treeKey(path string) string {
 	return strings.Join(l.nodes, "/") + "\x00" + path
 }
 
-// resolveChild compiles the file that a node names. If that fails, it reports why and returns nil.
+// resolveChild compiles the file that a node names. It reports an error and returns nil if that fails.
 func (l *resolver) resolveChild(g *spec.Graph, file *spec.Value) *Tree {
 	path, inner := spec.ResolvePath(g.File.Name, file.Text.Value), g.Inner(file.Text.Value)
 	if inner != nil {
@@ -87,7 +88,7 @@ func (l *resolver) resolveChild(g *spec.Graph, file *spec.Value) *Tree {
 		return nil
 	}
 	if inner != nil {
-		return l.resolve(inner)
+		return l.resolveGraph(inner)
 	}
 	src, err := l.readFile(path)
 	if err != nil {
@@ -102,11 +103,11 @@ func (l *resolver) resolveChild(g *spec.Graph, file *spec.Value) *Tree {
 		l.found = append(l.found, found...)
 		return nil
 	}
-	return l.resolve(child)
+	return l.resolveGraph(child)
 }
 
 func (l *resolver) readFile(path string) (src []byte, err error) {
-	name := Absolute(path)
+	name := AbsolutePath(path)
 	src, ok := l.cfg.Kept[name]
 	switch load := l.cfg.Load; {
 	case ok:

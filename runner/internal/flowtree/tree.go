@@ -1,5 +1,4 @@
-// Package flowtree compiles a graph together with the graphs that it runs, and finds nodes
-// in them.
+// Package flowtree compiles a graph together with the graphs that it runs, and finds nodes in them.
 package flowtree
 
 import (
@@ -17,7 +16,7 @@ import (
 // graphKind is the kind of nodes that run graphs.
 const graphKind = "graph"
 
-// MachineKinds returns the kinds that the machine executes itself.
+// MachineKinds returns the kinds that the machine executes without a handler.
 func MachineKinds() []string { return []string{"fail", "human", "pass", "set", "wait"} }
 
 // Tree is a compiled graph with the graphs that it runs.
@@ -28,25 +27,25 @@ type Tree struct {
 	inner map[string]*Tree
 	// tools are the graphs that the file declares as tools, sorted.
 	tools []string
-	// levels is the depth of the nested graphs, counting this one; 0 without subgraphs.
+	// levels is the depth of nested graphs, including this one, or 0 without subgraphs.
 	levels int
-	// all are the trees of the whole flow, the outermost last. Only that one has them.
+	// all are the trees of the whole flow, outermost last. Only the outermost tree has them.
 	all []*Tree
 }
 
 // All returns the trees of the flow, each once, in a stable order.
 func (t *Tree) All() []*Tree { return t.all }
 
-// Of returns the tree of a plan of the flow.
-func (t *Tree) Of(plan *machine.Plan) *Tree {
+// FindTree returns the tree of a plan of the flow.
+func (t *Tree) FindTree(plan *machine.Plan) *Tree {
 	return t.all[slices.IndexFunc(t.all, func(one *Tree) bool { return one.Plan == plan })]
 }
 
-// Config configures how graphs are found and changed. The zero value reads files.
+// Config configures how graphs are read and rewritten. The zero value reads files.
 type Config struct {
 	// Kinds are the node kinds that can run, in addition to the machine's and graph.
 	Kinds []spec.Kind
-	// Load reads the files of subgraphs and texts. Without it regular files are read.
+	// Load reads the files of subgraphs and texts. If it is nil, regular files are read.
 	Load func(path string) ([]byte, error)
 	// Rewrite, if set, changes the graph of the node at a path before it is compiled.
 	Rewrite func(path string, g *spec.Graph) *spec.Graph
@@ -54,11 +53,11 @@ type Config struct {
 	Kept map[string][]byte
 }
 
-// Build compiles a graph and its subgraphs. files are the texts that it read, by absolute path.
-// After an error the tree is incomplete.
+// Build compiles a graph and its subgraphs. files are the texts that it read, by absolute path. After
+// an error the tree is incomplete.
 func Build(g *spec.Graph, cfg Config) (tree *Tree, files map[string][]byte, found spec.Diagnostics) {
 	l := &resolver{cfg: &cfg, flows: map[string]*Tree{}, files: map[string][]byte{}}
-	tree = l.resolve(g)
+	tree = l.resolveGraph(g)
 	tree.all = l.built
 	return tree, l.files, l.found
 }
@@ -88,8 +87,8 @@ func (t *Tree) buildPlan(kinds []spec.Kind) spec.Diagnostics {
 	return found
 }
 
-// Absolute returns the absolute path of a file, or the name itself if there is none.
-func Absolute(name string) string {
+// AbsolutePath returns the absolute path of a file, or the name if that fails.
+func AbsolutePath(name string) string {
 	if path, err := filepath.Abs(name); err == nil {
 		return path
 	}
@@ -114,7 +113,7 @@ func writesKey(n *spec.Node, key string) bool {
 		slices.ContainsFunc(n.Writes.Exprs, func(e spec.NamedExpr) bool { return e.Name.Value == key })
 }
 
-// innerTree returns the graph of a node that has the next part of a path, or nil.
+// innerTree returns the inner graph of a node that has the node next, or nil.
 func (t *Tree) innerTree(n *spec.Node, next string) *Tree {
 	if file := n.Field("graph"); n.Kind.Value == graphKind && file != nil {
 		return t.inner[n.ID.Value+":"+file.Text.Value]
@@ -136,8 +135,8 @@ func callsTools(n *spec.Node) bool {
 	return slices.Contains([]string{"agent", "tool", "tools"}, n.Kind.Value)
 }
 
-// resolveTools compiles the graphs that a file declares as tools, once more for each caller if
-// graphs are rewritten.
+// resolveTools compiles the graphs that a file declares as tools. If graphs are rewritten, it compiles
+// them again for each calling node.
 func (l *resolver) resolveTools(g *spec.Graph, flow *Tree) {
 	for i := range g.Tools {
 		file := g.Tools[i].Value.Get("graph")
@@ -164,7 +163,7 @@ func (l *resolver) resolveTools(g *spec.Graph, flow *Tree) {
 	slices.Sort(flow.tools)
 }
 
-// addInner adds a graph unless it is nil.
+// addInner adds an inner graph unless it is nil.
 func (t *Tree) addInner(key string, tree *Tree) bool {
 	if tree != nil {
 		t.inner[key] = tree
@@ -172,11 +171,11 @@ func (t *Tree) addInner(key string, tree *Tree) bool {
 	return tree != nil
 }
 
-// HasTools reports whether the file declares graphs as tools.
-func (t *Tree) HasTools() bool { return len(t.tools) > 0 }
+// HasGraphTools reports whether the file declares graphs as tools.
+func (t *Tree) HasGraphTools() bool { return len(t.tools) > 0 }
 
-// OfferGraphs adds default parameters and descriptions to tools that are graphs.
-func (t *Tree) OfferGraphs(tools map[string]any) {
+// AddGraphDefaults adds default parameters and descriptions to tools that are graphs.
+func (t *Tree) AddGraphDefaults(tools map[string]any) {
 	for name := range tools { //lint:ignore mapiter each entry by itself
 		fields, _ := tools[name].(map[string]any)
 		file, _ := fields["graph"].(string)
@@ -186,7 +185,7 @@ func (t *Tree) OfferGraphs(tools map[string]any) {
 		child := t.inner[file]
 		own := maps.Clone(fields) // all runs share the plan's fields
 		if _, given := own["parameters"]; !given {
-			own["parameters"] = parametersOf(child.Graph)
+			own["parameters"] = inputParameters(child.Graph)
 		}
 		if _, given := own["description"]; !given {
 			own["description"] = child.Graph.Description.Value
@@ -195,8 +194,9 @@ func (t *Tree) OfferGraphs(tools map[string]any) {
 	}
 }
 
-// parametersOf returns the JSON Schema of a graph's input: its required keys, or all if none is.
-func parametersOf(g *spec.Graph) map[string]any {
+// inputParameters returns the JSON Schema of a graph's input: its required keys, or all keys if none is
+// required.
+func inputParameters(g *spec.Graph) map[string]any {
 	properties, required := map[string]any{}, []any{}
 	isRequired := func(key *spec.StateKey) bool { return key.Required }
 	all := !slices.ContainsFunc(g.State, isRequired)

@@ -1,4 +1,4 @@
-// Package mask hides secrets in what a run shows and stores (GraphSpec §2).
+// Package mask masks secrets in the output and the stored data of a run (GraphSpec §2).
 package mask
 
 import (
@@ -14,29 +14,29 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Masker hides secrets and the values of secret state keys. The zero Masker hides nothing. One
-// goroutine adds secrets while others mask.
+// Masker masks secrets and the values of secret state keys. The zero Masker masks nothing. One
+// goroutine may add secrets while others mask.
 type Masker struct {
 	secrets atomic.Pointer[secretTexts]
 	// Learned are the values of secret keys, for snapshots.
 	Learned []string
 }
 
-// secretTexts are the texts to hide. They never change.
+// secretTexts are the texts to mask. They are immutable.
 type secretTexts struct {
 	texts  []string  // longest first
-	begins [256]bool // their first bytes
+	begins [256]bool // by byte: a text begins with it
 }
 
-// Values returns the texts that are hidden, longest first.
-func (m *Masker) Values() []string {
+// HiddenTexts returns the texts that are masked, longest first.
+func (m *Masker) HiddenTexts() []string {
 	if s := m.secrets.Load(); s != nil {
 		return s.texts
 	}
 	return nil
 }
 
-// LearnDefaults hides the defaults of the secret keys of a graph.
+// LearnDefaults masks the defaults of a graph's secret keys from now on.
 func (m *Masker) LearnDefaults(g *spec.Graph) {
 	for _, key := range g.State {
 		if key.Secret && key.Default != nil {
@@ -55,8 +55,8 @@ func SecretKeys(g *spec.Graph) (names []string) {
 	return names
 }
 
-// OfSession returns a masker of the secret keys of a session.
-func OfSession(secret []string, keys map[string]any) *Masker {
+// NewSessionMasker returns a masker of the secret keys of a session.
+func NewSessionMasker(secret []string, keys map[string]any) *Masker {
 	m := &Masker{}
 	for _, name := range secret {
 		m.LearnValue(keys[name])
@@ -64,7 +64,7 @@ func OfSession(secret []string, keys map[string]any) *Masker {
 	return m
 }
 
-// Hide hides the texts in a value, except for very short ones.
+// Hide masks the texts in a value from now on, except for very short ones.
 func (m *Masker) Hide(v any) {
 	visitTexts(v, func(text string) {
 		if len(text) < redact.Least {
@@ -76,7 +76,7 @@ func (m *Masker) Hide(v any) {
 	})
 }
 
-// HideText hides a text in exactly this form.
+// HideText masks a text in exactly this form from now on.
 func (m *Masker) HideText(text string) {
 	old := cmp.Or(m.secrets.Load(), &secretTexts{})
 	if text == "" || slices.Contains(old.texts, text) {
@@ -88,14 +88,14 @@ func (m *Masker) HideText(text string) {
 	m.secrets.Store(next)
 }
 
-// Learn hides the values of the secret keys of a graph in a state.
-func (m *Masker) Learn(g *spec.Graph, state map[string]any) {
+// LearnState masks the values of a graph's secret keys in a state from now on.
+func (m *Masker) LearnState(g *spec.Graph, state map[string]any) {
 	for _, name := range SecretKeys(g) {
 		m.LearnValue(state[name])
 	}
 }
 
-// LearnValue hides a value of a secret key, and keeps it for snapshots.
+// LearnValue masks a value of a secret key from now on, and keeps it for snapshots.
 func (m *Masker) LearnValue(v any) {
 	m.Hide(v)
 	visitTexts(v, func(text string) {
@@ -105,7 +105,7 @@ func (m *Masker) LearnValue(v any) {
 	})
 }
 
-// visitTexts calls f for the texts in a value, in the order of keys.
+// visitTexts calls f for the texts in a value, in the order of sorted keys.
 func visitTexts(v any, f func(string)) {
 	switch v := v.(type) {
 	case string:
@@ -121,25 +121,25 @@ func visitTexts(v any, f func(string)) {
 	}
 }
 
-// Text masks a text.
-func (m *Masker) Text(s string) string {
-	for _, value := range m.Values() {
+// MaskText masks a text.
+func (m *Masker) MaskText(s string) string {
+	for _, value := range m.HiddenTexts() {
 		s = strings.ReplaceAll(s, value, redact.Mask)
 	}
-	if len(m.Values()) > 0 && strings.Contains(s, cutMark) {
+	if len(m.HiddenTexts()) > 0 && strings.Contains(s, cutMark) {
 		return m.maskCutEnds(s)
 	}
 	return s
 }
 
-// cutMark ends a text that was shortened.
+// cutMark is the end of a shortened text.
 const cutMark = "…"
 
-// maskCutEnds hides the beginnings of secrets at the ends of shortened texts.
+// maskCutEnds masks beginnings of secrets at the ends of shortened texts.
 func (m *Masker) maskCutEnds(s string) string {
 	parts := strings.Split(s, cutMark)
 	for i := range parts[:len(parts)-1] {
-		for _, value := range m.Values() {
+		for _, value := range m.HiddenTexts() {
 			for n := min(len(value), len(parts[i])); n >= redact.Least; n-- {
 				if rest, cut := strings.CutSuffix(parts[i], value[:n]); cut {
 					parts[i] = rest + redact.Mask
@@ -151,45 +151,45 @@ func (m *Masker) maskCutEnds(s string) string {
 	return strings.Join(parts, cutMark)
 }
 
-// Value returns a copy with all secret texts hidden. A nil Masker hides nothing.
-func (m *Masker) Value(v any) any {
-	if m == nil || len(m.Values()) == 0 {
+// MaskValue returns a copy with all secret texts masked. A nil Masker masks nothing.
+func (m *Masker) MaskValue(v any) any {
+	if m == nil || len(m.HiddenTexts()) == 0 {
 		return v
 	}
 	switch v := v.(type) {
 	case string:
-		return m.Text(v)
+		return m.MaskText(v)
 	case []any:
 		out := make([]any, len(v))
 		for i, item := range v {
-			out[i] = m.Value(item)
+			out[i] = m.MaskValue(item)
 		}
 		return out
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, item := range v {
-			out[m.maskKey(name)] = m.Value(item)
+			out[m.maskKey(name)] = m.MaskValue(item)
 		}
 		return out
 	case int, float64:
-		if slices.Contains(m.Values(), eval.Text(v)) { // a secret of digits
+		if slices.Contains(m.HiddenTexts(), eval.Text(v)) { // a secret of digits
 			return redact.Mask
 		}
 	}
 	return v
 }
 
-// maskObject masks an object. nil stays nil.
+// maskObject masks an object. It returns nil for nil.
 func (m *Masker) maskObject(v map[string]any) map[string]any {
 	if v == nil {
 		return nil
 	}
-	return m.Value(v).(map[string]any)
+	return m.MaskValue(v).(map[string]any)
 }
 
-// maskKey hides the secrets in a key of an object, except for secrets that look like a name.
+// maskKey masks the secrets in a key of an object, except for secrets that look like a name.
 func (m *Masker) maskKey(name string) string {
-	for _, value := range m.Values() {
+	for _, value := range m.HiddenTexts() {
 		if !redact.IsWord(value) {
 			name = strings.ReplaceAll(name, value, redact.Mask)
 		}
@@ -197,41 +197,41 @@ func (m *Masker) maskKey(name string) string {
 	return name
 }
 
-// Keys masks the values of secret keys completely, and secret texts in others.
-func (m *Masker) Keys(secret []string, values map[string]any) map[string]any {
+// MaskKeys masks the values of secret keys completely, and secret texts in other values.
+func (m *Masker) MaskKeys(secret []string, values map[string]any) map[string]any {
 	out := make(map[string]any, len(values))
 	for name, v := range values {
 		if slices.Contains(secret, name) {
 			out[name] = redact.Mask
 		} else {
-			out[name] = m.Value(v)
+			out[name] = m.MaskValue(v)
 		}
 	}
 	return out
 }
 
-// State masks a state of a graph, as Keys does.
-func (m *Masker) State(g *spec.Graph, state map[string]any) map[string]any {
+// MaskState masks a state of a graph, as MaskKeys does.
+func (m *Masker) MaskState(g *spec.Graph, state map[string]any) map[string]any {
 	secret := SecretKeys(g)
-	if len(m.Values())+len(secret) == 0 {
+	if len(m.HiddenTexts())+len(secret) == 0 {
 		return state
 	}
-	return m.Keys(secret, state)
+	return m.MaskKeys(secret, state)
 }
 
-// Delta masks the changes of a state of a graph, and learns the values of secret keys.
-func (m *Masker) Delta(g *spec.Graph, delta []machine.KeyValue) []machine.KeyValue {
+// MaskDelta masks the changes of a graph's state, and learns the values of secret keys.
+func (m *Masker) MaskDelta(g *spec.Graph, delta []machine.KeyValue) []machine.KeyValue {
 	secret := SecretKeys(g)
 	return mapCopy(delta, func(kv *machine.KeyValue) {
 		if slices.Contains(secret, kv.Key) {
 			m.LearnValue(kv.Value)
 			kv.Value = redact.Mask
 		}
-		kv.Value = m.Value(kv.Value)
+		kv.Value = m.MaskValue(kv.Value)
 	})
 }
 
-// mapCopy returns a copy of a list after f has changed its items.
+// mapCopy returns a copy of a list whose items f has changed.
 func mapCopy[T any](list []T, f func(*T)) []T {
 	out := slices.Clone(list)
 	for i := range out {
@@ -250,60 +250,60 @@ func NewVault(secrets []any) *Masker {
 	return m
 }
 
-// Event hides secrets in an event before the journal or the state gets it.
-func (m *Masker) Event(e *machine.Event) {
+// MaskEvent masks secrets in an event, for the journal and the state.
+func (m *Masker) MaskEvent(e *machine.Event) {
 	if m == nil || e.Kind == machine.Advanced || e.Kind == machine.TaskBegan {
 		return
 	}
-	e.Input, e.Output, e.Partial, e.Failure = m.maskObject(e.Input), m.Value(e.Output), m.Value(e.Partial), m.Failure(e.Failure)
-	e.Reasoning = m.Text(e.Reasoning)
+	e.Input, e.Output, e.Partial, e.Failure = m.maskObject(e.Input), m.MaskValue(e.Output), m.MaskValue(e.Partial), m.MaskFailure(e.Failure)
+	e.Reasoning = m.MaskText(e.Reasoning)
 	if e.Talk != nil {
 		talk := *e.Talk
-		talk.Add = mapCopy(talk.Add, func(said *machine.Message) { *said = m.Message(*said) })
+		talk.Add = mapCopy(talk.Add, func(said *machine.Message) { *said = m.MaskMessage(*said) })
 		if talk.Summary != nil {
-			summary := m.Message(*talk.Summary)
+			summary := m.MaskMessage(*talk.Summary)
 			talk.Summary = &summary
 		}
 		e.Talk = &talk
 	}
 	e.Asks = mapCopy(e.Asks, func(ask *machine.Ask) {
-		ask.Prompt, ask.Schema = m.Text(ask.Prompt), m.maskObject(ask.Schema)
+		ask.Prompt, ask.Schema = m.MaskText(ask.Prompt), m.maskObject(ask.Schema)
 		if ask.Tool != nil {
 			ask.Tool = &machine.ToolAsk{Name: ask.Tool.Name, Args: m.maskObject(ask.Tool.Args)}
 		}
 	})
 }
 
-// Message masks a message.
-func (m *Masker) Message(said machine.Message) machine.Message {
-	said.Content = m.Text(said.Content)
+// MaskMessage masks a message.
+func (m *Masker) MaskMessage(said machine.Message) machine.Message {
+	said.Content = m.MaskText(said.Content)
 	said.Parts = mapCopy(said.Parts, func(part *machine.Part) {
-		part.Text, part.URL, part.Name = m.Text(part.Text), m.Text(part.URL), m.Text(part.Name)
+		part.Text, part.URL, part.Name = m.MaskText(part.Text), m.MaskText(part.URL), m.MaskText(part.Name)
 	})
 	said.ToolCalls = mapCopy(said.ToolCalls, func(call *machine.ToolCall) {
-		call.Args, call.Malformed = m.maskObject(call.Args), m.Text(call.Malformed)
+		call.Args, call.Malformed = m.maskObject(call.Args), m.MaskText(call.Malformed)
 	})
 	return said
 }
 
-// Failure masks a failure.
-func (m *Masker) Failure(f *machine.Failure) *machine.Failure {
-	if f == nil || len(m.Values()) == 0 {
+// MaskFailure masks a failure.
+func (m *Masker) MaskFailure(f *machine.Failure) *machine.Failure {
+	if f == nil || len(m.HiddenTexts()) == 0 {
 		return f
 	}
 	out := *f
-	out.Message, out.OutputPreview, out.Details = m.Text(f.Message), m.Text(f.OutputPreview), m.maskObject(f.Details)
-	out.Candidates = m.Candidates(f.Candidates)
+	out.Message, out.OutputPreview, out.Details = m.MaskText(f.Message), m.MaskText(f.OutputPreview), m.maskObject(f.Details)
+	out.Candidates = m.MaskCandidates(f.Candidates)
 	return &out
 }
 
-// Candidates masks the reasons of candidates.
-func (m *Masker) Candidates(list []machine.Candidate) []machine.Candidate {
-	if len(m.Values()) == 0 {
+// MaskCandidates masks the reasons of candidates.
+func (m *Masker) MaskCandidates(list []machine.Candidate) []machine.Candidate {
+	if len(m.HiddenTexts()) == 0 {
 		return list
 	}
 	return mapCopy(list, func(c *machine.Candidate) {
-		c.Why = m.Text(c.Why)
+		c.Why = m.MaskText(c.Why)
 		if c.Test != nil {
 			test := *c.Test
 			m.maskReason(&test)
@@ -313,11 +313,11 @@ func (m *Masker) Candidates(list []machine.Candidate) []machine.Candidate {
 }
 
 func (m *Masker) maskReason(r *eval.Reason) {
-	r.Source, r.Values, r.Result = m.Text(r.Source), m.Text(r.Values), m.Value(r.Result)
+	r.Source, r.Values, r.Result = m.MaskText(r.Source), m.MaskText(r.Values), m.MaskValue(r.Result)
 	r.Parts = mapCopy(r.Parts, m.maskReason)
 }
 
-// Placeholders returns a value for each secret of a graph whose run is only read.
+// Placeholders returns a mask for each secret of a graph, for runs that are only read.
 func Placeholders(g *spec.Graph) map[string]any {
 	out := make(map[string]any, len(g.Secrets))
 	for _, secret := range g.Secrets {
@@ -326,8 +326,8 @@ func Placeholders(g *spec.Graph) map[string]any {
 	return out
 }
 
-// Chunk masks a piece of a text. rest may begin a secret and belongs before the next piece.
-func (m *Masker) Chunk(text string) (shown, rest string) {
+// MaskChunk masks a piece of a text. rest may begin a secret: prepend it to the next piece.
+func (m *Masker) MaskChunk(text string) (shown, rest string) {
 	secrets := m.secrets.Load()
 	if secrets == nil {
 		return text, ""
@@ -352,8 +352,8 @@ func (m *Masker) Chunk(text string) (shown, rest string) {
 	return b.String(), ""
 }
 
-// matchSecret returns the length of the longest secret at the start of a text, or 0. open says
-// that a longer one may begin there.
+// matchSecret returns the length of the longest secret at the start of a text, or 0. open means that
+// the text may be the beginning of a longer secret.
 func (s *secretTexts) matchSecret(text string) (length int, open bool) {
 	for _, value := range s.texts { // longest first
 		switch {
@@ -366,8 +366,8 @@ func (s *secretTexts) matchSecret(text string) (length int, open bool) {
 	return length, false
 }
 
-// LastChunk masks the rest of a text that has ended, unless it is very short.
-func LastChunk(rest string) string {
+// MaskLastChunk masks the rest of a text that has ended, unless the rest is very short.
+func MaskLastChunk(rest string) string {
 	if len(rest) < redact.Least {
 		return rest
 	}

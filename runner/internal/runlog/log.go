@@ -1,5 +1,5 @@
-// Package runlog stores the output of a run's programs and models beside the journal. The run
-// never waits for it, its size is bounded, and secrets are masked.
+// Package runlog stores the output of a run's programs and models beside the journal. The run never
+// waits for the log, its size is bounded, and secrets are masked.
 package runlog
 
 import (
@@ -16,7 +16,7 @@ const (
 	// logHead and logTail bound the stored bytes at the beginning and the end of a stream.
 	logHead = 64 << 10
 	logTail = 64 << 10
-	// logPiece is added to the size of a chunk, so that the number of chunks is bounded too.
+	// logPiece is added to the size of a chunk, so that the number of chunks is bounded, too.
 	logPiece = 64
 	// logFlush is the time between two batches.
 	logFlush = 200 * time.Millisecond
@@ -24,11 +24,11 @@ const (
 	logMerge = 20 * time.Millisecond
 	// largestChunk bounds the text of a chunk.
 	largestChunk = 16 << 10
-	// heardAfter is the time between two calls of Heard for a stream.
-	heardAfter = 100 * time.Millisecond
+	// lineInterval is the time between two calls of OnLine for a stream.
+	lineInterval = 100 * time.Millisecond
 )
 
-// Keeper stores logs. See store.Store.
+// Keeper stores logs, like a store.Store.
 type Keeper interface {
 	AppendLog(runID string, chunks []store.LogChunk, drop []int64) (first int64, err error)
 }
@@ -40,8 +40,8 @@ type Config struct {
 	Now   func() time.Time
 	Mask  *mask.Masker
 	Every time.Duration // between two batches, by default 200 ms
-	// Heard receives the latest line of a stream, in several goroutines. It may be nil.
-	Heard func(store.LogChunk)
+	// OnLine receives the latest line of a stream, in several goroutines. It may be nil.
+	OnLine func(store.LogChunk)
 }
 
 // Log receives the streams of a run and stores them in batches. It is safe for concurrent use.
@@ -49,7 +49,7 @@ type Log struct {
 	Config
 	flushing sync.Mutex // held while a batch is stored
 
-	mu     sync.Mutex // of what follows, and of all streams
+	mu     sync.Mutex // guards the fields below, and all streams
 	calls  int64
 	queue  []*chunk    // to be stored, in order
 	drop   []int64     // numbers of stored chunks to delete
@@ -58,19 +58,19 @@ type Log struct {
 	closed bool
 }
 
-// chunk is a chunk that is stored, now or later.
+// chunk is a chunk that is stored or queued.
 type chunk struct {
 	store.LogChunk
 	text []byte
 	size int
-	gone bool // to be deleted once it is stored
+	gone bool // delete it once it is stored
 }
 
 // New returns the log of a run.
 func New(cfg Config) *Log { return &Log{Config: cfg} }
 
-// Open opens a stream of a task. Writes never fail or block. Heard ignores quiet streams.
-func (l *Log) Open(about store.LogChunk, quiet bool) io.WriteCloser {
+// OpenStream opens a stream of a task. Writes never fail or block. OnLine gets no lines of quiet ones.
+func (l *Log) OpenStream(about store.LogChunk, quiet bool) io.WriteCloser {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.calls++
@@ -78,10 +78,10 @@ func (l *Log) Open(about store.LogChunk, quiet bool) io.WriteCloser {
 	return &stream{log: l, about: about, quiet: quiet}
 }
 
-// isStoring reports whether chunks are stored, as long as the store has not failed.
+// isStoring reports whether chunks are stored: there is a store that has not failed.
 func (l *Log) isStoring() bool { return l.Store != nil && !l.failed }
 
-// scheduleFlush starts the timer of the next batch if there is something to do.
+// scheduleFlush starts the timer of the next batch if there is something to store or delete.
 func (l *Log) scheduleFlush() {
 	if l.timer == nil && l.isStoring() && !l.closed && len(l.queue)+len(l.drop) > 0 {
 		l.timer = time.AfterFunc(cmp.Or(l.Every, logFlush), l.flush)
@@ -119,10 +119,10 @@ func (l *Log) flush() {
 	l.scheduleFlush()
 }
 
-// Close stores the queued chunks. Later writes are lost.
+// Close stores the queued chunks. Later writes are ignored.
 func (l *Log) Close() {
 	l.flush()
-	l.flush() // deletes chunks that became superfluous during the first flush
+	l.flush() // deletes chunks that were dropped during the first flush
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed = true; l.timer != nil {

@@ -55,7 +55,7 @@ func TestLogKeepsBothEnds(t *testing.T) {
 		kept := &logOf{wait: free()}
 		log := openedLog(kept)
 		streams := []*stream{
-			log.Open(store.LogChunk{Stream: "stdout"}, false).(*stream), log.Open(store.LogChunk{Stream: "stderr"}, false).(*stream),
+			log.OpenStream(store.LogChunk{Stream: "stdout"}, false).(*stream), log.OpenStream(store.LogChunk{Stream: "stderr"}, false).(*stream),
 		}
 		var said [2]strings.Builder
 		most := []int{20, 3000, 50_000, 400_000}[seed%4]
@@ -119,7 +119,7 @@ func checkStream(t *testing.T, seed uint64, chunks []store.LogChunk, call int64,
 func TestLogDoesNotWait(t *testing.T) {
 	kept := &logOf{wait: make(chan struct{})}
 	log := openedLog(kept)
-	s := log.Open(store.LogChunk{Stream: "stdout"}, false)
+	s := log.OpenStream(store.LogChunk{Stream: "stdout"}, false)
 	text := []byte(strings.Repeat("y", 32<<10))
 	_, _ = s.Write(text)
 	go log.flush() // hangs in the store
@@ -149,7 +149,7 @@ func TestLogMasksPieces(t *testing.T) {
 		kept := &logOf{wait: free()}
 		log := openedLog(kept)
 		log.Mask.Hide(secret)
-		s := log.Open(store.LogChunk{Stream: "stdout"}, false)
+		s := log.OpenStream(store.LogChunk{Stream: "stdout"}, false)
 		_, _ = s.Write([]byte("it is " + secret[:cut]))
 		log.flush()
 		_, _ = s.Write([]byte(secret[cut:] + "\n"))
@@ -168,10 +168,10 @@ func TestLogMasksPieces(t *testing.T) {
 // Heard is told the latest line, of a quiet stream nothing.
 func TestHeard(t *testing.T) {
 	lines := make(chan store.LogChunk, 10)
-	log := New(Config{Heard: func(c store.LogChunk) { lines <- c }, Now: time.Now, Mask: &mask.Masker{}})
-	quiet := log.Open(store.LogChunk{Node: "b"}, true)
+	log := New(Config{OnLine: func(c store.LogChunk) { lines <- c }, Now: time.Now, Mask: &mask.Masker{}})
+	quiet := log.OpenStream(store.LogChunk{Node: "b"}, true)
 	_, _ = quiet.Write([]byte("nothing\n"))
-	s := log.Open(store.LogChunk{Node: "a"}, false)
+	s := log.OpenStream(store.LogChunk{Node: "a"}, false)
 	_, _ = s.Write([]byte("one\ntwo\n  thr"))
 	_, _ = s.Write([]byte("ee  \n\n"))
 	if got := <-lines; got.Node != "a" || got.Text != "three" {

@@ -1,4 +1,4 @@
-// Reading a log. Secrets are masked once more, also where chunks cut them.
+// Reading a log, with later secrets masked, also across chunks.
 
 package runlog
 
@@ -10,20 +10,21 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// Reader masks what became secret after it was stored.
+// Reader masks secrets that became known after the log was stored.
 type Reader struct {
 	each func(*store.LogChunk) error
-	open map[int64]*store.LogChunk // by stream: the end, which may begin a secret
+	open map[int64]*store.LogChunk // by stream: its end, which may be the beginning of a secret
 	next map[int64]int64           // by stream: where the next chunk begins if none is missing
 }
 
-// NewReader returns a reader that passes chunks to each until it fails.
+// NewReader returns a reader that passes chunks to each until each fails.
 func NewReader(each func(*store.LogChunk) error) *Reader {
 	return &Reader{each: each, open: map[int64]*store.LogChunk{}, next: map[int64]int64{}}
 }
 
-// Read passes on a chunk. It keeps an end that may begin a secret for the stream's next chunk.
-func (r *Reader) Read(hidden *mask.Masker, c *store.LogChunk) error {
+// PassChunk masks a chunk and passes it to each. An end that may begin a secret waits for the next
+// chunk.
+func (r *Reader) PassChunk(hidden *mask.Masker, c *store.LogChunk) error {
 	c.Cut = c.Offset - r.next[c.Call]
 	r.next[c.Call] = c.Offset + int64(len(c.Text))
 	text := c.Text
@@ -31,13 +32,13 @@ func (r *Reader) Read(hidden *mask.Masker, c *store.LogChunk) error {
 		delete(r.open, c.Call)
 		if c.Cut == 0 {
 			text = held.Text + text
-		} else if err := r.passEnd(held); err != nil {
+		} else if err := r.passHeld(held); err != nil {
 			return err
 		}
 	}
-	shown, rest := hidden.Chunk(text)
+	shown, rest := hidden.MaskChunk(text)
 	if c.End {
-		shown, rest = shown+mask.LastChunk(rest), ""
+		shown, rest = shown+mask.MaskLastChunk(rest), ""
 		delete(r.next, c.Call)
 	}
 	if rest != "" {
@@ -52,15 +53,15 @@ func (r *Reader) Read(hidden *mask.Masker, c *store.LogChunk) error {
 	return r.each(c)
 }
 
-func (r *Reader) passEnd(c *store.LogChunk) error {
-	c.Text = mask.LastChunk(c.Text)
+func (r *Reader) passHeld(c *store.LogChunk) error {
+	c.Text = mask.MaskLastChunk(c.Text)
 	return r.each(c)
 }
 
-// Flush passes on the text that Read kept.
-func (r *Reader) Flush() error {
+// PassRest passes the texts on that PassChunk held back.
+func (r *Reader) PassRest() error {
 	for _, call := range slices.Sorted(maps.Keys(r.open)) {
-		if err := r.passEnd(r.open[call]); err != nil {
+		if err := r.passHeld(r.open[call]); err != nil {
 			return err
 		}
 	}

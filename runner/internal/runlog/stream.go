@@ -1,4 +1,4 @@
-// One stream of a task. The log stores its beginning and its end.
+// One stream of a task. The log stores the stream's beginning and end.
 
 package runlog
 
@@ -15,23 +15,23 @@ import (
 
 // stream is a stream of an attempt. The lock of its log guards it.
 type stream struct {
-	log        *Log
-	about      store.LogChunk
-	quiet      bool   // Heard does not receive it
-	rest       string // the end of the written text, which may begin a secret
-	offset     int64
-	head       int      // size of the beginning that is stored
-	tail       []*chunk // the end, oldest first
-	tailSize   int
-	line       []byte // the latest line, for Heard
-	isHeardDue bool   // Heard is about to be called
+	log      *Log
+	about    store.LogChunk
+	quiet    bool   // OnLine does not receive its lines
+	rest     string // end of the written text that may be the beginning of a secret
+	offset   int64
+	head     int      // size of the beginning that is stored
+	tail     []*chunk // the end, oldest first
+	tailSize int
+	line     []byte // the latest line, for OnLine
+	lineDue  bool   // a call of OnLine is scheduled
 }
 
 // Write adds text to the stream.
 func (s *stream) Write(p []byte) (int, error) {
 	s.log.mu.Lock()
 	defer s.log.mu.Unlock()
-	shown, rest := s.log.Mask.Chunk(s.rest + string(p))
+	shown, rest := s.log.Mask.MaskChunk(s.rest + string(p))
 	s.rest = rest
 	s.addText([]byte(shown))
 	return len(p), nil
@@ -42,7 +42,7 @@ func (s *stream) Close() error {
 	l := s.log
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s.addText([]byte(mask.LastChunk(s.rest)))
+	s.addText([]byte(mask.MaskLastChunk(s.rest)))
 	if s.offset > 0 && l.isStoring() {
 		if last := s.lastQueued(); last != nil {
 			last.End = true
@@ -55,7 +55,7 @@ func (s *stream) Close() error {
 	return nil
 }
 
-// addText stores text, first in the head, then in the tail, which drops its beginning.
+// addText adds text to the head until that is full, then to the tail, which drops its oldest chunks.
 func (s *stream) addText(text []byte) {
 	s.rememberLine(text)
 	if !s.log.isStoring() {
@@ -92,7 +92,7 @@ func (s *stream) appendChunks(text []byte, tail bool) {
 	}
 }
 
-// lastQueued returns the last queued chunk if it is of this stream: chunks stay in order.
+// lastQueued returns the last queued chunk if it belongs to this stream, else nil.
 func (s *stream) lastQueued() *chunk {
 	if n := len(s.log.queue); n > 0 && s.log.queue[n-1].Call == s.about.Call {
 		return s.log.queue[n-1]
@@ -116,7 +116,7 @@ func (s *stream) addSize(c *chunk, bytes int, tail bool) {
 	}
 }
 
-// dropOldest drops the oldest chunks of the tail while the others suffice.
+// dropOldest drops the oldest chunks of the tail while the remaining ones have logTail bytes.
 func (s *stream) dropOldest() {
 	l := s.log
 	for len(s.tail) > 1 && s.tailSize-s.tail[0].size >= logTail {
@@ -131,12 +131,12 @@ func (s *stream) dropOldest() {
 	}
 }
 
-// maxLine bounds the line that Heard receives.
+// maxLine bounds the line that OnLine receives.
 const maxLine = 1 << 10
 
-// rememberLine remembers the latest line with visible text, for Heard.
+// rememberLine remembers the latest line with visible text, for OnLine.
 func (s *stream) rememberLine(text []byte) {
-	if s.log.Heard == nil || s.quiet || len(bytes.TrimSpace(text)) == 0 {
+	if s.log.OnLine == nil || s.quiet || len(bytes.TrimSpace(text)) == 0 {
 		return
 	}
 	all := append(s.line, text[max(0, len(text)-maxLine):]...)
@@ -144,26 +144,26 @@ func (s *stream) rememberLine(text []byte) {
 		all = all[at+1:]
 	}
 	s.line = bytes.Clone(all[max(0, len(all)-maxLine):])
-	if !s.isHeardDue {
-		s.isHeardDue = true
-		time.AfterFunc(heardAfter, s.callHeard)
+	if !s.lineDue {
+		s.lineDue = true
+		time.AfterFunc(lineInterval, s.reportLine)
 	}
 }
 
-func (s *stream) callHeard() {
+func (s *stream) reportLine() {
 	l := s.log
 	l.mu.Lock()
 	line := s.about
 	line.Time, line.Text = l.Now(), string(bytes.TrimSpace(s.line))
-	s.isHeardDue = false
+	s.lineDue = false
 	closed := l.closed
 	l.mu.Unlock()
 	if !closed {
-		l.Heard(line)
+		l.OnLine(line)
 	}
 }
 
-// Text writes the texts that a task emits to one stream each. It is safe for concurrent use.
+// Text writes each text that a task emits to a stream of its own. It is safe for concurrent use.
 type Text struct {
 	open func() io.WriteCloser
 
@@ -193,7 +193,7 @@ func (t *Text) Add(text string, final, broken bool) {
 	}
 }
 
-// End ends the stream that is open.
+// End ends the open stream, if any.
 func (t *Text) End() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

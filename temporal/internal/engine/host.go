@@ -225,7 +225,7 @@ func (f *workflowRun) endCall(c *call, r *taskResult) {
 		tokens.Settle(handler.Usage{})
 	}
 	if c.job.Choice != nil {
-		_, err := r.Return()
+		_, err := r.OutputOrFailure()
 		c.job.Decided(r.Target, r.Reasoning, err)
 		return
 	}

@@ -218,7 +218,7 @@ func (j *job) askRun(ctx context.Context, name string, arg any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return reply.Return()
+	return reply.OutputOrFailure()
 }
 
 // Note journals a call of a model.
