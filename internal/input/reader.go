@@ -1,5 +1,6 @@
-// The input of a run: key=value, typed by the state schema, and files of values.
-
+// Package input reads and checks the values that people give a run: inputs, answers and secrets. A
+// problem is one sentence that names the key. This file holds inputs: key=value, typed by the state
+// schema, and files of values.
 package input
 
 import (
@@ -18,6 +19,8 @@ import (
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/keys"
+	"github.com/graphrun/graphrun/internal/schema"
+	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -206,4 +209,73 @@ func ParseYAML(src []byte) (any, error) {
 		return nil, fmt.Errorf("is not YAML: line %d, column %d: %s", at.Line, at.Column, d.Message)
 	}
 	return value.Data(), nil
+}
+
+// Check returns values of state keys as canonical data, and problems sorted by key. Required
+// keys that are not in has must be given, unless has is nil.
+func Check(g *spec.Graph, input, has map[string]any) (values map[string]any, wrong []string) {
+	out := make(map[string]any, len(input))
+	problems := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(input)) {
+		value, err := eval.Canonical(input[name])
+		if err != nil {
+			problems[name] = err.Error()
+			continue
+		}
+		key := g.Key(name)
+		if key == nil {
+			if g.StrictState {
+				problems[name] = describeUnknownKey(g, name)
+			}
+			out[name] = value
+			continue
+		}
+		compiled, err := schema.Compile(key.Schema)
+		if err == nil {
+			out[name], err = compiled.Accept(value)
+		}
+		if err != nil {
+			problem := err.Error()
+			if key.Secret {
+				problem = "the value, which is secret and not shown, does not fit"
+			}
+			problems[name] = problem + "; its schema is " + SchemaText(key.Schema)
+		}
+	}
+	for _, key := range g.State {
+		name := key.Name.Value
+		_, given := input[name]
+		if _, there := has[name]; has != nil && key.Required && !given && !there {
+			problems[name] = "required, but not given; its schema is " + SchemaText(key.Schema)
+		}
+	}
+	if len(problems) == 0 {
+		return out, nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(problems)) {
+		wrong = append(wrong, "input "+strconv.Quote(name)+": "+problems[name])
+	}
+	return nil, wrong
+}
+
+// SchemaText returns a schema in one line.
+func SchemaText(doc map[string]any) string {
+	compiled, err := schema.Compile(doc)
+	if err != nil {
+		return "broken"
+	}
+	return compiled.String()
+}
+
+func describeUnknownKey(g *spec.Graph, name string) string {
+	names := make([]string, len(g.State))
+	for i, key := range g.State {
+		names[i] = key.Name.Value
+	}
+	slices.Sort(names)
+	hint := suggest.DidYouMean(name, names)
+	if hint == "" && len(names) > 0 {
+		hint = "; declared: " + strings.Join(names, ", ")
+	}
+	return "no such state key" + hint
 }

@@ -96,3 +96,23 @@ func runCommand(args []string) (string, error) {
 	}
 	return strings.TrimSuffix(strings.TrimSuffix(stdout.String(), "\n"), "\r"), nil
 }
+
+// CheckSecret refuses values of secret keys and provider keys that are too short to mask.
+func CheckSecret(g *spec.Graph, input map[string]any) (wrong []string) {
+	for _, key := range g.State {
+		if text, ok := input[key.Name.Value].(string); ok && key.Secret {
+			if refusal := redact.Refusal(text); refusal != "" {
+				wrong = append(wrong, fmt.Sprintf("input %q: it is secret, and the text %s", key.Name.Value, refusal))
+			}
+		}
+	}
+	for _, p := range g.Providers {
+		declared, _ := p.Value.Data().(map[string]any)
+		text, ok := declared["api_key"].(string)
+		if refusal := redact.Refusal(text); ok && refusal != "" {
+			wrong = append(wrong, fmt.Sprintf("provider %q: its api_key %s", p.Key.Value, refusal))
+		}
+	}
+	slices.Sort(wrong)
+	return wrong
+}

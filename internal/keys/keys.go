@@ -13,11 +13,10 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// Decode sets the fields of a struct whose tags name a key: `key:"max_turns"
-// default:"10" min:"1"`. Absent and null keys get the default, else stay. Fields are
-// strings, which take any scalar, int, float64, *float64, bool, time.Duration, []string,
-// which take a scalar or a list, map[string]any or any. The error says which key is
-// wrong, and how.
+// Decode sets the fields of a struct whose tags name a key: `key:"max_turns" default:"10" min:"1"`.
+// An absent or null key sets the default, or without one leaves the field as it is. A field is a
+// string (takes any scalar), int, float64, *float64, bool, time.Duration, []string (takes a scalar
+// or a list), map[string]any, []any or any. The error says which key is wrong, and how.
 func Decode(values map[string]any, into any) error {
 	out := reflect.ValueOf(into).Elem()
 	for i := range out.NumField() {

@@ -1,12 +1,7 @@
 //go:build !linux
 
-// Systems without pidfds: processes that the watchdog has not ended continue.
-
 package process
 
-import "os"
-
+// killMarked does nothing on systems without pidfds: processes that the watchdog has not ended
+// continue.
 func killMarked(...string) []int { return nil }
-
-// KillLeftovers removes the folder of a dead keeper.
-func KillLeftovers(place string) error { return os.RemoveAll(place) }

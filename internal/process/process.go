@@ -5,7 +5,10 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/rand"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -247,6 +250,38 @@ func (m *Mark) Close() {
 	if m.dir != "" {
 		_ = os.RemoveAll(m.dir)
 	}
+}
+
+// killTimeout bounds how long killed processes may take to disappear.
+const killTimeout = 5 * time.Second
+
+// KillLeftovers kills the programs with marks in the folder of a dead keeper, waits until they are
+// gone, and removes the folder. No keeper may use it. The error names a process that can't be killed.
+func KillLeftovers(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return err
+	}
+	var marks []string
+	for _, entry := range entries {
+		marks = append(marks, filepath.Join(dir, entry.Name()))
+	}
+	for began := time.Now(); len(marks) > 0; time.Sleep(5 * time.Millisecond) {
+		left := killMarked(marks...)
+		if len(left) == 0 {
+			break
+		}
+		if time.Since(began) > killTimeout {
+			return fmt.Errorf("process %d of the driver before still runs and can't be ended; try again when it is gone", left[0])
+		}
+	}
+	return os.RemoveAll(dir)
 }
 
 // notifyWatchdog reports the start ("+") or end ("-") of a group to the watchdog.

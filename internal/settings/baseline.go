@@ -72,7 +72,7 @@ func ReadBaseline(path string) (*Baseline, error) {
 func (b *Baseline) SelectNew(found spec.Diagnostics) spec.Diagnostics {
 	var out spec.Diagnostics
 	for i := range found {
-		key := keyOf(b.folder, &found[i])
+		key := newKnownFinding(b.folder, &found[i])
 		if b.left[key]--; b.left[key] < 0 {
 			out = append(out, found[i])
 		}
@@ -94,7 +94,7 @@ func (b *Baseline) CountUnused(names []string) int {
 	return n
 }
 
-func keyOf(folder string, d *spec.Diagnostic) knownFinding {
+func newKnownFinding(folder string, d *spec.Diagnostic) knownFinding {
 	return knownFinding{relativeTo(folder, d.File.Name), d.Rule, report.Fingerprint(d)}
 }
 
@@ -103,7 +103,7 @@ func WriteBaseline(path string, found spec.Diagnostics) error {
 	file := baselineFile{Version: baselineVersion, Findings: []baselineEntry{}}
 	at := map[knownFinding]int{}
 	for i := range found {
-		key := keyOf(filepath.Dir(path), &found[i])
+		key := newKnownFinding(filepath.Dir(path), &found[i])
 		if k, ok := at[key]; ok {
 			file.Findings[k].Count++
 			continue

@@ -6,16 +6,14 @@ import (
 	"strings"
 )
 
-// Finder suggests from one list of names. It stops comparing when a budget of
-// comparisons is used up, so that a large file full of wrong names stays cheap.
-// A Finder belongs to one goroutine.
+// Finder suggests from one list of names. It stops comparing when a budget of comparisons is used
+// up, so that a large file full of wrong names stays cheap. A Finder belongs to one goroutine.
 type Finder struct {
 	names  []string
 	budget int
 }
 
-// defaultBudget is the number of comparisons of a Finder: enough for 200 wrong
-// names among 10,000.
+// defaultBudget is the number of comparisons of a Finder: enough for 200 wrong names among 10,000.
 const defaultBudget = 2_000_000
 
 // New returns a Finder over names. Of equally close names the first wins.

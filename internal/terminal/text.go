@@ -1,4 +1,4 @@
-// Package terminal measures, shortens, wraps and sanitises text for a terminal.
+// Package terminal measures, shortens, wraps, sanitises and colours text for a terminal.
 package terminal
 
 import (
@@ -6,10 +6,11 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/fatih/color"
 	"golang.org/x/text/width"
 )
 
-// Replacement stands for unprintable characters.
+// Replacement replaces unprintable characters.
 const Replacement = "�"
 
 // RuneWidth returns the columns of a character: 0, 1 or 2.
@@ -159,4 +160,28 @@ func colorLength(s string) int {
 		return 0
 	}
 	return strings.IndexByte(s, 'm') + 1
+}
+
+// Colors paint parts of a text.
+type Colors struct {
+	Strong, Quiet, Good, Bad, Warn, Info func(a ...any) string
+	StrongGood, StrongBad, StrongWarn    func(a ...any) string
+}
+
+// NewColors returns colours, or functions that change nothing if on is false.
+func NewColors(on bool) Colors {
+	paint := func(attributes ...color.Attribute) func(a ...any) string {
+		c := color.New(attributes...)
+		if on {
+			c.EnableColor()
+		} else {
+			c.DisableColor()
+		}
+		return c.SprintFunc()
+	}
+	return Colors{
+		Strong: paint(color.Bold), Quiet: paint(color.FgHiBlack), Good: paint(color.FgGreen),
+		Bad: paint(color.FgRed), Warn: paint(color.FgYellow), Info: paint(color.FgCyan),
+		StrongGood: paint(color.FgGreen, color.Bold), StrongBad: paint(color.FgRed, color.Bold), StrongWarn: paint(color.FgYellow, color.Bold),
+	}
 }
