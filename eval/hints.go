@@ -108,11 +108,11 @@ var (
 
 // findIdiom finds a mark of another language in a text that the parser refuses at an offset.
 func findIdiom(src string, at int) *Error {
-	if m := templateMark().FindStringIndex(src); m != nil { // has no meaning inside an expression
+	if m := templateMark.Get().FindStringIndex(src); m != nil { // has no meaning inside an expression
 		open := src[m[0] : m[0]+2]
 		return syntaxAt(m[0], m[1], "this is an expression already; write it without %s %s", open, strings.Repeat("}", strings.Count(open, "{")))
 	}
-	if filterText().MatchString(src) {
+	if filterText.Get().MatchString(src) {
 		parts := strings.Split(src, "|")
 		call := strings.TrimSpace(parts[0])
 		for _, name := range parts[1:] {
@@ -122,7 +122,7 @@ func findIdiom(src string, at int) *Error {
 		}
 		return syntaxAt(0, len(src), "there are no filters; a function is called, so write %s", call).withSuggestion(call)
 	}
-	for _, m := range idiomMark().FindAllStringIndex(src, -1) {
+	for _, m := range idiomMark.Get().FindAllStringIndex(src, -1) {
 		mark := src[m[0]:m[1]]
 		key := mark
 		if words := strings.Fields(strings.ToLower(mark)); words[0] == "is" {

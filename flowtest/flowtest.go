@@ -89,7 +89,7 @@ func Test[Self T[Self]](t Self, cfg Config, paths ...string) {
 var testEnding = lazyregexp.New(`\.test(\.ya?ml|\.json)$`)
 
 // IsTestFile reports whether a path names a test file.
-func IsTestFile(path string) bool { return testEnding().MatchString(path) }
+func IsTestFile(path string) bool { return testEnding.Get().MatchString(path) }
 
 // Find lists test files, each once and sorted. It skips hidden folders and node_modules.
 func Find(paths ...string) ([]string, error) {
@@ -115,7 +115,7 @@ func Find(paths ...string) ([]string, error) {
 }
 
 // flowOf returns the default flow of a test file.
-func flowOf(path string) string { return testEnding().ReplaceAllString(path, "$1") }
+func flowOf(path string) string { return testEnding.Get().ReplaceAllString(path, "$1") }
 
 func readFile(path string) ([]byte, error) { return bounded.ReadFile(path, bounded.Text) }
 

@@ -211,7 +211,7 @@ var token = lazyregexp.New(`'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[A-Za-z_][\w.]*|
 // shiftNumbers returns copies of a condition in which one whole number is one more or less.
 func shiftNumbers(text string) []string {
 	var out []string
-	for _, at := range token().FindAllStringIndex(text, -1) {
+	for _, at := range token.Get().FindAllStringIndex(text, -1) {
 		n, err := strconv.Atoi(text[at[0]:at[1]])
 		if err != nil {
 			continue

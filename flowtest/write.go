@@ -174,7 +174,7 @@ var plainText = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_./-]*( [A-Za-z0-9_./-]+)*$`
 // yamlText writes a text as a scalar, quoted if necessary.
 func yamlText(text string) string {
 	words := []string{"false", "no", "null", "off", "on", "true", "yes"}
-	if plainText().MatchString(text) && !slices.Contains(words, strings.ToLower(text)) {
+	if plainText.Get().MatchString(text) && !slices.Contains(words, strings.ToLower(text)) {
 		return text
 	}
 	return jsonText(text)

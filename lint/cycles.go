@@ -556,7 +556,7 @@ func parseResize(name string, p *eval.Program, t *eval.Tree) (c change, known bo
 	isOwn := func(part *eval.Tree) bool { return isKey(name, part) }
 	if p == nil || isOwn(t) {
 		return change{}, p != nil
-	} else if m := shorter().FindStringSubmatch(p.Source); m != nil && m[1] == name && (m[2] == "" || m[2] == name) {
+	} else if m := shorter.Get().FindStringSubmatch(p.Source); m != nil && m[1] == name && (m[2] == "" || m[2] == name) {
 		return change{direction: -1, stop: 0}, true
 	}
 	c = endlessChange(1)

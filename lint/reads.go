@@ -517,7 +517,7 @@ func checkTemplateMissing(f *facts) {
 func (f *facts) checkPlainTexts() {
 	check := func(where string, texts ...spec.Text) {
 		for _, text := range texts {
-			if at := closedPart().FindStringIndex(text.Value); at != nil {
+			if at := closedPart.Get().FindStringIndex(text.Value); at != nil {
 				f.report(text.At(at[0], at[1]), "%s stands in the %s as it is: no expression is evaluated there; say it in instructions or in a prompt", text.Value[at[0]:at[1]], where)
 			}
 		}
@@ -540,7 +540,7 @@ func (f *facts) checkBraces(of *spec.Text, _ string) {
 	if !strings.Contains(text, "{") {
 		return
 	}
-	for _, at := range singleBraces().FindAllStringSubmatchIndex(text, -1) {
+	for _, at := range singleBraces.Get().FindAllStringSubmatchIndex(text, -1) {
 		if name := text[at[2]:at[3]]; f.graph.Key(name) != nil && (at[0] == 0 || text[at[0]-1] != '{') && (at[1] == len(text) || text[at[1]] != '}') {
 			f.report(of.At(at[0], at[1]), "{%s} stays in the text as it is; write {{ %s }}", name, name)
 		}

@@ -281,7 +281,7 @@ func checkURLInjection(f *facts) {
 // checkURLPart reports an unescaped value in a URL, and a whole address of a model or a server.
 func (f *facts) checkURLPart(u *dataflow.Use) {
 	from, source := f.taints().Of(u), u.Program.Source
-	before := templatePart().ReplaceAllString(u.Text.Value[:u.From], "")
+	before := templatePart.Get().ReplaceAllString(u.Text.Value[:u.From], "")
 	scheme, rest, absolute := strings.Cut(before, "://")
 	switch part := "path"; {
 	case before == "" && from < taint.FromWorld, from == taint.FromFlow:

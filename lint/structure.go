@@ -173,7 +173,7 @@ func (f *facts) findUsedKeys() (names map[string]bool, all bool) {
 	cache := func(c *spec.Cache) {
 		if c != nil {
 			add(c.Keys...)
-			for _, word := range words().FindAllString(c.Key.Value, -1) { // which nothing compiles yet
+			for _, word := range words.Get().FindAllString(c.Key.Value, -1) { // which nothing compiles yet
 				names[word] = true
 			}
 		}

@@ -152,7 +152,7 @@ func (c *call) setHeaders(bodyType string) error {
 		header.Set("Content-Type", bodyType)
 	}
 	for _, name := range keys.Sorted(c.Headers) {
-		if !token().MatchString(name) {
+		if !token.Get().MatchString(name) {
 			return invalidInput("%q in \"headers\" can't be the name of a header", eval.Shorten(name, 60))
 		}
 		header.Del(name)

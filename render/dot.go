@@ -143,7 +143,7 @@ func quote(s string) string { return `"` + strings.ReplaceAll(makePrintable(s), 
 // break, \G the graph's name, and a backslash is written twice.
 func escapeText(s string) string {
 	s = strings.NewReplacer(`\`, `\\`, "\r\n", `\n`, "\n", `\n`).Replace(s)
-	return entity().ReplaceAllString(s, "&amp;$1")
+	return entity.Get().ReplaceAllString(s, "&amp;$1")
 }
 
 // entity matches texts that Graphviz reads as character entities.

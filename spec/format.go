@@ -211,7 +211,7 @@ func (f *formatter) takeComments(to, col int) (out []comment) {
 	lines := strings.Split(string(src[min(f.at, to):to]), "\n")
 	isBlank := func(i int) bool { return i >= 0 && i < len(lines) && strings.TrimSpace(lines[i]) == "" }
 	for i, line := range lines {
-		at := commentText().FindStringIndex(line)
+		at := commentText.Get().FindStringIndex(line)
 		if at == nil {
 			continue
 		}
@@ -406,7 +406,7 @@ var plainText = lazyregexp.New(`^[A-Za-z_][A-Za-z_0-9 ./\-+*<>=()]*$`)
 
 // isPlainText reports whether a text without quotes is the same text everywhere in YAML.
 func isPlainText(text string) bool {
-	return plainText().MatchString(text) && strings.TrimSpace(text) == text && !hasWord("false no null off on true yes y n", strings.ToLower(text))
+	return plainText.Get().MatchString(text) && strings.TrimSpace(text) == text && !hasWord("false no null off on true yes y n", strings.ToLower(text))
 }
 
 // formatBlockText returns the head of a literal or folded text, and its lines with a new indentation.

@@ -129,10 +129,10 @@ func decodeYAML(r io.Reader) (docs []*yaml.Node, err error) {
 func readYAML(text []byte) (docs []*yaml.Node, read []byte, err error) {
 	read = replaceEscapes(text)
 	docs, err = decodeYAML(bytes.NewReader(read))
-	if err == nil || !questionMark().Match(read) || bytes.Contains(text, []byte(hiddenMark)) {
+	if err == nil || !questionMark.Get().Match(read) || bytes.Contains(text, []byte(hiddenMark)) {
 		return docs, read, err
 	}
-	read = questionMark().ReplaceAllFunc(read, func(s []byte) []byte { return bytes.ReplaceAll(s, []byte("?"), []byte(hiddenMark)) })
+	read = questionMark.Get().ReplaceAllFunc(read, func(s []byte) []byte { return bytes.ReplaceAll(s, []byte("?"), []byte(hiddenMark)) })
 	docs, err = decodeYAML(bytes.NewReader(read))
 	revealMarks(docs)
 	return docs, read, err
@@ -155,8 +155,8 @@ func replaceEscapes(text []byte) []byte {
 	if !bytes.Contains(text, []byte(`\/`)) && !bytes.Contains(text, []byte(`\ud`)) && !bytes.Contains(text, []byte(`\uD`)) || !json.Valid(text) {
 		return text
 	}
-	return jsonString().ReplaceAllFunc(text, func(s []byte) []byte {
-		out := jsonEscape().ReplaceAllFunc(s, func(escape []byte) []byte {
+	return jsonString.Get().ReplaceAllFunc(text, func(s []byte) []byte {
+		out := jsonEscape.Get().ReplaceAllFunc(s, func(escape []byte) []byte {
 			switch {
 			case len(escape) == 12:
 				high, _ := strconv.ParseUint(string(escape[2:6]), 16, 32)
@@ -263,7 +263,7 @@ var gluedKey = lazyregexp.New(`^ *(?:- )*([A-Za-z_][\w-]*:[^\s:/])`)
 // is the line where it stopped reading, a few bytes after the problem.
 func explainError(file *File, message string, line, number int) Diagnostic {
 	var fault *json.SyntaxError
-	if jsonStart().Match(file.Src) && errors.As(json.Unmarshal(file.Src, new(any)), &fault) {
+	if jsonStart.Get().Match(file.Src) && errors.As(json.Unmarshal(file.Src, new(any)), &fault) {
 		at := min(int(fault.Offset), len(file.Src))
 		return syntaxError(file, Span{max(0, at-1), at}, fault.Error())
 	}
@@ -278,7 +278,7 @@ func explainError(file *File, message string, line, number int) Diagnostic {
 		at := max(0, bytes.LastIndex(file.Src[:lineEnd(file.Src, file.lines[number-1])], []byte(name)))
 		return syntaxError(file, Span{at, at + len(name)}, fmt.Sprintf("the alias %q has no anchor above it; anchors are written &name", name))
 	}
-	if at := gluedKey().FindStringSubmatchIndex(file.Line(number - 1)); at != nil && strings.Contains(message, "mapping values are not allowed") {
+	if at := gluedKey.Get().FindStringSubmatchIndex(file.Line(number - 1)); at != nil && strings.Contains(message, "mapping values are not allowed") {
 		start := file.lines[number-2]
 		return syntaxError(file, Span{start + at[2], start + at[3]}, "a colon needs a space behind it")
 	}
@@ -311,12 +311,12 @@ var (
 
 // IsGraph reports whether a text has the top-level key "graphrun", even if it has syntax errors.
 func IsGraph(src []byte) bool {
-	if blockKey().Match(src) {
+	if blockKey.Get().Match(src) {
 		return true
 	}
 	if !bytes.Contains(src, []byte("graphrun")) {
 		return false
 	}
 	root, _ := loadMap(NewFile("", src), "")
-	return root.Get("graphrun") != nil || root == nil && flowKey().Match(src)
+	return root.Get("graphrun") != nil || root == nil && flowKey.Get().Match(src)
 }

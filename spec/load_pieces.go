@@ -81,7 +81,7 @@ func repeatsKey(v Value) bool {
 func findPieces(src []byte, size int) (pieces []piece) {
 	for _, entry := range splitPieces(src, Span{0, len(src)}, "", 1) {
 		inner := []Span{entry}
-		if head := blockHead().FindSubmatchIndex(src[entry.From:entry.To]); head != nil {
+		if head := blockHead.Get().FindSubmatchIndex(src[entry.From:entry.To]); head != nil {
 			from, to := entry.From+head[2], entry.From+head[3]
 			inner = splitPieces(src, Span{from, entry.To}, string(src[from:to]), size)
 			inner[0].From = entry.From

@@ -130,11 +130,11 @@ func (c *converter) skipProperties(n *yaml.Node, at int) int {
 	src := c.file.Src
 	empty := n.Kind == yaml.ScalarNode && n.Value == "" && n.Style&^yaml.TaggedStyle == 0
 	for at < len(src) && (src[at] == '&' || src[at] == '!') {
-		at += len(tagOrAnchor().Find(src[at:]))
+		at += len(tagOrAnchor.Get().Find(src[at:]))
 		if empty {
 			break
 		}
-		at += len(whiteSpace().Find(src[at:]))
+		at += len(whiteSpace.Get().Find(src[at:]))
 	}
 	return at
 }
@@ -167,7 +167,7 @@ func (c *converter) findClose(n *yaml.Node, start, end int) int {
 	if end == start {
 		end++
 	}
-	return end + len(closeBracket().Find(src[end:]))
+	return end + len(closeBracket.Get().Find(src[end:]))
 }
 
 // checkTag reports a tag that does not fit the value. Before a text it is probably the ! of an
@@ -386,7 +386,7 @@ func resolvePlain(s string) (kind ValueKind, bits uint64, problem string) {
 			return Float, math.Float64bits(float64(n)), ""
 		}
 	}
-	if !floatPattern().MatchString(s) {
+	if !floatPattern.Get().MatchString(s) {
 		return String, 0, ""
 	}
 	f, err := strconv.ParseFloat(s, 64)

@@ -91,7 +91,7 @@ func (s *spelling) alignChar(at int, quote byte) int {
 		s.addSpans(1, Span{at, at + 2})
 		return at + 2
 	case c == '\\' && quote == '"':
-		n := len(charEscape().Find(s.src[at:]))
+		n := len(charEscape.Get().Find(s.src[at:]))
 		s.addSpans(size, Span{at, at + n})
 		return at + n
 	}
@@ -123,7 +123,7 @@ func (s *spelling) alignFlow(at int, quote byte) {
 		if hidden {
 			from++
 		}
-		fold := lineFold().Find(s.src[from:])
+		fold := lineFold.Get().Find(s.src[from:])
 		end, count := from+len(fold), bytes.Count(fold, []byte("\n"))
 		switch {
 		case hidden:

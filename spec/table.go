@@ -155,9 +155,9 @@ var (
 	identifierText = lazyregexp.New(identifierPattern)
 )
 
-func isID(name string) bool { return idText().MatchString(name) }
+func isID(name string) bool { return idText.Get().MatchString(name) }
 
-func isIdentifier(name string) bool { return identifierText().MatchString(name) }
+func isIdentifier(name string) bool { return identifierText.Get().MatchString(name) }
 
 // isReserved reports whether a name means an end of the graph.
 func isReserved(name string) bool {

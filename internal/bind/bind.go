@@ -401,9 +401,9 @@ func (b *binder) adviseQuotes(text spec.Text, d *spec.Diagnostic) {
 	}
 	message := d.Message
 	switch {
-	case d.Rule == eval.RuleSyntax && proseText().MatchString(value):
+	case d.Rule == eval.RuleSyntax && proseText.Get().MatchString(value):
 		message = strconv.Quote(value) + " is read as an expression"
-	case !strings.HasPrefix(message, "unknown name ") || d.Span != text.At(0, len(text.Value)) || !wordText().MatchString(value):
+	case !strings.HasPrefix(message, "unknown name ") || d.Span != text.At(0, len(text.Value)) || !wordText.Get().MatchString(value):
 		return
 	}
 	d.Suggestion, d.Span = `"'`+value+`'"`, text.Span

@@ -52,7 +52,7 @@ func findEdit(g *spec.Graph, d *spec.Diagnostic) *Edit {
 	case "duplicate-edge":
 		return removeDuplicate(g, d)
 	case "invalid-value", "unknown-key": // letters only: not, for example, a number without a unit
-		return correctWord(g.File.Src, d, letters())
+		return correctWord(g.File.Src, d, letters.Get())
 	case "unknown-node", "unknown-state-key", "expr-unknown-name":
 		return correctName(g, d)
 	case "unused-ignore":
@@ -106,7 +106,7 @@ func correctName(g *spec.Graph, d *spec.Diagnostic) *Edit {
 	if len(word) < least || !slices.Contains(names, d.Suggestion) || slices.ContainsFunc(names, isNearer) {
 		return nil
 	}
-	return correctWord(g.File.Src, d, name())
+	return correctWord(g.File.Src, d, name.Get())
 }
 
 // removeDuplicate removes the later of two equal declarations.
@@ -154,8 +154,8 @@ func deleteEntry(src []byte, s spec.Span) *Edit {
 	if bytes.ContainsRune(src[s.From:s.To], '#') {
 		return nil // the entry may contain a comment
 	}
-	if before := dash().FindSubmatchIndex(src[:s.From]); before != nil {
-		rest := restOf().FindSubmatch(src[s.To:])
+	if before := dash.Get().FindSubmatchIndex(src[:s.From]); before != nil {
+		rest := restOf.Get().FindSubmatch(src[s.To:])
 		if rest == nil {
 			return nil
 		}
@@ -165,7 +165,7 @@ func deleteEntry(src []byte, s spec.Span) *Edit {
 		}
 		return &Edit{Span: spec.Span{From: before[2], To: s.To + len(rest[0])}, Text: text}
 	}
-	if before := comma().FindIndex(src[:s.From]); before != nil {
+	if before := comma.Get().FindIndex(src[:s.From]); before != nil {
 		return &Edit{Span: spec.Span{From: before[0], To: s.To}}
 	}
 	return nil
@@ -177,7 +177,7 @@ func removeIgnoredRule(src []byte, s spec.Span) *Edit {
 	start := bytes.LastIndexByte(src[:s.From], '\n') + 1
 	line, _, _ := bytes.Cut(src[start:], []byte("\n"))
 	end := start + len(line)
-	m := ignored().FindSubmatch(src[start:s.From])
+	m := ignored.Get().FindSubmatch(src[start:s.From])
 	if m == nil {
 		return nil
 	}

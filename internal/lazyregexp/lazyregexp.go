@@ -7,7 +7,19 @@ import (
 	"sync"
 )
 
-// New returns a function that compiles expr once and returns it. It panics if expr is invalid.
-func New(expr string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+// Regexp is a regular expression that is compiled once, when it is first needed.
+type Regexp struct {
+	expr string
+	once sync.Once
+	re   *regexp.Regexp
+}
+
+// New returns a Regexp that the compiler can lay out as data, so that the variables of a package
+// need no code at the start of the program.
+func New(expr string) *Regexp { return &Regexp{expr: expr} }
+
+// Get returns the compiled expression. It panics if the expression is invalid.
+func (r *Regexp) Get() *regexp.Regexp {
+	r.once.Do(func() { r.re = regexp.MustCompile(r.expr) })
+	return r.re
 }

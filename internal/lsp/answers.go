@@ -105,7 +105,7 @@ func describePosition(d *document, p *params) (any, error) {
 	at := d.text.offset(p.Position)
 	start := d.text.lines[d.text.position(at).Line]
 	line := d.text.line(d.text.position(at).Line)
-	for _, w := range ruleName().FindAllStringIndex(line, -1) {
+	for _, w := range ruleName.Get().FindAllStringIndex(line, -1) {
 		rule, known := lint.FindRule(line[w[0]:w[1]])
 		if from, to := start+w[0], start+w[1]; known && from <= at && at <= to && strings.Contains(line, "#") {
 			return d.newHover("**"+rule.Name+"** — "+rule.Summary+"\n\n"+rule.Doc, from, to), nil

@@ -41,7 +41,7 @@ func listCompletions(d *document, p *params) (any, error) {
 	}
 	at := d.readContext(p.Position.Line, line)
 	out := []completion{}
-	switch member := memberAt().FindStringSubmatch(line); {
+	switch member := memberAt.Get().FindStringSubmatch(line); {
 	case member != nil:
 		out = d.listNames(memberKinds[member[1]], at.graph)
 	case at.isInExpression(line):
@@ -49,9 +49,9 @@ func listCompletions(d *document, p *params) (any, error) {
 			return typed, nil
 		}
 		out = d.listExpressionNames(at.graph)
-	case valueAt().MatchString(line):
-		out = d.listValues(at, valueAt().FindStringSubmatch(line)[1])
-	case keyAtEnd().MatchString(line):
+	case valueAt.Get().MatchString(line):
+		out = d.listValues(at, valueAt.Get().FindStringSubmatch(line)[1])
+	case keyAtEnd.Get().MatchString(line):
 		for _, k := range at.listKeys(line) {
 			out = append(out, completion{k.Name, itemKey, "", newMarkup(describeKey(&k))})
 		}
@@ -72,13 +72,13 @@ func (d *document) readContext(number int, line string) lineContext {
 	indent := len(line) - len(strings.TrimLeft(line, " -"))
 	var path []string
 	for n := number - 1; n >= 0 && indent > 0; n-- {
-		if m := keyLine().FindStringSubmatch(d.text.line(n)); m != nil && len(m[1]) < indent {
+		if m := keyLine.Get().FindStringSubmatch(d.text.line(n)); m != nil && len(m[1]) < indent {
 			indent = len(m[1])
 			path = append(path, m[2])
 		}
 	}
 	slices.Reverse(path)
-	if m := keyLine().FindStringSubmatch(line); m != nil && strings.ContainsAny(m[3], "{[") {
+	if m := keyLine.Get().FindStringSubmatch(line); m != nil && strings.ContainsAny(m[3], "{[") {
 		path = append(path, m[2])
 	}
 	if len(path) > 1 && path[0] == "graphs" {
@@ -96,7 +96,7 @@ var kindWord = lazyregexp.New(`\bkind: *["']?(\w+)`)
 // findKind returns the `kind` of the node that a line belongs to, or "".
 func (d *document) findKind(number int) string {
 	kind := func(n int) string {
-		if m := kindWord().FindStringSubmatch(d.text.line(n)); m != nil {
+		if m := kindWord.Get().FindStringSubmatch(d.text.line(n)); m != nil {
 			return m[1]
 		}
 		return ""
@@ -168,7 +168,7 @@ func (p lineContext) isInExpression(line string) bool {
 	if len(p.path) > 0 {
 		around = p.path[len(p.path)-1]
 	}
-	value := valueAt().FindStringSubmatch(line)
+	value := valueAt.Get().FindStringSubmatch(line)
 	if value == nil {
 		return around == "set" && strings.Contains(line, ":")
 	}
@@ -249,7 +249,7 @@ func (d *document) listValues(p lineContext, name string) []completion {
 
 // listMembers returns the members of the object before the cursor, or the values of its enum.
 func (d *document) listMembers(graph, line string) (out []completion) {
-	if m := pathAt().FindStringSubmatch(line); m != nil {
+	if m := pathAt.Get().FindStringSubmatch(line); m != nil {
 		properties, _ := d.findSchema(graph, m[1])["properties"].(map[string]any)
 		for _, name := range slices.Sorted(maps.Keys(properties)) {
 			schema, _ := properties[name].(map[string]any)
@@ -261,7 +261,7 @@ func (d *document) listMembers(graph, line string) (out []completion) {
 		}
 		return out
 	}
-	if m := equalsAt().FindStringSubmatch(line); m != nil {
+	if m := equalsAt.Get().FindStringSubmatch(line); m != nil {
 		values, _ := d.findSchema(graph, m[1])["enum"].([]any)
 		for _, v := range values {
 			label := fmt.Sprint(v)

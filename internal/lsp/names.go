@@ -317,7 +317,7 @@ var memberKinds = map[string]string{"nodes": "node", "history": "node", "visits"
 func (w *walker) addReads(from, to int) {
 	w.out.exprs = append(w.out.exprs, [2]int{from, to})
 	src := w.src[from:to]
-	found := exprToken().FindAllStringIndex(src, -1)
+	found := exprToken.Get().FindAllStringIndex(src, -1)
 	word := func(i int) string {
 		if i < 0 || i >= len(found) {
 			return ""
@@ -331,7 +331,7 @@ func (w *walker) addReads(from, to int) {
 		}
 		w.addUse(u, begin, end)
 	}
-	hasComputed := computedName().MatchString(src)
+	hasComputed := computedName.Get().MatchString(src)
 	for i := range found {
 		name, before, after := word(i), word(i-1), word(i+1)
 		kind, isMember := memberKinds[name]

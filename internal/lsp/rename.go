@@ -248,7 +248,7 @@ var scripted = lazyregexp.New(`(?m)(?:scripted/|models: *)["']?([\w./-]+\.ya?ml)
 
 // findScripts returns the files of scripted answers that a graph or test file names.
 func findScripts(d *document) (out []string) {
-	for _, m := range scripted().FindAllStringSubmatch(d.text.src, -1) {
+	for _, m := range scripted.Get().FindAllStringSubmatch(d.text.src, -1) {
 		out = append(out, spec.ResolvePath(d.path, m[1]))
 	}
 	return out

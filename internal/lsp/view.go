@@ -72,7 +72,7 @@ type openCall struct {
 // findOpenCalls returns the brackets that a text leaves open, outermost first.
 func findOpenCalls(text string) (open []openCall) {
 	before := ""
-	for _, t := range exprToken().FindAllStringIndex(text, -1) {
+	for _, t := range exprToken.Get().FindAllStringIndex(text, -1) {
 		word := text[t[0]:t[1]]
 		switch last := len(open) - 1; {
 		case strings.Contains("([{", word):
@@ -100,7 +100,7 @@ var calledName = lazyregexp.New(`[A-Za-z]\w*\(`)
 // findFunction returns the documented function whose name is at an offset, or nil.
 func (d *document) findFunction(at int) (from, to int, f *function) {
 	for _, e := range d.names.exprs {
-		for _, m := range calledName().FindAllStringIndex(d.text.src[e[0]:e[1]], -1) {
+		for _, m := range calledName.Get().FindAllStringIndex(d.text.src[e[0]:e[1]], -1) {
 			if from, to = e[0]+m[0], e[0]+m[1]-1; from <= at && at <= to {
 				return from, to, functions()[d.text.src[from:to]]
 			}
@@ -179,7 +179,7 @@ func listTokens(d *document, _ *params) (any, error) {
 			continue // an expression in an expression
 		}
 		end = e[1]
-		for _, t := range exprToken().FindAllStringIndex(src[e[0]:e[1]], -1) {
+		for _, t := range exprToken.Get().FindAllStringIndex(src[e[0]:e[1]], -1) {
 			from, to := e[0]+t[0], e[0]+t[1]
 			kind := classifyToken(src, from, to)
 			if isNode[from] {

@@ -117,7 +117,7 @@ var otherCharacters = lazyregexp.New(`[^a-zA-Z0-9_-]`)
 
 // formatToolName returns a name that every client accepts.
 func formatToolName(text string) string {
-	return cmp.Or(fmt.Sprintf("%.64s", otherCharacters().ReplaceAllString(text, "_")), "flow")
+	return cmp.Or(fmt.Sprintf("%.64s", otherCharacters.Get().ReplaceAllString(text, "_")), "flow")
 }
 
 // sessionTimeout is the lifetime of an HTTP session without requests.

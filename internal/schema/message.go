@@ -77,7 +77,7 @@ func formatPath(path []string) string {
 		switch _, err := strconv.ParseUint(name, 10, 64); {
 		case err == nil:
 			out += "[" + name + "]"
-		case !plainName().MatchString(name):
+		case !plainName.Get().MatchString(name):
 			out += "[" + strconv.Quote(name) + "]"
 		case out == "":
 			out = name
@@ -120,7 +120,7 @@ var yamlWords = strings.Fields("true false null yes no on off y n")
 
 // formatFlowText quotes a string unless YAML reads it as the same string without quotes.
 func formatFlowText(s string) string {
-	if plainName().MatchString(s) && !slices.Contains(yamlWords, strings.ToLower(s)) {
+	if plainName.Get().MatchString(s) && !slices.Contains(yamlWords, strings.ToLower(s)) {
 		return s
 	}
 	return strconv.Quote(s)

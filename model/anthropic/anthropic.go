@@ -97,7 +97,7 @@ func setOutput(c *wire.Call, body map[string]any) error {
 	case string:
 		return setLevel(c, body, value)
 	case int:
-		if levelsOnly().MatchString(c.Model) {
+		if levelsOnly.Get().MatchString(c.Model) {
 			return wire.InvalidRequest("reasoning is %v; %s takes a level: none, low, medium, high, xhigh or max", value, c.Model)
 		}
 		if value >= c.MaxModelTokens {
@@ -130,13 +130,13 @@ var budgets = map[string]int{"minimal": 1024, "low": 2048, "medium": 8192, "high
 func setLevel(c *wire.Call, body map[string]any, level string) error {
 	budget := budgets[level]
 	switch {
-	case level == "none" && alwaysThinks().MatchString(c.Model):
+	case level == "none" && alwaysThinks.Get().MatchString(c.Model):
 		return wire.AlwaysReasonsError(c.Model, []string{"low", "medium", "high", "xhigh", "max"})
-	case level == "none" && betweenTools().MatchString(c.Model):
+	case level == "none" && betweenTools.Get().MatchString(c.Model):
 		body["thinking"] = map[string]any{"type": "between_tools"}
 	case level == "none":
 		body["thinking"] = map[string]any{"type": "disabled"}
-	case budgetsOnly().MatchString(c.Model) && budget > 0:
+	case budgetsOnly.Get().MatchString(c.Model) && budget > 0:
 		budget = min(budget, c.MaxModelTokens/4*3) // the rest is for the text
 		body["thinking"] = map[string]any{"type": "enabled", "budget_tokens": budget}
 		if longest, ok := body["max_tokens"].(int); ok && longest <= budget {

@@ -44,7 +44,7 @@ func setFields(c *wire.Call, body map[string]any) error {
 	req := c.Req
 	if req.MaxTokens > 0 {
 		key := "max_tokens"
-		if address, err := url.Parse(c.BaseURL); err == nil && address.Hostname() == "api.openai.com" || reasoningModels().MatchString(c.Model) {
+		if address, err := url.Parse(c.BaseURL); err == nil && address.Hostname() == "api.openai.com" || reasoningModels.Get().MatchString(c.Model) {
 			key = "max_completion_tokens"
 		}
 		body[key] = req.MaxTokens

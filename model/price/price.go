@@ -50,7 +50,7 @@ func Of(model string) Prices {
 		return Prices{[]Rates{{}}}
 	}
 	var out Prices
-	for _, name := range []string{model, dated().ReplaceAllString(model, "")} {
+	for _, name := range []string{model, dated.Get().ReplaceAllString(model, "")} {
 		for _, row := range Table() {
 			if row.Model == name && len(out.tiers) < 2 {
 				out.tiers = append(out.tiers, row.Rates)

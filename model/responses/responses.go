@@ -36,7 +36,7 @@ func setFields(c *wire.Call, body map[string]any) error {
 		return wire.InvalidRequest("the Responses protocol has no stop sequences; take stop away, or let the provider have api: chat")
 	}
 	wire.SetDefault(body, "store", false)
-	if !withoutReasoning().MatchString(c.Model) {
+	if !withoutReasoning.Get().MatchString(c.Model) {
 		wire.SetDefault(body, "include", []string{"reasoning.encrypted_content"})
 	}
 	wire.SetNonEmpty(body, "instructions", req.System)

@@ -30,7 +30,7 @@ func (c *Client) newRefusal(resp *http.Response) error {
 		text = fmt.Sprintf("it sends to %s; redirects are not followed, correct the base URL", resp.Header.Get("Location"))
 	}
 	out := c.newFailure(resp.StatusCode, code, text, resp.Header)
-	if wait := retryDelay().FindSubmatch(body); wait != nil {
+	if wait := retryDelay.Get().FindSubmatch(body); wait != nil {
 		out.RetryAfter = max(out.RetryAfter, RetryAfter(http.Header{"Retry-After": {string(wait[1])}}, time.Now()))
 		if resp.StatusCode == http.StatusTooManyRequests { // Google calls a limit per minute a quota
 			out.Kind, out.Class = "rate_limited", ""

@@ -3,7 +3,6 @@
 package wire
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -92,7 +91,7 @@ const dated = `(-20\d\d-\d\d-\d\d)?$`
 // efforts are models by name, with their lowest and highest level. A name with the prefix
 // of a gateway does not match, because gateways accept all levels.
 var efforts = []struct {
-	name        func() *regexp.Regexp
+	name        *lazyregexp.Regexp
 	least, most string
 }{
 	{lazyregexp.New(`^(o1|o3|o3-mini|o4-mini)` + dated), "low", "high"},
@@ -127,7 +126,7 @@ func (c *Call) SetReasoning(body map[string]any, key string, encode func(level s
 func nearestLevel(name, level string) (string, error) {
 	asked := slices.Index(levels, level)
 	for _, e := range efforts {
-		if asked < 0 || !e.name().MatchString(name) {
+		if asked < 0 || !e.name.Get().MatchString(name) {
 			continue
 		}
 		least, most := slices.Index(levels, e.least), slices.Index(levels, e.most)

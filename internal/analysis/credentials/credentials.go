@@ -3,7 +3,6 @@ package credentials
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -22,7 +21,7 @@ func In(text, key string) (from, to int, what string) {
 }
 
 func findCredential(text, key string) (from, to int, what string) {
-	if at := urlPassword().FindStringSubmatchIndex(text); at != nil && !isPlaceholder(text[at[2]:at[3]]) {
+	if at := urlPassword.Get().FindStringSubmatchIndex(text); at != nil && !isPlaceholder(text[at[2]:at[3]]) {
 		return at[2], at[3], "a password in a URL"
 	}
 	for i := range text {
@@ -135,7 +134,7 @@ func isWord(c byte) bool {
 }
 
 // passwords match a program in a script with a password, the last group.
-var passwords = []func() *regexp.Regexp{
+var passwords = []*lazyregexp.Regexp{
 	lazyregexp.New(`\b(?:curl|wget)\b[^\n|;&]*?\s(?:-u|--user)[ =]?["']?[^\s:'"{$]+:([^\s'"{$]+)`),
 	lazyregexp.New(`\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;&]*?\s(?:-p|--password=)["']?([^\s'"{$]+)`),
 	lazyregexp.New(`\bsshpass\s+-p\s*["']?([^\s'"{$]+)`),
@@ -145,7 +144,7 @@ var passwords = []func() *regexp.Regexp{
 // InScript finds a password that a script gives a program; to is 0 if there is none.
 func InScript(script string) (from, to int) {
 	for _, pattern := range passwords {
-		for _, at := range pattern().FindAllStringSubmatchIndex(script, -1) {
+		for _, at := range pattern.Get().FindAllStringSubmatchIndex(script, -1) {
 			if word := script[at[2]:at[3]]; len(word) >= 4 && !isPlaceholder(word) {
 				return at[2], at[3]
 			}
@@ -172,7 +171,7 @@ func InCommand(args []string) (index, from, to int) {
 // token is the keys of some services: their prefixes, and a pattern for the rest.
 type token struct {
 	prefixes []string
-	rest     func() *regexp.Regexp
+	rest     *lazyregexp.Regexp
 }
 
 var tokens = []token{
@@ -243,7 +242,7 @@ func tokenAt(text []byte, at int) int {
 			if !bytes.HasPrefix(text[at:], []byte(prefix)) {
 				continue
 			}
-			word := text[at : at+len(prefix)+len(t.rest().Find(text[at+len(prefix):]))]
+			word := text[at : at+len(prefix)+len(t.rest.Get().Find(text[at+len(prefix):]))]
 			if len(word) > len(prefix) && (prefix == privateKey || bytes.ContainsAny(word, "0123456789")) {
 				return at + len(word)
 			}

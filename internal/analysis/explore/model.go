@@ -217,7 +217,7 @@ func (m *Model) noteContext(path []string, p *eval.Program) {
 		m.steps = true
 	case "branches":
 		m.past = true
-		unknown = strings.Contains(errorOnly().ReplaceAllString(p.Source, ""), "branches")
+		unknown = strings.Contains(errorOnly.Get().ReplaceAllString(p.Source, ""), "branches")
 	default:
 		m.past, unknown = true, true
 	}

@@ -114,7 +114,7 @@ func coveredLines(lines []string, i int) []int {
 	if comment := commentStart(line); comment >= 0 {
 		line = line[:comment]
 	}
-	if opensBlock().MatchString(line) {
+	if opensBlock.Get().MatchString(line) {
 		for next := i + 1; next < len(lines) && (strings.TrimSpace(lines[next]) == "" || indentOf(lines[next]) > indentOf(line)); next++ {
 			out = append(out, next+1)
 		}
@@ -133,12 +133,12 @@ var ruleName = lazyregexp.New(`^[ \t]*([a-z-]+)([ \t\r\n][^,]*)?(?:,|$)`)
 // readIgnore returns the rules that the comment at an offset of a line names. A reason may have
 // commas: another rule follows only if a rule has that name.
 func readIgnore(line string, at int, names func() []string) (out []ignore) {
-	mark := ignoreMark().FindString(line[at+1:])
+	mark := ignoreMark.Get().FindString(line[at+1:])
 	if mark == "" {
 		return nil
 	}
 	i := at + 1 + len(mark)
-	name := ruleName().FindStringSubmatchIndex(line[i:])
+	name := ruleName.Get().FindStringSubmatchIndex(line[i:])
 	if name == nil {
 		if word, _, _ := strings.Cut(strings.TrimSpace(line[i:]), " "); strings.ContainsAny(word, "'\"") {
 			return nil // it is text
@@ -149,7 +149,7 @@ func readIgnore(line string, at int, names func() []string) (out []ignore) {
 		words := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 		return len(words) > 0 && slices.Contains(names(), words[0])
 	}
-	for reasoned := false; name != nil && (!reasoned || isRule(line[i:])); name = ruleName().FindStringSubmatchIndex(line[i:]) {
+	for reasoned := false; name != nil && (!reasoned || isRule(line[i:])); name = ruleName.Get().FindStringSubmatchIndex(line[i:]) {
 		from, to := i+name[2], i+name[3]
 		out = append(out, ignore{rule: line[from:to], span: spec.Span{From: from, To: to}, file: strings.Contains(mark, "-file")})
 		reasoned = name[4] >= 0 && strings.TrimSpace(line[i+name[4]:i+name[5]]) != ""
