@@ -108,7 +108,7 @@ func (a *app) paintRun(g *spec.Graph, id string) (*inspect.Painted, error) {
 		return nil, usagef("run %q is of graph %q, not of %q", r.record.ID, r.record.Graph, g.Name.Value)
 	}
 	if g != nil && !bytes.Equal(g.File.Src, r.record.Source) {
-		a.note(fmt.Sprintf("%s is not what run %q was started with; drawing the graph as it was", g.File.Name, r.record.ID))
+		a.printNote(fmt.Sprintf("%s is not what run %q was started with; drawing the graph as it was", g.File.Name, r.record.ID))
 	}
 	painted, err := inspect.Paint(r.runner, &r.record)
 	return painted, r.explainReadError(err)

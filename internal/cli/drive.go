@@ -113,7 +113,7 @@ func (a *app) newSession(kept store.Store, g *spec.Graph, f *driveFlags, notes .
 		return nil, err
 	}
 	for _, text := range notes {
-		s.out.note(text)
+		s.out.printNote(text)
 	}
 	return s, nil
 }
@@ -137,13 +137,13 @@ func (a *app) newRunner(kept store.Store, opts node.Options) (*runner.Runner, er
 // openTelemetry returns the exporter to OpenTelemetry, or nil. Main closes it.
 func (a *app) openTelemetry() (_ *telemetry.Telemetry, err error) {
 	if a.exporter == nil {
-		a.exporter, err = telemetry.FromEnv(readBuildVersion().Version, a.note)
+		a.exporter, err = telemetry.FromEnv(readBuildVersion().Version, a.printNote)
 	}
 	return a.exporter, asUsageError(err)
 }
 
-// note prints a remark on stderr.
-func (a *app) note(text string) { fmt.Fprintln(a.Stderr, "graphrun: "+text) }
+// printNote prints a line on stderr.
+func (a *app) printNote(text string) { fmt.Fprintln(a.Stderr, "graphrun: "+text) }
 
 // cancelling is the note after the first interrupt of a run.
 const cancelling = "cancelling: running nodes have 5 seconds to end; interrupt again to end at once"
@@ -223,8 +223,8 @@ func runUntilInterrupted[T any](
 	}
 }
 
-// drive calls work, which drives a run, and handles interrupts.
-func (s *session) drive(
+// driveRun calls work, which drives a run, and handles interrupts.
+func (s *session) driveRun(
 	ctx context.Context, opts *runner.Options, work func(ctx context.Context) (*runner.Result, error),
 ) (*runner.Result, error) {
 	a := s.app
@@ -239,11 +239,11 @@ func (s *session) drive(
 	if a.StdinTerminal && a.StderrTerminal && !s.flags.noInput {
 		opts.Ask = runview.NewAsker(a.Stdin, a.Stderr, s.out.colors, a.Columns, s.out.stopPrinting).ReadAnswer
 	}
-	return runUntilInterrupted(ctx, a, func() { s.out.note(cancelling) }, s.kill, work)
+	return runUntilInterrupted(ctx, a, func() { s.out.printNote(cancelling) }, s.kill, work)
 }
 
-// finish prints the result and returns the error for its exit code.
-func (s *session) finish(result *runner.Result, err error) error {
+// finishRun prints the result and returns the error for its exit code.
+func (s *session) finishRun(result *runner.Result, err error) error {
 	closeErr := s.out.close()
 	if s.flags.record != "" {
 		closeErr = errors.Join(closeErr, s.flags.tape.Save(s.flags.record))
@@ -337,7 +337,7 @@ func (o *runOutput) newWarner() func(node, message string) {
 		if node != "" { // empty for a warning of the run
 			node += ": "
 		}
-		o.note("warning: " + node + terminal.Line(message))
+		o.printNote("warning: " + node + terminal.Line(message))
 	}
 }
 
@@ -366,12 +366,12 @@ func (o *runOutput) stopPrinting() (release func()) {
 	return func() {}
 }
 
-func (o *runOutput) note(text string) {
+func (o *runOutput) printNote(text string) {
 	if o.view != nil {
 		o.view.Note(text)
 		return
 	}
-	o.app.note(text)
+	o.app.printNote(text)
 }
 
 // close ends the view and the trace, and writes the events that are left.
@@ -404,7 +404,7 @@ func (o *runOutput) printResult(r *runner.Result) error {
 			}
 		}
 	} else if r.Status != machine.Completed {
-		a.note(runview.FormatHeadline(r))
+		a.printNote(runview.FormatHeadline(r))
 		if next := a.suggestNext(r); next != "" {
 			fmt.Fprintf(a.Stderr, "  %s\n", next)
 		}

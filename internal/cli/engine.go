@@ -188,7 +188,7 @@ func newWorkerCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o.Ready = func(queue string) { a.note("worker takes tasks of queue " + queue) }
+			o.Ready = func(queue string) { a.printNote("worker takes tasks of queue " + queue) }
 			ctx, stop := a.cancelOnInterrupt(cmd.Context())
 			defer stop()
 			return engine.Work(ctx, o)

@@ -79,7 +79,7 @@ func (a *app) printBound(cmd *cobra.Command, f *boundFlags, path string) error {
 		return err
 	}
 	for _, line := range r.Exceeded {
-		a.note("above " + line)
+		a.printNote("above " + line)
 	}
 	return exitWith(exitFailed)
 }
@@ -179,7 +179,7 @@ func (a *app) printTools(cmd *cobra.Command, path string) error {
 		return usagef("%s: %w", path, err)
 	}
 	defer func() { _ = registry.Close() }()
-	list, failed := inspect.ListTools(cmd.Context(), registry, func(message string) { a.note(terminal.Line(message)) })
+	list, failed := inspect.ListTools(cmd.Context(), registry, func(message string) { a.printNote(terminal.Line(message)) })
 	var b strings.Builder
 	for _, t := range list {
 		b.WriteString(formatTool(&t))
@@ -214,14 +214,14 @@ func newExplainCommand(a *app) *cobra.Command {
 		Use:               "explain [RULE|KEY|KIND|ERROR|exit-codes]",
 		Args:              cobra.MaximumNArgs(1),
 		PreRunE:           skipSettings,
-		ValidArgsFunction: completeByPosition(func(*cobra.Command, []string) []string { return explainableNames() }),
+		ValidArgsFunction: completeByPosition(func(*cobra.Command, []string) []string { return listExplainable() }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return a.listRules(cmd)
 			}
-			v, text := explain(args[0])
+			v, text := explainName(args[0])
 			if v == nil {
-				return usagef("no such rule, key, kind, error or exit code: %q%s", args[0], suggest.DidYouMean(args[0], explainableNames()))
+				return usagef("no such rule, key, kind, error or exit code: %q%s", args[0], suggest.DidYouMean(args[0], listExplainable()))
 			}
 			return a.printIndented(cmd, v, text)
 		},
@@ -241,8 +241,8 @@ func (a *app) listRules(cmd *cobra.Command) error {
 	return a.printIndented(cmd, rules, b.String())
 }
 
-// explain returns the meaning of a name, as JSON and as text, or nil if it is unknown.
-func explain(name string) (v any, text string) {
+// explainName returns the meaning of a name, as JSON and as text, or nil if it is unknown.
+func explainName(name string) (v any, text string) {
 	if r, ok := lint.FindRule(name); ok {
 		return r, explainRule(&r)
 	}
@@ -300,8 +300,8 @@ func explainRule(r *lint.Rule) string {
 	return b.String()
 }
 
-// explainableNames returns the names that explain accepts, each once.
-func explainableNames() []string {
+// listExplainable returns the names that explain accepts, each once.
+func listExplainable() []string {
 	names := append([]string{topicExitCodes, topicFailures}, spec.FailureKinds()...)
 	names = append(names, lint.RuleNames()...)
 	names = append(names, mapSlice(spec.Topics(spec.Options{}), func(t spec.Topic) string { return t.Name })...)

@@ -34,7 +34,7 @@ type source struct {
 
 func compareSources(a, b source) int { return cmp.Compare(a.name, b.name) }
 
-func (s source) read() ([]byte, error) {
+func (s source) readText() ([]byte, error) {
 	if s.src != nil {
 		return s.src, nil
 	}
@@ -98,7 +98,7 @@ func (a *app) findSources(args []string, stdin string) ([]source, error) {
 		}
 	}
 	if len(sources) == 0 && len(left) > 0 {
-		a.note(".gitignore or exclude leaves out all that could be a graph: " + formatNames(left) + "; name a file to have it all the same")
+		a.printNote(".gitignore or exclude leaves out all that could be a graph: " + formatNames(left) + "; name a file to have it all the same")
 	}
 	slices.SortFunc(sources, compareSources)
 	return sources, nil

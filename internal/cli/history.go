@@ -36,7 +36,7 @@ func newLogsCommand(a *app) *cobra.Command {
 				return err
 			}
 		}
-		out := runview.NewLogPrinter(a.Stdout, a.stdoutColors(), g, outputFormat(cmd), times)
+		out := runview.NewLogPrinter(a.Stdout, a.newStdoutColors(), g, outputFormat(cmd), times)
 		ctx, stop := a.cancelOnInterrupt(cmd.Context())
 		defer stop()
 		err := r.runner.Logs(ctx, r.record.ID, follow, func(c *store.LogChunk) error {
@@ -115,7 +115,7 @@ func (a *app) explainSteps(cmd *cobra.Command, r *recordedRun, args []string) er
 	if len(decisions) == 0 && step > len(result.Path) {
 		return usagef("step %d: run %q has taken %s", step, r.record.ID, eval.Count(len(result.Path), "step"))
 	}
-	c := a.stdoutColors()
+	c := a.newStdoutColors()
 	var out []string
 	for i := range decisions {
 		out = append(out, runview.FormatDecision(&decisions[i], c)...)

@@ -97,7 +97,7 @@ func System() Program {
 			return func() { signal.Stop(c) }
 		},
 		ConfigDir: configDir,
-		StateDir:  stateDir(),
+		StateDir:  findStateDir(),
 	}
 }
 
@@ -174,7 +174,7 @@ func exitWith(code int) error {
 	return &silentError{code}
 }
 
-func exitCodeOf(err error) int {
+func findExitCode(err error) int {
 	quiet, isQuiet := errors.AsType[*silentError](err)
 	switch {
 	case err == nil:
@@ -201,10 +201,10 @@ func hasType[E error](err error) bool {
 // printError prints an error, unless it was printed before, and returns its exit code.
 func (a *app) printError(err error) int {
 	if err == nil || hasType[*silentError](err) {
-		return exitCodeOf(err)
+		return findExitCode(err)
 	}
 	if invalid, ok := errors.AsType[*runner.InvalidError](err); ok {
-		return exitCodeOf(a.reportInvalid(invalid.Diagnostics))
+		return findExitCode(a.reportInvalid(invalid.Diagnostics))
 	}
 	text := err.Error()
 	if input, ok := errors.AsType[*runner.InputError](err); ok {
@@ -215,7 +215,7 @@ func (a *app) printError(err error) int {
 	for _, line := range lines[1:] {
 		fmt.Fprintf(a.Stderr, "  %s\n", terminal.Line(strings.TrimSpace(line)))
 	}
-	return exitCodeOf(err)
+	return findExitCode(err)
 }
 
 // escapeArguments escapes control characters in the arguments that a message quotes, so that
@@ -427,7 +427,7 @@ func describeBuiltin(c *cobra.Command) {
 	}
 }
 
-func (a *app) stdoutColors() terminal.Colors {
+func (a *app) newStdoutColors() terminal.Colors {
 	return terminal.NewColors(a.usesColor(a.StdoutTerminal))
 }
 

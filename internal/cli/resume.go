@@ -94,7 +94,7 @@ func (a *app) resumeRun(ctx context.Context, f *driveFlags, id, withFile string)
 		return err
 	}
 	opts := f.opts
-	result, err := s.drive(ctx, &opts, func(ctx context.Context) (*runner.Result, error) {
+	result, err := s.driveRun(ctx, &opts, func(ctx context.Context) (*runner.Result, error) {
 		switch {
 		case a.usesCluster():
 			return a.engine.store.Resume(ctx, s.runner, id, other, opts)
@@ -108,10 +108,10 @@ func (a *app) resumeRun(ctx context.Context, f *driveFlags, id, withFile string)
 	}
 	if result != nil {
 		for _, target := range result.Unused {
-			s.out.note("the answer for " + target + " was not used: nothing has asked for it")
+			s.out.printNote("the answer for " + target + " was not used: nothing has asked for it")
 		}
 	}
-	return s.finish(result, wrapInputError("run "+id+" was not resumed and stays as it was", err))
+	return s.finishRun(result, wrapInputError("run "+id+" was not resumed and stays as it was", err))
 }
 
 // explainUnusedAnswers returns the error of a resume with answers while another process drives the
@@ -208,7 +208,7 @@ func (a *app) resumeDue(ctx context.Context, f *driveFlags) error {
 	if err != nil {
 		return err
 	}
-	list, err := runUntilInterrupted(ctx, a, func() { a.note(cancelling) }, kill, func(ctx context.Context) ([]resumedRun, error) {
+	list, err := runUntilInterrupted(ctx, a, func() { a.printNote(cancelling) }, kill, func(ctx context.Context) ([]resumedRun, error) {
 		out := make([]resumedRun, len(due))
 		runParallel(len(due), maxDue, func(i int) { out[i] = resumeDueRun(ctx, r, f, &due[i]) })
 		return slices.DeleteFunc(out, func(one resumedRun) bool { return one.skipped }), nil
@@ -229,7 +229,7 @@ func resumeDueRun(ctx context.Context, r *runner.Runner, f *driveFlags, line *st
 	case hasType[*store.DrivenError](err):
 		out.skipped = true
 	case err != nil:
-		out.Error, out.ExitCode = err.Error(), exitCodeOf(err)
+		out.Error, out.ExitCode = err.Error(), findExitCode(err)
 	default:
 		out.Status, out.Quality, out.Reason, out.Steps, out.Due = result.Status, result.Quality, result.Reason, result.Steps, result.Due
 		out.result, out.ExitCode = result, result.ExitCode(f.strict)
@@ -333,14 +333,14 @@ func (a *app) forkRun(ctx context.Context, f *forkFlags, id string) error {
 		return err
 	}
 	opts := f.opts
-	result, err := s.drive(ctx, &opts, func(ctx context.Context) (*runner.Result, error) {
+	result, err := s.driveRun(ctx, &opts, func(ctx context.Context) (*runner.Result, error) {
 		fork := runner.ForkOptions{Options: opts, At: f.at, Set: set}
 		if a.usesCluster() {
 			return a.engine.store.ForkOf(ctx, s.runner, id, fork)
 		}
 		return s.runner.Fork(ctx, id, fork)
 	})
-	return s.finish(result, wrapInputError("run "+id+" was not forked", err))
+	return s.finishRun(result, wrapInputError("run "+id+" was not forked", err))
 }
 
 type answerFlags struct {

@@ -114,18 +114,18 @@ func (a *app) runFlow(ctx context.Context, cmd *cobra.Command, f *runFlags, path
 	if err != nil {
 		return errors.Join(err, s.out.close())
 	}
-	result, err := s.drive(ctx, &opts, func(ctx context.Context) (*runner.Result, error) {
+	result, err := s.driveRun(ctx, &opts, func(ctx context.Context) (*runner.Result, error) {
 		if a.usesCluster() {
 			return a.engine.store.Begin(ctx, s.runner, flow, opts, f.tape)
 		}
 		return flow.Run(ctx, opts)
 	})
-	return s.finish(result, err)
+	return s.finishRun(result, err)
 }
 
 // reportStoreError reports that the store could not be opened, with -o json also as an object.
 func (a *app) reportStoreError(g *spec.Graph, f *runFlags, err error) error {
-	if f.output.value != "json" || exitCodeOf(err) != exitFailed {
+	if f.output.value != "json" || findExitCode(err) != exitFailed {
 		return err
 	}
 	return errors.Join(err, writeJSON(a.Stdout, &runner.Result{

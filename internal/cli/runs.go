@@ -95,7 +95,7 @@ func (a *app) printRuns(cmd *cobra.Command, runs []store.RunSummary) error {
 		case r.Unreadable != "":
 			status = "unreadable"
 			if outputFormat(cmd) == "text" {
-				defer a.note(fmt.Sprintf("run %s can't be read: %s", r.ID, r.Unreadable))
+				defer a.printNote(fmt.Sprintf("run %s can't be read: %s", r.ID, r.Unreadable))
 			}
 		case r.Status == machine.Completed && r.Quality == machine.Degraded:
 			status += " (degraded)"
@@ -133,7 +133,7 @@ func newRunsPendingCommand(a *app) *cobra.Command {
 				return err
 			}
 			found, err := inspect.FindQuestions(r, kept, filter, func(id string, err error) {
-				a.note(fmt.Sprintf("run %s can't be read: %v", id, err))
+				a.printNote(fmt.Sprintf("run %s can't be read: %v", id, err))
 			})
 			if err != nil {
 				return err
@@ -343,7 +343,7 @@ func newRunsShowCommand(a *app) *cobra.Command {
 	cmd := a.addRunReader(&cobra.Command{
 		Use: "show RUN",
 	}, func(cmd *cobra.Command, r *recordedRun, _ []string) error {
-		lines := &traceLines{tracer: runview.NewTracer(parseRecordedGraph(&r.record), a.stdoutColors())}
+		lines := &traceLines{tracer: runview.NewTracer(parseRecordedGraph(&r.record), a.newStdoutColors())}
 		var sink runner.Sink = lines
 		if outputFormat(cmd) == "json" {
 			sink = nil
@@ -379,7 +379,7 @@ func (t *traceLines) Event(e *runner.Event) error {
 }
 
 func (a *app) formatRun(record *store.RunRecord, result *runner.Result, trace *traceLines) string {
-	c := a.stdoutColors()
+	c := a.newStdoutColors()
 	out := []string{fmt.Sprintf("%s %s of %s (%s), started %s", c.Quiet("run"), c.Strong(record.ID), record.Graph,
 		terminal.Line(shortPath(record.File)), runview.FormatTime(record.Started))}
 	if notes := formatNotes(&store.RunSummary{RunRecord: *record}); notes != "" {
@@ -420,9 +420,9 @@ func newRunsEventsCommand(a *app) *cobra.Command {
 		if follow { // someone reads events as they happen
 			out = a.Stdout
 		}
-		sink := withoutHistory(runner.NewJSONSink(out))
+		sink := dropHistory(runner.NewJSONSink(out))
 		if outputFormat(cmd) == "text" {
-			shown := runview.NewPlain(out, runview.NewTracer(parseRecordedGraph(&r.record), a.stdoutColors()), nil)
+			shown := runview.NewPlain(out, runview.NewTracer(parseRecordedGraph(&r.record), a.newStdoutColors()), nil)
 			sink = func(e *runner.Event) error {
 				shown.Event(e)
 				return nil
@@ -444,8 +444,8 @@ func newRunsEventsCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// withoutHistory removes the history from the last event, as run does without --history.
-func withoutHistory(next runner.Sink) runner.SinkFunc {
+// dropHistory removes the history from the last event, as run does without --history.
+func dropHistory(next runner.Sink) runner.SinkFunc {
 	return func(e *runner.Event) error {
 		if e.Type != runner.RunFinished || e.Result == nil {
 			return next.Event(e)
@@ -480,14 +480,14 @@ func newStopCommand(a *app, request store.Request) *cobra.Command {
 			return err
 		}
 		w.store, w.id = kept, record.ID
-		return w.wait(cmd.Context())
+		return w.awaitStop(cmd.Context())
 	}
 	cmd.Flags().BoolVar(&w.noWait, "no-wait", false, "return as soon as the run's driver has been asked")
 	return addOutput(cmd)
 }
 
-// wait polls the run until it has stopped.
-func (w *stopCommand) wait(ctx context.Context) error {
+// awaitStop polls the run until it has stopped.
+func (w *stopCommand) awaitStop(ctx context.Context) error {
 	ctx, stop := w.app.cancelOnInterrupt(ctx)
 	defer stop()
 	for {
@@ -497,21 +497,21 @@ func (w *stopCommand) wait(ctx context.Context) error {
 		} else if len(runs) == 0 {
 			return fmt.Errorf("run %q: %w", w.id, store.ErrNoRun)
 		}
-		settled, err := w.advance(&runs[0])
+		settled, err := w.handleStatus(&runs[0])
 		if err != nil || settled {
 			return err
 		}
 		select {
 		case <-time.After(stopPoll):
 		case <-ctx.Done():
-			w.app.note(fmt.Sprintf("not waiting any more; %s was asked to %s the run", w.asked, w.request))
+			w.app.printNote(fmt.Sprintf("not waiting any more; %s was asked to %s the run", w.asked, w.request))
 			return exitWith(exitCancelled)
 		}
 	}
 }
 
-// advance acts on the current status of the run. settled means that nothing is left to do.
-func (w *stopCommand) advance(r *store.RunSummary) (settled bool, err error) {
+// handleStatus acts on the current status of the run. settled means that nothing is left to do.
+func (w *stopCommand) handleStatus(r *store.RunSummary) (settled bool, err error) {
 	wanted, could := machine.Cancelled, "be cancelled"
 	if w.request == store.RequestPause {
 		wanted, could = machine.Paused, "pause"
@@ -548,7 +548,7 @@ func (w *stopCommand) advance(r *store.RunSummary) (settled bool, err error) {
 	if w.noWait {
 		return true, w.printStatus(r)
 	}
-	w.app.note(fmt.Sprintf("asked %s to %s the run", owner, w.request))
+	w.app.printNote(fmt.Sprintf("asked %s to %s the run", owner, w.request))
 	return false, nil
 }
 

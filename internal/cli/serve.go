@@ -105,11 +105,11 @@ func (a *app) serveFolder(cmd *cobra.Command, f *serveFlags, dir string) error {
 	if err := a.printValue(cmd, map[string]string{"url": link}, link+"\n"); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	a.note(fmt.Sprintf("serving the flows below %s and the runs of %s; Ctrl-C stops it", shortPath(s.flows.Dir()), a.storeName()))
+	a.printNote(fmt.Sprintf("serving the flows below %s and the runs of %s; Ctrl-C stops it", shortPath(s.flows.Dir()), a.storeName()))
 	if f.open {
 		openBrowser(link)
 	}
-	return s.run(cmd.Context(), listener)
+	return s.serveUntilSignal(cmd.Context(), listener)
 }
 
 // readToken returns the token of the file, or a new one.
@@ -162,12 +162,12 @@ func (a *app) newFlowServer(f *serveFlags, dir string) (*flowServer, error) {
 	if path := a.storePath(); path != "" && !a.usesCluster() {
 		marks = path + ".serve"
 	}
-	s.fleet = fleet.New(fleet.Config{Runner: r, Store: kept, Max: f.maxRuns, Marks: marks, Home: s.flows.Dir(), Now: a.Now, Log: a.note})
+	s.fleet = fleet.New(fleet.Config{Runner: r, Store: kept, Max: f.maxRuns, Marks: marks, Home: s.flows.Dir(), Now: a.Now, Log: a.printNote})
 	cfg.Catalog, cfg.Store, cfg.StoreName, cfg.Runner, cfg.Fleet = s.flows, kept, a.storeName(), r, s.fleet
 	cfg.Version, cfg.Now = readBuildVersion().Version, a.Now
 	s.tools = mcpserver.Config{Catalog: s.flows, Fleet: s.fleet, Runner: r, Version: cfg.Version}
 	s.triggers = trigger.New(trigger.Config{
-		Triggers: a.triggers.Triggers, Store: kept, Clock: a.clock, Log: a.note,
+		Triggers: a.triggers.Triggers, Store: kept, Clock: a.clock, Log: a.printNote,
 		Start: func(flow string, opts runner.Options) error { _, err := s.server.Start(flow, opts); return err },
 	})
 	cfg.Triggers = a.triggers.Triggers
@@ -200,10 +200,10 @@ func (a *app) openServedStore(readOnly bool) (store.Store, error) {
 	return s, err
 }
 
-// run serves requests until a signal, then shuts down gracefully.
-func (s *flowServer) run(ctx context.Context, listener net.Listener) error {
+// serveUntilSignal serves requests until a signal, then shuts down gracefully.
+func (s *flowServer) serveUntilSignal(ctx context.Context, listener net.Listener) error {
 	stopping := func() {
-		s.app.note("stopping: runs pause, and the next serve continues them; interrupt again to end running programs at once")
+		s.app.printNote("stopping: runs pause, and the next serve continues them; interrupt again to end running programs at once")
 	}
 	_, err := runUntilInterrupted(ctx, s.app, stopping, s.kill, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, s.serveUntilDone(ctx, listener)

@@ -157,8 +157,8 @@ func (a *app) storeName() string {
 	return "the store in memory"
 }
 
-// stateDir returns the folder for state of the user, or of the systemd service, or "".
-func stateDir() string {
+// findStateDir returns the folder for state of the user, or of the systemd service, or "".
+func findStateDir() string {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return dir
 	}
@@ -184,7 +184,7 @@ func (a *app) requireStore(g *spec.Graph, f *runFlags) error {
 	if needs := listStoreNeeds(g, f); len(needs) > 0 {
 		return usagef("the run can't be kept, and %s needs that: %s", strings.Join(needs, ", "), missingStoreReason)
 	}
-	a.note("the run is not kept: " + missingStoreReason)
+	a.printNote("the run is not kept: " + missingStoreReason)
 	return nil
 }
 
@@ -296,7 +296,7 @@ func newSessionsShowCommand(a *app) *cobra.Command {
 }
 
 func (a *app) formatSession(s *store.Session) string {
-	c := a.stdoutColors()
+	c := a.newStdoutColors()
 	out := []string{fmt.Sprintf("%s %s, left by run %s of %s at %s", c.Quiet("session"), c.Strong(s.ID), s.Run, s.Graph, runview.FormatTime(s.Updated))}
 	out = append(out, runview.FormatState(s.Keys, c)...)
 	for _, m := range s.Talk {

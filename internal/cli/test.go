@@ -74,7 +74,7 @@ func newTestCommand(a *app) *cobra.Command {
 
 // runTests runs the tests once, or on every change with --watch.
 func (a *app) runTests(ctx context.Context, cmd *cobra.Command, f *testFlags, args []string) error {
-	if err := f.check(cmd); err != nil {
+	if err := f.checkValues(cmd); err != nil {
 		return err
 	}
 	f.cfg.Check = func(path string, src []byte) (*spec.Graph, spec.Diagnostics) { return a.checkFlow(path, src) }
@@ -90,7 +90,7 @@ func (a *app) runTests(ctx context.Context, cmd *cobra.Command, f *testFlags, ar
 	if err := rejectFlows(args); err != nil {
 		return err
 	}
-	return a.testOnce(ctx, f, args)
+	return a.runTestsOnce(ctx, f, args)
 }
 
 // rejectFlows returns an error if an argument is a flow instead of a test file.
@@ -109,7 +109,7 @@ func rejectFlows(args []string) error {
 	return nil
 }
 
-func (f *testFlags) check(cmd *cobra.Command) (err error) {
+func (f *testFlags) checkValues(cmd *cobra.Command) (err error) {
 	f.cfg.FailFast = !f.keepGoing
 	switch {
 	case cmd.Flags().Changed("parallel") && f.cfg.Parallel < 1:
@@ -126,8 +126,8 @@ func (f *testFlags) check(cmd *cobra.Command) (err error) {
 	return nil
 }
 
-// testOnce runs the tests of some paths and prints the report.
-func (a *app) testOnce(ctx context.Context, f *testFlags, args []string) error {
+// runTestsOnce runs the tests of some paths and prints the report.
+func (a *app) runTestsOnce(ctx context.Context, f *testFlags, args []string) error {
 	names, left, err := a.findFiles(args, flowtest.IsTestFile)
 	switch {
 	case err != nil:
@@ -241,7 +241,7 @@ func (a *app) watchTests(ctx context.Context, f *testFlags, args []string) error
 	for {
 		if now := a.fingerprintFiles(args); now != before {
 			before = now
-			if err := a.testOnce(ctx, f, args); err != nil && exitCodeOf(err) != exitFailed {
+			if err := a.runTestsOnce(ctx, f, args); err != nil && findExitCode(err) != exitFailed {
 				a.printError(err)
 			}
 			before = a.fingerprintFiles(args) // --update may have written
@@ -353,7 +353,7 @@ func (a *app) printTests(f *testFlags, r *flowtest.Report) error {
 	case "junit":
 		return writeTestsJUnit(a.Stdout, r)
 	}
-	if _, err := io.WriteString(a.Stdout, runview.FormatTests(r, f.verbose, a.stdoutColors())); err != nil {
+	if _, err := io.WriteString(a.Stdout, runview.FormatTests(r, f.verbose, a.newStdoutColors())); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.Stderr, "%s: %d passed, %d failed\n", eval.Count(r.Cases, "case"), r.Passed, r.Failed)

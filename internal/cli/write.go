@@ -180,10 +180,10 @@ func (a *app) formatFiles(args []string, check, diff, asJSON bool) error {
 		file := formattedFile{File: s.name, Valid: err == nil, Changed: changed}
 		switch {
 		case errors.Is(err, spec.ErrUnformattable):
-			a.note(fmt.Sprintf("%s is unchanged: %v", s.name, err))
+			a.printNote(fmt.Sprintf("%s is unchanged: %v", s.name, err))
 			file.Valid, file.Unformatted = true, true
 			ends = cmp.Or(ends, exitWith(exitUsage))
-		case exitCodeOf(err) == exitInvalid:
+		case findExitCode(err) == exitInvalid:
 			ends = err
 		case err != nil:
 			return err
@@ -204,7 +204,7 @@ func (a *app) formatFiles(args []string, check, diff, asJSON bool) error {
 
 // formatSource formats a file in place, or stdin to stdout.
 func (a *app) formatSource(s source, check, show, quiet bool) (changed bool, err error) {
-	src, err := s.read()
+	src, err := s.readText()
 	if err != nil {
 		return false, err
 	}
@@ -404,7 +404,7 @@ func checkSources(sources []source, optional bool) (spec.Diagnostics, error) {
 	errs := make([]error, len(sources))
 	runParallel(len(sources), runtime.GOMAXPROCS(0), func(i int) {
 		var src []byte
-		if src, errs[i] = sources[i].read(); errs[i] == nil {
+		if src, errs[i] = sources[i].readText(); errs[i] == nil {
 			results[i] = inspect.Check(sources[i].name, src, optional).Found
 		}
 	})
@@ -438,7 +438,7 @@ func (a *app) repairSources(sources []source, show bool) error {
 	problems, files := 0, 0
 	for i := range sources {
 		s := &sources[i]
-		before, err := s.read()
+		before, err := s.readText()
 		if err != nil {
 			return err
 		}

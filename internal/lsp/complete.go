@@ -37,7 +37,7 @@ var (
 func listCompletions(d *document, p *params) (any, error) {
 	line := ""
 	if p.Position.Line < len(d.text.lines) {
-		line = d.text.before(p.Position)
+		line = d.text.textBefore(p.Position)
 	}
 	at := d.readContext(p.Position.Line, line)
 	out := []completion{}

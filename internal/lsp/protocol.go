@@ -117,8 +117,8 @@ func (t *text) line(n int) string {
 // indent returns the number of spaces before the content of a line.
 func (t *text) indent(n int) int { return len(t.line(n)) - len(strings.TrimLeft(t.line(n), " ")) }
 
-// before returns the part of a line before a position.
-func (t *text) before(p position) string {
+// textBefore returns the part of a line before a position.
+func (t *text) textBefore(p position) string {
 	at := t.offset(p)
 	return t.src[t.lines[t.position(at).Line]:at]
 }

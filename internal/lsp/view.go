@@ -42,7 +42,7 @@ func (f *function) describe() string {
 
 // describeSignature describes the innermost documented function whose arguments are being typed.
 func describeSignature(d *document, p *params) (any, error) {
-	line := d.text.before(p.Position)
+	line := d.text.textBefore(p.Position)
 	if open := strings.LastIndex(line, "{{"); open >= 0 { // the quotes around a template do not matter
 		line = line[open:]
 	}

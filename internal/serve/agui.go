@@ -341,7 +341,7 @@ func (t *aguiStream) sendToolCall(e *aguiEvent) {
 // newPatch returns a change of the state as a JSON Patch.
 func newPatch(delta map[string]any) []object {
 	out := []object{}
-	for _, key := range sortedKeys(delta) {
+	for _, key := range sortKeys(delta) {
 		path := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
 		out = append(out, object{"op": "add", "path": path, "value": delta[key]})
 	}

@@ -139,11 +139,11 @@ func (g *guard) hasToken(r *http.Request) bool {
 	if cookie, err := r.Cookie(g.cookie); err == nil && g.isToken(cookie.Value) {
 		return true
 	}
-	return g.opensLink(r)
+	return g.hasLinkToken(r)
 }
 
-// opensLink reports whether a request opens the link with the token.
-func (g *guard) opensLink(r *http.Request) bool {
+// hasLinkToken reports whether a request opens the link with the token.
+func (g *guard) hasLinkToken(r *http.Request) bool {
 	return r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/api/") && g.isToken(r.URL.Query().Get("token"))
 }
 
@@ -155,7 +155,7 @@ func (g *guard) isToken(token string) bool {
 
 // signIn sets a cookie from the token of a link and redirects to the address without it.
 func (g *guard) signIn(w http.ResponseWriter, r *http.Request) bool {
-	if !r.URL.Query().Has("token") || !g.opensLink(r) {
+	if !r.URL.Query().Has("token") || !g.hasLinkToken(r) {
 		return false
 	}
 	http.SetCookie(w, &http.Cookie{

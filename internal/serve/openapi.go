@@ -90,7 +90,7 @@ func (d *describer) describeOperation(o *operation) object {
 		"4XX":                  object{"description": "The request is wrong or can't be done now", "content": failure},
 		"5XX":                  object{"description": "The server could not do it", "content": failure},
 	}
-	for _, status := range sortedKeys(o.also) {
+	for _, status := range sortKeys(o.also) {
 		other := object{"description": o.also[status]}
 		if status != http.StatusNoContent {
 			other["content"] = success["content"]
@@ -199,7 +199,7 @@ func (d *describer) describeStruct(t reflect.Type) object {
 	}
 	out := object{"type": "object", "properties": properties}
 	if len(required) > 0 {
-		out["required"] = sortedKeys(required)
+		out["required"] = sortKeys(required)
 	}
 	return out
 }

@@ -157,7 +157,7 @@ func (a *randomAPI) object(t *rapid.T, schema map[string]any) map[string]any {
 	out := map[string]any{}
 	properties, _ := schema["properties"].(map[string]any)
 	required, _ := schema["required"].([]any)
-	for _, key := range sortedKeys(properties) {
+	for _, key := range sortKeys(properties) {
 		if slices.Contains(required, any(key)) || oneIn(t, 8, "has "+key) {
 			out[key] = a.fitting(t, key, properties[key].(map[string]any))
 		}
@@ -245,7 +245,7 @@ func (a *randomAPI) answered(o *operation, status int, media string) (*jsonschem
 			return nil, nil
 		}
 		if content[media] == nil {
-			return nil, fmt.Errorf("the description has for %d %v, not %q", status, sortedKeys(content), media)
+			return nil, fmt.Errorf("the description has for %d %v, not %q", status, sortKeys(content), media)
 		}
 		escape := strings.NewReplacer("~", "~0", "/", "~1")
 		return a.schemas.Compile("api.json#/paths/" + escape.Replace(path) + "/" + strings.ToLower(o.method) + "/responses/" + key + "/content/" + escape.Replace(media) + "/schema")

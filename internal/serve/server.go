@@ -49,7 +49,7 @@ func (s *Server) getServer(*call, *none) (serverInfo, error) {
 	return serverInfo{s.cfg.Version, s.cfg.Catalog.Dir(), s.cfg.StoreName, s.cfg.ReadOnly, driving}, nil
 }
 
-func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
+func sortKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
 func (s *Server) getMetrics(c *call, _ *none) error {
 	driving, started, finished, watched := s.cfg.Fleet.Counts()

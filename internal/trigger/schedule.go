@@ -46,7 +46,7 @@ func (s *Schedule) Zone() string { return s.zone.String() }
 // Next returns the first scheduled time after another time, or the zero time.
 func (s *Schedule) Next(after time.Time) time.Time {
 	_, offset := after.In(s.zone).Zone()
-	wall := toWallTime(after, offset)
+	wall := convertToWallTime(after, offset)
 	for range 4 {
 		next, err := gronx.NextTickAfter(s.expr, wall, false)
 		if err != nil {
@@ -60,7 +60,7 @@ func (s *Schedule) Next(after time.Time) time.Time {
 			}
 			// The clocks change before that time: continue with the new offset.
 			change := s.findClockChange(after, at, offset)
-			offset, wall = now, toWallTime(change.Add(-time.Second), now)
+			offset, wall = now, convertToWallTime(change.Add(-time.Second), now)
 			continue
 		}
 		at := time.Date(next.Year(), next.Month(), next.Day(), next.Hour(), next.Minute(), 0, 0, s.zone)
@@ -75,8 +75,8 @@ func (s *Schedule) Next(after time.Time) time.Time {
 	return time.Time{}
 }
 
-// toWallTime returns a time as shown by a clock that is some seconds ahead of UTC.
-func toWallTime(t time.Time, offset int) time.Time {
+// convertToWallTime returns a time as shown by a clock that is some seconds ahead of UTC.
+func convertToWallTime(t time.Time, offset int) time.Time {
 	return t.UTC().Add(time.Duration(offset) * time.Second).Truncate(time.Second)
 }
 

@@ -163,7 +163,7 @@ func (s *Store) retryUntil(do func() error, check func(error) error) error {
 // checkWorkers returns an error if no worker can answer for a run, or none ever will because its
 // workflow ended before it began.
 func (s *Store) checkWorkers(runID string, cause error) error {
-	info, err := s.latestWorkflow(runID)
+	info, err := s.findLatestWorkflow(runID)
 	if err != nil {
 		return err
 	}

@@ -142,8 +142,8 @@ func (g *group) dropMember(ticket string) {
 	g.Members = slices.DeleteFunc(g.Members, func(m *member) bool { return m.Ticket == ticket })
 }
 
-// membersInside returns the members that have a slot, the oldest first.
-func (g *group) membersInside() (out []*member) {
+// listInside returns the members that have a slot, the oldest first.
+func (g *group) listInside() (out []*member) {
 	for _, m := range g.Members {
 		if m.isInside() {
 			out = append(out, m)
@@ -155,13 +155,13 @@ func (g *group) membersInside() (out []*member) {
 
 // isFull reports whether runs wait for others to leave.
 func (g *group) isFull() bool {
-	inside := len(g.membersInside())
+	inside := len(g.listInside())
 	return inside > 0 && inside < len(g.Members)
 }
 
 // admitWaiting gives slots to waiting runs in their order. Each run has its own limit.
 func (g *group) admitWaiting(now time.Time) {
-	ahead := len(g.membersInside())
+	ahead := len(g.listInside())
 	for _, m := range g.Members {
 		if m.isInside() {
 			continue
@@ -175,7 +175,7 @@ func (g *group) admitWaiting(now time.Time) {
 
 func (g *group) newTurn(m *member) *turn {
 	out := &turn{Group: m.Group, Ticket: m.Ticket, GroupState: store.GroupState{Inside: m.isInside()}}
-	for _, one := range g.membersInside() {
+	for _, one := range g.listInside() {
 		out.Members = append(out.Members, store.GroupMember{RunID: one.RunID, Graph: one.Graph, Owner: one.Owner, Since: one.Since})
 	}
 	return out
@@ -185,7 +185,7 @@ func (g *group) newTurn(m *member) *turn {
 // gone. A new member gets its turn as the reply to its claim.
 func (g *group) informMembers(ctx workflow.Context, which func(m *member, known string) bool) (dropped bool) {
 	var tickets []string
-	for _, m := range g.membersInside() {
+	for _, m := range g.listInside() {
 		tickets = append(tickets, m.Ticket)
 	}
 	members, waiting := slices.Clone(g.Members), 0
@@ -235,8 +235,8 @@ func newClaim(start *Start, ticket, group string, limit int) *claim {
 	return &claim{Ticket: ticket, Group: group, Limit: limit, RunID: start.Record.ID, Graph: start.Record.Graph, Owner: formatOwner(start.Queue)}
 }
 
-// withLocalTimes returns the state of the group with local times.
-func (t *turn) withLocalTimes() store.GroupState {
+// localizeTimes converts the times of a turn to local time and returns the state of the group.
+func (t *turn) localizeTimes() store.GroupState {
 	for i := range t.Members {
 		t.Members[i].Since = t.Members[i].Since.Local()
 	}
@@ -255,7 +255,7 @@ func (k keeper) EnterGroup(group string, limit int) (out store.GroupState, err e
 		s.claim, s.turn = newClaim(f.start, ticket, group, limit), nil
 	}
 	if s.turn == nil {
-		sent := workflow.ExecuteActivity(f.activityContext(groupPrefix+group), enterName, *s.claim)
+		sent := workflow.ExecuteActivity(f.newActivityContext(groupPrefix+group), enterName, *s.claim)
 		f.await(sent.IsReady)
 		var reply *turn
 		if err := sent.Get(f.ctx, &reply); err != nil {
@@ -264,7 +264,7 @@ func (k keeper) EnterGroup(group string, limit int) (out store.GroupState, err e
 		s.storeTurn(reply)
 	}
 	s.seen = true
-	return s.turn.withLocalTimes(), nil
+	return s.turn.localizeTimes(), nil
 }
 
 // AwaitTurn waits for another turn, or for a request to stop the run, which it returns.
@@ -325,9 +325,9 @@ func (f *workflowRun) receiveTurns() {
 	}
 }
 
-// activityContext returns the context of an activity that updates a session or a group.
-func (f *workflowRun) activityContext(summary string) workflow.Context {
+// newActivityContext returns the context of an activity that updates a session or a group.
+func (f *workflowRun) newActivityContext(summary string) workflow.Context {
 	return workflow.WithActivityOptions(f.ctx, workflow.ActivityOptions{
-		TaskQueue: coreQueue(f.start.Queue, f.start.Core), StartToCloseTimeout: time.Minute, Summary: summary, RetryPolicy: workerRetries(),
+		TaskQueue: coreQueue(f.start.Queue, f.start.Core), StartToCloseTimeout: time.Minute, Summary: summary, RetryPolicy: newRetryPolicy(),
 	})
 }

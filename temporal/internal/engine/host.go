@@ -98,7 +98,7 @@ func (f *workflowRun) receiveResults() {
 	f.receiveTurns()
 	for _, c := range slices.Clone(f.calls) {
 		if c.future.IsReady() {
-			f.endCall(c, f.activityResult(c))
+			f.endCall(c, f.readActivityResult(c))
 		}
 	}
 }
@@ -139,7 +139,7 @@ func (f *workflowRun) startQueued() {
 	}
 	for _, c := range slices.Clone(f.queue) {
 		if c.unwanted && !f.moving { // before it began
-			f.endCall(c, failedTask("cancelled", "context canceled"))
+			f.endCall(c, newFailure("cancelled", "context canceled"))
 		}
 	}
 	if at := workflow.GetInfo(f.ctx).GetCurrentHistoryLength(); at != f.sentAt {
@@ -168,7 +168,7 @@ func (f *workflowRun) startActivity(c *call) {
 	// Elements and branches see the same state, which is then stored once.
 	state, stateErr := f.packState(c.state, c.input.Task.Index >= 0 || len(f.queue) > 9)
 	if err := errors.Join(err, stateErr); err != nil {
-		f.endCall(c, failedTask("internal", "a task can't be sent: "+err.Error()))
+		f.endCall(c, newFailure("internal", "a task can't be sent: "+err.Error()))
 		return
 	}
 	queue := coreQueue(f.start.Queue, f.start.Core)
@@ -178,14 +178,14 @@ func (f *workflowRun) startActivity(c *call) {
 	ctx, cancel := workflow.WithCancel(f.ctx)
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: queue, StartToCloseTimeout: attemptTime, HeartbeatTimeout: f.worker.heartbeat, WaitForCancellation: true,
-		Summary: c.input.Task.Place, RetryPolicy: workerRetries(),
+		Summary: c.input.Task.Place, RetryPolicy: newRetryPolicy(),
 	})
 	c.future, c.cancel = workflow.ExecuteActivity(ctx, taskName, converter.NewRawValue(input), converter.NewRawValue(state)), cancel
 	f.queue, f.calls = f.queue[1:], append(f.calls, c)
 }
 
-// workerRetries is the policy for activities whose workers fail. The machine retries nodes.
-func workerRetries() *temporal.RetryPolicy {
+// newRetryPolicy is the policy for activities whose workers fail. The machine retries nodes.
+func newRetryPolicy() *temporal.RetryPolicy {
 	return &temporal.RetryPolicy{InitialInterval: 500 * time.Millisecond, MaximumInterval: 30 * time.Second}
 }
 
@@ -203,15 +203,15 @@ func (f *workflowRun) packState(s *taskState, isShared bool) (*common.Payload, e
 	return payload, err
 }
 
-// activityResult returns the result of an activity that has ended.
-func (f *workflowRun) activityResult(c *call) *taskResult {
+// readActivityResult returns the result of an activity that has ended.
+func (f *workflowRun) readActivityResult(c *call) *taskResult {
 	var result taskResult
 	err := c.future.Get(f.ctx, &result)
 	switch {
 	case hasType[*temporal.CanceledError](err):
-		return failedTask("cancelled", "context canceled")
+		return newFailure("cancelled", "context canceled")
 	case err != nil:
-		return failedTask("internal", "activity: "+err.Error())
+		return newFailure("internal", "activity: "+err.Error())
 	}
 	return &result
 }

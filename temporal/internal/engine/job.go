@@ -33,7 +33,7 @@ func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (out 
 	}
 	j := &job{worker: w, ctx: ctx, in: in, state: seen, scope: handler.NewScope(&w.scope, "")}
 	if j.secrets, err = openSecrets(in.Nonce, flow.GraphsAround(in.Task.Node)); err != nil {
-		return w.storeResult(ctx, failedTask("invalid_input", err.Error()))
+		return w.storeResult(ctx, newFailure("invalid_input", err.Error()))
 	}
 	if err := errors.Join(j.secrets.insertSecrets(in), j.secrets.insertSecrets(seen)); err != nil {
 		return out, err
@@ -53,7 +53,7 @@ func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (out 
 		}
 	}
 	if err := j.insertTape(in.Tape); err != nil {
-		return w.storeResult(ctx, failedTask("failed", err.Error()))
+		return w.storeResult(ctx, newFailure("failed", err.Error()))
 	}
 	result := j.runHandler(ctx, task)
 	if err := j.saveRecording(); err != nil {
@@ -71,7 +71,7 @@ func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (out 
 	return w.storeResult(ctx, result)
 }
 
-func failedTask(kind, message string) *taskResult {
+func newFailure(kind, message string) *taskResult {
 	return &taskResult{Attempt: handler.Attempt{Failure: &runner.Failure{Kind: kind, Message: message}}}
 }
 
@@ -111,7 +111,7 @@ func (j *job) runHandler(ctx context.Context, task *runner.Task) *taskResult {
 			return nil, err
 		})
 	case do == nil:
-		return failedTask("internal", fmt.Sprintf("this worker has no handler for nodes of kind %q", j.in.Task.Kind))
+		return newFailure("internal", fmt.Sprintf("this worker has no handler for nodes of kind %q", j.in.Task.Kind))
 	}
 	attempt := task.RunHandler(ctx, do)
 	j.mu.Lock()

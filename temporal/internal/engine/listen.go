@@ -150,18 +150,18 @@ func (f *workflowRun) handleGraph(ctx workflow.Context, call graphCall) (result 
 	f.receiveNotes()
 	c := f.findCall(call.Task)
 	if c == nil || c.job.Call == nil {
-		return failedTask("cancelled", "the task is over"), nil
+		return newFailure("cancelled", "the task is over"), nil
 	}
 	c.job.Call(call.GraphCall, func(output any, err error) { result = newResult(output, err) })
 	err = workflow.Await(ctx, func() bool { return result != nil || c.over || c.unwanted })
-	return cmp.Or(result, failedTask("cancelled", "context canceled")), err
+	return cmp.Or(result, newFailure("cancelled", "context canceled")), err
 }
 
 // handleReserve reserves tokens of the budget for a call of a task.
 func (f *workflowRun) handleReserve(_ workflow.Context, r reservation) (*taskResult, error) {
 	c := f.findCall(r.Task)
 	if c == nil {
-		return failedTask("cancelled", "the task is over"), nil
+		return newFailure("cancelled", "the task is over"), nil
 	}
 	tokens, err := c.job.Task.Models.Reserve(r.Reservation)
 	if err != nil {

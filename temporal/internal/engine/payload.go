@@ -185,12 +185,12 @@ type storedConverter struct {
 // newConverter returns the converter of clients and workers. A slow store does not count as a
 // deadlock.
 func newConverter(b blobs) converter.DataConverter {
-	return workflow.DataConverterWithoutDeadlockDetection(storedConverter{converter.NewCodecDataConverter(plainData(), &codec{blobs: b}), b})
+	return workflow.DataConverterWithoutDeadlockDetection(storedConverter{converter.NewCodecDataConverter(newPlainConverter(), &codec{blobs: b}), b})
 }
 
 // WithWorkflowContext implements [workflow.ContextAware].
 func (c storedConverter) WithWorkflowContext(workflow.Context) converter.DataConverter {
-	return converter.NewCodecDataConverter(plainData(), &codec{c.blobs, true})
+	return converter.NewCodecDataConverter(newPlainConverter(), &codec{c.blobs, true})
 }
 
 // WithContext implements [workflow.ContextAware].
@@ -233,8 +233,8 @@ func (plainConverter) FromPayload(p *common.Payload, into any) error {
 	return nil
 }
 
-// plainData returns the converter of the SDK, except that numbers keep their digits.
-func plainData() converter.DataConverter {
+// newPlainConverter returns the converter of the SDK, except that numbers keep their digits.
+func newPlainConverter() converter.DataConverter {
 	return converter.NewCompositeDataConverter(
 		converter.NewNilPayloadConverter(), converter.NewByteSlicePayloadConverter(), converter.NewProtoJSONPayloadConverter(),
 		converter.NewProtoPayloadConverter(), plainConverter{converter.NewJSONPayloadConverter()},

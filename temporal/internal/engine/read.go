@@ -24,7 +24,7 @@ const maxQueryBytes = 1 << 20
 
 // eventsAfter returns the texts of events after the first n, of about size bytes.
 func (s *Store) eventsAfter(runID string, n, size int) (out []json.RawMessage, err error) {
-	info, start, err := s.latestStart(runID)
+	info, start, err := s.readLatestStart(runID)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (s *Store) eventsAfter(runID string, n, size int) (out []json.RawMessage, e
 	}
 	for hasMore := true; hasMore && size > 0; {
 		var reply journalPart
-		q := journalQuery{From: n, Size: min(size, maxQueryBytes), Live: s.tail.nextLive(runID, run)}
+		q := journalQuery{From: n, Size: min(size, maxQueryBytes), Live: s.tail.findNextLive(runID, run)}
 		if err := s.queryRun(runID, run, queryJournal, &reply, q); err != nil {
 			return nil, err
 		}
@@ -175,8 +175,8 @@ func (s *Store) followLive(runID string) {
 	}
 }
 
-// nextLive returns the number of the next live event to read, or -1 to read none.
-func (t *liveTail) nextLive(runID, run string) int {
+// findNextLive returns the number of the next live event to read, or -1 to read none.
+func (t *liveTail) findNextLive(runID, run string) int {
 	next := -1
 	t.callIfFollowed(runID, func(t *liveTail) {
 		if t.run != run {

@@ -106,7 +106,7 @@ func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, g *s
 		}
 		return s.followRun(ctx, r, runID, 0, opts) // its events are emitted again
 	}
-	start, err := s.nextStart(runID, one, &opts)
+	start, err := s.newNextStart(runID, one, &opts)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, g *s
 
 // describeRun returns the latest workflow of a run and the run's summary.
 func (s *Store) describeRun(runID string) (*workflowapi.WorkflowExecutionInfo, store.RunSummary, error) {
-	info, err := s.latestWorkflow(runID)
+	info, err := s.findLatestWorkflow(runID)
 	return info, s.summarize(info), err
 }
 
@@ -166,9 +166,9 @@ func (s *Store) describeSettled(runID string) (*workflowapi.WorkflowExecutionInf
 	return s.describeRun(runID)
 }
 
-// nextStart returns the input of a workflow that continues a run, with the whole journal.
-func (s *Store) nextStart(runID string, summary store.RunSummary, opts *runner.Options) (*Start, error) {
-	_, before, err := s.latestStart(runID)
+// newNextStart returns the input of a workflow that continues a run, with the whole journal.
+func (s *Store) newNextStart(runID string, summary store.RunSummary, opts *runner.Options) (*Start, error) {
+	_, before, err := s.readLatestStart(runID)
 	if err != nil {
 		return nil, err
 	}
@@ -271,7 +271,7 @@ func (s *Store) askPerson(ctx context.Context, r *runner.Runner, runID string, p
 
 // ForkOf forks a run of the cluster and follows the new one, which r reads; see runner.Fork.
 func (s *Store) ForkOf(ctx context.Context, r *runner.Runner, runID string, opts runner.ForkOptions) (*runner.Result, error) {
-	start, err := s.nextStart(runID, store.RunSummary{}, &opts.Options)
+	start, err := s.newNextStart(runID, store.RunSummary{}, &opts.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -406,5 +406,5 @@ func (j claimJournal) EnterGroup(name string, limit int) (out store.GroupState, 
 			return out, errContinuesInWorkflow
 		}
 	}
-	return c.turn.withLocalTimes(), nil
+	return c.turn.localizeTimes(), nil
 }

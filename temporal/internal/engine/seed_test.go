@@ -9,7 +9,7 @@ import (
 
 // What a workflow goes on from arrives as it was sent.
 func TestSeedTravels(t *testing.T) {
-	conv := plainData()
+	conv := newPlainConverter()
 	for name, seed := range map[string]*Seed{
 		"none":     nil,
 		"empty":    {},

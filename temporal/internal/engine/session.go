@@ -72,14 +72,14 @@ func (f *workflowRun) leaveSession() error {
 	if left == nil {
 		return nil
 	}
-	leaving := workflow.ExecuteActivity(f.activityContext(sessionPrefix+left.ID), leaveName, keptSession{*left, start.Nonce})
+	leaving := workflow.ExecuteActivity(f.newActivityContext(sessionPrefix+left.ID), leaveName, keptSession{*left, start.Nonce})
 	f.await(leaving.IsReady)
 	return leaving.Get(f.ctx, nil)
 }
 
 // readSession returns a session with its nonce.
 func (s *Store) readSession(id string) (*keptSession, error) {
-	info, err := s.latestWorkflow(sessionPrefix + id)
+	info, err := s.findLatestWorkflow(sessionPrefix + id)
 	var kept *keptSession
 	if err == nil && info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		err = s.queryRun(sessionPrefix+id, "", querySession, &kept)

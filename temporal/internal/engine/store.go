@@ -58,8 +58,8 @@ func convertNotFound(runID string, err error) error {
 	return err
 }
 
-// latestWorkflow returns the latest workflow run of a run.
-func (s *Store) latestWorkflow(runID string) (*workflowapi.WorkflowExecutionInfo, error) {
+// findLatestWorkflow returns the latest workflow run of a run.
+func (s *Store) findLatestWorkflow(runID string) (*workflowapi.WorkflowExecutionInfo, error) {
 	var reply *workflowservice.DescribeWorkflowExecutionResponse
 	err := s.retryConnecting(func() (err error) {
 		reply, err = s.cluster.client.DescribeWorkflowExecution(s.ctx, runID, "")
@@ -68,9 +68,9 @@ func (s *Store) latestWorkflow(runID string) (*workflowapi.WorkflowExecutionInfo
 	return reply.GetWorkflowExecutionInfo(), convertNotFound(runID, err)
 }
 
-// latestStart returns the latest workflow run of a run, and its input.
-func (s *Store) latestStart(runID string) (*workflowapi.WorkflowExecutionInfo, *Start, error) {
-	info, err := s.latestWorkflow(runID)
+// readLatestStart returns the latest workflow run of a run, and its input.
+func (s *Store) readLatestStart(runID string) (*workflowapi.WorkflowExecutionInfo, *Start, error) {
+	info, err := s.findLatestWorkflow(runID)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -87,7 +87,7 @@ func (s *Store) latestStart(runID string) (*workflowapi.WorkflowExecutionInfo, *
 
 // Run returns the record of a run.
 func (s *Store) Run(runID string) (out store.RunRecord, err error) {
-	_, start, err := s.latestStart(runID)
+	_, start, err := s.readLatestStart(runID)
 	if err == nil {
 		out = start.Record
 	}
@@ -96,14 +96,14 @@ func (s *Store) Run(runID string) (out store.RunRecord, err error) {
 
 // Open opens the journal of a run that has ended, for reading. Every other run has a driver.
 func (s *Store) Open(runID, _ string) (store.Journal, error) {
-	info, err := s.latestWorkflow(runID)
+	info, err := s.findLatestWorkflow(runID)
 	if err != nil {
 		return nil, err
 	}
 	if info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		return keeper{&journal{failed: fmt.Errorf("run %q has ended; resume continues it: %w", runID, errors.ErrUnsupported)}}, nil
 	}
-	return nil, &store.DrivenError{RunID: runID, Owner: ownerOfWorkflow(info)}
+	return nil, &store.DrivenError{RunID: runID, Owner: formatWorkflowOwner(info)}
 }
 
 // sendUpdate updates a workflow and waits for the reply. Updates with the same id take effect once.
@@ -128,7 +128,7 @@ func (s *Store) updateRun(runID, name string, reply any, args ...any) error {
 func (s *Store) SendRequest(runID string, request store.Request) error {
 	err := s.updateRun(runID, updateAsk, nil, request)
 	if errors.Is(err, store.ErrNoRun) {
-		_, err = s.latestWorkflow(runID)
+		_, err = s.findLatestWorkflow(runID)
 	}
 	return err
 }
@@ -146,7 +146,7 @@ func (s *Store) SendOffer(runID string, offer store.Offer) error {
 		}
 		switch {
 		case errors.Is(err, store.ErrNoRun):
-			_, err = s.latestWorkflow(runID)
+			_, err = s.findLatestWorkflow(runID)
 			return err
 		case err != nil:
 			return err
@@ -176,12 +176,12 @@ func (s *Store) WithdrawOffer(id string) (open bool, refused string, err error) 
 
 // Delete deletes a run that has ended, which takes the cluster up to a minute.
 func (s *Store) Delete(runID string) error {
-	info, err := s.latestWorkflow(runID)
+	info, err := s.findLatestWorkflow(runID)
 	if err != nil {
 		return err
 	}
 	if info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
-		return &store.DrivenError{RunID: runID, Owner: ownerOfWorkflow(info)}
+		return &store.DrivenError{RunID: runID, Owner: formatWorkflowOwner(info)}
 	}
 	_, err = s.cluster.client.WorkflowService().DeleteWorkflowExecution(s.ctx, &workflowservice.DeleteWorkflowExecutionRequest{
 		Namespace: s.cluster.settings.Namespace, WorkflowExecution: &common.WorkflowExecution{WorkflowId: runID},
@@ -273,7 +273,7 @@ func (s *Store) summarize(info *workflowapi.WorkflowExecutionInfo) (out store.Ru
 	out.ID = info.GetExecution().GetWorkflowId()
 	switch isOpen := info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING; {
 	case isOpen && at.Driven:
-		out.Owner = ownerOfWorkflow(info)
+		out.Owner = formatWorkflowOwner(info)
 	case !isOpen && at.Status == machine.Running: // terminated from outside
 		out.Status, out.Reason = machine.Cancelled, "terminated"
 	}
@@ -283,8 +283,8 @@ func (s *Store) summarize(info *workflowapi.WorkflowExecutionInfo) (out store.Ru
 	return out
 }
 
-// ownerOfWorkflow returns the owner of the run of an open workflow.
-func ownerOfWorkflow(info *workflowapi.WorkflowExecutionInfo) string {
+// formatWorkflowOwner returns the owner of the run of an open workflow.
+func formatWorkflowOwner(info *workflowapi.WorkflowExecutionInfo) string {
 	queue, _, _ := strings.Cut(info.GetTaskQueue(), "@")
 	return formatOwner(queue)
 }

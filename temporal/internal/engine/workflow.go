@@ -128,7 +128,7 @@ func (w *Worker) newRun(ctx workflow.Context, start *Start) (*workflowRun, error
 
 // beginDrive begins the run, or resumes it if its start has a journal.
 func (f *workflowRun) beginDrive() (*runner.Result, error) {
-	record, opts := &f.start.Record, f.driveOptions(&f.start.Settings)
+	record, opts := &f.start.Record, f.newDriveOptions(&f.start.Settings)
 	switch {
 	case f.start.Before != nil:
 		return f.runner.ResumeWith(context.Background(), record.ID, f.flow.Graph(), opts)
@@ -142,7 +142,7 @@ func (f *workflowRun) beginDrive() (*runner.Result, error) {
 	return f.flow.Run(context.Background(), opts)
 }
 
-func (f *workflowRun) driveOptions(s *runner.Options) runner.Options {
+func (f *workflowRun) newDriveOptions(s *runner.Options) runner.Options {
 	opts := *s
 	opts.Park, opts.History = 0, false
 	opts.MaxConcurrency = min(opts.MaxConcurrency, maxConcurrency)
@@ -152,7 +152,7 @@ func (f *workflowRun) driveOptions(s *runner.Options) runner.Options {
 
 // newSelfResume returns the drive of a run that resumes itself.
 func (f *workflowRun) newSelfResume() *drive {
-	opts := f.driveOptions(&runner.Options{Rush: f.tape.isPlaying()})
+	opts := f.newDriveOptions(&runner.Options{Rush: f.tape.isPlaying()})
 	return &drive{settings: &opts, resumesItself: true, do: func() (*runner.Result, error) {
 		return f.runner.Resume(context.Background(), f.start.Record.ID, opts)
 	}}
