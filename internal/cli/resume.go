@@ -426,7 +426,7 @@ func (a *app) answerQuestions(cmd *cobra.Command, f *answerFlags, id string, pai
 		return wrapInputError("run "+record.ID+" took no answer and stays as it was", err)
 	}
 	if a.usesCluster() && len(before) == 1 && before[0].Owner == "" {
-		driven = false // a cluster's run continues by itself
+		driven = false // a run of the cluster continues without a command
 	}
 	if f.resume && !driven {
 		err := a.resumeRun(cmd.Context(), &f.drive, record.ID, "")

@@ -172,7 +172,7 @@ func findStateDir() string {
 	return filepath.Join(home, ".local", "state")
 }
 
-// missingStoreReason says why there is no store although the user did not choose memory.
+// missingStoreReason is the reason for a missing store if the user did not choose memory.
 const missingStoreReason = "none of $XDG_STATE_HOME, $STATE_DIRECTORY and $HOME names a folder; --store names a file, or memory"
 
 // requireStore returns an error if a run needs a store and there is none. It warns about other runs

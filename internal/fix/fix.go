@@ -149,7 +149,7 @@ var (
 	ignored = lazyregexp.New(`^(.*?)[ \t]*#[^#]*graphrun: ignore(?:-file)? (.*)$`)
 )
 
-// deleteEntry removes an entry of a list. A comment behind it moves to a line of its own.
+// deleteEntry removes an entry of a list. A comment after it moves to its own line.
 func deleteEntry(src []byte, s spec.Span) *Edit {
 	if bytes.ContainsRune(src[s.From:s.To], '#') {
 		return nil // the entry may contain a comment

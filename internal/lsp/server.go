@@ -86,7 +86,7 @@ func (s *Server) answerRequest(ctx context.Context, c *jsonrpc2.Conn, r *jsonrpc
 			return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidParams, Message: err.Error()}
 		}
 	}
-	if r.Method == "codeAction/resolve" { // it takes long and needs no document
+	if r.Method == "codeAction/resolve" { // generating is slow and needs no open document
 		return generateTests(&p)
 	}
 	s.mu.Lock()

@@ -91,7 +91,7 @@ func (s *Server) serveAGUI(c *call) error {
 		Idle: out.sendHeartbeat,
 	})
 	if err != nil && !errors.Is(err, errAGUIOver) {
-		return nil // the reader has gone, but the run continues
+		return nil // the reader has disconnected, but the run continues
 	}
 	select { // the run is ending
 	case <-d.Done:
@@ -170,8 +170,8 @@ func (in *aguiInput) chooseSession(g *spec.Graph) string {
 }
 
 // buildInput builds the input of a run from the declared keys of the frontend's state and of
-// forwardedProps.input, which takes precedence. The user's last message goes to the key named for it, or to the only
-// required text key without a value.
+// forwardedProps.input, which takes precedence. The user's last message goes to the key that
+// messageKey names, or to the only required text key without a value.
 func (in *aguiInput) buildInput(g *spec.Graph) map[string]any {
 	out := map[string]any{}
 	state := map[string]any{}
@@ -377,12 +377,12 @@ func (t *aguiStream) sendResult(d *fleet.Drive) {
 		finished = object{"type": "RUN_ERROR", "message": message, "code": code}
 	}
 	t.send(finished)
-	_ = t.out.flush() // the reader has gone
+	_ = t.out.flush() // fails only if the reader has disconnected
 }
 
 func (t *aguiStream) sendFailure(err error) {
 	t.send(object{"type": "RUN_ERROR", "message": err.Error(), "code": "internal"})
-	_ = t.out.flush() // the reader has gone
+	_ = t.out.flush() // fails only if the reader has disconnected
 }
 
 // listInterrupts returns the open questions of a run.

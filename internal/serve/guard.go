@@ -180,5 +180,5 @@ func wantsHTML(r *http.Request) bool {
 func writeNotice(w http.ResponseWriter, status int, sentence string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, "<!doctype html><html lang=en><meta name=viewport content=width=device-width><title>graphrun</title><h1>graphrun</h1><p>"+sentence+"</p>") // the client has gone
+	_, _ = io.WriteString(w, "<!doctype html><html lang=en><meta name=viewport content=width=device-width><title>graphrun</title><h1>graphrun</h1><p>"+sentence+"</p>") // fails only if the client has disconnected
 }

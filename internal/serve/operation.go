@@ -132,7 +132,7 @@ func (c *call) sendJSON(value any) error {
 	return c.sendText("application/json", text)
 }
 
-// sendText sends a text. It ignores write errors, which only mean that the client has gone.
+// sendText sends a text. It ignores write errors, which only mean that the client has disconnected.
 func (c *call) sendText(media string, text []byte) error {
 	c.w.Header().Set("Content-Type", media)
 	c.w.WriteHeader(cmp.Or(c.status, http.StatusOK))
@@ -304,7 +304,7 @@ func (p *problem) write(w http.ResponseWriter) {
 		h.Set("Retry-After", "5")
 	}
 	w.WriteHeader(p.Status)
-	_ = writeJSON(w, out) // the client has gone
+	_ = writeJSON(w, out) // fails only if the client has disconnected
 }
 
 func newBadRequest(format string, args ...any) *problem {

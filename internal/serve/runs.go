@@ -124,7 +124,7 @@ func (s *Server) listRuns(_ *call, in *listIn) (runList, error) {
 		return runList{}, err
 	}
 	limit := min(cmp.Or(in.Limit, 50), 500)
-	// Few runs start at the same time: skip those that were listed.
+	// Runs that started with the cursor's run may be listed already and are skipped; few start together.
 	const together = 100
 	filter.StartedBy, filter.Limit = after.Started, limit+together
 	runs, err := inspect.FindRuns(s.cfg.Store, filter, in.Status)
@@ -364,7 +364,7 @@ func (s *Server) getRunEvents(c *call, in *eventsIn) error {
 	defer out.close()
 	// Status 204 tells a reader that has all events of an ended run not to reconnect.
 	out.empty, out.short = http.StatusNoContent, in.Short
-	_ = s.cfg.Fleet.Watch(out.ctx, in.record.ID, after, fleet.Watcher{Receive: out.sendLines, Idle: out.sendHeartbeat}) // the client has gone
+	_ = s.cfg.Fleet.Watch(out.ctx, in.record.ID, after, fleet.Watcher{Receive: out.sendLines, Idle: out.sendHeartbeat}) // fails only if the client has disconnected
 	return nil
 }
 
@@ -452,7 +452,7 @@ func (o *sse) close() {
 	}
 	o.writeHeader(status)
 	if status == http.StatusOK {
-		_ = o.flush() // the reader has gone
+		_ = o.flush() // fails only if the reader has disconnected
 	}
 	o.stop()
 }

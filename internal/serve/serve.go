@@ -247,7 +247,7 @@ func (c *connLimiter) closeLongestIdle() {
 // servePage sends the page, which reads its data from the API.
 func servePage(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_ = page.WriteLive(w, "graphrun") // the client has gone
+	_ = page.WriteLive(w, "graphrun") // fails only if the client has disconnected
 }
 
 func serveAsset(w http.ResponseWriter, r *http.Request) {
@@ -258,5 +258,5 @@ func serveAsset(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
-	_, _ = io.WriteString(w, text) // the client has gone
+	_, _ = io.WriteString(w, text) // fails only if the client has disconnected
 }

@@ -113,7 +113,7 @@ func (s *Server) listFlows(*call, *none) (flowList, error) {
 	for _, path := range paths {
 		flow, err := s.cfg.Catalog.Load(path)
 		if err != nil {
-			continue // it is gone
+			continue // the file was deleted
 		}
 		g := flow.Graph
 		line := listedFlow{Path: path, Name: g.Name.Value, Description: g.Description.Value, Nodes: len(g.Nodes)}

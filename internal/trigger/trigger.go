@@ -361,7 +361,7 @@ func (t *Triggers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"run_id": id}) // the client has gone
+	_ = json.NewEncoder(w).Encode(map[string]string{"run_id": id}) // fails only if the client has disconnected
 }
 
 // startFromDelivery starts the run for a delivery. It returns the run's id, or why the delivery is

@@ -66,7 +66,7 @@ func (f *workflowRun) setTimer(at time.Time) {
 	})
 }
 
-// AttachDrive takes the driver of the run.
+// AttachDrive stores the driver of the run.
 func (f *workflowRun) AttachDrive(d *runner.Drive) { f.driver = d }
 
 // Wait executes the requests of the driver until ready returns true or the run moves to a new workflow.

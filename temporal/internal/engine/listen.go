@@ -1,4 +1,4 @@
-// Updates, signals and queries that the workflow of a run takes.
+// Updates, signals and queries that the workflow of a run handles.
 
 package engine
 

@@ -365,7 +365,7 @@ func (c *claimStore) Open(string, string) (store.Journal, error) {
 	return claimJournal{keeper{&journal{failed: errContinuesInWorkflow}}, c}, nil
 }
 
-// Delete does nothing: there is no run.
+// Delete does nothing, since no run was stored.
 func (c *claimStore) Delete(string) error { return nil }
 
 // claimJournal is a journal that asks the group on the cluster for a slot.

@@ -65,8 +65,8 @@ func (w *Worker) openTape(in *taskInput) (*cassette.Cassette, error) {
 	return recorded.CopyPlayed(t.Used[in.executionKey()]), nil
 }
 
-// insertTape makes handlers that record or play the tape of a task. Without a tape, it takes those
-// of the worker.
+// insertTape makes handlers that record or play the tape of a task. Without a tape, it uses the
+// handlers of the worker.
 func (j *job) insertTape(t *tape) (err error) {
 	j.handlers, j.decider = j.worker.handlers, j.worker.decider
 	if t == nil {
