@@ -52,7 +52,7 @@ func (m maker) play(t *testing.T, plan *machine.Plan, input map[string]any) play
 	p.schedule(0, machine.Event{Kind: machine.RunBegan, Run: &machine.RunInfo{ID: "run"}, Input: input})
 	const most = 9000 // events
 	for range most {
-		if p.state.Ended() {
+		if p.state.HasEnded() {
 			p.end.status, p.end.reason, p.end.failure = p.state.Status, p.state.Reason, p.state.Failure
 			p.end.steps = p.state.Steps()
 			return p.end

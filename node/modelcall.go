@@ -122,7 +122,7 @@ func (c *caller) retryCall(ctx context.Context, role string, tries int, call fun
 	for try := 1; ; try++ {
 		err := call()
 		var failure *runner.Failure
-		if !errors.As(err, &failure) || failure.Final() || !slices.Contains(transient, failure.Kind) || try >= tries {
+		if !errors.As(err, &failure) || failure.IsFinal() || !slices.Contains(transient, failure.Kind) || try >= tries {
 			return err
 		}
 		asked := time.Duration(failure.RetryAfter) * time.Millisecond

@@ -126,7 +126,7 @@ func (d *driver) startRun(ctx context.Context, input map[string]any) (*Result, e
 	d.mask.LearnState(d.plan.Graph, input)
 	event := machine.Event{Kind: machine.RunBegan, At: d.started.UnixNano(), Input: input, Run: d.opts.runInfo(d.opts.RunID)}
 	event.Run.Hooked = d.flow.runner.cfg.hasBeforeNode()
-	if d.plan.SeesRunDir() {
+	if d.plan.ReadsRunDir() {
 		event.Run.Dir = d.folder.Path()
 	}
 	d.state.SetSecrets(d.secrets)
@@ -200,7 +200,7 @@ func (d *driver) driveLoop(ctx context.Context, first *machine.Event) error {
 
 // awaitEvent waits for the next event, or returns nil if the run ended, pauses or lost its journal.
 func (d *driver) awaitEvent() *machine.Event {
-	for d.journalErr == nil && !d.state.Ended() {
+	for d.journalErr == nil && !d.state.HasEnded() {
 		if d.state.Status == machine.Paused && d.isIdle() {
 			return nil
 		}
@@ -277,7 +277,7 @@ func (d *driver) storeThenApply(event *machine.Event) (commands []machine.Comman
 
 // handleCommands emits the notes about an event and executes its commands.
 func (d *driver) handleCommands(ctx context.Context, commands []machine.Command, at int64) {
-	if d.state.InFinally() {
+	if d.state.IsInFinally() {
 		for _, cancel := range d.asked { //lint:ignore mapiter nobody waits for the answers
 			cancel()
 		}

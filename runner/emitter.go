@@ -174,7 +174,7 @@ func (d *driver) emitNotes(at int64) {
 	if d.opts.History {
 		d.recordHistory(at)
 	}
-	if steps := d.state.Count(); steps != d.counted && d.flow.runner.cfg.Store != nil {
+	if steps := d.state.RootSteps(); steps != d.counted && d.flow.runner.cfg.Store != nil {
 		d.counted = steps
 		d.event = Event{Type: Checkpoint, Time: time.Unix(0, at), Step: steps}
 		d.emitEvent()

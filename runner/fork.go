@@ -89,7 +89,7 @@ func (rec *record) forkAt(opts *ForkOptions, set map[string]any) (*driver, []mac
 		return nil, nil, err
 	}
 	if last == nil {
-		return nil, nil, &InputError{Problems: []string{fmt.Sprintf("step %d: run %q has taken %d steps", opts.At, rec.run.Parent, d.state.Count())}}
+		return nil, nil, &InputError{Problems: []string{fmt.Sprintf("step %d: run %q has taken %d steps", opts.At, rec.run.Parent, d.state.RootSteps())}}
 	}
 	d.opts.Sink = opts.Sink
 	d.updateWatched()
@@ -106,7 +106,7 @@ func (d *driver) replayTo(rec *record, step int, edit map[string]any) (last *mac
 		d.state.StopAt, d.state.Edit = step, edit
 		err := d.replayEvent(e)
 		d.state.StopAt, d.state.Edit = 0, nil
-		if d.state.Count() >= step {
+		if d.state.RootSteps() >= step {
 			last = e
 			rec.total--
 		}
@@ -133,7 +133,7 @@ func (rec *record) forkFromStart(opts Options, set map[string]any) (*driver, []m
 // setForkInfo sets the id of a fork, and its own folder if expressions read run.dir.
 func (rec *record) setForkInfo(info *machine.RunInfo) {
 	info.ID = rec.run.ID
-	if rec.flow.tree.Plan.SeesRunDir() {
+	if rec.flow.tree.Plan.ReadsRunDir() {
 		info.Dir = newFolder(rec.flow.runner.cfg.Store, info.ID).Path()
 	}
 }

@@ -77,7 +77,7 @@ func (d *driver) applyReceived(event *machine.Event) (commands []machine.Command
 	switch {
 	case d.durable > 0:
 		d.durable--
-	case d.journal == nil || d.countMessages() == 0 || d.state.Ended():
+	case d.journal == nil || d.countMessages() == 0 || d.state.HasEnded():
 		return d.applyThenStore(event)
 	default:
 		d.vault.MaskEvent(event)
@@ -161,7 +161,7 @@ func (d *driver) snapshotIfDue() error {
 	if d.saved.fresh {
 		d.saved.first, d.saved.fresh = limit, false
 	}
-	limit += stepCost*(d.state.Count()-d.saved.count) - d.saved.first
+	limit += stepCost*(d.state.RootSteps()-d.saved.count) - d.saved.first
 	if limit < max(d.saved.from, d.flow.runner.minSnapshotGap) && !d.saved.stale {
 		return nil
 	}
@@ -169,7 +169,7 @@ func (d *driver) snapshotIfDue() error {
 		limit = math.MaxInt
 	}
 	kept := snapshotHeader{
-		Started: d.started.UnixNano(), Last: d.state.Now, Steps: d.state.Count(), Emitted: d.seq, Hidden: d.mask.Learned,
+		Started: d.started.UnixNano(), Last: d.state.Now, Steps: d.state.RootSteps(), Emitted: d.seq, Hidden: d.mask.Learned,
 	}
 	text, err := json.Marshal(&kept)
 	if err != nil {
@@ -187,7 +187,7 @@ func (d *driver) snapshotIfDue() error {
 	if err := d.journal.Snapshot(store.Snapshot{State: text}); err != nil {
 		return d.journalError(err)
 	}
-	d.saved = snapshotPolicy{from: len(text), count: d.state.Count()}
+	d.saved = snapshotPolicy{from: len(text), count: d.state.RootSteps()}
 	return nil
 }
 
@@ -199,7 +199,7 @@ func (d *driver) startFrom(rec *record) {
 	}
 	d.state, rec.state = rec.state, nil
 	d.updateWatched()
-	d.counted, d.seq = d.state.Count(), rec.header.Emitted
+	d.counted, d.seq = d.state.RootSteps(), rec.header.Emitted
 	d.started, d.last = time.Unix(0, rec.header.Started), rec.header.Last
 	d.time.AdvanceTo(d.last)
 	for _, text := range rec.header.Hidden {

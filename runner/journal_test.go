@@ -85,7 +85,7 @@ func TestJournalReplays(t *testing.T) {
 		if err := json.Unmarshal(text, &back); err != nil {
 			t.Fatal(err)
 		}
-		if state.Ended() {
+		if state.HasEnded() {
 			t.Fatalf("the state has ended after %d of %d events", i, len(events))
 		}
 		if _, err := plan.Apply(state, back); err != nil {

@@ -89,7 +89,7 @@ func (d *driver) notifyEnd(result *Result) {
 	if d.notices == nil {
 		return
 	}
-	if d.state.Ended() {
+	if d.state.HasEnded() {
 		text := fmt.Sprintf("run %s of %s is %s", d.opts.RunID, d.plan.Graph.Name.Value, result.Status)
 		if result.Error != nil {
 			text += ": " + result.Error.Message

@@ -208,7 +208,7 @@ func (d *driver) answerEvents(offered []store.GivenAnswer, by string) ([]machine
 }
 
 func (d *driver) openQuestions() []machine.Question {
-	if d.state.Ended() {
+	if d.state.HasEnded() {
 		return nil
 	}
 	return d.state.Questions()
@@ -223,7 +223,7 @@ func (d *driver) explainNotAsked(target string, open []machine.Question) error {
 		return errors.New(text)
 	}
 	switch {
-	case d.state.Ended():
+	case d.state.HasEnded():
 		return fmt.Errorf("answer for %q: run %q has ended (%s) and asks nothing", target, d.opts.RunID, d.state.Status)
 	case len(open) == 0:
 		return fmt.Errorf("answer for %q: run %q asks nothing now", target, d.opts.RunID)
@@ -280,7 +280,7 @@ func (d *driver) describeFinalAnswer(target string) string {
 		return ""
 	}
 	last := d.lastAnswer(target)
-	if last != nil && last.Kind == machine.TimerFired && d.state.Ended() {
+	if last != nil && last.Kind == machine.TimerFired && d.state.HasEnded() {
 		return "" // a resume asks again
 	}
 	return d.describeAnswer(last)

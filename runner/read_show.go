@@ -75,7 +75,7 @@ func (rec *record) replayUpTo(at int, opts Options) (*Result, error) {
 		}
 		err := d.replayEvent(e)
 		d.state.StopAt = 0
-		return at < 0 || d.state.Count() < at, err
+		return at < 0 || d.state.RootSteps() < at, err
 	})
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (rec *record) replayUpTo(at int, opts Options) (*Result, error) {
 // endReplay emits the end or the pause of a record and returns the result.
 func (d *driver) endReplay() *Result {
 	result := d.recordedResult()
-	if d.state.Ended() || d.state.Status == machine.Paused {
+	if d.state.HasEnded() || d.state.Status == machine.Paused {
 		if d.state.Status == machine.Paused && d.pauseEmitted {
 			d.emitRunEvent(RunFinished, d.last, result)
 		} else {
@@ -132,7 +132,7 @@ func (r *Runner) Follow(ctx context.Context, runID string, opts Options) (*Resul
 		return nil, err
 	}
 	d.state.Explain = true
-	return d.followRecord(ctx, rec, func(*Result) (bool, error) { return d.state.Ended(), nil })
+	return d.followRecord(ctx, rec, func(*Result) (bool, error) { return d.state.HasEnded(), nil })
 }
 
 // FollowUntil is like Follow, but ends when enough returns true. enough receives each result of a run
@@ -177,7 +177,7 @@ func (d *driver) followRecord(ctx context.Context, rec *record, enough func(*Res
 		if err := d.replayNew(rec); err != nil {
 			return nil, err
 		}
-		if d.state.Ended() || d.state.Status == machine.Paused || len(d.state.Questions()) > 0 {
+		if d.state.HasEnded() || d.state.Status == machine.Paused || len(d.state.Questions()) > 0 {
 			if stop, err := enough(d.recordedResult()); stop || err != nil {
 				d.attends = false
 				return d.endReplay(), errors.Join(err, d.sinkErr)

@@ -240,7 +240,7 @@ func compareRoutes(then, now *walker) *view.Divergence {
 		}
 		then.unmatched, now.unmatched = slices.Delete(then.unmatched, i, i+1), slices.Delete(now.unmatched, at, at+1)
 	}
-	if now.allowsKindChange && !now.state.Ended() {
+	if now.allowsKindChange && !now.state.HasEnded() {
 		return nil
 	}
 	return unmatchedRoute(then, now)
@@ -259,7 +259,7 @@ func unmatchedRoute(then, now *walker) *view.Divergence {
 		d.Now = now.pendingWords()
 	}
 	d.Step, d.Node, *targets = longer[0].number, longer[0].node, longer[0].next
-	if f := now.state.Failure; now.state.Ended() {
+	if f := now.state.Failure; now.state.HasEnded() {
 		d.Why = nil // addReasons says why
 	} else if f != nil {
 		d.Why = []string{now.mask.MaskText(f.Error())}
@@ -317,7 +317,7 @@ func addReasons(d *view.Divergence, then, now *walker, nodes ...string) {
 			d.Now = []string{begins}
 		}
 	}
-	if s := now.state; s.Ended() && !then.state.Ended() {
+	if s := now.state; s.HasEnded() && !then.state.HasEnded() {
 		out = append(out, now.describeEnd())
 		if len(d.Now) == 0 {
 			d.Now = now.statusWords()
@@ -373,7 +373,7 @@ func (w *walker) statusWords() []string {
 
 // pendingWords returns the current executions, or the status of a run that has ended.
 func (w *walker) pendingWords() []string {
-	if w.state.Ended() {
+	if w.state.HasEnded() {
 		return w.statusWords()
 	}
 	out := []string{}

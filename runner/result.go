@@ -99,7 +99,7 @@ func (d *driver) newResult() *Result {
 		out.Finally = d.finallyResults(root.Finals)
 	}
 	out.Edges = view.CountEdges(d.plan.Graph, fired)
-	if !s.Ended() {
+	if !s.HasEnded() {
 		for _, q := range s.Questions() {
 			out.Pending = append(out.Pending, d.newPending(&q))
 		}
@@ -146,8 +146,8 @@ func (d *driver) finallyResults(ends []machine.FinallyEnd) []view.FinallyResult 
 
 // elapsed returns the run's working and waiting time up to a Unix time in nanoseconds.
 func (d *driver) elapsed(at int64) view.Milliseconds {
-	if d.state.Idle || d.state.Ended() {
+	if d.state.Idle || d.state.HasEnded() {
 		at = d.state.Now
 	}
-	return view.Milliseconds(max(0, time.Duration(at-d.state.Began)-d.state.Undriven()))
+	return view.Milliseconds(max(0, time.Duration(at-d.state.Began)-d.state.IdleTime()))
 }

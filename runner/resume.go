@@ -101,7 +101,7 @@ func (d *driver) continueRun(ctx context.Context, journal store.Journal) (*Resul
 	switch {
 	case d.state.Status == machine.Paused:
 		d.countPauseEvents()
-	case d.state.Ended():
+	case d.state.HasEnded():
 		d.seq++
 	default:
 		d.seq += crashGap
@@ -161,14 +161,14 @@ func (r *Runner) cancelRun(runID string, held store.Journal) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.state.Ended() {
+	if d.state.HasEnded() {
 		return d.recordedResult(), d.saveSession(d.last)
 	}
 	d.journal = held
 	if err := d.cancelUndriven(); err != nil {
 		return nil, err
 	}
-	if d.state.InFinally() {
+	if d.state.IsInFinally() {
 		if d.unread != nil {
 			return nil, d.unread
 		}
@@ -192,7 +192,7 @@ func (d *driver) cancelUndriven() error {
 		d.emitNotes(at)
 		d.last = at
 		stopping := d.state.Stopping // includes tasks that the driver had cancelled
-		if len(stopping) == 0 || len(stopping) == left || d.state.Ended() {
+		if len(stopping) == 0 || len(stopping) == left || d.state.HasEnded() {
 			break
 		}
 		left = len(stopping)
@@ -201,7 +201,7 @@ func (d *driver) cancelUndriven() error {
 			Failure: &Failure{Kind: "cancelled", Message: "its process was gone when the run was cancelled"},
 		}
 	}
-	if !d.state.Ended() && !d.state.InFinally() {
+	if !d.state.HasEnded() && !d.state.IsInFinally() {
 		return fmt.Errorf("run %s can't be cancelled: it waits for what nobody does any more", d.opts.RunID)
 	}
 	return nil

@@ -103,7 +103,7 @@ func (rec *record) checkFit(flow *Flow) error {
 	if err != nil {
 		return err
 	}
-	then, ended := c.then, c.then.state.Ended()
+	then, ended := c.then, c.then.state.HasEnded()
 	if c.divergence != nil && (c.after > 0 || !ended) { // the step that ended the run will run again
 		return &MisfitError{RunID: rec.run.ID, Divergence: c.divergence}
 	}

@@ -75,7 +75,7 @@ func explainMisfit(key *spec.StateKey, value any) string {
 // saveSession saves the session of a run that has ended, at a Unix time in nanoseconds.
 func (d *driver) saveSession(at int64) error {
 	kept := d.flow.runner.cfg.Store
-	if d.opts.Session == "" || kept == nil || !d.state.Ended() {
+	if d.opts.Session == "" || kept == nil || !d.state.HasEnded() {
 		return nil
 	}
 	out := store.Session{

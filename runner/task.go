@@ -51,7 +51,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 		failure := &Failure{Kind: "expression", Message: "tools and providers: " + ready.err.Error()}
 		handler = HandlerFunc(func(context.Context, *Task) (any, error) { return nil, failure })
 	}
-	if d.plan.SeesRunDir() {
+	if d.plan.ReadsRunDir() {
 		handler = folderHandler(handler)
 	}
 	hit := false

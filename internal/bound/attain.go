@@ -49,7 +49,7 @@ func (b *Bounds) Attain() bool {
 			way = append(way, g.Node(name).Index)
 		}
 		a := world.Ask(way, func(r *explore.Run) bool {
-			if !r.State.Ended() || !aim.most && r.State.Status != machine.Completed || b.countTaken(r, aim.metric, aim.most) != aim.total {
+			if !r.State.HasEnded() || !aim.most && r.State.Status != machine.Completed || b.countTaken(r, aim.metric, aim.most) != aim.total {
 				return false
 			}
 			*aim.path = r.State.Scope("").PathNodes()

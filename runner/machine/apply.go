@@ -1,6 +1,6 @@
-// Apply: one recorded fact in, commands out. After each event, joins without missing
-// branches run, then ready steps start in path order, then scopes without tasks end, until
-// only another event can change anything.
+// Apply: one recorded fact in, commands out. After each event, joins without missing branches run, then
+// ready steps start in path order, then scopes without tasks end, until the state changes only with
+// another event.
 
 package machine
 
@@ -15,12 +15,11 @@ import (
 // maxBatch is the maximum number of steps without effects that one event runs.
 const maxBatch = 1000
 
-// Apply brings an event into the state and returns the work that follows. It does no
-// I/O, reads no clock and starts no goroutine: the same events give the same states and
-// commands. A late or repeated event changes nothing. The returned slice is valid until
-// the next call.
+// Apply applies an event to the state and returns the commands that follow. It does no I/O, reads no
+// clock and starts no goroutine, so the same events give the same states and commands. A late or
+// repeated event changes nothing. The returned slice is valid until the next call.
 //
-// A driver appends the event durably, then applies it, then carries out the commands.
+// A driver appends the event durably, then applies it, then executes the commands.
 func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 	s.cmds, s.notes, s.noted, s.secretValues, s.batch = s.cmds[:0], s.notes[:0], 0, nil, 0
 	if e.StopAt > 0 {
@@ -36,7 +35,7 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 		s.runUntilEvent()
 		return s.cmds, nil
 	}
-	if s.Status == "" || s.Ended() && e.Kind != Resumed || s.Status == Paused && (e.Kind == Advanced || e.Kind == Decided) {
+	if s.Status == "" || s.HasEnded() && e.Kind != Resumed || s.Status == Paused && (e.Kind == Advanced || e.Kind == Decided) {
 		return nil, nil
 	}
 	if e.Kind == Resumed && !s.Parked { // the time without a driver does not count
@@ -73,7 +72,7 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 	return s.cmds, nil
 }
 
-// advanceClock sets the time of the run, which never goes back.
+// advanceClock sets the time of the run, which never decreases.
 func (s *State) advanceClock(at int64) {
 	if at > s.Now {
 		if !s.Idle {
@@ -83,7 +82,7 @@ func (s *State) advanceClock(at int64) {
 	}
 }
 
-// handleTimer acts on a timer. A timer whose scope, branch or attempt has ended changes nothing.
+// handleTimer handles a fired timer. A timer whose scope, branch or attempt has ended changes nothing.
 func (s *State) handleTimer(t *Task, e *Event) {
 	switch e.Timer {
 	case RunTimer:
@@ -112,7 +111,7 @@ func (s *State) handleTimer(t *Task, e *Event) {
 		limit := eval.DurationText(t.timeout(t.node()))
 		t.cancelTimedOutUnit(u, "attempt took longer than its timeout of "+limit)
 	case RetryTimer:
-		for _, sc := range s.Scopes { // a delay that was cut to the deadline
+		for _, sc := range s.Scopes { // the delay was shortened to the deadline
 			if left, ok := sc.timeLeft(); ok && left <= 0 && t.scope.isWithin(sc) {
 				s.endTimedOutScope(sc.Owner.Task)
 				return
@@ -132,7 +131,7 @@ func (s *State) handleTimer(t *Task, e *Event) {
 
 // runUntilEvent runs everything that needs no further event.
 func (s *State) runUntilEvent() {
-	for !s.Ended() && s.batch <= maxBatch {
+	for !s.HasEnded() && s.batch <= maxBatch {
 		if s.StopAt != 0 && s.root().Count >= s.StopAt {
 			return
 		}
@@ -142,7 +141,7 @@ func (s *State) runUntilEvent() {
 		s.updateStatus()
 		return
 	}
-	if !s.Ended() {
+	if !s.HasEnded() {
 		s.Idle = false
 		s.addCommand(Command{Kind: Advance})
 	}
@@ -176,7 +175,7 @@ func (s *State) startFirstReady() bool {
 			i++
 			continue
 		}
-		if i == 0 && len(s.ready) > 16 { // avoids shifting all others
+		if i == 0 && len(s.ready) > 16 { // avoid shifting all other entries
 			s.ready[0], s.ready = ready{}, s.ready[1:]
 		} else {
 			s.ready = append(s.ready[:i], s.ready[i+1:]...)
@@ -189,7 +188,7 @@ func (s *State) startFirstReady() bool {
 	return false
 }
 
-// isReady reports whether the entry still has to start, and was not cancelled.
+// isReady reports whether the entry has neither started nor been cancelled.
 func (r ready) isReady() bool {
 	t := r.task
 	if t.gone || t.scope.suspended || t.scope.End != nil && !t.Final {
@@ -250,7 +249,7 @@ func (sc *Scope) hasStoppingAttempts() bool {
 	})
 }
 
-// isBusy reports whether something in the scope or within it runs or waits.
+// isBusy reports whether a task in the scope or in an inner scope runs or waits.
 func (sc *Scope) isBusy() bool {
 	for _, other := range sc.state.Scopes {
 		if !other.isWithin(sc) {

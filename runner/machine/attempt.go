@@ -1,4 +1,4 @@
-// Attempts: how a task, or an element of it, is tried, and how it ends (§4).
+// Attempts of tasks and of their elements (§4).
 
 package machine
 
@@ -17,34 +17,34 @@ type UnitState int
 
 // The states of a unit.
 const (
-	queued  UnitState = iota // its attempt waits for room
+	queued  UnitState = iota // its attempt waits for max_concurrency
 	running                  // its attempt runs
 	waiting                  // a wait node waits
-	delayed                  // until the next attempt
-	asking                   // until all questions are answered
+	delayed                  // it waits for the next attempt
+	asking                   // it waits for answers
 	ended
 )
 
 // Unit is one piece of work of a task: the whole task, or one element of its `each`.
 type Unit struct {
-	Element int       `json:"element,omitempty"` // from 1; 0: the task has none
+	Element int       `json:"element,omitempty"` // from 1; 0 if the task has no elements
 	State   UnitState `json:"state"`
 	Attempt int       `json:"attempt"`
 	// Round counts how often the attempt was interrupted and answered.
 	Round int `json:"round,omitempty"`
 	// Tried counts failures by block of a retry list.
 	Tried []int `json:"tried,omitempty"`
-	// Until is when a delay or a wait ends, Ends when the attempt's timeout does.
+	// Until is when a delay or a wait ends, Ends is when the attempt times out.
 	Until int64 `json:"until,omitempty"`
 	Ends  int64 `json:"ends,omitempty"`
-	// Questions are what the attempt has asked people.
+	// Questions are the questions of the attempt to people.
 	Questions []*UnitQuestion `json:"questions,omitempty"`
 	// Notes are the attempt's notes; Calls counts its model calls.
 	Notes []any      `json:"notes,omitempty"`
 	Calls callCounts `json:"calls,omitzero"`
 	// Called are the graphs that the attempt runs or has called.
 	Called []*Called `json:"called,omitempty"`
-	// Begun means that an attempt has started; CutOff that others of its step ended it.
+	// Begun means that an attempt has started, CutOff that another unit or branch ended it.
 	Begun  bool `json:"begun,omitempty"`
 	CutOff bool `json:"cut_off,omitempty"`
 	// Cause is the failure of a cancelled attempt that still runs.
@@ -54,7 +54,7 @@ type Unit struct {
 	Failure *Failure   `json:"failure,omitempty"`
 	Writes  []Write    `json:"writes,omitempty"`
 	Talk    *TalkDelta `json:"talk,omitempty"`
-	// Late is a success that arrived after the run's end; a resume uses it instead of a new attempt.
+	// Late is a success that arrived after the run's end. A resume uses it instead of a new attempt.
 	Late *Event `json:"late,omitempty"`
 }
 
@@ -135,7 +135,7 @@ func (t *Task) timeout(n *node) time.Duration {
 	return cmp.Or(n.decl.Timeout, t.scope.plan.Graph.Limits.NodeTimeout)
 }
 
-// recordNote keeps a note of a running attempt, or of a decision.
+// recordNote stores a note of a running attempt or of a decision.
 func (s *State) recordNote(t *Task, e *Event) {
 	s.addUsage(t, e)
 	u := t.findUnit(e.Task)
@@ -148,7 +148,7 @@ func (s *State) recordNote(t *Task, e *Event) {
 	}
 }
 
-// handleTaskEnd takes the result of an attempt from the driver.
+// handleTaskEnd handles the result of an attempt.
 func (s *State) handleTaskEnd(t *Task, e *Event) {
 	if s.removeStopped(e) {
 		t = s.root().findKeptTask(e.Task.Task)
@@ -184,12 +184,12 @@ func (s *State) handleTaskEnd(t *Task, e *Event) {
 		t.openAsks(u, e.Asks)
 		return
 	}
-	u.Talk = t.deltaOf(e)
+	u.Talk = t.eventDelta(e)
 	t.Cached = e.Cached
 	t.endAttempt(u, e.Output, failure)
 }
 
-// savePartial keeps the partial output of a failed attempt, and its failure.
+// savePartial stores the partial output and the reason of an attempt.
 func (sc *Scope) savePartial(node int, e *Event) {
 	if e.Partial != nil {
 		sc.Partial = setEntry(sc.Partial, node, e.Partial)
@@ -201,7 +201,7 @@ func (sc *Scope) savePartial(node int, e *Event) {
 	}
 }
 
-// removeStopped removes a cancelled attempt that has ended, and reports whether it was one.
+// removeStopped removes a cancelled attempt that has ended, and reports whether there was one.
 func (s *State) removeStopped(e *Event) bool {
 	i := slices.IndexFunc(s.Stopping, func(st Stopping) bool { return st.Task == e.Task })
 	if i < 0 {
@@ -249,7 +249,7 @@ func (t *Task) endAttempt(u *Unit, output any, failure *Failure) {
 	t.finishStep()
 }
 
-// checkResult validates an attempt's output, writes and goto. u is nil, or the unit.
+// checkResult validates an attempt's output, writes and goto. u is nil for steps without units.
 func (t *Task) checkResult(u *Unit, n *node, output any, writes []Write) (any, []Write, *Failure) {
 	if n.schema != nil {
 		var err error
@@ -260,9 +260,9 @@ func (t *Task) checkResult(u *Unit, n *node, output any, writes []Write) (any, [
 	size := 0
 	if !n.lazy {
 		size, _ = eval.Size(output, t.scope.maxBytes)
-	} else if len(writes) > 1 { // else it is as large as the write
+	} else if len(writes) > 1 { // a single write is as large as the output
 		for i := range writes {
-			size += sizeOf(writes[i].Update)
+			size += measureValue(writes[i].Update)
 		}
 	}
 	if size > t.scope.maxBytes {
@@ -318,7 +318,7 @@ func (t *Task) startWait(u *Unit, n *node, config map[string]any) {
 	s.addCommand(Command{Kind: StartTimer, Timer: WaitTimer, Task: t.attemptID(u), For: delay})
 }
 
-// waitDuration returns how long a wait node waits. A moment in the past gives 0.
+// waitDuration returns how long a wait node waits. It is 0 for a time in the past.
 func waitDuration(config map[string]any, now int64) (time.Duration, *Failure) {
 	if given, ok := config["for"]; ok {
 		return parseWait(given)
@@ -335,7 +335,7 @@ func waitDuration(config map[string]any, now int64) (time.Duration, *Failure) {
 // maxWait is the longest wait, 146 years.
 const maxWait = 1 << 62
 
-// parseWait reads a duration text, or a number of seconds.
+// parseWait reads a duration as text or as a number of seconds.
 func parseWait(given any) (time.Duration, *Failure) {
 	wrong := &Failure{Kind: "invalid_input", Message: "for: " + previewValue(given, 60) +
 		` is neither a duration such as "10s" nor a number of seconds`}
@@ -353,7 +353,7 @@ func parseWait(given any) (time.Duration, *Failure) {
 	return time.Duration(min(seconds*float64(time.Second), maxWait)), nil
 }
 
-// stopUnit cancels a unit. From then on the unit writes nothing.
+// stopUnit cancels a unit. A cancelled unit writes nothing.
 func (t *Task) stopUnit(u *Unit) {
 	sc := t.scope
 	s := sc.state
@@ -386,7 +386,7 @@ func (t *Task) stopUnit(u *Unit) {
 	}
 }
 
-// discardScope removes a scope whose result is not needed.
+// discardScope stops and removes a scope whose result is not needed.
 func (sc *Scope) discardScope() {
 	for t, u := range activeUnits(sc) {
 		t.stopUnit(u)

@@ -1,4 +1,4 @@
-// Branches that fail, are cancelled, or run out of time (GraphSpec §7).
+// Branches that fail, are cancelled, or time out (GraphSpec §7).
 
 package machine
 
@@ -25,8 +25,8 @@ func (sc *Scope) cancelBranch(t *Task, why string) {
 	sc.Gone = append(sc.Gone, t)
 }
 
-// propagateFailure handles a failure without a failure edge. The i-th enclosing fan-out or one
-// further out handles it if its on_failure says so; otherwise the scope fails.
+// propagateFailure handles a failure without a failure edge. The i-th enclosing fan-out, or an outer
+// one, ends the branch if its on_failure allows that. Otherwise the scope fails.
 func (sc *Scope) propagateFailure(at *Position, by *Task, failure *Failure, i int) {
 	for ; i >= 0; i-- {
 		f := sc.findFan(at.Place[i].Fan)
@@ -60,8 +60,8 @@ func (sc *Scope) failBranch(f *Fan, lane int, by *Task, failure *Failure) {
 	sc.propagateFailure(f.Position, task, first.Failed, len(f.Place)-1)
 }
 
-// joinWithErrors runs a join with the errors of a fan-out whose branches all failed. It returns
-// false if no join is reachable from every branch.
+// joinWithErrors runs a join with the errors of a fan-out whose branches all failed. It returns false
+// if no join is reachable from every branch.
 func (sc *Scope) joinWithErrors(f *Fan) bool {
 	for node := range sc.plan.nodes {
 		if !sc.plan.nodes[node].joins && f.Implicit != node ||

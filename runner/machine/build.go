@@ -1,4 +1,4 @@
-// Build: from a checked graph to a plan.
+// Building a plan from a checked graph.
 
 package machine
 
@@ -11,14 +11,14 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Build compiles a graph without errors. kinds are the node kinds besides the built-in ones,
-// inner the plans of its subgraphs by what `graph:` names. The plan is nil after an error.
+// Build compiles a graph without errors. kinds are the node kinds besides the built-in ones, inner the
+// plans of subgraphs by the name in `graph:`. The plan is nil if there are errors.
 func Build(g *spec.Graph, kinds []spec.Kind, inner map[string]*Plan) (*Plan, spec.Diagnostics) {
 	bound, found := bind.Bind(g, kinds, nil)
 	return BuildBound(g, bound, inner, found)
 }
 
-// BuildBound is Build for a graph with compiled expressions, and the findings about them.
+// BuildBound is like Build, for a graph with compiled expressions and the findings about them.
 func BuildBound(g *spec.Graph, bound *bind.Graph, inner map[string]*Plan, found spec.Diagnostics) (*Plan, spec.Diagnostics) {
 	b := &builder{plan: &Plan{Graph: g, Inner: inner, bound: bound, keyOf: map[string]int{}, wanted: map[string]bool{}}, watched: map[string]bool{}}
 	for _, n := range g.Nodes {
@@ -40,7 +40,7 @@ func BuildBound(g *spec.Graph, bound *bind.Graph, inner map[string]*Plan, found 
 
 type builder struct {
 	plan *Plan
-	// watched are the nodes whose visits, history or results expressions read; all means any node.
+	// watched are the nodes whose visits, history or results expressions read. all means every node.
 	watched map[string]bool
 	all     bool
 }
@@ -51,7 +51,7 @@ func (b *builder) addKeys(g *spec.Graph) {
 		bound := &b.plan.bound.Keys[i]
 		k := key{
 			name: decl.Name.Value, schema: bound.Schema, decl: decl,
-			reducer: reducerOf(decl.Reducer.Value), expr: bound.Reducer,
+			reducer: parseReducer(decl.Reducer.Value), expr: bound.Reducer,
 		}
 		if bound.HasInitial {
 			b.plan.initial = append(b.plan.initial, bound.Initial)
@@ -63,7 +63,7 @@ func (b *builder) addKeys(g *spec.Graph) {
 	}
 }
 
-// keyIndex returns the index of a state key, making one where undeclared keys are allowed.
+// keyIndex returns the index of a state key. It adds a key that is not declared.
 func (b *builder) keyIndex(name string) int {
 	if i, ok := b.plan.keyOf[name]; ok {
 		return i
@@ -105,7 +105,7 @@ func (b *builder) initNode(n *node, decl *spec.Node, bound *bind.Node) {
 	}
 	n.talk = newTalkSettings(b.plan.Graph, decl)
 	if n.talk.model {
-		n.talk.once = b.onceKeys(bound)
+		n.talk.once = b.findOnceKeys(bound)
 	}
 	if n.talk.model && decl.Output != nil {
 		n.asksAgain = true
@@ -134,7 +134,7 @@ func (b *builder) initNode(n *node, decl *spec.Node, bound *bind.Node) {
 	if n.act == actGraph {
 		n.graph = decl.Field("graph").Text.Value
 		if n.inner, n.graph = b.plan.innerPlan(n.id, n.graph); n.inner == nil {
-			n.act = actRun // an analysis runs it as one step
+			n.act = actRun // an analysis runs the node as one step
 		}
 	}
 	if decl.Join != nil {
@@ -157,7 +157,7 @@ func (b *builder) newAssignments(fields []bind.Field) []assignment {
 	return out
 }
 
-// targetIndex returns the node that an edge or a label names, else endNode.
+// targetIndex returns the index of a target node, or endNode.
 func (b *builder) targetIndex(id string) int {
 	if n := b.plan.Graph.Node(id); n != nil {
 		return n.Index
@@ -190,7 +190,7 @@ func (b *builder) addEdges(g *spec.Graph) {
 	}
 }
 
-// collectTargets records where a node may lead. The caller passes the nodes in order.
+// collectTargets records the targets of a node. The caller passes the nodes in order.
 func (p *Plan) collectTargets(i int) {
 	n := &p.nodes[i]
 	lead := func(to int, onFailure bool) {
@@ -219,7 +219,7 @@ func (p *Plan) collectTargets(i int) {
 	}
 }
 
-// addEdge files an outgoing edge under the outcomes that consult it.
+// addEdge adds an outgoing edge to the lists of edges that an outcome consults.
 func (n *node) addEdge(i int, decl *spec.Edge) {
 	n.out = append(n.out, i)
 	switch decl.Condition {
@@ -241,7 +241,7 @@ func (n *node) addEdge(i int, decl *spec.Edge) {
 	}
 }
 
-// sortEdges puts guarded edges by priority, high first, then declaration order.
+// sortEdges sorts guarded edges by priority, high first, then by declaration order.
 func (p *Plan) sortEdges(n *node) {
 	byPriority := func(a, b int) int { return cmp.Compare(p.edges[b].spec.Priority, p.edges[a].spec.Priority) }
 	slices.SortStableFunc(n.conditional, byPriority)
@@ -260,10 +260,10 @@ func (b *builder) finishPlan(g *spec.Graph) {
 	if p.bound.Output != nil {
 		p.bound.Output.VisitReads(func(r eval.Read) { b.addRead(&p.outUses, r) })
 	}
-	var setup uses // evaluated apart from steps
+	var setup uses // evaluated outside of steps
 	b.addUses(&setup, [][]bind.Field{p.bound.Tools, p.bound.Providers})
 	p.readsInputs = p.wanted["input"] || p.wanted["inputs"] || p.wanted["branches"]
-	// Expressions read the last result of a tool without a model, too.
+	// A graph without model nodes may still read the last result of a tool.
 	p.talks = p.talks || p.wanted["last"]
 	p.watched = make([]bool, len(p.nodes))
 	for i := range p.nodes {

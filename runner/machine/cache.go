@@ -1,4 +1,4 @@
-// Cache keys: the names of nodes' results in the cache (GraphSpec §4).
+// Keys of cached node results (GraphSpec §4).
 
 package machine
 
@@ -13,8 +13,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// cachePolicy is a node's cache block. A key holds the value of an expression, some state keys,
-// or by default all that the execution reads.
+// cachePolicy is a node's cache block. The key depends on an expression, some state keys, or by default
+// everything that the execution reads.
 type cachePolicy struct {
 	ttl        time.Duration
 	definition string // kind, version and the kind's keys, as canonical JSON

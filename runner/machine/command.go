@@ -13,10 +13,10 @@ const (
 	RunTask CommandKind = iota + 1
 	// CancelTask stops a running attempt. TaskEnded still follows.
 	CancelTask
-	// StartTimer starts a timer, or replaces the one of the same name. TimerFired follows after
-	// For. Timers with a negative For fire at once, in the order of their moments.
+	// StartTimer starts a timer, or replaces the one with the same identity. TimerFired follows after
+	// For. Timers with a negative For fire at once, ordered by For.
 	StartTimer
-	// StopTimer stops a timer. One that fires nevertheless changes nothing.
+	// StopTimer stops a timer. If it fires nevertheless, that changes nothing.
 	StopTimer
 	// Advance continues a batch of steps without effects. Advanced follows.
 	Advance
@@ -26,7 +26,7 @@ const (
 	AskPerson
 	// CloseQuestion closes a question that is answered, timed out, or withdrawn.
 	CloseQuestion
-	// ReturnGraph gives a running task the result of a graph that it called.
+	// ReturnGraph passes the result of a called graph to the running task.
 	ReturnGraph
 	// Pause reports that the run is paused: only a resume or an answer follows.
 	Pause
@@ -55,10 +55,10 @@ type Command struct {
 type Work struct {
 	Place
 	Kind  string // of the node
-	Graph *Plan  // that the node is part of
+	Graph *Plan  // of the graph with the node
 	// Key is the idempotency key, the same for all attempts.
 	Key string
-	// Config holds the kind's keys, evaluated.
+	// Config holds the evaluated keys of the node's kind.
 	Config map[string]any
 	Input  any
 	// Item and Index are the element of an `each`. Otherwise Index is -1.
@@ -66,7 +66,7 @@ type Work struct {
 	Index int
 	// State holds the keys that the node may read.
 	State map[string]any
-	// Talk is the conversation, or nil for kinds that take no part in it.
+	// Talk is the conversation, or nil for kinds without one.
 	Talk *Talk
 	// Turns counts the model calls of earlier attempts of the visit by role.
 	Turns map[string]int
@@ -78,14 +78,14 @@ type Work struct {
 	Round int
 	// Timeout bounds the attempt unless it is 0. The machine enforces it.
 	Timeout time.Duration
-	// CacheKey names the result in a cache, or is "". CacheTTL is its lifetime; 0 is unlimited.
+	// CacheKey is the key of the result in a cache, or "". CacheTTL is its lifetime; 0 is unlimited.
 	CacheKey string
 	CacheTTL time.Duration
 }
 
 // Place is the position of an execution in the run, independent of timing.
 type Place struct {
-	// Scope is the path of the graph nodes around: "", "outer", "outer[2]/inner".
+	// Scope is the path of the enclosing graph nodes: "", "outer", "outer[2]/inner".
 	Scope string
 	Node  string
 	Visit int
@@ -115,7 +115,7 @@ type Choice struct {
 	Log []any
 	// Trail lists the last maxTrail nodes of the past in path order; the last one decides.
 	Trail []string
-	// See holds the state keys that the node shows, unmasked, in the node's order.
+	// See holds the state keys that the node shows to the router, unmasked, in the node's order.
 	See          []KeyValue
 	Instructions string
 	// Candidates are the llm_decide edges in declaration order.

@@ -1,4 +1,4 @@
-// Conflicts: which of several writes to one key counts (GraphSpec §7).
+// Conflicts: which of several writes to a key wins (GraphSpec §7).
 
 package machine
 
@@ -23,19 +23,19 @@ type writer struct {
 	at   int
 }
 
-// decideConflict returns the winning write of a replace key after a merge. A write in another
-// one's past loses. Of concurrent writes, parallel.conflict of the innermost fan-out decides.
+// decideConflict returns the winning write of a replace key after a merge. A write in the past of
+// another loses. Between concurrent writes, parallel.conflict of the innermost fan-out decides.
 func (v *View) decideConflict(key int, tasks []*Task, byID map[int]*writer) (heads []int, winner *writer, found []Conflict) {
 	sc := v.scope
 	past := map[*writer]map[int]bool{}
 	before := map[int]bool{}
 	for _, t := range tasks {
-		for _, id := range t.headsOf(key) {
+		for _, id := range t.latestWrites(key) {
 			if !slices.Contains(heads, id) {
 				heads = append(heads, id)
 			}
 			if w := byID[id]; w != nil && past[w] == nil {
-				past[w] = writesUpTo(w.After, byID)
+				past[w] = collectPastWrites(w.After, byID)
 				maps.Copy(before, past[w])
 			}
 		}
@@ -45,7 +45,7 @@ func (v *View) decideConflict(key int, tasks []*Task, byID map[int]*writer) (hea
 	if len(left) == 0 {
 		return heads, nil, nil
 	}
-	for _, f := range append(sc.fansOf(left), nil) {
+	for _, f := range append(sc.enclosingFans(left), nil) {
 		policy, fan := sc.plan.Graph.Parallel.Conflict, 0
 		if f != nil {
 			policy, fan = sc.plan.nodes[f.Source].parallel.Conflict, f.ID
@@ -74,8 +74,8 @@ func (v *View) decideConflict(key int, tasks []*Task, byID map[int]*writer) (hea
 	return heads, left[0], found
 }
 
-// headsOf returns the latest writes to a key in the task's past.
-func (t *Task) headsOf(key int) []int {
+// latestWrites returns the latest writes to a key in the task's past.
+func (t *Task) latestWrites(key int) []int {
 	if t.Done {
 		for i := len(t.Writes) - 1; i >= 0; i-- {
 			if t.Writes[i].Key == key && t.Writes[i].ID != 0 {
@@ -86,8 +86,8 @@ func (t *Task) headsOf(key int) []int {
 	return t.view().Heads[key]
 }
 
-// writesUpTo returns the last writes to a key and those in their past.
-func writesUpTo(last []int, byID map[int]*writer) map[int]bool {
+// collectPastWrites returns the last writes to a key and all writes in their past.
+func collectPastWrites(last []int, byID map[int]*writer) map[int]bool {
 	out, todo := map[int]bool{}, slices.Clone(last)
 	for len(todo) > 0 {
 		id := todo[len(todo)-1]
@@ -105,7 +105,7 @@ func (sc *Scope) writesBefore(split *Fan, key int, byID map[int]*writer) map[int
 	if split == nil {
 		return nil
 	}
-	return writesUpTo(sc.findView(split.View).Heads[key], byID)
+	return collectPastWrites(sc.findView(split.View).Heads[key], byID)
 }
 
 // firstWriteIndex returns the position of a branch's first write that is not old.
@@ -119,8 +119,8 @@ func firstWriteIndex(w *writer, past map[int]bool, byID map[int]*writer, old map
 	return first
 }
 
-// fansOf returns the fan-outs around writers, innermost first.
-func (sc *Scope) fansOf(writers []*writer) []*Fan {
+// enclosingFans returns the fan-outs around writers, innermost first.
+func (sc *Scope) enclosingFans(writers []*writer) []*Fan {
 	var out []*Fan
 	for _, w := range writers {
 		for _, lane := range w.done.Lanes {
@@ -145,7 +145,8 @@ func findConcurrentWriters(list []*writer, f *Fan) (a, b *writer) {
 	return nil, nil
 }
 
-// areOnDifferentBranches reports whether two steps were on a fan-out's branches, but never on the same one.
+// areOnDifferentBranches reports whether two steps were on branches of a fan-out, but never on the same
+// one.
 func areOnDifferentBranches(a, b []Lane, fan int) bool {
 	apart := findLane(b, fan) >= 0
 	on := false

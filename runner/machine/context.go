@@ -1,4 +1,4 @@
-// The context: the names that expressions see (GraphSpec §8).
+// The context: the names that expressions read (GraphSpec §8).
 
 package machine
 
@@ -15,7 +15,7 @@ func (sc *Scope) initState(input, session, edit map[string]any) {
 	v := sc.newView(nil)
 	v.Vals = slices.Clone(p.initial)
 	for i := range v.Vals {
-		v.Size += sizeOf(v.Vals[i])
+		v.Size += measureValue(v.Vals[i])
 	}
 	given := map[string]any{}
 	for _, values := range []map[string]any{session, input, edit} {
@@ -30,7 +30,7 @@ func (sc *Scope) initState(input, session, edit map[string]any) {
 	v.Thread = p.newThread(s, sc)
 }
 
-// loadValue sets a key to a value from outside: an input, or an edit.
+// loadValue sets a key to an external value: an input or an edit.
 func (sc *Scope) loadValue(v *View, name string, value any) any {
 	i, ok := sc.plan.keyOf[name]
 	if !ok {
@@ -70,7 +70,7 @@ func (v *View) contextValue(name string, t *Task) any {
 	case "inputs":
 		return t.inputs()
 	case "outcome":
-		return outcomeOf(t.Failure)
+		return formatOutcome(t.Failure)
 	case "error":
 		return failureData(t.cause())
 	case "nodes":
@@ -94,12 +94,12 @@ func (v *View) contextValue(name string, t *Task) any {
 	case "last":
 		return t.lastMessages(v)
 	default: // branches
-		return orEmpty(t.Branches)
+		return emptyIfNil(t.Branches)
 	}
 }
 
-// buildContext returns the values for expressions on a view. It updates those of names in a map
-// that all calls for the view share.
+// buildContext returns the values for expressions on a view. All calls for a view share one map, in
+// which it updates the given names.
 func (v *View) buildContext(t *Task, names uses) map[string]any {
 	if v.env == nil {
 		v.env = v.values()
@@ -111,7 +111,7 @@ func (v *View) buildContext(t *Task, names uses) map[string]any {
 	return v.env
 }
 
-func orEmpty(m map[string]any) map[string]any {
+func emptyIfNil(m map[string]any) map[string]any {
 	if m == nil {
 		return map[string]any{}
 	}
@@ -135,7 +135,7 @@ func (sc *Scope) runData() map[string]any {
 	}
 }
 
-// Goal returns the goal of the scope in words.
+// Goal returns the goal of the scope.
 func (sc *Scope) Goal() string {
 	if sc.Outer == 0 && sc.state.Goal != "" {
 		return sc.state.Goal
@@ -143,7 +143,7 @@ func (sc *Scope) Goal() string {
 	return sc.plan.Graph.Goal.Description.Value
 }
 
-// isRunning reports whether the step has begun and not ended: its view lacks its visit.
+// isRunning reports whether the step has begun and not ended. Then its view does not count its visit.
 func (t *Task) isRunning() bool { return t.Begun && !t.Done && !t.Skipped && !t.Refused }
 
 func (v *View) valuesByNode(of func(node int) any) map[string]any {
@@ -156,12 +156,12 @@ func (v *View) valuesByNode(of func(node int) any) map[string]any {
 	return out
 }
 
-// countVisits returns how often a node was visited, with the visit of a running task.
+// countVisits returns how often a node was visited, including the visit of a running task.
 func (v *View) countVisits(t *Task, node int) int {
 	if t.Node == node && t.isRunning() {
-		return v.visitsOf(node) + 1
+		return v.visitCount(node) + 1
 	}
-	return v.visitsOf(node)
+	return v.visitCount(node)
 }
 
 func (v *View) history() any {
@@ -222,7 +222,7 @@ func (t *Task) inputs() map[string]any {
 	if t.Inputs == nil && t.From.Task != 0 {
 		return map[string]any{t.scope.plan.nodes[t.From.Node].id: t.Input}
 	}
-	return orEmpty(t.Inputs)
+	return emptyIfNil(t.Inputs)
 }
 
 // readableState returns the part of the state that a node may read.
@@ -239,12 +239,12 @@ func (v *View) readableState(n *node) map[string]any {
 	return out
 }
 
-// output returns the output of a task. A lazy node's output is made when it is first read.
+// output returns the output of a task. It builds a lazy node's output when that is first read.
 func (t *Task) output() any {
 	if p := t.scope.plan; t.Output == nil && t.Node >= 0 && p.nodes[t.Node].lazy && len(t.Writes) > 0 {
 		output := make(map[string]any, len(t.Writes))
 		for _, w := range t.Writes {
-			if !w.Reset { // a fork adds those
+			if !w.Reset { // an edit of a fork is not output
 				output[p.keys[w.Key].name] = w.Update
 			}
 		}
@@ -253,14 +253,14 @@ func (t *Task) output() any {
 	return t.Output
 }
 
-func outcomeOf(f *Failure) string {
+func formatOutcome(f *Failure) string {
 	if f != nil {
 		return "failure"
 	}
 	return "success"
 }
 
-// cause returns the failure of the task, or until it has ended, the one that led here.
+// cause returns the failure of the task or, until the task has ended, the failure that led to it.
 func (t *Task) cause() *Failure {
 	if t.Failure == nil && !t.Done {
 		return t.Cause
@@ -273,9 +273,9 @@ func failureData(f *Failure) any {
 		return nil
 	}
 	out := map[string]any{
-		"kind": f.Kind, "message": f.Message, "node": f.Node, "attempt": f.Attempt, "details": orEmpty(f.Details),
+		"kind": f.Kind, "message": f.Message, "node": f.Node, "attempt": f.Attempt, "details": emptyIfNil(f.Details),
 	}
-	if f.Candidates != nil { // of a graph that is stuck
+	if f.Candidates != nil { // a stuck graph
 		var list []any
 		for _, c := range f.Candidates {
 			list = append(list, map[string]any{"to": c.To, "condition": c.Condition, "when": c.When, "why": c.Why})

@@ -1,6 +1,6 @@
-// The conversation: messages that run through all model nodes (GraphSpec §9). Branches
-// share what was said before they split. Where they meet, the list holds what they share,
-// then what each added, in declaration order.
+// The conversation: messages that all model nodes share (GraphSpec §9). Branches share the messages
+// from before they split. After a join, the list holds the shared messages, then what each branch
+// added, in declaration order.
 
 package machine
 
@@ -13,10 +13,10 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// conversation holds each message of a run once. Lists refer to messages by position, which never changes.
+// conversation holds each message of a run once. Lists refer to messages by index, which never changes.
 type conversation []entry
 
-// entry is a message, perhaps a summary of earlier ones.
+// entry is a message. Covers lists the messages that it summarises.
 type entry struct {
 	Message
 	Covers []int `json:"covers,omitempty"`
@@ -35,7 +35,7 @@ func (c conversation) messages(list []int) []Message {
 	return out
 }
 
-// mergeLists joins the lists of branches: their shared beginning, summaries, other messages.
+// mergeLists joins the lists of branches: their shared beginning, then summaries, then other messages.
 func (c conversation) mergeLists(lists [][]int) []int {
 	shared := lists[0]
 	for _, list := range lists[1:] {
@@ -66,7 +66,7 @@ func (c conversation) mergeLists(lists [][]int) []int {
 	return append(slices.Clip(shared), added...)
 }
 
-// compactList puts a summary in the place of messages of a list.
+// compactList replaces covered messages of a list with a summary.
 func (c *conversation) compactList(list, covered []int, summary Message) []int {
 	all := slices.Clone(covered)
 	for _, at := range covered {
@@ -85,7 +85,7 @@ type ToolCall = model.ToolCall
 // Part is a piece of a message: a text, an image, a file or audio.
 type Part = model.Part
 
-// TalkDelta holds the changes of a task to the conversation.
+// TalkDelta holds a task's changes to the conversation.
 type TalkDelta struct {
 	// Drop counts the oldest messages that Summary replaces. Add does not contain the summary.
 	Drop    int      `json:"drop,omitempty"`
@@ -94,13 +94,14 @@ type TalkDelta struct {
 	Add []Message `json:"add,omitempty"`
 }
 
-// Talk is the conversation that one task sees.
+// Talk is the conversation as one task sees it.
 type Talk struct {
 	// Messages are the messages that the node sees, oldest first.
 	Messages []Message
-	// Own means that the visit has a list of its own. Done and Steps describe its beginning.
+	// Own means that the visit has its own list of messages. Done and Steps are from when the list
+	// began.
 	Own bool
-	// Continues means that Messages ends in the results of this node's own tool calls.
+	// Continues means that Messages ends with the results of this node's own tool calls.
 	Continues bool
 	// Moved means that another model node spoke last. Ran lists the nodes since then.
 	Moved bool
@@ -111,7 +112,7 @@ type Talk struct {
 	// Prior is the output of an earlier visit, if HasPrior is set.
 	Prior    string
 	HasPrior bool
-	// Feedback means that the model is told about earlier visits.
+	// Feedback means that the prompt mentions earlier visits.
 	Feedback bool
 	// MaxTokens is the length above which messages before the last KeepLast turns are summarised;
 	// 0 means never.
@@ -125,14 +126,14 @@ type Ran struct {
 	// Output is the beginning of its output as JSON, or of its failure.
 	Output string `json:"output"`
 	Failed bool   `json:"failed,omitempty"`
-	// Task identifies the visit where branches meet.
+	// Task identifies the visit, so that a join lists it once.
 	Task int `json:"task"`
 }
 
-// talkSettings holds how a node takes part in the conversation.
+// talkSettings are the conversation settings of a node.
 type talkSettings struct {
-	joins    bool // it reads and adds messages
-	model    bool // it calls a model
+	joins    bool // the node reads and adds messages
+	model    bool // the node calls a model
 	isolated bool
 	reset    bool
 	feedback bool
@@ -150,7 +151,7 @@ const defaultKeepLast = 4
 func newTalkSettings(g *spec.Graph, n *spec.Node) talkSettings {
 	kind := n.Kind.Value
 	t := talkSettings{model: kind == "llm" || kind == "agent", see: "all", feedback: g.Feedback}
-	t.joins = t.model || kind == "tools" || kind == "graph" && modeOf(n.Conversation) == "continuous"
+	t.joins = t.model || kind == "tools" || kind == "graph" && conversationMode(n.Conversation) == "continuous"
 	if n.Feedback != nil {
 		t.feedback = *n.Feedback
 	}
@@ -172,13 +173,13 @@ func (t *talkSettings) readSettings(v *spec.Value) {
 			t.keepLast, _ = keep.Data().(int)
 		}
 	}
-	if mode := modeOf(v); mode != "" {
+	if mode := conversationMode(v); mode != "" {
 		t.isolated, t.reset = mode == "isolated", mode == "reset"
 	}
 }
 
-// modeOf returns the mode in a `conversation`, or "".
-func modeOf(v *spec.Value) string {
+// conversationMode returns the mode in a `conversation`, or "".
+func conversationMode(v *spec.Value) string {
 	if v != nil && v.Kind == spec.Map {
 		v = v.Get("mode")
 	}
@@ -247,7 +248,7 @@ func (c conversation) isResultFor(at int, node string) bool {
 	return false
 }
 
-// endsInResults reports whether messages end in all tool results of the node's last answer.
+// endsInResults reports whether messages end with the tool results of the node's last answer.
 func endsInResults(messages []Message, node string) bool {
 	i := len(messages) - 1
 	for i >= 0 && messages[i].Role == "tool" {
@@ -256,7 +257,7 @@ func endsInResults(messages []Message, node string) bool {
 	return i >= 0 && i < len(messages)-1 && messages[i].Node == node && len(messages[i].ToolCalls) > 0
 }
 
-// lastSpeaker returns the node of the last answer of a model, or "".
+// lastSpeaker returns the node of the last model answer, or "".
 func lastSpeaker(messages []Message) string {
 	for i := len(messages) - 1; i >= 0; i-- {
 		if messages[i].Role == "assistant" {
@@ -266,28 +267,29 @@ func lastSpeaker(messages []Message) string {
 	return ""
 }
 
-// Limits of the report to a model about the nodes before it.
+// Limits of what a prompt says about earlier nodes.
 const (
 	maxRan       = 16
 	maxDone      = 24
 	maxRanOutput = 400 // bytes
 )
 
-// thread is the position of a branch in the conversation. Branches share threads, which never
-// change. A graph without model nodes has none.
+// thread is the state of the conversation on a branch. Branches share threads, which never change. A
+// graph without model nodes has none.
 type thread struct {
 	// Shared is the list that all nodes share.
 	Shared  []int        `json:"shared,omitempty"`
 	Private *privateList `json:"private,omitempty"`
 	// Ran are the nodes that finished since a model last spoke.
 	Ran []Ran `json:"ran,omitempty"`
-	// Text is a model's last answer, Result a tool's last result, At the rank of the step that set one.
+	// Text is the last model answer, Result the last tool result, At the rank of the step that set
+	// either.
 	Text   *string `json:"text,omitempty"`
 	Result any     `json:"result,omitempty"`
 	At     int     `json:"at,omitempty"`
 }
 
-// privateList is the list of an isolated node whose tool calls are being answered.
+// privateList is the list of an isolated node while its tool calls are being answered.
 type privateList struct {
 	List  []int `json:"list"`
 	Owner int   `json:"owner"` // node
@@ -309,7 +311,7 @@ func (t *Task) updateThread() {
 	t.Thread = &th
 }
 
-// talkDelta returns what a step added to the conversation, elements in their order.
+// talkDelta returns what a step added to the conversation, in the order of its elements.
 func (t *Task) talkDelta() *TalkDelta {
 	out := &TalkDelta{}
 	if t.Each == nil {
@@ -332,7 +334,7 @@ func (t *Task) addToThread(th *thread, n *node) {
 	delta := t.talkDelta()
 	own := th.findPrivateList(n, t.Node)
 	switch isPrivate := own != nil || n.talk.isolated && n.talk.model; {
-	case isPrivate && n.talk.model && !endsInCalls(delta.Add): // nothing reads it again
+	case isPrivate && n.talk.model && !endsInCalls(delta.Add): // nothing will read the list again
 		th.Private = nil
 	case own != nil:
 		next := *own
@@ -378,7 +380,7 @@ func (t *Task) appendMessages(n *node, list []int, delta *TalkDelta) []int {
 	return list
 }
 
-// endsInCalls reports whether the messages of a model end in tool calls.
+// endsInCalls reports whether the messages of a model end with tool calls.
 func endsInCalls(added []Message) bool {
 	return len(added) > 0 && len(added[len(added)-1].ToolCalls) > 0
 }
@@ -393,8 +395,8 @@ func (th *thread) setLast(m *Message, at int) {
 	}
 }
 
-// deltaOf returns what an event adds to the conversation. A cached answer is added like a new one.
-func (t *Task) deltaOf(e *Event) *TalkDelta {
+// eventDelta returns what an event adds to the conversation. It adds a cached answer like a new one.
+func (t *Task) eventDelta(e *Event) *TalkDelta {
 	if e.Talk == nil && e.Cached && t.node().talk.model {
 		return &TalkDelta{Add: []Message{{Role: "assistant", Content: eval.Text(e.Output)}}}
 	}
@@ -428,7 +430,7 @@ func (t *Task) recordRan(th *thread, n *node) {
 	}
 }
 
-// mergeRan adds the nodes of one list to another, each visit once, and keeps the last.
+// mergeRan appends the entries of b to a, each visit once, and keeps the last maxRan.
 func mergeRan(a, b []Ran) []Ran {
 	out := slices.Clip(a)
 	for _, ran := range b {
@@ -471,7 +473,7 @@ func (th *thread) lastData() map[string]any {
 	return out
 }
 
-// lastMessages returns `last` as a task sees it: after its own messages, once it has some.
+// lastMessages returns `last` as a task sees it, including the messages that the task has added.
 func (t *Task) lastMessages(v *View) map[string]any {
 	if v.Thread == nil || t.Done || !t.node().talk.joins {
 		return v.Thread.lastData()
@@ -484,13 +486,13 @@ func (t *Task) lastMessages(v *View) map[string]any {
 	return th.lastData()
 }
 
-// Conversation returns the run's shared conversation, and its messages from this run.
+// Conversation returns the run's shared conversation, and the messages of it that this run added.
 func (s *State) Conversation() (all, own []Message) {
 	shared, added := s.root().sharedMessages()
 	return s.Talk.messages(shared), s.Talk.messages(added)
 }
 
-// addedMessages returns what a subgraph adds to the conversation around it.
+// addedMessages returns what a subgraph adds to the conversation of the outer graph.
 func (sc *Scope) addedMessages() *TalkDelta {
 	if !sc.Continues {
 		return nil
@@ -507,8 +509,8 @@ func (sc *Scope) sharedMessages() (all, added []int) {
 	return all, slices.DeleteFunc(slices.Clone(all), func(at int) bool { return at < sc.Given })
 }
 
-// newThread returns the first thread of a scope, or nil without model nodes. A graph node with
-// `conversation: continuous` continues the list around it.
+// newThread returns the first thread of a scope, or nil if there are no model nodes. With
+// `conversation: continuous` a graph node continues the list of the outer graph.
 func (p *Plan) newThread(s *State, sc *Scope) *thread {
 	if !p.talks {
 		return nil

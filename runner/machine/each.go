@@ -1,5 +1,5 @@
-// each: a node that runs once per element of a list, as a sliding window (§7). It is one
-// step and one visit. Its output is the list of the elements' outputs in element order.
+// each: a node that runs once per element of a list, several elements at a time (§7). It is one step
+// and one visit. Its output is the list of the elements' outputs.
 
 package machine
 
@@ -9,7 +9,7 @@ import "slices"
 type Each struct {
 	Items   []any `json:"items"`
 	Results []any `json:"results"`
-	// Next is the next element to begin, from 1. Done counts those that have ended.
+	// Next is the next element to begin, from 1. Done counts the elements that have ended.
 	Next int `json:"next"`
 	Done int `json:"done"`
 	// Size is the size of all results, as eval.Size measures it.
@@ -18,7 +18,7 @@ type Each struct {
 	Failures map[int]*Failure   `json:"failures,omitempty"`
 	Talk     map[int]*TalkDelta `json:"talk,omitempty"`
 
-	looping bool // in beginElements
+	looping bool // beginElements is running
 }
 
 // beginEach evaluates the list and begins as many elements as may run.
@@ -52,7 +52,7 @@ func (e *Each) countOpen(t *Task) int {
 	return open
 }
 
-// beginElements begins the next elements. At most one of them waits for room.
+// beginElements begins the next elements. At most one of them waits for max_concurrency.
 func (t *Task) beginElements() {
 	e, n := t.Each, t.node()
 	if e.looping {
@@ -88,7 +88,7 @@ func (t *Task) endElement(u *Unit) {
 		}
 	case policy == "fail_all":
 		for _, other := range t.Units {
-			if other != u { // a resume continues it
+			if other != u { // a resume continues the others
 				t.interruptUnit(other)
 			}
 		}
@@ -108,7 +108,7 @@ func (t *Task) endElement(u *Unit) {
 	t.beginElements()
 }
 
-// savePartialResults keeps the outputs of finished elements of a step that fails.
+// savePartialResults stores the outputs of finished elements when the step fails.
 func (sc *Scope) savePartialResults(t *Task) {
 	if slices.ContainsFunc(t.Each.Results, func(v any) bool { return v != nil }) {
 		sc.savePartial(t.Node, &Event{Partial: slices.Clone(t.Each.Results)})
@@ -139,7 +139,7 @@ func (t *Task) endEach() {
 	t.finishStep()
 }
 
-// elementWrites returns the writes of a set node, whose outputs hold what it wrote.
+// elementWrites returns the writes of a set node, which its elements' outputs hold.
 func (t *Task) elementWrites(n *node) (writes []Write) {
 	for i, result := range t.Each.Results {
 		if t.Each.Failures[i] != nil {
@@ -154,7 +154,7 @@ func (t *Task) elementWrites(n *node) (writes []Write) {
 	return writes
 }
 
-// tryWrites reduces the writes of all elements one after the other, and undoes them.
+// tryWrites applies the writes of all elements and undoes them. It returns the first failure.
 func (v *View) tryWrites(writes []Write) *Failure {
 	defer v.rollBack(v.changeMark())
 	for i := range writes {

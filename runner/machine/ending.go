@@ -1,4 +1,4 @@
-// How a run begins and ends, and the nodes of finally (GraphSpec §2, §11).
+// Beginning and ending a run, and the nodes of finally (GraphSpec §2, §11).
 
 package machine
 
@@ -43,7 +43,7 @@ func (p *Plan) Group(began *Event) (string, error) {
 	}
 	sc := s.openScope(p, TaskID{}, nil, "", "")
 	sc.initState(began.Input, nil, began.Edit)
-	value, err := s.vm.Eval(p.bound.Group, sc.Views[0].buildContext(&Task{scope: sc, Input: orEmpty(sc.Input)}, p.groupUses))
+	value, err := s.vm.Eval(p.bound.Group, sc.Views[0].buildContext(&Task{scope: sc, Input: emptyIfNil(sc.Input)}, p.groupUses))
 	if err != nil {
 		return "", err
 	}
@@ -53,7 +53,7 @@ func (p *Plan) Group(began *Event) (string, error) {
 	return eval.Text(value), nil
 }
 
-// failureEnd returns the end of a scope by a failure without a handler.
+// failureEnd returns the end of a scope by a failure that nothing handles.
 func failureEnd(failure *Failure) *End {
 	end := &End{Status: Failed, Reason: "node_failed", Failure: failure}
 	switch failure.Kind {
@@ -67,7 +67,8 @@ func failureEnd(failure *Failure) *End {
 	return end
 }
 
-// completeScope ends a scope without tasks. Conflicts of branches, or a bad output, fail it.
+// completeScope ends a scope without tasks. It fails the scope if branches conflict or the output is
+// invalid.
 func (sc *Scope) completeScope() {
 	v, conflicts := sc.mergeAllTasks()
 	if len(conflicts) > 0 {
@@ -86,8 +87,8 @@ func (sc *Scope) completeScope() {
 	sc.endScope(&End{Status: Completed, Reason: "end", Output: output})
 }
 
-// evalOutput evaluates `output`, by default the last output in path order that reached END. If
-// parts is set, a part that fails is null.
+// evalOutput evaluates `output`, by default the last output in path order that reached END. If parts is
+// set, a part that fails is null.
 func (sc *Scope) evalOutput(parts bool) (any, error) {
 	output := sc.LastEnd.Output
 	if sc.LastEnd.Task == 0 && parts {
@@ -97,7 +98,7 @@ func (sc *Scope) evalOutput(parts bool) (any, error) {
 		return output, nil
 	}
 	v, _ := sc.mergeAllTasks()
-	t := &Task{scope: sc, Output: output, Input: orEmpty(sc.Input), Done: true, Step: v.Count, Node: sc.plan.start}
+	t := &Task{scope: sc, Output: output, Input: emptyIfNil(sc.Input), Done: true, Step: v.Count, Node: sc.plan.start}
 	env := v.buildContext(t, sc.plan.outUses)
 	value, err := sc.plan.bound.Output.Eval(&sc.state.vm, env)
 	if err != nil && parts {
@@ -107,7 +108,7 @@ func (sc *Scope) evalOutput(parts bool) (any, error) {
 	return value, err
 }
 
-// endScopeByTask ends a scope because of a task, which runs again on resume.
+// endScopeByTask ends a scope because of a task, which a resume runs again.
 func (sc *Scope) endScopeByTask(t *Task, end *End) {
 	if sc.End == nil {
 		sc.Culprit = t.ID
@@ -115,7 +116,7 @@ func (sc *Scope) endScopeByTask(t *Task, end *End) {
 	sc.endScope(end)
 }
 
-// endScope ends a scope: it interrupts what runs; finally follows.
+// endScope ends a scope: it interrupts the running tasks. The nodes of finally run next.
 func (sc *Scope) endScope(end *End) {
 	if sc.End != nil {
 		return
@@ -186,7 +187,7 @@ func (s *State) cancelRun(e *Event) {
 	s.startGrace()
 }
 
-// endRun sets the final status of the run and issues Finish.
+// endRun sets the final status of the run and adds the command Finish.
 func (s *State) endRun() {
 	root := s.root()
 	end := root.End
@@ -219,7 +220,7 @@ func (p *Plan) Tools(secrets map[string]any) (map[string]any, error) {
 	return tools, err
 }
 
-// Notices evaluates the entries of notify for an occasion, except for those that fail.
+// Notices evaluates the entries of notify for an occasion. It leaves out entries that fail.
 func (p *Plan) Notices(on string, env map[string]any) (list []map[string]any, err error) {
 	var vm eval.VM
 	for i, entry := range p.Graph.Notify {
@@ -239,7 +240,7 @@ func (p *Plan) Notices(on string, env map[string]any) (list []map[string]any, er
 
 // PathNodes returns the executed nodes of a scope in path order.
 func (sc *Scope) PathNodes() []string {
-	steps := slices.AppendSeq(make([]PathStep, 0, len(sc.Steps.Flat)/3), sc.Steps.all())
+	steps := slices.AppendSeq(make([]PathStep, 0, len(sc.Steps.Flat)/3), sc.Steps.visitSteps())
 	for _, t := range sc.allTasks() {
 		if t.Done && !t.Refused && (t.gone || t.ID == sc.Culprit) {
 			steps = append(steps, PathStep{t.Node, t.Rank, t.Order})
@@ -274,13 +275,13 @@ const finallyGrace = 5 * time.Second
 type FinallyEnd struct {
 	Node  string `json:"node"`
 	Visit int    `json:"visit,omitempty"`
-	// Skipped means that the time of a cancelled run was up before it began.
+	// Skipped means that the run was cancelled, and the grace period ended before the node began.
 	Skipped bool `json:"skipped,omitempty"`
 	// Failure is nil after a success.
 	Failure *Failure `json:"failure,omitempty"`
 }
 
-// startNextFinal runs the next finally node. After the last one the scope closes.
+// startNextFinal runs the next finally node. After the last one it closes the scope.
 func (sc *Scope) startNextFinal() {
 	s := sc.state
 	if s.Grace == graceOver {
@@ -306,7 +307,7 @@ func (sc *Scope) startNextFinal() {
 	s.makeReady(ready{t, nil})
 }
 
-// finalView returns the view for finally: all steps merged. A resume drops it.
+// finalView returns the view for finally, with all steps merged. A resume drops the view.
 func (sc *Scope) finalView() *View {
 	if sc.FinalView != 0 {
 		return sc.findView(sc.FinalView)

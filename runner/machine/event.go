@@ -18,14 +18,14 @@ const (
 	// TaskBegan records the start of a task with effects. It changes nothing: after a crash the
 	// task runs again.
 	TaskBegan EventKind = "task_began"
-	// TaskNoted keeps Output for another run of the attempt, such as a model's paid reply.
+	// TaskNoted stores Output, such as a model's answer, in case the attempt runs again.
 	TaskNoted EventKind = "task_noted"
-	// GraphCalled opens Graph with Input for a tool call; ReturnGraph brings its result. Without
-	// Call it opens the graph of a graph node (RunInfo.Hooked).
+	// GraphCalled opens Graph with Input for a tool call. ReturnGraph returns its result. Without Call
+	// it opens the graph of a graph node (RunInfo.Hooked).
 	GraphCalled EventKind = "graph_called"
 	// TaskEnded ends an attempt with Output, Failure, or Asks.
 	TaskEnded EventKind = "task_ended"
-	// TimerFired reports that a timer ran out.
+	// TimerFired reports that a timer fired.
 	TimerFired EventKind = "timer_fired"
 	// Advanced continues after Advance. It marks a batch of steps without effects.
 	Advanced EventKind = "advanced"
@@ -35,12 +35,12 @@ const (
 	Answered EventKind = "answered"
 	// CancelAsked cancels running tasks and ends the run.
 	CancelAsked EventKind = "cancel_asked"
-	// PauseAsked pauses the run: running tasks end, no further step starts. The Reason "wait"
-	// only means that the run has no driver until a resume.
+	// PauseAsked pauses the run: running tasks finish, and no further step starts. With the Reason
+	// "wait", the run only loses its driver until a resume.
 	PauseAsked EventKind = "pause_asked"
 	// Resumed continues a run that paused, did not complete, or lost its driver.
 	Resumed EventKind = "resumed"
-	// Admitted starts a run that was held: it has its slot in its concurrency group.
+	// Admitted starts a held run, which now has its slot in the concurrency group.
 	Admitted EventKind = "admitted"
 )
 
@@ -55,9 +55,9 @@ type Event struct {
 	Input map[string]any `json:"input,omitempty"`
 	// StopAt is State.StopAt while the event is applied. A fork begins there.
 	StopAt int `json:"stop_at,omitempty"`
-	// Emitted is the number of the last event that the driver had emitted before.
+	// Emitted is the number of the last event that the driver had emitted.
 	Emitted int64 `json:"told,omitempty"`
-	// Edit holds state keys that a fork sets by hand (RunBegan, Resumed, and with StopAt).
+	// Edit holds state keys that a fork changes (RunBegan, Resumed, and with StopAt).
 	Edit map[string]any `json:"edit,omitempty"`
 	// Task is the attempt that the event is about.
 	Task TaskID `json:"task,omitzero"`
@@ -72,7 +72,7 @@ type Event struct {
 	Output any `json:"output,omitempty"`
 	// Partial is the output so far of a task that was cancelled or failed.
 	Partial any `json:"partial,omitempty"`
-	// Reason is a word for how a task ended (TaskEnded), or why the run is cancelled.
+	// Reason says in a word how a task ended (TaskEnded), or why the run is cancelled.
 	Reason string `json:"reason,omitempty"`
 	// Failure says why a task or a decision failed.
 	Failure *Failure   `json:"failure,omitempty"`
@@ -88,14 +88,14 @@ type Event struct {
 	// Question is the ID of the question that By has answered.
 	Question string `json:"question,omitempty"`
 	By       string `json:"by,omitempty"`
-	// Hold keeps the answer until the run is resumed, because nobody drives it (Answered).
+	// Hold keeps the answer until the run is resumed, because it has no driver (Answered).
 	Hold bool `json:"hold,omitempty"`
 	// Target and Reasoning are a router's answer (Decided). Otherwise Target names the question.
 	Target    string `json:"target,omitempty"`
 	Reasoning string `json:"reasoning,omitempty"`
 }
 
-// UnmarshalJSON reads an event with canonical data, as the first run saw it.
+// UnmarshalJSON reads an event with canonical data.
 func (e *Event) UnmarshalJSON(text []byte) error {
 	type plain Event // without this method
 	return eval.DecodeJSON(text, (*plain)(e))
@@ -136,7 +136,7 @@ type RunInfo struct {
 	// PauseBefore and PauseAfter are the paths of further nodes with breakpoints.
 	PauseBefore []string `json:"pause_before,omitempty"`
 	PauseAfter  []string `json:"pause_after,omitempty"`
-	// Models are the caller's settings, or nil for those before.
+	// Models are the caller's settings, or nil to keep the earlier ones.
 	Models *ModelSettings `json:"models,omitempty"`
 	// Session holds the state keys of the run's session. Inputs override them.
 	Session map[string]any `json:"session,omitempty"`
@@ -150,7 +150,7 @@ type RunInfo struct {
 
 // Ask is a question to a person.
 type Ask struct {
-	// ID is unique within the task. Key is the program's name for it, or "" for a human node.
+	// ID is unique within the task. Key is the program's key, or "" for a human node.
 	ID     string `json:"id"`
 	Key    string `json:"key,omitempty"`
 	Prompt string `json:"prompt"`
@@ -162,7 +162,7 @@ type Ask struct {
 	Until int64 `json:"until,omitempty"`
 }
 
-// ToolAsk is a call of a tool that waits for approval.
+// ToolAsk is a tool call that waits for approval.
 type ToolAsk struct {
 	Name string         `json:"name"`
 	Args map[string]any `json:"args"`

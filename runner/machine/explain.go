@@ -1,4 +1,4 @@
-// Why an edge fired or did not.
+// Explanations of why edges fired or did not.
 
 package machine
 
@@ -38,7 +38,7 @@ func (c Candidate) MarshalJSON() ([]byte, error) {
 		Condition string  `json:"condition"`
 		When      *string `json:"when"`
 		rest
-	}{c.Edge, c.ID, c.Label, c.To, c.Condition, orNil(c.When), rest(c)})
+	}{c.Edge, c.ID, c.Label, c.To, c.Condition, pointerOrNil(c.When), rest(c)})
 }
 
 // conditionTest is an evaluated condition with the values of its parts, for State.Explain.
@@ -47,8 +47,8 @@ type conditionTest struct {
 	reason eval.Reason
 }
 
-// explainEdges explains the edges of a finished step, in declaration order. With values, it adds
-// what false conditions read.
+// explainEdges explains the edges of a finished step, in declaration order. With values, it adds the
+// values that false conditions read.
 func (t *Task) explainEdges(n *node, out routing, values bool) []Candidate {
 	p := t.scope.plan
 	fired := func(edge int) bool {
@@ -97,7 +97,7 @@ func (t *Task) explainEdges(n *node, out routing, values bool) []Candidate {
 	return list
 }
 
-// isFalse ends the reason of a condition that does not hold.
+// isFalse is the end of the reason of a false condition.
 const isFalse = " is false"
 
 func (t *Task) explainEdge(n *node, e *edge, fired, after bool) string {
@@ -145,7 +145,7 @@ func explainDecision(c *Chosen, fired bool) string {
 	return "not chosen by the router"
 }
 
-// describeValues lists the values that an edge's condition read: " (n = 3, verdict = "ok")".
+// describeValues lists the values that an edge's condition reads: " (n = 3, verdict = "ok")".
 func (p *Plan) describeValues(e *edge, env map[string]any) string {
 	values := readValues(e, env)
 	var parts []string
@@ -178,7 +178,7 @@ func readValues(e *edge, env map[string]any) map[string]any {
 	return out
 }
 
-// formatValueAt formats a value that was read from a path, for a person.
+// formatValueAt formats a value that was read from a path, for people. It masks secrets.
 func (p *Plan) formatValueAt(path []any, v any) string {
 	name, _ := path[0].(string)
 	if i, ok := p.keyOf[name]; ok && p.keys[i].decl.Secret {
@@ -187,7 +187,7 @@ func (p *Plan) formatValueAt(path []any, v any) string {
 	return previewValue(v, maxShown)
 }
 
-// maxShown is how many bytes of a value a reason shows.
+// maxShown bounds the bytes of a value in a reason.
 const maxShown = 60
 
 // previewValue formats a value as compact JSON of at most limit bytes.

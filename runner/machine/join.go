@@ -1,4 +1,4 @@
-// Joins: barriers where branches meet (GraphSpec §7).
+// Joins: nodes where branches meet (GraphSpec §7).
 
 package machine
 
@@ -26,7 +26,7 @@ func (sc *Scope) hasMovingTask() bool {
 	return false
 }
 
-// waitsWithBlocked reports whether a task is in the group of a blocked one.
+// waitsWithBlocked reports whether a task waits in the same group as a blocked task.
 func (sc *Scope) waitsWithBlocked(t *Task) bool {
 	return slices.ContainsFunc(sc.blocked, func(w *Task) bool {
 		return w.Node == t.Node && (sc.awaitedFan(w, t.Place) != 0 || sc.awaitedFan(t, w.Place) != 0)
@@ -60,7 +60,7 @@ func (sc *Scope) resolveNextJoin() bool {
 		return true
 	}
 	if len(groups) > 0 && !sc.hasMovingTask() {
-		sc.resolveJoin(groups[0]) // all wait for each other: the first in the file runs
+		sc.resolveJoin(groups[0]) // all groups wait for each other: run the first in the file
 		return true
 	}
 	return sc.failBypassedJoin()
@@ -87,8 +87,8 @@ func (sc *Scope) canReachAnyJoin(o *Task, group []*Task) bool {
 	return slices.ContainsFunc(group, func(w *Task) bool { return sc.canReachJoin(o, w) })
 }
 
-// implicitFanOf returns the outermost fan-out that the task's node joins implicitly, or 0.
-func (sc *Scope) implicitFanOf(t *Task) int {
+// implicitFan returns the outermost fan-out that the task's node joins implicitly, or 0.
+func (sc *Scope) implicitFan(t *Task) int {
 	for _, lane := range t.Place {
 		if sc.findFan(lane.Fan).Implicit == t.Node && !slices.Contains(t.Joined, lane.Fan) {
 			return lane.Fan
@@ -97,14 +97,14 @@ func (sc *Scope) implicitFanOf(t *Task) int {
 	return 0
 }
 
-// awaitedFan returns the fan-out that w shares with a branch it waits for, or 0. An implicit join
+// awaitedFan returns the fan-out that w shares with a branch for which it waits, or 0. An implicit join
 // waits only for branches of its fan-out.
 func (sc *Scope) awaitedFan(w *Task, other []Lane) int {
 	f := innermostSharedFan(w.Place, other)
 	if f == 0 || sc.plan.nodes[w.Node].joins {
 		return f
 	}
-	outer := sc.implicitFanOf(w)
+	outer := sc.implicitFan(w)
 	for _, lane := range w.Place {
 		if lane.Fan == outer && outer != 0 {
 			return f
@@ -254,7 +254,7 @@ func (sc *Scope) joinTasks(group []*Task, preset *Failure) {
 			}
 			f := sc.findFan(lane.Fan)
 			sources[f.ID] = f.Source
-			if !slices.Contains(t.Joined, f.ID) && (sc.joinsBranchesOf(f, first.Node) || sc.spansBranches(group, f.ID)) {
+			if !slices.Contains(t.Joined, f.ID) && (sc.isJoinOf(f, first.Node) || sc.spansBranches(group, f.ID)) {
 				t.Joined = append(t.Joined, f.ID)
 			}
 		}
@@ -270,7 +270,7 @@ func (sc *Scope) joinTasks(group []*Task, preset *Failure) {
 	if len(conflicts) == 0 { // an edge may need the values at the split
 		var over *Fan
 		if view, over = sc.foldView(view); over != nil && sc.isLast(t, over.Order) {
-			t.Order = over.Order // else the orders of a loop would grow with each round
+			t.Order = over.Order // otherwise the order would grow with each round of a loop
 		}
 	}
 	t.View = view.ID
@@ -306,7 +306,7 @@ func (sc *Scope) joinTasks(group []*Task, preset *Failure) {
 	}
 }
 
-// isLast reports whether a task is last in path order among the branches that began at an order.
+// isLast reports whether a task is last in path order among all branches below an order.
 func (sc *Scope) isLast(t *Task, order []int) bool {
 	if t.Rank <= sc.MaxRank {
 		return false
@@ -335,9 +335,9 @@ func (sc *Scope) spansBranches(group []*Task, fan int) bool {
 	return slices.ContainsFunc(group, func(m *Task) bool { return findLane(m.Place, fan) != own })
 }
 
-// joinsBranchesOf reports whether a node is the implicit join of a fan-out, or has a `join` that
+// isJoinOf reports whether a node is the implicit join of a fan-out, or has a `join` that
 // at least two branches can reach.
-func (sc *Scope) joinsBranchesOf(f *Fan, node int) bool {
+func (sc *Scope) isJoinOf(f *Fan, node int) bool {
 	if !sc.plan.nodes[node].joins {
 		return f.Implicit == node
 	}
@@ -377,8 +377,8 @@ func (sc *Scope) moveFinishedFans(t *Task, sources map[int]int) {
 	t.Place, t.Over = place, over
 }
 
-// lanesAfterJoin returns the lanes after a join: outside of the fan-out if all branches met,
-// otherwise those of the first branch that arrived.
+// lanesAfterJoin returns the lanes after a join: outside of the fan-out if all branches met, otherwise
+// those of the first branch that arrived.
 func (sc *Scope) lanesAfterJoin(group []*Task) ([]Lane, []Over) {
 	place, over := group[0].Place, group[0].Over
 	if len(group) == 1 {
@@ -402,9 +402,9 @@ func (sc *Scope) lanesAfterJoin(group []*Task) ([]Lane, []Over) {
 	}
 	slices.Sort(lanes)
 	if len(slices.Compact(lanes)) == len(sc.findFan(place[k].Fan).Branch) {
-		return place[:k:k], overUpTo(over, k)
+		return place[:k:k], cutOver(over, k)
 	}
-	return place[: k+1 : k+1], overUpTo(over, k)
+	return place[: k+1 : k+1], cutOver(over, k)
 }
 
 // setInputs sets the input and the branch results of a joined task by source node.
@@ -450,8 +450,8 @@ func (sc *Scope) setInputs(t *Task, group, lost []*Task) {
 	}
 }
 
-// failuresForWaitAll returns the failed tasks that could not reach the join, but that wait_all
-// reports to it.
+// failuresForWaitAll returns the failed tasks that could not reach the join, but that wait_all reports
+// to it.
 func (sc *Scope) failuresForWaitAll(group, lost []*Task) []*Task {
 	return slices.DeleteFunc(slices.Clone(sc.Gone), func(g *Task) bool {
 		return g.Lost == nil || slices.Contains(lost, g) || !slices.ContainsFunc(group, func(w *Task) bool {
@@ -510,14 +510,14 @@ func (sc *Scope) failBypassedJoin() bool {
 func (sc *Scope) newTaskAtSplit(f *Fan, node int) *Task {
 	v := sc.newView(sc.findView(f.View))
 	at := *f.Position
-	at.Lanes = append(slices.Clip(at.Lanes), Lane{f.ID, -1}) // on none of the branches
+	at.Lanes = append(slices.Clip(at.Lanes), Lane{f.ID, -1}) // on no branch of the fan-out
 	return &Task{
 		Node: node, View: v.ID, Rank: f.Rank + 1, Position: &at, Inputs: map[string]any{}, Branches: map[string]any{},
 	}
 }
 
-// findBypassedFan returns the outermost fan-out around a detour whose branches can't reach the
-// join any more, or nil.
+// findBypassedFan returns the outermost fan-out around a detour whose branches can no longer reach the
+// join, or nil.
 func (sc *Scope) findBypassedFan(b *Detour, node int) *Fan {
 	if slices.Contains(b.Reached, node) || slices.ContainsFunc(b.Place, func(l Lane) bool { return slices.Contains(sc.findFan(l.Fan).Decided, node) }) ||
 		slices.ContainsFunc(sc.Tasks, func(o *Task) bool { return sc.canReachAfterDetour(o, b, node) }) {
@@ -526,7 +526,7 @@ func (sc *Scope) findBypassedFan(b *Detour, node int) *Fan {
 	for _, lane := range b.Place {
 		f := sc.findFan(lane.Fan)
 		stops := func(at int) bool { return at == f.Source || at == f.Implicit || sc.plan.nodes[at].joins }
-		if !slices.Contains(b.Joined, f.ID) && sc.joinsBranchesOf(f, node) && node != f.Source && sc.plan.nodesLeadingTo(node, stops)[b.Node] {
+		if !slices.Contains(b.Joined, f.ID) && sc.isJoinOf(f, node) && node != f.Source && sc.plan.nodesLeadingTo(node, stops)[b.Node] {
 			return f
 		}
 	}

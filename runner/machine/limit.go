@@ -1,5 +1,5 @@
-// Limits of time, steps and size (GraphSpec §2). The time of a run counts only while it is
-// working or waits for time, not while it waits for people or has no driver.
+// Limits of time, steps and size (GraphSpec §2). The time of a run counts while it works or waits for
+// time, but not while it waits for people or has no driver.
 
 package machine
 
@@ -12,7 +12,7 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// timeLeft returns what remains of limits.timeout, perhaps negative, or false without a limit.
+// timeLeft returns what remains of limits.timeout, which may be negative. ok is false without a limit.
 func (sc *Scope) timeLeft() (left time.Duration, ok bool) {
 	limit := sc.limits.Timeout
 	if limit <= 0 || sc.End != nil {
@@ -51,7 +51,7 @@ func (t *Task) cancelTimedOutUnit(u *Unit, message string) {
 		return
 	}
 	failure := &Failure{Kind: "timeout", Message: message}
-	if u.runsGraph() { // it stops at once
+	if u.runsGraph() { // a graph stops at once
 		t.scope.state.byID[u.findCall(0).Scope].discardScope()
 		u.Called = nil
 		t.endAttempt(u, nil, failure)

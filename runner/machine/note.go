@@ -1,4 +1,4 @@
-// Notes: what observers of a run see. They follow from the events and are never read back.
+// Notes for observers of a run. They derive from the events, and the machine never reads them.
 
 package machine
 
@@ -35,7 +35,7 @@ type Note struct {
 	Place
 	Task     TaskID
 	NodeKind string
-	// Step numbers the steps that have ended, in the order of their ends; otherwise it is 0.
+	// Step is the number of a step that has ended, in the order in which steps end, or 0.
 	Step  int
 	Began int64
 	// Again means that an execution continues: another attempt, or after a resume or answer.
@@ -65,13 +65,13 @@ type ElementNote struct {
 	Done, Failed, Total int
 }
 
-// NoteCount returns how many notes the last Apply took, or would have taken for an observer.
+// NoteCount returns how many notes the last Apply made, or would have made for an observer.
 func (s *State) NoteCount() int { return s.noted }
 
 // Notes returns the notes of the last Apply. The slice is valid until the next Apply.
 func (s *State) Notes() []Note { return s.notes }
 
-// SecretValues returns the values for secret keys from the last Apply, invalid ones too.
+// SecretValues returns the values that the last Apply wrote to secret keys, including invalid ones.
 func (s *State) SecretValues() []any { return s.secretValues }
 
 // addNote adds a note about a task. Without an observer it keeps only NoteNodeEmitted.
@@ -117,7 +117,7 @@ func (t *Task) noteQuestion(kind NoteKind, u *Unit, q *UnitQuestion, by string) 
 	t.addNote(&Note{Kind: kind, Task: t.attemptID(u), Question: t.newQuestion(u, q), By: by})
 }
 
-// noteStateUpdate reports the values that a task sees of some keys.
+// noteStateUpdate reports the values of some keys in a task's view.
 func (s *State) noteStateUpdate(t *Task, keys []int) {
 	if len(keys) == 0 {
 		return

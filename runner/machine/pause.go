@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// findBreakpoint returns the path of the task's node, and whether a breakpoint stops the task
-// there. Each one stops a task once.
+// findBreakpoint returns the path of the task's node, and whether a breakpoint stops the task there. A
+// breakpoint stops a task only once.
 func (t *Task) findBreakpoint(phase string) (path string, stops bool) {
 	s, sc := t.scope.state, t.scope
 	g := sc.plan.Graph
@@ -41,7 +41,7 @@ func (s *State) isHeldAfter(path string) bool {
 	})
 }
 
-// describeActivity says whether the run works on something, waits for people, or for time to pass.
+// describeActivity reports whether the run works, waits for people, or waits for time.
 func (s *State) describeActivity() (working, asks, waits bool) {
 	working = len(s.Stopping) > 0
 	for _, sc := range s.Scopes {
@@ -96,7 +96,7 @@ func (s *State) pauseRun(reason string) {
 	s.addCommand(Command{Kind: Pause})
 }
 
-// wakeRun sets a paused run to running and starts its clocks.
+// wakeRun sets a paused run to running and starts its clock timers.
 func (s *State) wakeRun() {
 	if s.Status == Paused {
 		s.Status, s.Reason = Running, ""
@@ -112,7 +112,7 @@ func (s *State) resumeRun(e *Event) {
 	if s.Status == Completed {
 		return
 	}
-	ended := s.Ended()
+	ended := s.HasEnded()
 	if e.Run != nil {
 		s.applySettings(e.Run)
 	}
@@ -172,7 +172,7 @@ func mergeNames(list, more []string) []string {
 	return slices.Compact(all)
 }
 
-// reissueTasks repeats the commands for a scope's active work, first those for one task.
+// reissueTasks repeats the commands for a scope's active tasks, beginning with one task.
 func (sc *Scope) reissueTasks(first *Task) {
 	tasks := sc.activeTasks()
 	if at := slices.Index(tasks, first); at > 0 {
@@ -200,7 +200,7 @@ func (t *Task) reissueTask() {
 	}
 	t.startStepTimer()
 	if len(t.Units) == 0 && t.Each == nil {
-		t.createUnits() // all of the step runs again
+		t.createUnits() // the whole step runs again
 		return
 	}
 	for _, u := range slices.Clone(t.Units) {
@@ -218,12 +218,12 @@ func (t *Task) reissueUnit(u *Unit) {
 	}
 	isHuman := t.node().act == actHuman
 	if u.State == queued && len(u.Questions) > 0 && (isHuman || !u.isAnswered()) {
-		u.State = asking // it was cut off while it asked
+		u.State = asking // the unit was interrupted while it asked
 	}
 	switch {
 	case u.State == queued:
 		t.queueUnit(u)
-	case u.State == running && !u.runsGraph(): // it runs again, as the same attempt
+	case u.State == running && !u.runsGraph(): // the same attempt runs again
 		u.State = queued
 		s.makeReady(ready{t, u})
 	case u.State == running && u.Ends > 0:
@@ -236,7 +236,7 @@ func (t *Task) reissueUnit(u *Unit) {
 		if t.Stopped {
 			t.noteContinued()
 		}
-		if u.isAnswered() { // they came while nobody drove the run
+		if u.isAnswered() { // the answers came while the run had no driver
 			t.continueIfAnswered(u)
 			return
 		}
@@ -267,7 +267,7 @@ func (sc *Scope) reopenScope() {
 	sc.reissueTasks(failed)
 }
 
-// reviveTask prepares the task whose failure ended the scope to run again.
+// reviveTask prepares the task whose failure ended the scope for another run.
 func (sc *Scope) reviveTask(t *Task) {
 	if i := slices.Index(sc.Gone, t); i >= 0 {
 		sc.Gone = slices.Delete(sc.Gone, i, i+1)
@@ -278,13 +278,13 @@ func (sc *Scope) reviveTask(t *Task) {
 			}
 		}
 	}
-	if i := slices.Index(sc.Ended, t); i >= 0 { // it may not have reached END
+	if i := slices.Index(sc.Ended, t); i >= 0 { // it may not reach END this time
 		sc.Ended = slices.Delete(sc.Ended, i, i+1)
 	}
 	if t.gone = false; !slices.Contains(sc.Tasks, t) {
 		sc.Tasks = append(sc.Tasks, t)
 	}
-	if t.Node == endNode { // a policy forbade to end there
+	if t.Node == endNode { // a policy refused the end
 		sc.placeTask(t)
 		return
 	}

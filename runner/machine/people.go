@@ -20,7 +20,8 @@ type UnitQuestion struct {
 	HasDefault bool `json:"has_default,omitempty"`
 	Settled    bool `json:"settled,omitempty"`
 	Answer     any  `json:"answer,omitempty"`
-	// Remind is the Unix time of the next reminder, or 0. Reminders more follow, every Every ns.
+	// Remind is the Unix time of the next reminder, or 0. Reminders counts the remaining ones, Every is
+	// the interval in nanoseconds.
 	Remind    int64 `json:"remind,omitempty"`
 	Every     int64 `json:"every,omitempty"`
 	Reminders int   `json:"reminders,omitempty"`
@@ -34,7 +35,7 @@ type Question struct {
 	Round int // counts the earlier interruptions of the attempt
 }
 
-// Target returns the name of the question in answers: node, node[index], node:key, outer/inner.
+// Target returns how answers name the question: node, node[index], node:key, outer/inner.
 func (q *Question) Target() string {
 	target := cutParts(q.Path(), "#") // agent#1/step is agent/step
 	if q.Task.Element > 0 {
@@ -46,7 +47,7 @@ func (q *Question) Target() string {
 	return target
 }
 
-// WithoutIndexes drops the numbers of elements and calls from a path or a target.
+// WithoutIndexes removes the numbers of elements and calls from a path or a target.
 func WithoutIndexes(target string) string {
 	path, key, hasKey := strings.Cut(target, ":")
 	if path = cutParts(cutParts(path, "#"), "["); hasKey {
@@ -100,7 +101,7 @@ func (t *Task) askPerson(u *Unit, n *node, config map[string]any) {
 	}
 	q.Default, q.HasDefault = config["default"]
 	if remind, ok := config["remind"].(map[string]any); ok {
-		after, _ := parseWait(remind["after"]) // spec has checked them
+		after, _ := parseWait(remind["after"]) // spec has checked these values
 		q.Remind, q.Every, q.Reminders = s.Now+int64(after), int64(after), 3
 		if every, ok := remind["every"]; ok {
 			d, _ := parseWait(every)
@@ -113,7 +114,7 @@ func (t *Task) askPerson(u *Unit, n *node, config map[string]any) {
 	t.openQuestions(u, []*UnitQuestion{q})
 }
 
-// openAsks opens the questions of an interrupted attempt. Answers to earlier questions stay.
+// openAsks opens the questions of an interrupted attempt. It keeps answers to earlier questions.
 func (t *Task) openAsks(u *Unit, asks []Ask) {
 	list := slices.DeleteFunc(slices.Clone(u.Questions), func(q *UnitQuestion) bool { return !q.Settled })
 	for _, ask := range asks {

@@ -1,4 +1,4 @@
-// The plan: a graph compiled for walking, and who can reach whom in it (§7).
+// The plan: a compiled graph, and reachability in it (§7).
 
 package machine
 
@@ -15,7 +15,7 @@ import (
 type Plan struct {
 	// Graph is the source of the plan.
 	Graph *spec.Graph
-	// Inner are the plans of the graphs that nodes and tools run, by what `graph:` names.
+	// Inner are the plans of the graphs that nodes and tools run, by the name in `graph:`.
 	Inner map[string]*Plan
 
 	bound *bind.Graph
@@ -31,21 +31,21 @@ type Plan struct {
 	wanted map[string]bool
 	// watched marks the nodes whose visits, history or results an expression reads.
 	watched []bool
-	// reachable are the nodes that have to stay reachable.
+	// reachable are policies that require nodes to stay reachable.
 	reachable []reachable
-	// sources lists the nodes that may lead to each node, and at last those to END.
+	// sources lists the nodes that may lead to each node. Its last entry is for END.
 	sources [][]int
 	// failsBypassed means that some join has `on_bypass: fail`.
 	failsBypassed bool
 	// endGuards are checked when a branch reaches END.
 	endGuards []guard
-	// readsInputs means that some expression reads what came along edges.
+	// readsInputs means that some expression reads input, inputs or branches.
 	readsInputs bool
 	// requires means that some policy requires a node.
 	requires bool
 	// talks means that some node takes part in a conversation.
 	talks   bool
-	initial []any // the state before the input, by key; absent: none
+	initial []any // the state before the input, by key; absent for no value
 }
 
 // action says what the machine does with a node. The zero value is unset.
@@ -57,7 +57,7 @@ const (
 	actFail                    // evaluated inside the machine
 	actWait                    // waits for a timer
 	actHuman                   // waits for an answer
-	actGraph                   // runs a graph in a scope of its own
+	actGraph                   // runs a graph in its own scope
 	actRun                     // runs in the driver
 )
 
@@ -82,10 +82,10 @@ type node struct {
 	quorum    int  // of its join; 0: all
 	onBypass  string
 	inner     *Plan  // of a graph node
-	graph     string // what its `graph:` names
+	graph     string // the name in its `graph:`
 	talk      talkSettings
-	asksAgain bool  // the handler asks again for an output that does not fit
-	lazy      bool  // a set node whose output is made from its writes when something reads it
+	asksAgain bool  // the handler repeats the call if the output does not fit
+	lazy      bool  // a set node whose output is built from its writes when it is read
 	sound     []int // nodes that an edge or a label leads to, without failure edges
 
 	conditional []int // edges by priority, then order
@@ -137,10 +137,10 @@ func (p *Plan) innerPlan(node, graph string) (*Plan, string) {
 // Start returns the id of the first node.
 func (p *Plan) Start() string { return p.nodes[p.start].id }
 
-// SeesRunDir reports whether any expression reads the folder of the run.
-func (p *Plan) SeesRunDir() bool { return p.wanted["run.dir"] }
+// ReadsRunDir reports whether any expression reads the folder of the run.
+func (p *Plan) ReadsRunDir() bool { return p.wanted["run.dir"] }
 
-// visitReads calls do for what fields and programs read. Programs may be nil.
+// visitReads calls do for every path that fields and programs read. Programs may be nil.
 func visitReads(do func(eval.Read), fields [][]bind.Field, programs ...*eval.Program) {
 	for _, list := range fields {
 		for i := range list {
@@ -161,7 +161,7 @@ func (b *builder) addUses(to *uses, fields [][]bind.Field, programs ...*eval.Pro
 	visitReads(func(r eval.Read) { b.addRead(to, r) }, fields, programs...)
 }
 
-// addRead adds the context name that a read names, or all of them.
+// addRead adds the context name that a path begins with, or all names for an empty path.
 func (b *builder) addRead(to *uses, r eval.Read) {
 	names := r.Path[:min(1, len(r.Path))]
 	if len(names) == 0 {
@@ -181,7 +181,7 @@ func (b *builder) addRead(to *uses, r eval.Read) {
 			} else {
 				b.all = true
 			}
-		case "run": // the folder is made on first use
+		case "run": // the folder is created only if it is read
 			b.plan.wanted["run.dir"] = b.plan.wanted["run.dir"] || len(r.Path) < 2 || r.Path[1] == "dir"
 		}
 	}
@@ -192,7 +192,7 @@ type reachKey struct {
 	to, avoid int
 }
 
-// canReach reports whether a path of at least one edge avoids a third node.
+// canReach reports whether a path of at least one edge leads from from to to, and avoids a third node.
 func (sc *Scope) canReach(from, to, avoid int) bool {
 	s, key := sc.state, reachKey{sc.plan, to, avoid}
 	set, ok := s.reach[key]
@@ -203,7 +203,7 @@ func (sc *Scope) canReach(from, to, avoid int) bool {
 	return from >= 0 && set[from]
 }
 
-// nodesLeadingTo marks the nodes from which a path leads to a node and passes no stop.
+// nodesLeadingTo marks the nodes from which a path leads to a node without passing a stop.
 func (p *Plan) nodesLeadingTo(to int, stops func(node int) bool) []bool {
 	out := make([]bool, len(p.nodes))
 	if to == endNode {
@@ -240,7 +240,7 @@ func (sc *Scope) findImplicitJoin(source int, targets []int) int {
 // findMeetingNode returns the first node that all paths reach without failure edges and without
 // passing source, or noNode.
 func (p *Plan) findMeetingNode(begin []int, source int) int {
-	// By node: from how many it was reached, the last of them, and the most edges to it.
+	// By node: how many beginnings reach it, the last of them, and the largest distance.
 	reached, last, most := make([]int, len(p.nodes)), make([]int, len(p.nodes)), make([]int, len(p.nodes))
 	var level, next, all []int
 	visit := func(node, from, edges int) {

@@ -1,4 +1,4 @@
-// Policies that are checked during a run, on the past of each step (GraphSpec §10).
+// Policies that are checked during a run, against the past of each step (GraphSpec §10).
 
 package machine
 
@@ -42,7 +42,7 @@ func (b *builder) addPolicies(g *spec.Graph) {
 			}
 			return g.Node(v.Text.Value).Index
 		}
-		// add files a guard at the node of a key. Its rule names who, and what it does there.
+		// add stores a guard at the node of a key. rule is a format for the subject and its verb.
 		add := func(key, rule string, broken func(t *Task, v *View) bool) {
 			if at := named(key); at == endNode {
 				p.endGuards = append(p.endGuards, guard{fmt.Sprintf(rule, "the run", "end"), broken})
@@ -58,7 +58,7 @@ func (b *builder) addPolicies(g *spec.Graph) {
 			})
 		}
 		if after := named("after"); after >= 0 {
-			add("forbid", "%s may not %s after "+strconv.Quote(p.nodes[after].id), func(_ *Task, v *View) bool { return v.visitsOf(after) > 0 })
+			add("forbid", "%s may not %s after "+strconv.Quote(p.nodes[after].id), func(_ *Task, v *View) bool { return v.visitCount(after) > 0 })
 		}
 		if limit := policy.Get("max_visits"); limit != nil {
 			if most, ok := limit.Data().(int); ok && most > 0 {
@@ -89,7 +89,7 @@ func (t *Task) checkGuards(guards []guard, node int) *Failure {
 // checkReachable returns the failure of a branch that can't reach a required node, or nil.
 func (sc *Scope) checkReachable(t *Task) *Failure {
 	for _, r := range sc.plan.reachable {
-		if t.From.Task == 0 || t.view().visitsOf(r.from) == 0 || t.Node == r.to || sc.canReach(t.Node, r.to, noNode) {
+		if t.From.Task == 0 || t.view().visitCount(r.from) == 0 || t.Node == r.to || sc.canReach(t.Node, r.to, noNode) {
 			continue
 		}
 		return policyFailure(&sc.plan.nodes[t.From.Node], "from node "+strconv.Quote(sc.plan.nodes[t.Node].id)+" the run can't reach "+

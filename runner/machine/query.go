@@ -1,4 +1,4 @@
-// Queries of drivers and readers.
+// Queries about the state, for drivers and readers.
 
 package machine
 
@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// activeUnits yields the units of the tasks of scopes that do not wait at a join.
+// activeUnits yields the units of the active tasks of scopes.
 func activeUnits(scopes ...*Scope) iter.Seq2[*Task, *Unit] {
 	return func(yield func(*Task, *Unit) bool) {
 		for _, sc := range scopes {
@@ -33,7 +33,7 @@ type Active struct {
 	Doing string
 }
 
-// Current returns the executions under way in path order. A subgraph follows its node.
+// Current returns the current executions in path order. A subgraph's executions follow its node.
 func (s *State) Current() []Active {
 	var all []*Task
 	for _, sc := range s.Scopes {
@@ -53,7 +53,7 @@ func (s *State) Current() []Active {
 	return out
 }
 
-// describeDoing says what the busiest unit of a task does.
+// describeDoing returns what the busiest unit of a task does.
 func (t *Task) describeDoing() string {
 	names := [...]string{running: "running", delayed: "retrying", waiting: "waiting", asking: "asking", queued: "queued"}
 	for _, state := range []UnitState{running, delayed, waiting, asking} {
@@ -75,13 +75,13 @@ func (s *State) Attempts() []TaskID {
 	return out
 }
 
-// InFinally reports whether the end of the run is decided and the nodes of finally run.
-func (s *State) InFinally() bool { return !s.Ended() && s.root().End != nil }
+// IsInFinally reports whether the end of the run is decided and the nodes of finally run.
+func (s *State) IsInFinally() bool { return !s.HasEnded() && s.root().End != nil }
 
 // MaxSteps returns the step limit of the run.
 func (s *State) MaxSteps() int { return s.root().limits.MaxSteps }
 
-// MaxStateBytes returns the limit of the state and of each value that enters the run.
+// MaxStateBytes returns the limit of the state and of each value in the run.
 func (s *State) MaxStateBytes() int { return s.root().maxBytes }
 
 // Steps returns how many steps have ended, also in subgraphs.
@@ -106,7 +106,7 @@ func (s *State) Due() int64 {
 	return due
 }
 
-// WaitsUntil returns when a run that waits only for time continues or times out, or 0.
+// WaitsUntil returns when a run that only waits for time continues or times out, or 0.
 func (s *State) WaitsUntil() int64 {
 	due := s.Due()
 	if working, _, _ := s.describeActivity(); working || due == 0 || s.Status != Running {
@@ -115,7 +115,7 @@ func (s *State) WaitsUntil() int64 {
 	return s.cutToLimit(due)
 }
 
-// cutToLimit returns a moment, or the end of a time limit before it.
+// cutToLimit returns a time, or an earlier end of a time limit.
 func (s *State) cutToLimit(due int64) int64 {
 	for _, sc := range s.Scopes {
 		if left, ok := sc.timeLeft(); ok {
@@ -141,7 +141,7 @@ func earlierMoment(a, b int64) int64 {
 	return a
 }
 
-// Partial returns the output of interrupted nodes so far, by node, or nil.
+// Partial returns the output so far of interrupted nodes, by node, or nil.
 func (s *State) Partial() map[string]any {
 	var out map[string]any
 	for node, value := range s.root().Partial { //lint:ignore mapiter the result is a map
@@ -150,7 +150,7 @@ func (s *State) Partial() map[string]any {
 	return out
 }
 
-// ReasonOf returns why the last visit of an outermost node ended as it did, or "".
+// ReasonOf returns the reason of the last visit of a node of the outermost graph, or "".
 func (s *State) ReasonOf(node string) string {
 	if n := s.plan.Graph.Node(node); n != nil {
 		return s.root().Reasons[n.Index]
@@ -158,12 +158,12 @@ func (s *State) ReasonOf(node string) string {
 	return ""
 }
 
-// Undriven returns how long the run has been paused, ended or without a driver.
-func (s *State) Undriven() time.Duration {
+// IdleTime returns how long the run has been paused, ended or without a driver.
+func (s *State) IdleTime() time.Duration {
 	return max(0, time.Duration(s.Now-s.Began-s.Active))
 }
 
-// MayRun reports whether a node of the outermost graph runs, or may still be reached.
+// MayRun reports whether a node of the outermost graph runs or may still be reached.
 func (s *State) MayRun(id string) bool {
 	n := s.plan.Graph.Node(id)
 	if n == nil || s.Status == Completed {
@@ -175,7 +175,7 @@ func (s *State) MayRun(id string) bool {
 	})
 }
 
-// ValueLimit bounds the size of values that a task brings into the run, in bytes.
+// ValueLimit bounds the size of values from a task, in bytes.
 type ValueLimit int
 
 // ValueLimit returns the limit for the values of a task.
@@ -185,7 +185,7 @@ func (s *State) ValueLimit(task TaskID) ValueLimit {
 
 // Check returns a failure that names a value if it is too large, or nil.
 func (l ValueLimit) Check(v any, name string) *Failure {
-	if sizeOf(v) <= int(l) {
+	if measureValue(v) <= int(l) {
 		return nil
 	}
 	return sizeFailure(name, int(l))
@@ -210,5 +210,5 @@ func (s *State) Place(task TaskID) (Place, bool) {
 	return Place{}, false
 }
 
-// Count returns how many steps of the outermost graph have ended.
-func (s *State) Count() int { return s.root().Count }
+// RootSteps returns how many steps of the outermost graph have ended.
+func (s *State) RootSteps() int { return s.root().Count }

@@ -13,7 +13,7 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// reducer is how a key combines its value with updates. The zero value is unset.
+// reducer says how a key combines its value with updates. The zero value is unset.
 type reducer int
 
 const (
@@ -35,8 +35,8 @@ var reducerNames = map[string]reducer{
 	"sum": reduceSum, "min": reduceMin, "max": reduceMax, "union": reduceUnion, "messages": reduceMessages,
 }
 
-// reducerOf returns the reducer with a name; any other text is an expression.
-func reducerOf(name string) reducer {
+// parseReducer returns the reducer with a name. Any other text is an expression.
+func parseReducer(name string) reducer {
 	if known, ok := reducerNames[name]; ok {
 		return known
 	}
@@ -47,7 +47,7 @@ func reducerOf(name string) reducer {
 func (v *View) reduceUpdate(i int, update any) (any, *Failure) {
 	k, current := &v.scope.plan.keys[i], v.value(i)
 	if k.reducer == reduceAppend {
-		return v.appendItems(i, current, asList(update))
+		return v.appendItems(i, current, toList(update))
 	}
 	value, err := v.scope.combineValues(k, current, update)
 	if err != nil {
@@ -64,7 +64,7 @@ func (sc *Scope) combineValues(k *key, current, update any) (any, error) {
 	switch k.reducer {
 	case reducePrepend:
 		list, _ := current.([]any)
-		return append(append([]any{}, asList(update)...), list...), nil
+		return append(append([]any{}, toList(update)...), list...), nil
 	case reduceMerge:
 		return mergeObjects(current, update)
 	case reduceSum, reduceMin, reduceMax:
@@ -98,8 +98,8 @@ func (v *View) appendItems(i int, current any, items []any) (any, *Failure) {
 	return own, nil
 }
 
-// asList returns the items of a list, or anything else as the only item.
-func asList(update any) []any {
+// toList returns a list unchanged, and any other value as a list of one item.
+func toList(update any) []any {
 	if list, ok := update.([]any); ok {
 		return list
 	}
@@ -167,7 +167,7 @@ func unionLists(current, update any) any {
 			seen[v] = true
 		}
 	}
-	for _, v := range asList(update) {
+	for _, v := range toList(update) {
 		if !isKnown(v) {
 			out = append(out, v)
 		}
@@ -175,11 +175,11 @@ func unionLists(current, update any) any {
 	return out
 }
 
-// combineMessages appends messages and applies ops. One with a known id replaces the old one.
+// combineMessages appends messages and applies ops. A message with a known id replaces the old one.
 func combineMessages(current, update any) (any, error) {
 	list, _ := current.([]any)
 	out := append([]any{}, list...)
-	for _, item := range asList(update) {
+	for _, item := range toList(update) {
 		message, ok := item.(map[string]any)
 		if !ok {
 			return nil, fmt.Errorf("update %s is not a message object", previewValue(item, 60))

@@ -185,7 +185,7 @@ func TestResumeEqualsUninterrupted(t *testing.T) {
 				}
 				plan := compile(t, text)
 				want := start(t, plan, nil, world, referencetest.Options{})
-				if !want.state.Ended() || want.now == 0 {
+				if !want.state.HasEnded() || want.now == 0 {
 					continue
 				}
 				fail := func(what string, at time.Duration, diff string) {

@@ -15,7 +15,7 @@ import (
 // defaultRetry is the policy for transient failures of nodes without a retry block.
 var defaultRetry = spec.Retry{MaxAttempts: 3, InitialInterval: time.Second, Backoff: 2, MaxInterval: 30 * time.Second, Jitter: 0.1}
 
-// retryPolicy returns the policy for a failure and its block. Without a retry, MaxAttempts is 1.
+// retryPolicy returns the retry policy for a failure, and its block. Without a retry, MaxAttempts is 1.
 func (t *Task) retryPolicy(n *node, failure *Failure) (r spec.Retry, block int) {
 	once := spec.Retry{MaxAttempts: 1}
 	if n.kind == "agent" || n.act == actFail {
@@ -29,10 +29,10 @@ func (t *Task) retryPolicy(n *node, failure *Failure) (r spec.Retry, block int) 
 			return once, 0
 		}
 	}
-	// A refused, filtered or cut answer rarely changes: only a block that names the kind retries it.
+	// A refused, filtered or cut answer rarely changes, so only a block that names its kind retries it.
 	named := slices.Contains([]string{"refused", "filtered", "truncated"}, failure.Kind)
 	for i := range n.retry {
-		if n.retry[i].AppliesTo(failure.Kind) && (!named || len(n.retry[i].On) > 0) && t.retryHolds(n, i, failure) {
+		if n.retry[i].AppliesTo(failure.Kind) && (!named || len(n.retry[i].On) > 0) && t.matchesRetry(n, i, failure) {
 			return n.retry[i], i
 		}
 	}
@@ -42,8 +42,8 @@ func (t *Task) retryPolicy(n *node, failure *Failure) (r spec.Retry, block int) 
 	return once, 0
 }
 
-// retryHolds reports whether the `when` of a retry block holds for a failure.
-func (t *Task) retryHolds(n *node, block int, failure *Failure) bool {
+// matchesRetry reports whether the `when` of a retry block is true for a failure.
+func (t *Task) matchesRetry(n *node, block int, failure *Failure) bool {
 	if block >= len(n.bound.RetryWhen) || n.bound.RetryWhen[block] == nil {
 		return true
 	}
@@ -51,11 +51,11 @@ func (t *Task) retryHolds(n *node, block int, failure *Failure) bool {
 	return err == nil && holds
 }
 
-// isTransient reports whether a failure may disappear without a change.
+// isTransient reports whether another attempt may succeed without a change.
 func isTransient(kind string, failure *Failure) bool {
 	switch failure.Kind {
 	case "rate_limited", "network", "overloaded":
-		return !failure.Final()
+		return !failure.IsFinal()
 	case "timeout":
 		return kind == "http" || kind == "llm"
 	case "http_status":
@@ -69,12 +69,12 @@ func isTransient(kind string, failure *Failure) bool {
 type RetryNote struct {
 	MaxAttempts int
 	Delay       time.Duration
-	// Asked is the delay that the other side asked for, if the policy does not allow it.
+	// Asked is the delay that the server asked for, if the policy does not allow it.
 	Asked time.Duration
 }
 
-// retryDelay returns the delay before the next attempt, and whether there is one. The jitter
-// derives from the task's identity, so that replays agree.
+// retryDelay returns the delay before the next attempt, and whether there is one. The jitter derives
+// from the task's identity, so that replays give the same delay.
 func (t *Task) retryDelay(u *Unit, n *node, failure *Failure) (time.Duration, RetryNote, bool) {
 	var note RetryNote
 	r, block := t.retryPolicy(n, failure)
@@ -110,7 +110,7 @@ func (t *Task) retryDelay(u *Unit, n *node, failure *Failure) (time.Duration, Re
 	return note.Delay, note, true
 }
 
-// MaxAskedDelay is the longest delay that a server may ask for without a max_interval.
+// MaxAskedDelay is the longest delay that a server may request without a max_interval.
 const MaxAskedDelay = 10 * time.Minute
 
 // Failure is the error of a node, an edge or a run.
@@ -129,22 +129,22 @@ type Failure struct {
 	OutputPreview string      `json:"output_preview,omitempty"`
 	// Above counts the graphs between the failure and the outer graph that set the limit.
 	Above int `json:"above,omitempty"`
-	// RetryAfter is the delay in milliseconds that the other side asked for, or 0.
+	// RetryAfter is the delay in milliseconds that the server asked for, or 0.
 	RetryAfter int64 `json:"retry_after_ms,omitempty"`
 }
 
-// expressionFailure returns the failure of an expression at a place.
+// expressionFailure returns the failure of an expression. place is the prefix of the message.
 func expressionFailure(place string, err error) *Failure {
 	return &Failure{Kind: "expression", Message: place + err.Error()}
 }
 
-// Final reports whether the other side asked for no further attempt.
-func (f *Failure) Final() bool {
+// IsFinal reports whether the server asked for no further attempt.
+func (f *Failure) IsFinal() bool {
 	again, said := f.Details["should_retry"].(bool)
 	return said && !again
 }
 
-// Error makes a Failure an error.
+// Error returns the node, the kind and the message.
 func (f *Failure) Error() string {
 	if f.Node == "" {
 		return f.Kind + ": " + f.Message
@@ -162,11 +162,11 @@ func (f Failure) MarshalJSON() ([]byte, error) {
 		Attempt *int           `json:"attempt"`
 		Details map[string]any `json:"details"`
 		rest
-	}{f.Kind, f.Message, orNil(f.Node), orNil(f.Attempt), f.Details, rest(f)})
+	}{f.Kind, f.Message, pointerOrNil(f.Node), pointerOrNil(f.Attempt), f.Details, rest(f)})
 }
 
-// orNil returns a pointer to a value, or nil for the zero value.
-func orNil[T comparable](v T) *T {
+// pointerOrNil returns a pointer to a value, or nil for the zero value.
+func pointerOrNil[T comparable](v T) *T {
 	var zero T
 	if v == zero {
 		return nil

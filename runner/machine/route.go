@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// routing is what follows a step: targets, an end of the scope, or a question to the router. If
-// all are empty, no edge handles the failure of the step.
+// routing is the result of edge resolution: targets, an end of the scope, or a question to the router.
+// If all are empty, no edge handles the failure of the step.
 type routing struct {
 	targets []target
 	end     *End
@@ -36,7 +36,7 @@ func (t *Task) resolveEdges() (out routing) {
 	if out.end == nil && !out.asks && len(out.targets) == 0 && t.Failure == nil {
 		out.end = t.newStuckEnd(n, out.tests)
 	}
-	if n.decl.Routing == "all" { // priorities say what is tried first; branches are in the order of the file
+	if n.decl.Routing == "all" { // edges are tried by priority, but branches have declaration order
 		slices.SortStableFunc(out.targets, func(a, b target) int { return a.edge - b.edge })
 	}
 	if !out.asks {
@@ -84,7 +84,8 @@ func (t *Task) routeFailure(n *node) routing {
 	return out
 }
 
-// fireMatches fires the first edge whose condition holds, or all. Edges of one declaration fire together.
+// fireMatches fires the first edge whose condition is true, or all such edges. Edges of one declaration
+// fire together.
 func (t *Task) fireMatches(edges []int, all bool) (out routing) {
 	p, s := t.scope.plan, t.scope.state
 	out.targets = s.routes[:0]
@@ -127,7 +128,7 @@ func (t *Task) fireEdges(edges []int, out routing) routing {
 	return out
 }
 
-// fireEdge takes an edge. Its transform makes the target's input.
+// fireEdge adds the target of an edge. The edge's transform computes the target's input.
 func (t *Task) fireEdge(out *routing, at int) *End {
 	p := t.scope.plan
 	e := &p.edges[at]
@@ -149,7 +150,7 @@ func (t *Task) fireEdge(out *routing, at int) *End {
 	return nil
 }
 
-// edgeError ends the scope, because a condition that fails to evaluate is not false.
+// edgeError returns the end of the scope. A condition that can't be evaluated does not count as false.
 func (t *Task) edgeError(at int, what string, err error) *End {
 	e := &t.scope.plan.edges[at]
 	index, source := e.spec.Index, ""
@@ -242,7 +243,7 @@ func (t *Task) newChoice() *Choice {
 	return c
 }
 
-// pastNodes returns the last nodes of a task's past in path order, at most a number of them.
+// pastNodes returns the last nodes of a task's past in path order, at most `most`.
 func (sc *Scope) pastNodes(t *Task, most int) []string {
 	var before []PathStep
 	v := t.view()
@@ -253,13 +254,13 @@ func (sc *Scope) pastNodes(t *Task, most int) []string {
 			}
 		}
 	}
-	split := t.Rank - 1 // of the outermost fan-out: what came before it is everybody's past
+	split := t.Rank - 1 // rank of the outermost split: all branches share the steps before it
 	for _, lane := range t.Lanes {
 		if f := sc.findFan(lane.Fan); f != nil {
 			split = min(split, f.Rank)
 		}
 	}
-	for step := range sc.Steps.all() {
+	for step := range sc.Steps.visitSteps() {
 		if step.Rank <= split {
 			before = append(before, step)
 		}
@@ -288,15 +289,15 @@ func (s *State) handleDecision(t *Task, e *Event) {
 	t.applyStep()
 }
 
-// target is where a goto or an edge leads.
+// target is the target of a goto or an edge.
 type target struct {
 	to    int
 	input any
 	edge  int // -1: none
 }
 
-// evalTargets returns the targets of a goto in the output or of the node's `goto`. Without a goto
-// ok is false, and edges decide. The expression sees the step's writes.
+// evalTargets returns the targets of a goto in the output or of the node's `goto`. Without a goto ok is
+// false, and edges decide. The expression reads the state after the step's writes.
 func (t *Task) evalTargets(n *node, output any, writes []Write) (out []target, ok bool, failure *Failure) {
 	var value any
 	if n.bound.Goto != nil {
@@ -334,7 +335,7 @@ func (t *Task) evalGoto(n *node, writes []Write) (any, error) {
 	return t.scope.state.vm.Eval(n.bound.Goto, t.nodeContext(n))
 }
 
-// readTarget reads a label, or an object {to, input}. Without an input it is the output.
+// readTarget reads a label, or an object {to, input}. The default input is the output.
 func (p *Plan) readTarget(n *node, item, output any) (target, *Failure) {
 	t := target{edge: -1, input: output}
 	label, ok := item.(string)

@@ -16,7 +16,7 @@ type Scope struct {
 	// Owner is the attempt of the graph node, or of the task that made the tool call number Call.
 	Owner TaskID `json:"owner,omitzero"`
 	Call  int    `json:"call,omitempty"`
-	Graph string `json:"graph,omitempty"` // what `graph:` names
+	Graph string `json:"graph,omitempty"` // the name in `graph:`
 	Outer int    `json:"outer,omitempty"` // the scope that the owner is in
 	Path  string `json:"path,omitempty"`  // "outer[2]/inner"
 	// Key is the idempotency key of the owner, the run's id for the outermost graph.
@@ -25,7 +25,7 @@ type Scope struct {
 	// Extra are values of keys that the graph does not declare.
 	Extra map[string]any `json:"extra,omitempty"`
 
-	// Tasks are the tasks under way: they wait at a join, are ready, or run.
+	// Tasks are the current tasks: they wait at a join, are ready, or run.
 	Tasks []*Task `json:"tasks,omitempty"`
 	// Ended are tasks that reached END or a dropped join, Gone those of failed or cancelled branches.
 	Ended []*Task `json:"ended,omitempty"`
@@ -42,7 +42,7 @@ type Scope struct {
 	// LastEnd is the last step in path order that reached END, LastStep the last of all steps.
 	LastEnd  Source `json:"last_end,omitzero"`
 	LastStep Source `json:"last_step,omitzero"`
-	// Given counts the messages before the scope began. Continues means that it continues them.
+	// Given counts the messages from before the scope. Continues means that the scope continues them.
 	Given     int  `json:"given,omitempty"`
 	Continues bool `json:"continues,omitempty"`
 	// Fired counts the edges that fired, by index.
@@ -63,7 +63,7 @@ type Scope struct {
 	Full     bool `json:"full,omitempty"`
 	Degraded bool `json:"degraded,omitempty"`
 
-	// End is how the scope ends, once that is decided. From then on only finally runs.
+	// End is the end of the scope, once that is decided. After that only finally runs.
 	End *End `json:"end,omitempty"`
 	// Culprit is the number of the task that ended the scope. It runs again on resume.
 	Culprit int `json:"culprit,omitempty"`
@@ -73,7 +73,7 @@ type Scope struct {
 	Finals    []FinallyEnd `json:"finals,omitempty"`
 	// FinalVisits counts the visits of the nodes of finally.
 	FinalVisits map[int]int `json:"final_visits,omitempty"`
-	// FinalView is the view that they see.
+	// FinalView is the view of the nodes of finally.
 	FinalView int `json:"final_view,omitempty"`
 
 	state *State
@@ -83,7 +83,7 @@ type Scope struct {
 	// suspended means that the scope was interrupted with an outer one.
 	suspended bool
 	limits    spec.Limits
-	maxBytes  int // the smallest max_state_bytes of this scope and those around it
+	maxBytes  int // the smallest max_state_bytes of this scope and outer ones
 	// running counts the attempts, also in inner scopes, that count for max_concurrency.
 	running int
 	// due means that a join may have become ready since the last scan, which found the groups of
@@ -93,7 +93,7 @@ type Scope struct {
 	swept   int     // the number of views after the last sweep
 }
 
-// End is how a scope ends.
+// End is the end of a scope.
 type End struct {
 	Status  Status   `json:"status"`
 	Reason  string   `json:"reason,omitempty"`
@@ -121,7 +121,7 @@ type Position struct {
 	Place  []Lane `json:"place,omitempty"`
 	Joined []int  `json:"joined,omitempty"`
 	Lanes  []Lane `json:"lanes,omitempty"`
-	// Over holds the finished fan-outs around it.
+	// Over holds the finished fan-outs around the task.
 	Over []Over `json:"over,omitempty"`
 }
 
@@ -139,15 +139,15 @@ type Fan struct {
 	Rank      int      `json:"rank"`   // of the source
 	View      int      `json:"view"`   // at the split
 	Branch    []Branch `json:"branch"`
-	// Implicit is the node that joins the branches without saying so, or noNode.
+	// Implicit is the node that joins the branches implicitly, or noNode.
 	Implicit int `json:"implicit"`
-	// Decided are the joins that ran or failed for it, where one has `on_bypass: fail`.
+	// Decided are the joins that have run or failed for the fan-out, if any join has `on_bypass: fail`.
 	Decided []int `json:"decided,omitempty"`
 	// Began is the run's active time at the split.
 	Began int64 `json:"began,omitempty"`
 }
 
-// Over is a finished fan-out. A branch that returns to its source leaves inner fan-outs, too.
+// Over is a finished fan-out. A branch that returns to its source also leaves inner fan-outs.
 type Over struct {
 	At     int `json:"at"`     // the number of enclosing lanes in the task's Place
 	Source int `json:"source"` // node
@@ -160,7 +160,7 @@ type Branch struct {
 	By     int      `json:"by,omitempty"` // the task that failed
 }
 
-// noNode is the index that stands in for a missing node.
+// noNode is the index of a missing node.
 const noNode = -2
 
 // openScope creates the scope of a graph, without its first task.
@@ -189,8 +189,8 @@ func (sc *Scope) setLimits() {
 	sc.maxBytes, _ = sc.sizeLimit()
 }
 
-// scopesInCallOrder returns the open scopes by age, and those of one attempt's tool calls by the
-// number of the call: parallel calls open in any order.
+// scopesInCallOrder returns the open scopes by age, but those of one attempt's tool calls by the number
+// of the call, because parallel calls open in any order.
 func (s *State) scopesInCallOrder() []*Scope {
 	out := slices.Clone(s.Scopes)
 	if !slices.ContainsFunc(out, func(sc *Scope) bool { return sc.Call > 0 }) {
@@ -212,7 +212,7 @@ func (sc *Scope) visitEnclosing(do func(*Scope)) {
 	}
 }
 
-// isWithin reports whether the scope is other, or lies within it.
+// isWithin reports whether the scope is other or lies within it.
 func (sc *Scope) isWithin(other *Scope) bool {
 	for ; sc != nil; sc = sc.outer {
 		if sc == other {
@@ -241,7 +241,7 @@ func (s *State) removeScope(sc *Scope) {
 	s.Scopes = slices.DeleteFunc(s.Scopes, func(other *Scope) bool { return other == sc })
 }
 
-// Scope returns the open scope with a path ("": the outermost one), or nil.
+// Scope returns the open scope with a path, or nil. The outermost scope has the path "".
 func (s *State) Scope(path string) *Scope {
 	return findFirst(s.Scopes, func(sc *Scope) bool { return sc.Path == path })
 }
@@ -256,8 +256,8 @@ type PathStep struct {
 	Order []int `json:"o,omitempty"`
 }
 
-// stepList is a list of steps. A step is stored as its node, its rank minus the previous rank,
-// and its order after its length.
+// stepList is a compact list of steps. A step is stored as its node, its rank minus the previous rank,
+// the length of its order, and its order.
 type stepList struct {
 	Flat []int `json:"flat"`
 	Rank int   `json:"rank"` // of the last step
@@ -268,8 +268,8 @@ func (l *stepList) addStep(node, rank int, order []int) {
 	l.Rank = rank
 }
 
-// all yields the steps in the order in which they were added.
-func (l *stepList) all() iter.Seq[PathStep] {
+// visitSteps yields the steps in the order in which they were added.
+func (l *stepList) visitSteps() iter.Seq[PathStep] {
 	return func(yield func(PathStep) bool) {
 		rank := 0
 		for rest := l.Flat; len(rest) > 0; {

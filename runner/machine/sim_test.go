@@ -195,7 +195,7 @@ func (s *sim) loop() {
 	s.t.Helper()
 	pausing := false
 	for range 200_000 {
-		if s.state.Ended() {
+		if s.state.HasEnded() {
 			return
 		}
 		o := s.next()

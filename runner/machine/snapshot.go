@@ -1,4 +1,4 @@
-// Snapshots: the whole state as JSON, and back.
+// Snapshots: encoding and decoding the whole state as JSON.
 
 package machine
 
@@ -58,7 +58,7 @@ func (v *View) MarshalJSON() ([]byte, error) {
 	return json.Marshal(&out)
 }
 
-// relinkScope links the parts of a decoded scope. outer is the scope around a suspended one.
+// relinkScope restores the pointers of a decoded scope. outer is the scope around a suspended one.
 func (sc *Scope) relinkScope(s *State, p *Plan, outer *Scope) error {
 	sc.state, sc.plan, sc.due = s, p, true
 	if sc.Outer != 0 {
@@ -93,7 +93,7 @@ func (sc *Scope) relinkScope(s *State, p *Plan, outer *Scope) error {
 	return nil
 }
 
-// relinkTasks links the tasks of a scope, and the graphs that they run.
+// relinkTasks restores the pointers of a scope's tasks, and of the graphs that they run.
 func (sc *Scope) relinkTasks() error {
 	s := sc.state
 	tasks := sc.allTasks()

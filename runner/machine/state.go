@@ -1,4 +1,4 @@
-// The state of a run: plain data that the events determine.
+// The state of a run: plain data that follows from the events.
 
 package machine
 
@@ -8,8 +8,8 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// State is one run, owned by one goroutine. Only Apply changes it. encoding/json writes its
-// exported fields, and Restore reads them.
+// State is the state of one run, owned by one goroutine. Only Apply changes it. encoding/json writes
+// its exported fields, and Restore reads them.
 type State struct {
 	Run     RunInfo  `json:"run"`
 	Status  Status   `json:"status"`
@@ -27,9 +27,10 @@ type State struct {
 	// Began is when the run began, Now the time of the last event, both in Unix nanoseconds.
 	Began int64 `json:"began"`
 	Now   int64 `json:"now"`
-	// Active is the run's working time in nanoseconds: no pauses, no time without a driver.
+	// Active is the run's working time in nanoseconds, without pauses and without time without a
+	// driver.
 	Active int64 `json:"active,omitempty"`
-	// Idle means that Active has stood still since the last event.
+	// Idle means that time since the last event does not count as Active.
 	Idle bool `json:"idle,omitempty"`
 	// Pausing means that no further step starts.
 	Pausing bool `json:"pausing,omitempty"`
@@ -53,11 +54,11 @@ type State struct {
 	// Grace is the state of the time limit for finally after a cancellation.
 	Grace grace `json:"grace,omitempty"`
 
-	// Watched makes Apply take notes; Explain adds the values that conditions read.
+	// Watched makes Apply record notes. Explain adds the values that conditions read.
 	Watched bool `json:"-"`
 	Explain bool `json:"-"`
 	// StopAt is the step of the outermost graph after which Apply starts no step, for readers. A
-	// negative number stops before the first.
+	// negative number stops before the first step.
 	StopAt int `json:"-"`
 	// Edit holds the values that a fork writes at the end of that step.
 	Edit map[string]any `json:"-"`
@@ -69,12 +70,12 @@ type State struct {
 	vm      eval.VM
 	// steps without effects that this Apply has run.
 	batch int
-	// changes of values may still be undone. routes is scratch space.
+	// changes are changes of values that may still be undone. routes is scratch space.
 	changes []change
 	routes  []target
 	// noted counts the notes of this Apply, with or without an observer.
 	noted int
-	// reach caches which nodes lead to one.
+	// reach caches which nodes can reach a node.
 	reach map[reachKey][]bool
 	// ready are the tasks and units that may start, in path order.
 	ready []ready
@@ -128,7 +129,7 @@ const (
 	Cancelled Status = "cancelled"
 )
 
-// Quality is the quality of a run that has ended. It prints as null before.
+// Quality is the quality of a run that has ended. Before the end it is null in JSON.
 type Quality string
 
 // The qualities.
@@ -138,7 +139,7 @@ const (
 	FailedQuality Quality = "failed"
 )
 
-// MarshalJSON prints the quality, or null when it is not known yet.
+// MarshalJSON returns the quality, or null if it is not known yet.
 func (q Quality) MarshalJSON() ([]byte, error) {
 	if q == "" {
 		return []byte("null"), nil
@@ -154,8 +155,8 @@ func (s *State) Intercept(before func(p *eval.Program, env map[string]any) map[s
 	s.vm.Before = before
 }
 
-// Ended reports whether the run has ended. A paused run has not.
-func (s *State) Ended() bool { return s.Status != "" && s.Status != Running && s.Status != Paused }
+// HasEnded reports whether the run has ended. A paused run has not ended.
+func (s *State) HasEnded() bool { return s.Status != "" && s.Status != Running && s.Status != Paused }
 
 // SetSecrets sets the secrets by plan, before RunBegan or after Restore. They are never stored.
 func (s *State) SetSecrets(secrets map[*Plan]map[string]any) { s.secrets = secrets }

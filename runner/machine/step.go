@@ -1,4 +1,4 @@
-// Steps: one execution of a node, from its beginning to where it leads (GraphSpec §5).
+// Steps: one execution of a node, from its beginning to its targets (GraphSpec §5).
 
 package machine
 
@@ -25,7 +25,7 @@ func (sc *Scope) hasRoom() bool {
 	return true
 }
 
-// mayBegin reports whether a step may begin: no pause, no breakpoint, steps left, and room.
+// mayBegin reports whether a step may begin: no pause, breakpoint or limit prevents it.
 func (t *Task) mayBegin() bool {
 	sc := t.scope
 	n := &sc.plan.nodes[t.Node]
@@ -50,17 +50,17 @@ func (t *Task) mayBegin() bool {
 	return !n.countsForConcurrency() || t.Preset != nil || n.bound.Each != nil || sc.hasRoom()
 }
 
-// beginStep begins a step: visit limit, policies, then its attempts.
+// beginStep begins a step. It checks the visit limit and policies, then starts attempts.
 func (t *Task) beginStep() {
 	sc := t.scope
 	s, n, v := sc.state, &sc.plan.nodes[t.Node], t.view()
 	t.Begun, t.At, t.Step = true, s.Now, v.Count+1
 	limit := cmp.Or(n.decl.MaxVisits, sc.limits.MaxVisits)
-	visits := v.visitsOf(t.Node)
+	visits := v.visitCount(t.Node)
 	over := limit > 0 && visits >= limit && !t.Final
 	skips := n.decl.OnMaxVisits == "skip"
 	t.Skipped, t.Refused = over && skips, over && !skips
-	if t.Refused { // not an execution, but counted so that a loop of such visits ends
+	if t.Refused { // not an execution, but counted, so that a loop of such visits ends
 		sc.Refused++
 	} else if !t.Final {
 		sc.visitEnclosing(func(one *Scope) { one.Executions++ })
@@ -97,7 +97,7 @@ func (t *Task) startStepTimer() {
 	}
 }
 
-// createUnits creates the units of a step, also when it runs again after a resume.
+// createUnits creates the units of a step, also when the step runs again after a resume.
 func (t *Task) createUnits() {
 	n := t.node()
 	t.Units, t.Each, t.Failure, t.Output, t.Writes, t.Before = nil, nil, nil, nil, t.Writes[:0], nil
@@ -126,10 +126,10 @@ func (t *Task) createUnits() {
 	t.queueUnit(u)
 }
 
-// isPure reports whether the machine itself runs the node, at once.
+// isPure reports whether the machine runs the node within Apply.
 func (n *node) isPure() bool { return n.act == actSet || n.act == actPass || n.act == actFail }
 
-// runPureStep runs a step without effects. Only a failure makes it an attempt.
+// runPureStep runs a step without effects. It creates a unit only for a failure.
 func (t *Task) runPureStep(n *node) {
 	output, writes, failure := t.evalPureNode(nil, n)
 	if failure == nil {
@@ -165,7 +165,7 @@ func (t *Task) evalPureNode(u *Unit, n *node) (output any, writes []Write, failu
 	}
 }
 
-// queueUnit starts the unit's next attempt, or makes it ready if it has to wait for room.
+// queueUnit starts the unit's next attempt, or makes the unit ready if max_concurrency delays it.
 func (t *Task) queueUnit(u *Unit) {
 	u.State = queued
 	if !t.node().countsForConcurrency() && t.mayStartUnit(u) {
@@ -175,7 +175,7 @@ func (t *Task) queueUnit(u *Unit) {
 	t.scope.state.makeReady(ready{t, u})
 }
 
-// mayStartUnit reports whether an attempt may start. A pause does not hold back retries.
+// mayStartUnit reports whether an attempt may start. A pause does not delay retries.
 func (t *Task) mayStartUnit(u *Unit) bool {
 	n := t.node()
 	if t.Each != nil && n.decl.MaxConcurrency > 0 && !u.Begun && t.Each.countOpen(t) >= n.decl.MaxConcurrency {
@@ -230,8 +230,8 @@ func (t *Task) finishStep() {
 	t.applyStep()
 }
 
-// applyStep applies a finished step's writes to its view, and resolves its edges. The view stays
-// as it was if a router has to decide, or the scope ends.
+// applyStep applies a finished step's writes to its view, and resolves its edges. It reverts the view
+// if a router has to decide or the scope ends.
 func (t *Task) applyStep() {
 	sc := t.scope
 	s, v := sc.state, t.view()
@@ -281,7 +281,7 @@ func (t *Task) applyStep() {
 	}
 }
 
-// writeEdit adds a fork's edits to a step's writes, so that its edges see them.
+// writeEdit adds a fork's edits to a step's writes, so that its edges read them.
 func (t *Task) writeEdit(edit map[string]any) {
 	p := t.scope.plan
 	for _, name := range slices.Sorted(maps.Keys(edit)) {
@@ -294,7 +294,7 @@ func (t *Task) writeEdit(edit map[string]any) {
 func (sc *Scope) recordStep(t *Task) {
 	sc.Steps.addStep(t.Node, t.Rank, t.Order)
 	if t.Failure == nil {
-		if sc.limits.OnMaxSteps != "fail" { // it may be the output of the run
+		if sc.limits.OnMaxSteps != "fail" { // the output may become the run's
 			t.output()
 		}
 		if l := &sc.LastStep; l.Task == 0 || comparePositions(l.Rank, l.Order, t.Rank, t.Order) <= 0 {
@@ -303,7 +303,7 @@ func (sc *Scope) recordStep(t *Task) {
 	}
 }
 
-// recordDetour notes that a branch took a failure edge.
+// recordDetour records that a branch took a failure edge.
 func (sc *Scope) recordDetour(t *Task) {
 	sc.Degraded = true
 	if len(t.Place) > 0 {
@@ -349,7 +349,7 @@ func (sc *Scope) followTargets(t *Task, targets []target) {
 	}
 	f.Implicit = sc.findImplicitJoin(t.Node, first)
 	sc.Fans = append(sc.Fans, f)
-	branches := make([]branchStart, len(targets)) // allocated together
+	branches := make([]branchStart, len(targets)) // in one allocation
 	for i, to := range targets {
 		b, lane := &branches[i], Lane{f.ID, i}
 		b.place = *t.Position
@@ -365,7 +365,7 @@ func (sc *Scope) followTargets(t *Task, targets []target) {
 	sc.commandBranchTimers(StartTimer, f)
 }
 
-// branchStart holds all that a fan-out creates for a branch.
+// branchStart holds everything that a fan-out creates for a branch.
 type branchStart struct {
 	task  Task
 	view  View
@@ -379,14 +379,14 @@ func (t *Task) nextTask(to target) Task {
 	}
 }
 
-// asSource returns a finished task as the step that leads to others.
+// asSource returns a finished task as the source of the next tasks.
 func (t *Task) asSource() Source {
 	return Source{Node: t.Node, Rank: t.Rank, Order: t.Order, Output: t.Output, Failed: t.Failure != nil, Task: t.ID}
 }
 
 // moveTask turns a finished task into the next one of its branch.
 func (sc *Scope) moveTask(t *Task, to target) *Task {
-	if t.Each != nil { // its elements may still be among those that are ready
+	if t.Each != nil { // the ready list may still hold its elements
 		sc.dropTasks(t)
 		old := t
 		t = &Task{}
@@ -395,7 +395,7 @@ func (sc *Scope) moveTask(t *Task, to target) *Task {
 	}
 	sc.due = sc.due || t.blocks
 	next := t.nextTask(to)
-	if t.seen.Base == 0 && len(t.Writes) < maxKeptWrites { // nothing keeps the writes of the step
+	if t.seen.Base == 0 && len(t.Writes) < maxKeptWrites { // the writes of the step are not kept
 		next.Writes = t.Writes[:0]
 	}
 	sc.state.Numbers.Task++
@@ -407,7 +407,7 @@ func (sc *Scope) moveTask(t *Task, to target) *Task {
 // maxKeptWrites bounds the writes whose memory the next task reuses.
 const maxKeptWrites = 16
 
-// placeTask puts a task at its node: it ends at END, waits at a join, or is ready.
+// placeTask puts a task at its node. The task ends at END, waits at a join, or becomes ready.
 func (sc *Scope) placeTask(t *Task) {
 	if t.Node == endNode {
 		sc.dropTasks(t)
@@ -427,7 +427,7 @@ func (sc *Scope) placeTask(t *Task) {
 		sc.endScopeByTask(t, failureEnd(failure))
 		return
 	}
-	if sc.plan.nodes[t.Node].joins || sc.implicitFanOf(t) != 0 {
+	if sc.plan.nodes[t.Node].joins || sc.implicitFan(t) != 0 {
 		sc.due = sc.due || sc.plan.nodes[t.Node].quorum > 0 || !sc.waitsWithBlocked(t)
 		t.Waits = true
 		return
@@ -450,14 +450,14 @@ func (sc *Scope) leaveFans(t *Task) {
 			}
 		}
 		if k < len(t.Place) && sc.findFan(t.Place[k].Fan).Source == t.Node {
-			leave(k, overUpTo(t.Over, k))
+			leave(k, cutOver(t.Over, k))
 			return
 		}
 	}
 }
 
-// overUpTo returns the finished fan-outs with at most k enclosing lanes.
-func overUpTo(list []Over, k int) []Over {
+// cutOver returns the finished fan-outs with at most k enclosing lanes.
+func cutOver(list []Over, k int) []Over {
 	for i, over := range list {
 		if over.At > k {
 			return list[:i:i]
@@ -466,7 +466,7 @@ func overUpTo(list []Over, k int) []Over {
 	return list
 }
 
-// startAttempt starts an attempt: in the machine itself if it can, otherwise in the driver.
+// startAttempt starts an attempt, in the machine if possible, otherwise in the driver.
 func (t *Task) startAttempt(u *Unit) {
 	sc := t.scope
 	s, n := sc.state, &sc.plan.nodes[t.Node]
@@ -476,7 +476,7 @@ func (t *Task) startAttempt(u *Unit) {
 	u.State, u.Begun, u.Cause = running, true, nil
 	u.Output, u.Failure, u.Writes, u.Talk = nil, nil, nil, nil
 	if late := u.Late; late != nil {
-		u.Late, u.Talk, t.Cached = nil, t.deltaOf(late), late.Cached
+		u.Late, u.Talk, t.Cached = nil, t.eventDelta(late), late.Cached
 		t.endAttempt(u, late.Output, nil)
 		return
 	}
@@ -489,8 +489,8 @@ func (t *Task) startAttempt(u *Unit) {
 	t.launchAttempt(u, n, s.Run.Hooked)
 }
 
-// launchAttempt evaluates the node's keys and begins its work. With hooks the driver also runs
-// graph nodes, because a hook may answer for them.
+// launchAttempt evaluates the node's keys and starts its work. If there are hooks, graph nodes go to
+// the driver, too, because a hook may answer for them.
 func (t *Task) launchAttempt(u *Unit, n *node, hooked bool) {
 	if c := u.findCall(0); c != nil {
 		t.startTimeout(u, t.timeout(n))
@@ -517,7 +517,7 @@ func (t *Task) launchAttempt(u *Unit, n *node, hooked bool) {
 	}
 }
 
-// unitContext returns the names for the expressions of an attempt. u is nil or an element.
+// unitContext returns the context for the expressions of an attempt. u is nil or an element.
 func (t *Task) unitContext(u *Unit, n *node) map[string]any {
 	env := t.nodeContext(n)
 	if u != nil && u.Element > 0 {

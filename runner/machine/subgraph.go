@@ -12,7 +12,7 @@ import (
 
 // Called is a graph that an attempt runs, for a graph node or a tool call.
 type Called struct {
-	Call int `json:"call,omitempty"` // 0: of a graph node
+	Call int `json:"call,omitempty"` // 0 for a graph node
 	// Scope is the number of the open scope, Kept an interrupted or failed one to continue.
 	Scope int    `json:"scope,omitempty"`
 	Kept  *Scope `json:"kept,omitempty"`
@@ -71,7 +71,7 @@ func (t *Task) continueGraph(u *Unit, c *Called) {
 func (sc *Scope) addFirstTask(given, session, edit map[string]any) {
 	sc.initState(given, session, edit)
 	v := sc.Views[0]
-	sc.placeTask(sc.addTask(&Task{Node: sc.plan.start, View: v.ID, Rank: 1, Position: &Position{}, Input: orEmpty(sc.Input)}))
+	sc.placeTask(sc.addTask(&Task{Node: sc.plan.start, View: v.ID, Rank: 1, Position: &Position{}, Input: emptyIfNil(sc.Input)}))
 	if failure := sc.checkStateSize(v, nil); failure != nil {
 		sc.endAtSizeLimit(nil, failure)
 	}
@@ -86,7 +86,7 @@ func (s *State) callGraph(t *Task, e *Event) {
 	if u == nil || u.State != running {
 		return
 	}
-	if c := u.findCall(e.Call); c != nil { // it ran before, or is open
+	if c := u.findCall(e.Call); c != nil { // it has run before, or is open
 		if c.Kept != nil {
 			t.continueGraph(u, c)
 		} else if c.Done {
@@ -122,7 +122,7 @@ func (t *Task) returnGraph(u *Unit, c *Called, output any, failure *Failure) {
 	t.scope.state.addCommand(Command{Kind: ReturnGraph, Task: t.attemptID(u), Call: c.Call, Output: output, Failure: failure})
 }
 
-// closeScope ends a scope. The outermost one ends the run, others give their owner the result.
+// closeScope closes a scope. The outermost scope ends the run, others return the result to their owner.
 func (sc *Scope) closeScope() {
 	s := sc.state
 	if sc.Outer == 0 {

@@ -1,4 +1,4 @@
-// Tasks: the ends of branches, and their executions.
+// Tasks: the ends of branches, and executions of nodes.
 
 package machine
 
@@ -10,23 +10,23 @@ import (
 	"strconv"
 )
 
-// Task is the end of a branch, at a node: it waits for others, is ready, or runs.
+// Task is the end of a branch, at a node. It waits for other branches, is ready, or runs.
 type Task struct {
 	ID   int `json:"id"`
 	Node int `json:"node"` // index, or endNode
-	// View holds what the task sees.
+	// View is the number of the task's view.
 	View int `json:"view"`
 	Rank int `json:"rank"`
 	*Position
-	// From is the step that led here; zero: none did.
+	// From is the step that led here, or zero for the first task.
 	From Source `json:"from,omitzero"`
 	// Input came along the edge. Inputs and Branches are the results that met at a join.
 	Input    any            `json:"input,omitempty"`
 	Inputs   map[string]any `json:"inputs,omitempty"`
 	Branches map[string]any `json:"branches,omitempty"`
-	// Cause is the failure after which an edge led here.
+	// Cause is the failure whose edge led here.
 	Cause *Failure `json:"cause,omitempty"`
-	// Lost is why a branch in Gone failed. Carries is a fan-out whose errors go to its join.
+	// Lost is why a branch in Gone failed. Carries is a fan-out whose errors this join gets.
 	Lost    *Failure `json:"lost,omitempty"`
 	Carries int      `json:"carries,omitempty"`
 
@@ -35,28 +35,28 @@ type Task struct {
 	Begun bool `json:"begun,omitempty"`
 	Done  bool `json:"done,omitempty"`
 	Final bool `json:"final,omitempty"` // of finally
-	// Skipped and Refused say that max_visits kept the node from running.
+	// Skipped and Refused mean that max_visits kept the node from running.
 	Skipped bool `json:"skipped,omitempty"`
 	Refused bool `json:"refused,omitempty"`
-	Late    bool `json:"late,omitempty"`   // step_timeout is over
+	Late    bool `json:"late,omitempty"`   // step_timeout has passed
 	Cached  bool `json:"cached,omitempty"` // Output is from the cache
 	// Stopped means that the step was reported as ended when its scope was interrupted.
 	Stopped  bool `json:"stopped,omitempty"`
 	Deciding bool `json:"deciding,omitempty"` // it waits for a router's answer
 	Passed   bool `json:"passed,omitempty"`   // the breakpoint before it has stopped the run
-	gone     bool // it is not in Scope.Tasks any more
+	gone     bool // it is no longer in Scope.Tasks
 	// Preset is why a join fails instead of running; Settled are its conflicts.
 	Preset  *Failure   `json:"preset,omitempty"`
 	Settled []Conflict `json:"settled,omitempty"`
-	// Visit counts the visits in the task's past, this one included; Step the executions.
+	// Visit counts the visits in the task's past, including this one, Step the executions.
 	Visit int `json:"visit,omitempty"`
 	Step  int `json:"step,omitempty"`
-	// Number counts the ended steps of the scope, this one included; 0 while it runs.
+	// Number is the step's number in the scope, in the order in which steps end, or 0 while it runs.
 	Number int   `json:"number,omitempty"`
 	At     int64 `json:"at,omitempty"` // when it began, Unix nanoseconds
 	// Before is the input with `before` added.
 	Before map[string]any `json:"before,omitempty"`
-	// Each is the list of elements; Units are the elements under way, or the one unit.
+	// Each is the list of elements. Units are the current elements, or the only unit.
 	Each  *Each   `json:"each,omitempty"`
 	Units []*Unit `json:"units,omitempty"`
 	// Output, Failure and Writes are the result of the execution.
@@ -68,11 +68,11 @@ type Task struct {
 	// Notes are the notes of the decision.
 	Notes []any      `json:"notes,omitempty"`
 	Calls callCounts `json:"calls,omitzero"`
-	// Thread is the conversation behind the execution.
+	// Thread is the conversation after the execution.
 	Thread *thread `json:"thread,omitempty"`
 
 	scope  *Scope
-	seen   *View // with the number View
+	seen   *View // the view with the number View
 	blocks bool  // a group of sc.blocked waits for it
 }
 
@@ -93,7 +93,7 @@ type Chosen struct {
 	Reasoning string   `json:"reasoning,omitempty"`
 }
 
-// node returns the node at which the task stands, unless that is END.
+// node returns the task's node. The task must not be at END.
 func (t *Task) node() *node { return &t.scope.plan.nodes[t.Node] }
 
 // addTask gives a task a number and adds it to its scope.
@@ -137,7 +137,7 @@ func (sc *Scope) findTask(id int) *Task {
 	return nil
 }
 
-// findKeptTask returns a task of the scope, or of an interrupted one within it, or nil.
+// findKeptTask returns a task of the scope or of an interrupted inner scope, or nil.
 func (sc *Scope) findKeptTask(id int) *Task {
 	if t := sc.findTask(id); t != nil {
 		return t
@@ -165,7 +165,7 @@ func comparePositions(rankA int, orderA []int, rankB int, orderB []int) int {
 	return slices.Compare(orderA, orderB)
 }
 
-// compareTo compares in path order across scopes, by the outermost steps that differ.
+// compareTo compares tasks in path order across scopes, by the outermost steps that differ.
 func (t *Task) compareTo(other *Task) int {
 	if t.scope == other.scope {
 		return comparePositions(t.Rank, t.Order, other.Rank, other.Order)
@@ -244,7 +244,7 @@ func findLane(place []Lane, fan int) int {
 	return -1
 }
 
-// idempotencyKey identifies an execution or an element. All attempts and replays have the same.
+// idempotencyKey identifies an execution or an element. It is the same for all attempts and replays.
 func (t *Task) idempotencyKey(element int) string {
 	text := t.scope.Key + "\x00" + t.node().id + "\x00" + strconv.Itoa(t.Visit) + "\x00" + strconv.Itoa(element)
 	if len(t.Order) > 0 {

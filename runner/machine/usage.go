@@ -4,7 +4,7 @@ package machine
 
 import "maps"
 
-// ModelSettings are the caller's choices for models.
+// ModelSettings are the caller's settings for models.
 type ModelSettings struct {
 	// Models replace the models of the graph, by role.
 	Models map[string]string `json:"models,omitempty"`
@@ -19,7 +19,7 @@ type ModelParam struct {
 	Value any    `json:"value"`
 }
 
-// Usage is what one or more model calls consumed.
+// Usage is the usage of one or more model calls.
 type Usage struct {
 	// Calls counts all calls, also failed ones.
 	Calls        int `json:"calls"`
@@ -80,7 +80,7 @@ func (s *State) addUsage(t *Task, e *Event) {
 		t.scope.visitEnclosing(func(sc *Scope) { sc.Spent.Add(call) })
 	}
 	u := t.findUnit(e.Task)
-	// An interrupted execution repeats its call and gets the answer then.
+	// An interrupted execution repeats its call, so its answer is not used up.
 	if call.Scripted && (!call.Cut || u != nil && u.Cause != nil && u.Cause.Kind == "timeout") {
 		s.Scripted = append(s.Scripted, *call)
 	}
@@ -94,7 +94,7 @@ func (s *State) addUsage(t *Task, e *Event) {
 	calls.Turns = setEntry(calls.Turns, call.Role, call.Turn)
 }
 
-// callCounts counts the model calls of a visit by role, earlier attempts included.
+// callCounts counts the model calls of a visit by role, including earlier attempts.
 type callCounts struct {
 	Turns   map[string]int `json:"turns,omitempty"`
 	Earlier map[string]int `json:"earlier,omitempty"`

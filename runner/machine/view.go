@@ -1,4 +1,4 @@
-// Views: the state, visits and results of a past, and how pasts merge (GraphSpec §5, §7).
+// Views: the state, visits and results of a past, and merging them (GraphSpec §5, §7).
 
 package machine
 
@@ -8,20 +8,20 @@ import (
 	"slices"
 )
 
-// View holds what a task sees: the state, visits and results of its past. Tasks outside of fan-outs
-// share the root view. A branch has a copy of the view at the split, and keeps its steps, so that
-// a join can replay them.
+// View holds the state, visits and results of a task's past. Tasks outside of fan-outs share the root
+// view. A branch has a copy of the view at the split, and keeps its steps, so that a join can replay
+// them.
 type View struct {
 	ID int `json:"id"`
 	// Base is the view at the split, or 0. Depth is 0 for the root view.
 	Base  int `json:"base,omitempty"`
 	Depth int `json:"depth,omitempty"`
-	// Vals are the values by key, or absent. A snapshot has the changes since the base in Kept.
+	// Vals are the values by key, or absent. In a snapshot, Kept has the changes since the base.
 	Vals []any   `json:"-"`
 	Kept []Write `json:"kept,omitempty"`
 	// Heads are the last writes to replace keys since the outermost split, by key.
 	Heads map[int][]int `json:"heads,omitempty"`
-	// Visits are those since the split, by node in ascending order.
+	// Visits are the visits since the split, sorted by node.
 	Visits []Visits `json:"visits,omitempty"`
 	// Count is the number of steps in the past.
 	Count int `json:"count,omitempty"`
@@ -33,7 +33,7 @@ type View struct {
 	// Size is the size of all values, as eval.Size measures it.
 	Size int `json:"size,omitempty"`
 
-	base  *View // with the number Base
+	base  *View // the view with the number Base
 	env   map[string]any
 	lists map[int][]any
 	scope *Scope
@@ -41,14 +41,14 @@ type View struct {
 	overruled map[int]int
 }
 
-// Visits counts the visits of a node, and if a policy needs them, the successful ones.
+// Visits counts the visits of a node and, if a policy needs it, the successful ones.
 type Visits struct {
 	Node      int `json:"node"`
 	Count     int `json:"count"`
 	Succeeded int `json:"succeeded,omitempty"`
 }
 
-// Memory holds the readable results of a node. It is replaced, never changed.
+// Memory holds the results of a node that expressions read. It is immutable.
 type Memory struct {
 	// Output is the last output of the node. Stale means that the last visit gave none.
 	Output  any      `json:"output,omitempty"`
@@ -64,7 +64,8 @@ type FinishedStep struct {
 	Task int `json:"task"`
 	Node int `json:"node"`
 	Rank int `json:"rank"`
-	// Hoist is set on steps of failed branches: in merge order they follow this rank, at the split.
+	// Hoist is set on steps of failed branches: in merge order they follow this rank, that of the
+	// split.
 	Hoist   int      `json:"hoist,omitempty"`
 	Skipped bool     `json:"skipped,omitempty"`
 	Refused bool     `json:"refused,omitempty"`
@@ -77,11 +78,12 @@ type FinishedStep struct {
 type Write struct {
 	Key    int `json:"key"`
 	Update any `json:"update,omitempty"`
-	// Absent removes the value: a conflict was decided, and there was none at the split.
+	// Absent removes the value, because the key had none at the split of a conflict.
 	Absent bool `json:"absent,omitempty"`
-	// Reset gives the key the value of Update, whatever its reducer.
+	// Reset sets the key to Update without its reducer.
 	Reset bool `json:"reset,omitempty"`
-	// ID numbers the writes to keys with the reducer replace. After are the ones before it.
+	// ID numbers the writes to keys with the reducer replace. After are the preceding writes to the
+	// key.
 	ID    int   `json:"id,omitempty"`
 	After []int `json:"after,omitempty"`
 }
@@ -91,14 +93,14 @@ type none struct{}
 
 var absent any = none{}
 
-// newView creates a view on top of another one, with its values.
+// newView creates a view with the values of base.
 func (sc *Scope) newView(base *View) *View {
 	v := &View{}
 	sc.initView(v, base)
 	return v
 }
 
-// initView puts an empty view on top of another one, with its values.
+// initView initialises a view with the values of base.
 func (sc *Scope) initView(v, base *View) {
 	sc.state.Numbers.View++
 	v.ID, v.scope = sc.state.Numbers.View, sc
@@ -123,7 +125,7 @@ func findVisits(list []Visits, node int) (int, bool) {
 	return slices.BinarySearchFunc(list, node, func(one Visits, node int) int { return one.Node - node })
 }
 
-func (v *View) visitsOf(node int) int { return v.sumVisits(node).Count }
+func (v *View) visitCount(node int) int { return v.sumVisits(node).Count }
 
 func (v *View) sumVisits(node int) (sum Visits) {
 	for ; v != nil; v = v.base {
@@ -168,7 +170,7 @@ func (v *View) addCounts(later *View) {
 	}
 }
 
-// addPast adds the visits and results of a view and of all below it.
+// addPast adds the visits and results of a view and of all its bases.
 func (v *View) addPast(of *View) {
 	if base := of.base; base != nil {
 		v.addPast(base)
@@ -176,7 +178,7 @@ func (v *View) addPast(of *View) {
 	v.addCounts(of)
 }
 
-// isBuiltOn reports whether a view is another one, or built on it.
+// isBuiltOn reports whether a view is base or built on it.
 func (v *View) isBuiltOn(base *View) bool {
 	for v != nil && v.Depth > base.Depth {
 		v = v.base
@@ -184,13 +186,13 @@ func (v *View) isBuiltOn(base *View) bool {
 	return v == base
 }
 
-// isViewUsed reports whether the past of a task, or of a split above it, contains a view.
+// isViewUsed reports whether a task, or a split after v, is built on v.
 func (sc *Scope) isViewUsed(v *View) bool {
 	return slices.ContainsFunc(sc.allTasks(), func(t *Task) bool { return t.view().isBuiltOn(v) }) ||
 		slices.ContainsFunc(sc.Fans, func(f *Fan) bool { return f.View != v.ID && sc.findView(f.View).isBuiltOn(v) })
 }
 
-// sweepViews removes the views that nothing uses, once they are half of all.
+// sweepViews removes unused views once they may be half of all views.
 func (sc *Scope) sweepViews() {
 	if len(sc.Views) <= 2*sc.swept {
 		return
@@ -224,13 +226,13 @@ func (t *Task) asFinishedStep() FinishedStep {
 	return d
 }
 
-// change is a value that setValue replaced, and the size of the state before.
+// change is a value that setValue replaced, with the previous size of the state.
 type change struct {
 	key, size int
 	value     any
 }
 
-// changeMark returns the number of changes so far, for rollback.
+// changeMark returns the number of changes so far, for rollBack.
 func (v *View) changeMark() int { return len(v.scope.state.changes) }
 
 // rollBack undoes the changes of values since a mark.
@@ -275,7 +277,7 @@ func (v *View) applyTask(t *Task) undo {
 	return back
 }
 
-// addHead numbers a write to a key with the reducer replace, and makes it the current one.
+// addHead numbers a write to a key with the reducer replace, and makes it the key's latest write.
 func (v *View) addHead(w *Write) {
 	s := v.scope.state
 	s.Numbers.Write++
@@ -318,7 +320,7 @@ func (v *View) updateMemory(d *FinishedStep) {
 	if !v.scope.plan.watched[d.Node] {
 		return
 	}
-	m := &Memory{Outcome: outcomeOf(d.Failure), Failure: d.Failure, Stale: true}
+	m := &Memory{Outcome: formatOutcome(d.Failure), Failure: d.Failure, Stale: true}
 	if old := v.lastMemory(d.Node); old != nil {
 		m.History, m.Output, m.Stale = old.History, old.Output, !d.Refused || old.Stale
 	}
@@ -331,7 +333,8 @@ func (v *View) updateMemory(d *FinishedStep) {
 	v.Mem = setEntry(v.Mem, d.Node, m)
 }
 
-// applyWrite applies one write. An invalid write after a merge changes nothing and returns why.
+// applyWrite applies one write. A write that is invalid after a merge changes nothing and returns a
+// failure.
 func (v *View) applyWrite(w *Write) *Failure {
 	reducer, value := v.scope.plan.keys[w.Key].reducer, w.Update
 	if w.Absent {
@@ -344,18 +347,18 @@ func (v *View) applyWrite(w *Write) *Failure {
 		switch list, _ := value.([]any); reducer {
 		case reduceAppend:
 			v.lists = setEntry(v.lists, w.Key, list)
-			v.setValue(w.Key, slices.Clip(list), v.Size+sizeOf(w.Update)) // without measuring the whole list
+			v.setValue(w.Key, slices.Clip(list), v.Size+measureValue(w.Update)) // avoids measuring the whole list
 			return nil
 		case reducePrepend:
-			v.setValue(w.Key, value, v.Size+sizeOf(w.Update))
+			v.setValue(w.Key, value, v.Size+measureValue(w.Update))
 			return nil
 		}
 	}
-	v.setValue(w.Key, value, v.Size-sizeOf(v.Vals[w.Key])+sizeOf(value))
+	v.setValue(w.Key, value, v.Size-measureValue(v.Vals[w.Key])+measureValue(value))
 	return nil
 }
 
-// setValue gives a key a value, and the state a size.
+// setValue sets the value of a key and the size of the state.
 func (v *View) setValue(key int, value any, size int) {
 	s := v.scope.state
 	s.changes = append(s.changes, change{key, v.Size, v.Vals[key]})
@@ -370,7 +373,7 @@ func (v *View) setValue(key int, value any, size int) {
 	}
 }
 
-// value returns the value of a key as reducers see it.
+// value returns the value of a key, or nil if it is absent.
 func (v *View) value(key int) any {
 	if value := v.Vals[key]; value != absent {
 		return value
@@ -378,8 +381,8 @@ func (v *View) value(key int) any {
 	return nil
 }
 
-// mergeTasks builds the view after several tasks, and returns the conflicts. Steps of lost
-// branches follow the split.
+// mergeTasks returns the merged view of several tasks, and the conflicts. Steps of lost branches count
+// as directly after the split.
 func (sc *Scope) mergeTasks(arrived, lost []*Task) (*View, []Conflict) {
 	all := slices.Concat(arrived, lost)
 	base := all[0].view()
@@ -432,7 +435,7 @@ func findCommonBase(a, b *View) *View {
 // collectSteps returns the steps of tasks since a view, in merge order.
 func (sc *Scope) collectSteps(base *View, arrived, lost []*Task) []*FinishedStep {
 	var out []*FinishedStep
-	index := make(map[int]int, len(arrived)+len(lost)) // by task, in out
+	index := make(map[int]int, len(arrived)+len(lost)) // index in out, by task
 	all := slices.Concat(arrived, lost)
 	split := sc.findSplit(all)
 	add := func(d *FinishedStep, isLost bool) {
@@ -508,8 +511,8 @@ func (sc *Scope) findSplit(tasks []*Task) *Fan {
 	}
 }
 
-// foldView folds a merged view into its base if nothing else uses the base. It returns the view
-// to use, and the fan-out that is over.
+// foldView folds a merged view into its base if nothing else uses the base. It returns the view to use,
+// and the finished fan-out.
 func (sc *Scope) foldView(v *View) (*View, *Fan) {
 	base := v.base
 	if sc.isViewUsed(base) || sc.plan.failsBypassed && len(sc.Detours) > 0 {

@@ -1,4 +1,4 @@
-// Writes: from outputs to state keys, and which outputs fit them (GraphSpec §3).
+// Writes of outputs to state keys, and which outputs fit them (GraphSpec §3).
 
 package machine
 
@@ -27,7 +27,7 @@ func (sc *Scope) sizeLimit() (most int, owner *Scope) {
 	return most, cmp.Or(owner, sc)
 }
 
-func sizeOf(v any) int {
+func measureValue(v any) int {
 	if v == absent {
 		return 0
 	}
@@ -83,7 +83,7 @@ func (p *Plan) joinKeyNames(keys []int) string {
 	return strings.Join(names, ", ")
 }
 
-// addWrite appends a write after checking it against what the task sees.
+// addWrite checks a write against the task's view and appends it.
 func (t *Task) addWrite(to []Write, key int, update any) ([]Write, *Failure) {
 	sc := t.scope
 	k := &sc.plan.keys[key]
@@ -100,7 +100,7 @@ func (t *Task) addWrite(to []Write, key int, update any) ([]Write, *Failure) {
 			return to, writeFailure(k, err)
 		}
 	case reduceAppend, reducePrepend:
-		items := k.schema.Normalise(asList(update)).([]any)
+		items := k.schema.Normalise(toList(update)).([]any)
 		if err := k.schema.CheckAppended(items, 0); err != nil {
 			return to, writeFailure(k, err)
 		}
@@ -125,7 +125,7 @@ func sizeFailure(what string, most int) *Failure {
 		", the limit of the state and of a value (max_state_bytes)"}
 }
 
-// evalAssignments evaluates the assignments of a set node in order. Later ones see earlier ones.
+// evalAssignments evaluates the assignments of a set node in order. Later ones read earlier ones.
 func (t *Task) evalAssignments(n *node, env map[string]any) (any, []Write, *Failure) {
 	v, p := t.view(), t.scope.plan
 	defer v.rollBack(v.changeMark())
@@ -165,8 +165,8 @@ func (t *Task) evalAssignments(n *node, env map[string]any) (any, []Write, *Fail
 	return output, writes, nil
 }
 
-// onceKeys returns the `once` keys that a model node's own expressions read.
-func (b *builder) onceKeys(bound *bind.Node) []int {
+// findOnceKeys returns the `once` keys that a model node's own expressions read.
+func (b *builder) findOnceKeys(bound *bind.Node) []int {
 	var out []int
 	p := b.plan
 	visitReads(func(r eval.Read) {
@@ -205,7 +205,7 @@ func (t *Task) resetOnce(v *View) {
 }
 
 // WantsText returns a function that reports whether an exec node should read its output as text,
-// because only the text fits what the node writes. It is nil if data always fits. Any goroutine
+// because only the text fits what the node writes. It returns nil if data always fits. Any goroutine
 // may call the function.
 func (p *Plan) WantsText(node string) func(data any, text string) bool {
 	decl := p.Graph.Node(node)
@@ -253,14 +253,14 @@ func (p *Plan) fitsSchemas(n *node, output any) bool {
 	return true
 }
 
-// acceptsUpdate reports whether a key's schema allows an update, whatever the current value.
+// acceptsUpdate reports whether a key's schema allows an update, regardless of the current value.
 func (k *key) acceptsUpdate(update any) bool {
 	switch k.reducer {
 	case reduceReplace, reduceMin, reduceMax:
 		_, err := k.schema.Accept(update)
 		return err == nil
 	case reduceAppend, reducePrepend, reduceUnion:
-		items, isList := k.schema.Normalise(asList(update)).([]any)
+		items, isList := k.schema.Normalise(toList(update)).([]any)
 		return isList && k.schema.CheckAppended(items, 0) == nil
 	case reduceSum:
 		_, isNumber := eval.Number(update)

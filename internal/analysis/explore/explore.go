@@ -162,7 +162,7 @@ func Explore(q Question) Answer {
 		}
 	}
 	if s.Found == nil {
-		s.Found = func(r *Run) bool { return r.State.Reason == "policy" && r.State.Ended() }
+		s.Found = func(r *Run) bool { return r.State.Reason == "policy" && r.State.HasEnded() }
 	}
 	for _, gap := range q.Model.gaps {
 		s.noteGap(gap)
@@ -257,7 +257,7 @@ func (s *search) followRun(b *branch, concrete bool) {
 		case s.Found(r):
 			s.followRun(r.last, true)
 			return
-		case r.State.Ended():
+		case r.State.HasEnded():
 			if r.State.Status == machine.Limit && r.State.Reason == "size" {
 				s.noteGap("the size of the state may end a run")
 			}
@@ -544,7 +544,7 @@ func (w *World) Fire(edge int) Answer {
 	guide = slices.DeleteFunc(guide, func(v int) bool { return v >= w.End })
 	fired := func(r *Run) bool {
 		root := r.State.Scope("")
-		return !r.broken && r.State.Ended() && root != nil && root.Fired[edge] > 0
+		return !r.broken && r.State.HasEnded() && root != nil && root.Fired[edge] > 0
 	}
 	before := w.arcs.Reverse().Reach(w.From[edge])
 	q := Question{Guide: guide, Hopeless: func(r *Run) bool {

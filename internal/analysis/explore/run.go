@@ -102,7 +102,7 @@ func (r *Run) begin() {
 // applyEvent applies an event, and reads the commands and notes of the machine.
 func (r *Run) applyEvent(e machine.Event) {
 	e.At = r.now
-	r.State.StopAt = r.State.Count() + 1 // one step at a time
+	r.State.StopAt = r.State.RootSteps() + 1 // one step at a time
 	cmds, err := r.s.Plan.Apply(r.State, e)
 	notes := len(r.State.Notes())
 	r.s.spendSteps(costOfEvent + notes/notesAStep + notes*notes/manyNotes)
@@ -114,7 +114,7 @@ func (r *Run) applyEvent(e machine.Event) {
 		r.stopped = true
 		return
 	}
-	r.advance = !r.State.Ended() && r.State.Count() == r.State.StopAt
+	r.advance = !r.State.HasEnded() && r.State.RootSteps() == r.State.StopAt
 	for i := range cmds {
 		r.noteCommand(&cmds[i])
 	}
