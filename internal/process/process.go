@@ -194,9 +194,9 @@ func (m *Mark) Start(cmd *exec.Cmd) error {
 	return nil
 }
 
-// Stop asks the program and its group to end, and kills what is left after the grace or when
-// kill is closed. It returns false and does nothing if ended, which the caller closes at the
-// end of the program, is closed already.
+// Stop asks the program and its group to end, and kills what is left after the grace or when kill is
+// closed. The caller closes ended when the program has ended; if it is closed already, Stop does
+// nothing and returns false.
 func (m *Mark) Stop(cmd *exec.Cmd, ended <-chan struct{}, grace time.Duration, kill <-chan struct{}) bool {
 	select {
 	case <-ended:
@@ -217,7 +217,7 @@ func (m *Mark) Stop(cmd *exec.Cmd, ended <-chan struct{}, grace time.Duration, k
 	return true
 }
 
-// awaitGroup returns when the group is empty, patience is over or kill is closed. It polls,
+// awaitGroup waits until the group is empty, the timer patience fires or kill is closed. It polls,
 // since nothing reports the end of grandchildren.
 func (m *Mark) awaitGroup(cmd *exec.Cmd, patience <-chan time.Time, kill <-chan struct{}) {
 	look := time.NewTicker(10 * time.Millisecond)

@@ -45,7 +45,7 @@ func IsWord(text string) bool {
 	}) < 0
 }
 
-// minLine is the minimum length of a line of a multi-line secret that is masked by itself.
+// minLine is the minimum length of a line of a multi-line secret that is masked on its own.
 const minLine = 16
 
 // Forms returns the forms of a text, each once: plain, quoted once or twice, in HTML, in a URL

@@ -177,8 +177,8 @@ func (g *ignored) ignores(name string, isFolder bool) bool {
 }
 
 // Find returns path itself if it is a file, and otherwise the wanted files below it except those that
-// settings or git exclude. left holds the excluded files and folders.
-func (e *Excludes) Find(path string, wanted func(name string) bool) (names, left []string, err error) {
+// settings or git exclude. excluded holds the excluded files and folders.
+func (e *Excludes) Find(path string, wanted func(name string) bool) (names, excluded []string, err error) {
 	info, err := os.Stat(path)
 	if err != nil || !info.IsDir() {
 		return []string{path}, nil, err
@@ -196,7 +196,7 @@ func (e *Excludes) Find(path string, wanted func(name string) bool) (names, left
 			return fs.SkipDir
 		case !entry.IsDir() && !wanted(name):
 		case name != root && (e.excludes(name) || ignored.ignores(name, entry.IsDir())):
-			left = append(left, name)
+			excluded = append(excluded, name)
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
@@ -207,5 +207,5 @@ func (e *Excludes) Find(path string, wanted func(name string) bool) (names, left
 		}
 		return nil
 	})
-	return names, left, err
+	return names, excluded, err
 }

@@ -51,10 +51,10 @@ func endpoint(kind string) string {
 	return ""
 }
 
-func newClient(kind, version string, about *resource.Resource) *client {
+func newClient(kind, version string, res *resource.Resource) *client {
 	c := &client{
 		url: endpoint(kind), headers: map[string]string{}, http: &http.Client{Timeout: 10 * time.Second},
-		resource: object{"attributes": convertAttributes(about.Attributes())}, scope: object{"name": scopeName, "version": version},
+		resource: object{"attributes": convertAttributes(res.Attributes())}, scope: object{"name": scopeName, "version": version},
 	}
 	if ms, err := strconv.Atoi(os.Getenv("OTEL_EXPORTER_OTLP_TIMEOUT")); err == nil && ms > 0 {
 		c.http.Timeout = time.Duration(ms) * time.Millisecond
@@ -91,11 +91,11 @@ func (c *client) post(ctx context.Context, kind, key string, list []object) erro
 		return err
 	}
 	defer resp.Body.Close()
-	said, err := io.ReadAll(io.LimitReader(resp.Body, 1000))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 1000))
 	if err != nil || resp.StatusCode < 300 {
 		return err
 	}
-	return fmt.Errorf("%s answers %s: %s", c.url, resp.Status, said)
+	return fmt.Errorf("%s answers %s: %s", c.url, resp.Status, body)
 }
 
 // ForceFlush does nothing.
@@ -167,7 +167,7 @@ func (e *metricExporter) Export(ctx context.Context, data *metricdata.ResourceMe
 // cumulative is OTLP's number for metricdata.CumulativeTemporality.
 const cumulative = 2
 
-// convertSum and the functions below write 64-bit numbers as text, as OTLP wants.
+// convertSum and the functions below write 64-bit numbers as text, as OTLP requires.
 func convertSum[N int64 | float64](d metricdata.Sum[N]) object {
 	var points []object
 	for _, p := range d.DataPoints {
@@ -200,23 +200,23 @@ type logExporter struct{ *client }
 func (e *logExporter) Export(ctx context.Context, records []sdklog.Record) error {
 	var list []object
 	for _, r := range records {
-		var about []attribute.KeyValue
+		var attrs []attribute.KeyValue
 		r.WalkAttributes(func(a attribute.KeyValue) bool {
-			about = append(about, a)
+			attrs = append(attrs, a)
 			return true
 		})
 		list = append(list, object{
 			"timeUnixNano": formatNanos(r.Timestamp()), "observedTimeUnixNano": formatNanos(r.ObservedTimestamp()), "eventName": r.EventName(),
 			"severityNumber": int(r.Severity()), "severityText": r.Severity().String(), "body": object{"stringValue": r.Body().AsString()},
-			"attributes": convertAttributes(about), "traceId": r.TraceID().String(), "spanId": r.SpanID().String(), "flags": 1,
+			"attributes": convertAttributes(attrs), "traceId": r.TraceID().String(), "spanId": r.SpanID().String(), "flags": 1,
 		})
 	}
 	return e.post(ctx, "Logs", "logRecords", list)
 }
 
 // convertPoint adds the attributes and times of a measurement to its value.
-func convertPoint(about attribute.Set, start, end time.Time, value object) object {
-	value["attributes"], value["startTimeUnixNano"], value["timeUnixNano"] = convertAttributes(about.ToSlice()), formatNanos(start), formatNanos(end)
+func convertPoint(attrs attribute.Set, start, end time.Time, value object) object {
+	value["attributes"], value["startTimeUnixNano"], value["timeUnixNano"] = convertAttributes(attrs.ToSlice()), formatNanos(start), formatNanos(end)
 	return value
 }
 

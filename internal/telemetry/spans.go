@@ -103,17 +103,17 @@ func endSpan(span trace.Span, at time.Time, f *machine.Failure) {
 // another process may have sent.
 func (t *Telemetry) beginRun(r *run, e *runner.Event) {
 	own, parent, name := t.newSpanContext(r.id, "run", ""), t.parent, "run "+e.Graph
-	about := []attribute.KeyValue{attribute.String("graphrun.run.id", r.id)}
+	attrs := []attribute.KeyValue{attribute.String("graphrun.run.id", r.id)}
 	if e.Type == runner.RunStarted {
-		about = append(about, attribute.String("graphrun.graph", e.Graph))
+		attrs = append(attrs, attribute.String("graphrun.graph", e.Graph))
 	} else {
 		own, parent, name = t.newSpanContext(r.id, "resume", "", int(e.Seq)), own, "resume"
 	}
-	r.span = t.startSpan(own, parent, name, e.Time, trace.WithAttributes(about...))
+	r.span = t.startSpan(own, parent, name, e.Time, trace.WithAttributes(attrs...))
 }
 
 func (t *Telemetry) endRun(r *run, e *runner.Event) {
-	for _, s := range r.steps { //lint:ignore mapiter each span ends by itself
+	for _, s := range r.steps { //lint:ignore mapiter the spans end independently
 		endSpan(s.attempt, e.Time, nil)
 		endSpan(s.span, e.Time, nil)
 	}
@@ -121,10 +121,10 @@ func (t *Telemetry) endRun(r *run, e *runner.Event) {
 	if e.Result != nil {
 		status, failure, r.graph = string(e.Result.Status), e.Result.Error, e.Result.Graph
 	}
-	about := []attribute.KeyValue{attribute.String("graphrun.graph", r.graph), attribute.String("graphrun.status", status)}
-	r.span.SetAttributes(about...)
+	attrs := []attribute.KeyValue{attribute.String("graphrun.graph", r.graph), attribute.String("graphrun.status", status)}
+	r.span.SetAttributes(attrs...)
 	endSpan(r.span, e.Time, failure)
-	t.runs.Add(context.Background(), 1, metric.WithAttributes(about...))
+	t.runs.Add(context.Background(), 1, metric.WithAttributes(attrs...))
 	delete(t.open, r.id)
 }
 
@@ -161,15 +161,15 @@ func (t *Telemetry) beginStep(r *run, e *runner.Event, prefix string) {
 		}
 	}
 	delete(r.joined, e.Node)
-	about := []attribute.KeyValue{
+	attrs := []attribute.KeyValue{
 		attribute.String("graphrun.run.id", r.id), attribute.String("graphrun.node", e.Node), attribute.String("graphrun.node.kind", e.Kind), attribute.Int("graphrun.visit", e.Visit),
 	}
 	if e.Branch != "" {
-		about = append(about, attribute.String("graphrun.branch", e.Branch))
+		attrs = append(attrs, attribute.String("graphrun.branch", e.Branch))
 	}
 	s := &step{prefix: prefix, place: placeOf(e), visit: e.Visit}
 	own := t.newSpanContext(r.id, prefix+"step "+e.Branch, s.place, e.Visit)
-	s.span = t.startSpan(own, r.parentSpan(s.place), "step "+e.Node, e.Time, trace.WithLinks(links...), trace.WithAttributes(about...))
+	s.span = t.startSpan(own, r.parentSpan(s.place), "step "+e.Node, e.Time, trace.WithLinks(links...), trace.WithAttributes(attrs...))
 	r.steps[stepKey(e)] = s
 	t.beginAttempt(r, s, max(e.Attempt, 1), e.Time)
 }
@@ -199,9 +199,9 @@ func (t *Telemetry) endStep(r *run, e *runner.Event) {
 	endSpan(s.attempt, e.Time, e.Error)
 	endSpan(s.span, e.Time, e.Error)
 	r.last[e.Node] = s.span.SpanContext()
-	about := metric.WithAttributes(attribute.String("graphrun.graph", r.graph), attribute.String("graphrun.node", e.Node), attribute.String("graphrun.outcome", outcome))
-	t.steps.Add(context.Background(), 1, about)
-	t.took.Record(context.Background(), e.Duration.Seconds(), about)
+	attrs := metric.WithAttributes(attribute.String("graphrun.graph", r.graph), attribute.String("graphrun.node", e.Node), attribute.String("graphrun.outcome", outcome))
+	t.steps.Add(context.Background(), 1, attrs)
+	t.took.Record(context.Background(), e.Duration.Seconds(), attrs)
 }
 
 // attemptOf returns the attempt, or else the run, that an event belongs to.
@@ -219,35 +219,35 @@ func (t *Telemetry) addModelCall(r *run, e *runner.Event) {
 	if !hasProvider {
 		provider, model = "", u.Model
 	}
-	about := []attribute.KeyValue{
+	attrs := []attribute.KeyValue{
 		attribute.String("gen_ai.operation.name", "chat"), attribute.String("gen_ai.provider.name", provider), attribute.String("gen_ai.request.model", model),
 		attribute.Int("gen_ai.usage.input_tokens", u.InputTokens), attribute.Int("gen_ai.usage.output_tokens", u.OutputTokens),
 	}
 	if u.CostUSD != nil {
-		about = append(about, attribute.Float64("graphrun.cost_usd", *u.CostUSD))
+		attrs = append(attrs, attribute.Float64("graphrun.cost_usd", *u.CostUSD))
 	}
 	own := t.newSpanContext(r.id, "model", placeOf(e), e.Visit, e.Attempt, u.Turn, int(e.Seq))
 	began := e.Time.Add(-e.Duration)
-	span := t.startSpan(own, r.attemptOf(e), "chat "+model, began, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(about...))
+	span := t.startSpan(own, r.attemptOf(e), "chat "+model, began, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attrs...))
 	endSpan(span, e.Time, nil)
-	for kind, n := range map[string]int{"input": u.InputTokens, "output": u.OutputTokens} { //lint:ignore mapiter each counts by itself
-		t.tokens.Record(context.Background(), float64(n), metric.WithAttributes(append(about[:3:3], attribute.String("gen_ai.token.type", kind))...))
+	for kind, n := range map[string]int{"input": u.InputTokens, "output": u.OutputTokens} { //lint:ignore mapiter the counts are independent
+		t.tokens.Record(context.Background(), float64(n), metric.WithAttributes(append(attrs[:3:3], attribute.String("gen_ai.token.type", kind))...))
 	}
 	if u.CostUSD != nil {
-		t.cost.Add(context.Background(), *u.CostUSD, metric.WithAttributes(about[1:3]...))
+		t.cost.Add(context.Background(), *u.CostUSD, metric.WithAttributes(attrs[1:3]...))
 	}
 }
 
 func (t *Telemetry) addToolCall(r *run, e *runner.Event) {
 	data, _ := e.Said.Data.(map[string]any)
-	about := []attribute.KeyValue{attribute.String("gen_ai.operation.name", "execute_tool"), attribute.String("gen_ai.tool.name", e.Said.Name)}
+	attrs := []attribute.KeyValue{attribute.String("gen_ai.operation.name", "execute_tool"), attribute.String("gen_ai.tool.name", e.Said.Name)}
 	if id, ok := data["id"].(string); ok {
-		about = append(about, attribute.String("gen_ai.tool.call.id", id))
+		attrs = append(attrs, attribute.String("gen_ai.tool.call.id", id))
 	}
 	ms, _ := data["duration_ms"].(int)
 	began := e.Time.Add(-time.Duration(ms) * time.Millisecond)
 	own := t.newSpanContext(r.id, "tool", placeOf(e), e.Visit, e.Attempt, int(e.Seq))
-	span := t.startSpan(own, r.attemptOf(e), "execute_tool "+e.Said.Name, began, trace.WithAttributes(about...))
+	span := t.startSpan(own, r.attemptOf(e), "execute_tool "+e.Said.Name, began, trace.WithAttributes(attrs...))
 	var failure *machine.Failure
 	if bad, _ := data["is_error"].(bool); bad {
 		failure = &machine.Failure{Kind: "tool", Message: "the tool failed"}
@@ -283,16 +283,16 @@ func (t *Telemetry) emitLog(r *run, e *runner.Event) {
 	default:
 		return
 	}
-	about := []attribute.KeyValue{attribute.String("graphrun.run.id", r.id)}
+	attrs := []attribute.KeyValue{attribute.String("graphrun.run.id", r.id)}
 	if r.graph != "" {
-		about = append(about, attribute.String("graphrun.graph", r.graph))
+		attrs = append(attrs, attribute.String("graphrun.graph", r.graph))
 	}
 	if e.Node != "" {
-		about = append(about, attribute.String("graphrun.node", e.Node))
+		attrs = append(attrs, attribute.String("graphrun.node", e.Node))
 	}
 	if failure != nil {
 		body += ": " + failure.Message
-		about = append(about, attribute.String("error.type", failure.Kind))
+		attrs = append(attrs, attribute.String("error.type", failure.Kind))
 	}
 	var record log.Record
 	record.SetTimestamp(e.Time)
@@ -300,7 +300,7 @@ func (t *Telemetry) emitLog(r *run, e *runner.Event) {
 	record.SetEventName("graphrun." + string(e.Type))
 	record.SetSeverity(severity)
 	record.SetBody(attribute.StringValue(body))
-	record.AddAttributes(about...)
+	record.AddAttributes(attrs...)
 	t.logger.Emit(trace.ContextWithSpanContext(context.Background(), r.attemptOf(e)), record)
 }
 

@@ -60,15 +60,15 @@ func FromEnv(version string, warn func(string)) (*Telemetry, error) {
 		warn("OTEL_EXPORTER_OTLP_PROTOCOL is " + protocol + ", and graphrun sends http/json, which receivers of OTLP over HTTP take too")
 	}
 	ctx := context.Background()
-	about, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "graphrun"), attribute.String("service.version", version)), resource.WithFromEnv())
+	res, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "graphrun"), attribute.String("service.version", version)), resource.WithFromEnv())
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
-	spans, measures, records := &spanExporter{newClient("traces", version, about)}, &metricExporter{newClient("metrics", version, about)}, &logExporter{newClient("logs", version, about)}
+	spans, measures, records := &spanExporter{newClient("traces", version, res)}, &metricExporter{newClient("metrics", version, res)}, &logExporter{newClient("logs", version, res)}
 	t := &Telemetry{
-		traces:  sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithIDGenerator(identifiers{}), sdktrace.WithBatcher(spans)),
-		metrics: sdkmetric.NewMeterProvider(sdkmetric.WithResource(about), sdkmetric.WithReader(sdkmetric.NewPeriodicReader(measures))),
-		logs:    sdklog.NewLoggerProvider(sdklog.WithResource(about), sdklog.WithProcessor(sdklog.NewBatchProcessor(records))),
+		traces:  sdktrace.NewTracerProvider(sdktrace.WithResource(res), sdktrace.WithIDGenerator(identifiers{}), sdktrace.WithBatcher(spans)),
+		metrics: sdkmetric.NewMeterProvider(sdkmetric.WithResource(res), sdkmetric.WithReader(sdkmetric.NewPeriodicReader(measures))),
+		logs:    sdklog.NewLoggerProvider(sdklog.WithResource(res), sdklog.WithProcessor(sdklog.NewBatchProcessor(records))),
 		parent:  trace.SpanContextFromContext(propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": os.Getenv("TRACEPARENT")})),
 		open:    map[string]*run{},
 	}
