@@ -2,7 +2,10 @@
 // may-happen-in-parallel analysis of concurrent programs, over pairs of tokens.
 package concurrency
 
-import "github.com/graphrun/graphrun/internal/analysis/controlflow"
+import (
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
+	"github.com/graphrun/graphrun/internal/graphalg"
+)
 
 // maxNodes bounds the graphs in which pairs are followed.
 const maxNodes = 1000
@@ -19,8 +22,9 @@ type Pairs struct {
 	// once. waiting is the same where p is a join that waits for q.
 	forks, waiting []int
 	todo           [][2]int
-	again          map[int][]bool // fan-outs on cycles, with what they reach
-	met            []int          // by join: the fan-out, plus one, of two tokens that became one
+	again          map[int][]bool         // fan-outs on cycles, with what they reach
+	within         map[[2]int]map[int]int // by join and fan-out: see comesBefore
+	met            []int                  // by join: the fan-out, plus one, of two tokens that became one
 }
 
 // Fork returns the fan-out in whose branches two nodes may be at work at the same time.
@@ -61,7 +65,7 @@ func FindPairs(w *controlflow.Graph, starts func(fork int, g *controlflow.Group,
 	case !w.FansOut:
 		return &Pairs{}
 	}
-	k := &Pairs{cautious: starts != nil, size: n + 2, next: w.Digraph.Next, joins: make([][]bool, n+2), again: map[int][]bool{}, met: make([]int, n+2)}
+	k := &Pairs{cautious: starts != nil, size: n + 2, next: w.Digraph.Next, joins: make([][]bool, n+2), again: map[int][]bool{}, within: map[[2]int]map[int]int{}, met: make([]int, n+2)}
 	if starts != nil {
 		k.next = w.NoFailures.Next
 	}
@@ -150,7 +154,7 @@ func (k *Pairs) addPair(p, q, fork int) {
 	case p == end || q == end || k.cautious && (p == fork-1 || q == fork-1):
 	case p == q && k.joins[p] != nil:
 		k.met[p] = fork
-	case k.joins[p] != nil && k.joins[p][q]:
+	case k.joins[p] != nil && k.joins[p][q] && !k.comesBefore(p, q, fork):
 		k.notePair(k.waiting, p, q, fork)
 	case k.joins[q] != nil && k.joins[q][p]:
 		k.notePair(k.waiting, q, p, fork)
@@ -158,6 +162,28 @@ func (k *Pairs) addPair(p, q, fork int) {
 		k.notePair(k.forks, p, q, fork)
 		k.forks[q*k.size+p] = k.forks[p*k.size+q]
 	}
+}
+
+// comesBefore reports whether a join p does not wait for a join q, which waits for p: branches of the
+// fan-out lead from p to q, but back only through the fan-out, where they would end.
+func (k *Pairs) comesBefore(p, q, fork int) bool {
+	if !k.cautious || k.joins[q] == nil || !k.joins[q][p] {
+		return false
+	}
+	reach := func(from, to int) bool {
+		at := [2]int{from, fork}
+		if k.within[at] == nil {
+			k.within[at] = graphalg.Distances(func(v int) []int {
+				if v == fork-1 {
+					return nil
+				}
+				return k.next(v)
+			}, from)
+		}
+		_, ok := k.within[at][to]
+		return ok
+	}
+	return reach(p, q) && !reach(q, p)
 }
 
 func (k *Pairs) notePair(set []int, p, q, fork int) {
