@@ -94,7 +94,7 @@ func (m *assignments) learnFromConditions() {
 	for _, a := range m.f.arcs() {
 		for _, o := range m.f.outcomesOf(a) {
 			for _, number := range m.listShown(o.program) {
-				if !m.shows(o, number, a.From) {
+				if !m.shows(solve.Claim{Tree: o.program.Tree, Holds: o.holds}, o.program, number, a.From) {
 					continue
 				}
 				m.Shows(a.From, a.To, a.Group, number)
@@ -108,12 +108,16 @@ func (m *assignments) learnFromConditions() {
 	}
 }
 
-// shows reports whether the outcome of a condition behind a node proves a variable assigned.
-func (m *assignments) shows(o outcome, number, v int) bool {
+// shows reports whether the outcome of a condition, or of a part of it, behind a node proves a
+// variable assigned.
+func (m *assignments) shows(claim solve.Claim, program *eval.Program, number, v int) bool {
 	null := m.pathsNullWithout(number)
-	return !m.f.solver.Possible([]solve.Claim{{Tree: o.program.Tree, Holds: o.holds}}, func(path []string, _ eval.Type) solve.Domain {
+	return !m.f.solver.Possible([]solve.Claim{claim}, func(path []string, _ eval.Type) solve.Domain {
+		if d, known := m.valuesWithout(number, path); known {
+			return d
+		}
 		for i := range path {
-			isOptional := i == len(path)-1 || strings.Contains(o.program.Source, "?.") // then a member of null is null
+			isOptional := i == len(path)-1 || strings.Contains(program.Source, "?.") // then a member of null is null
 			if isOptional && null[strings.Join(path[:i+1], ".")] {
 				return solve.Domain{Values: []any{nil}}
 			}
@@ -123,6 +127,51 @@ func (m *assignments) shows(o outcome, number, v int) bool {
 		}
 		return solve.Domain{Null: true}
 	})
+}
+
+// valuesWithout returns the values that a state key may have while a variable is unassigned, if
+// nodes that do not assign the variable write only a few.
+func (m *assignments) valuesWithout(number int, path []string) (d solve.Domain, known bool) {
+	key := m.f.graph.Key(path[0])
+	if len(path) > 1 || key == nil || !m.isTag(key) {
+		return d, false
+	}
+	d.Values = []any{nil}
+	for _, n := range m.f.writersOf()[path[0]] {
+		if m.MadeBy(n.Index, number) {
+			continue
+		}
+		written, ok := m.f.domainOfWrite(n, path[0])
+		if !ok || written.Values == nil || n.Each.IsSet() || len(n.Before) > 0 {
+			return d, false
+		}
+		d.Values = append(d.Values, written.Values...)
+	}
+	return d, true
+}
+
+// isTag reports whether a key has only the last of the values that nodes have written.
+func (m *assignments) isTag(key *spec.StateKey) bool {
+	return key.Default == nil && !key.Required && key.Scope.Value != "session" && dataflow.Replaces(key)
+}
+
+// isGuarded reports whether earlier parts of a condition prove a variable assigned where it is read.
+func (m *assignments) isGuarded(u *dataflow.Use, r eval.Read, number int) bool {
+	reads := func(t *eval.Tree) (found bool) {
+		t.Each(func(part *eval.Tree) { found = found || part.Op == eval.TreePath && part.Path[0] == r.Path[0] })
+		return found
+	}
+	for t := u.Program.Tree; u.Node >= 0 && t.Op == eval.TreeBinary && (t.Name == "and" || t.Name == "or"); {
+		if reads(t.Args[0]) {
+			t = t.Args[0]
+			continue
+		}
+		if m.shows(solve.Claim{Tree: t.Args[0], Holds: t.Name == "and"}, u.Program, number, u.Node) {
+			return true
+		}
+		t = t.Args[1]
+	}
+	return false
 }
 
 // hasErrorWithout reports whether a path has an error at a join under wait_all if a branch did not
@@ -153,11 +202,17 @@ func (m *assignments) listShown(p *eval.Program) []int {
 		if i, asked := m.number[t]; asked {
 			out = append(out, i)
 		}
-		n := m.f.outputOf(read)
-		if read.Path[0] == "branches" && len(read.Path) > 1 {
-			n = m.f.graph.Node(read.Path[1])
+		var nodes []*spec.Node
+		if n := m.f.outputOf(read); n != nil {
+			nodes = append(nodes, n)
+		} else if read.Path[0] == "branches" && len(read.Path) > 1 {
+			if n = m.f.graph.Node(read.Path[1]); n != nil {
+				nodes = append(nodes, n)
+			}
+		} else if key := m.f.graph.Key(read.Path[0]); key != nil && m.isTag(key) {
+			nodes = m.f.writersOf()[read.Path[0]]
 		}
-		if n != nil {
+		for _, n := range nodes[:min(len(nodes), maxRivals)] {
 			for _, w := range m.f.access()[n.Index].Always {
 				if i, asked := m.number[variable{w.Key, -1}]; asked {
 					out = append(out, i)
@@ -210,7 +265,7 @@ func checkReadBeforeWrite(f *facts) {
 			if open == nil {
 				open = m.At(u)
 			}
-			if seen[at] = open(number); seen[at] {
+			if seen[at] = open(number) && !m.isGuarded(u, r, number); seen[at] {
 				m.reportOpen(u, r, number)
 			}
 		}
@@ -451,7 +506,8 @@ func (m *assignments) findOpenRead(u *dataflow.Use, number int, path []int) (run
 	}
 	var reader *explore.Run // the run whose last event read the variable too early
 	q.Evaluates = func(r *explore.Run, p *eval.Program, env map[string]any) {
-		if p == u.Program && valueAt(env, read) == nil {
+		ignore := func([]any, any) string { return "" }
+		if p == u.Program && valueAt(env, read) == nil && mentions(new(eval.VM).Explain(p, env, ignore), read[0]) {
 			reader = r
 		}
 	}
@@ -466,6 +522,14 @@ func (m *assignments) findOpenRead(u *dataflow.Use, number int, path []int) (run
 		a.Witness = append(a.Witness, m.f.End)
 	}
 	return a.Witness, a.Found || a.Gap != ""
+}
+
+// mentions reports whether a part of a condition that was evaluated mentions a name.
+func mentions(r eval.Reason, name string) bool {
+	if len(r.Parts) > 0 {
+		return slices.ContainsFunc(r.Parts, func(part eval.Reason) bool { return mentions(part, name) })
+	}
+	return r.Evaluated && strings.Contains(r.Source, name)
 }
 
 // valueAt returns the value at a path, or nil.
