@@ -37,7 +37,7 @@ func layers() []layer {
 		// facts about flows, which rules read
 		{path: "internal/bound", own: []string{"eval", "internal/analysis/controlflow", "internal/analysis/dataflow", "internal/analysis/domain", "internal/analysis/explore", "internal/analysis/subgraph", "internal/bind", "internal/graphalg", "internal/solve", "runner/machine", "spec"}},
 		{path: "internal/analysis/assignment", own: []string{"internal/analysis/controlflow", "internal/analysis/dataflow", "internal/graphalg"}},
-		{path: "internal/analysis/concurrency", own: []string{"internal/analysis/controlflow"}},
+		{path: "internal/analysis/concurrency", own: []string{"internal/analysis/controlflow", "internal/graphalg"}},
 		{path: "internal/analysis/controlflow", own: []string{"internal/bind", "internal/graphalg", "spec"}},
 		{path: "internal/analysis/credentials"},
 		{path: "internal/analysis/dataflow", own: []string{"eval", "internal/bind", "spec"}},
