@@ -149,17 +149,15 @@ type outcome struct {
 func (r *Solver) tryCombinations(conds []condition) (seen []outcome, exhaustive bool) {
 	var vars []*variable
 	n, size := max(len(conds), 1), 0
-	known := map[*variable]bool{}
 	for _, c := range conds {
 		size += c.size
 		for _, v := range c.vars {
-			if !known[v] {
-				known[v] = true
-				vars = append(vars, v)
-				v.at = 0
-				if n *= len(v.values); n > maxEvaluated {
-					return nil, false
-				}
+			if slices.Contains(vars, v) {
+				continue
+			}
+			vars, v.at = append(vars, v), 0
+			if n *= len(v.values); n > maxEvaluated {
+				return nil, false
 			}
 		}
 	}

@@ -121,11 +121,8 @@ func ofValues(values []any) (solve.Domain, bool) {
 
 func readBound(doc map[string]any, names ...string) (float64, bool) {
 	for _, name := range names {
-		switch v := doc[name].(type) {
-		case int:
-			return float64(v), true
-		case float64:
-			return v, true
+		if n, ok := eval.Number(doc[name]); ok {
+			return n, true
 		}
 	}
 	return 0, false
@@ -166,10 +163,6 @@ func Literal(v any) string {
 		return "null"
 	case string:
 		return strconv.Quote(v)
-	case []any:
-		if len(v) == 0 {
-			return "[]"
-		}
 	case map[string]any:
 		if len(v) == 0 {
 			return "{}"

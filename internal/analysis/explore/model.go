@@ -1,14 +1,18 @@
-// The state keys, results and programs that decide how the runs of a graph go.
+// The state keys, results and programs that decide how the runs of a graph go, and the options of
+// the parts of results, of inputs and of failures.
 
 package explore
 
 import (
+	"cmp"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
+	"github.com/graphrun/graphrun/internal/analysis/domain"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/runner/machine"
@@ -70,14 +74,13 @@ func NewModel(flow *controlflow.Graph, bound *bind.Graph, uses *dataflow.Uses, n
 		}
 	}
 	for v, n := range g.Nodes { // an each decides how many results there are
-		for _, e := range m.own[v] {
-			if e.Field == "each" {
-				for _, key := range n.Writes.Keys {
-					m.computed[key.Value] = append(m.computed[key.Value], e.Program)
-				}
-				for _, w := range n.Writes.Exprs {
-					m.computed[w.Name.Value] = append(m.computed[w.Name.Value], e.Program)
-				}
+		written := spec.Strings(n.Writes.Keys)
+		for _, w := range n.Writes.Exprs {
+			written = append(written, w.Name.Value)
+		}
+		for _, key := range written {
+			if each := bound.Nodes[v].Each; each != nil {
+				m.computed[key] = append(m.computed[key], each)
 			}
 		}
 	}
@@ -238,4 +241,399 @@ func findGreatest(t *eval.Tree) int {
 		}
 	})
 	return n
+}
+
+// unset stands for a value that is absent.
+type unset struct{}
+
+// Limits of the options.
+const (
+	maxOptions = 24 // of one slot
+	maxItems   = 6  // different elements of lists
+	maxLength  = 30 // constants beyond it are no lengths of lists
+)
+
+// AnyText is the sample of a text without constraints.
+const AnyText = "made up"
+
+// findInputs finds the options of inputs.
+func (m *Model) findInputs() {
+	for _, k := range m.graph.State {
+		name := k.Name.Value
+		p := part{
+			path: []string{name}, name: name, source: "input " + name, keys: []string{name}, partial: true, usual: unset{},
+			counts: m.counts[name], now: slices.Contains(m.asked, name) || !dataflow.Replaces(k), optional: !k.Required || k.Default != nil,
+		}
+		if !k.Once {
+			p.options, p.partial = listValues(k.Schema, m.findConstants(name, map[string]bool{}), m.members[name])
+			if k.Default != nil {
+				p.options = slices.Insert(slices.Clone(p.options), 0, k.Default.Data())
+			}
+			if m.dropUnfit(&p); k.Default == nil && len(p.options) > 0 {
+				p.usual = p.options[0]
+			}
+		}
+		if !k.Required && k.Default == nil {
+			p.options = append(slices.Clip(p.options), unset{})
+		}
+		m.inputs = append(m.inputs, p)
+	}
+}
+
+// dropUnfit drops options that state keys refuse, duplicates, and those beyond maxOptions.
+func (m *Model) dropUnfit(p *part) {
+	var out []any
+	for _, v := range p.options {
+		refused := func(name string) bool {
+			i := m.findKey(name)
+			return m.bound.Keys[i].Schema != nil && dataflow.Replaces(m.graph.State[i]) && m.bound.Keys[i].Schema.Check(v) != nil
+		}
+		if len(out) < maxOptions && !slices.ContainsFunc(p.keys, refused) && !slices.ContainsFunc(out, func(w any) bool { return reflect.DeepEqual(v, w) }) {
+			out = append(out, v)
+		}
+	}
+	p.partial = p.partial || len(out) == maxOptions && len(p.options) > maxOptions
+	p.options = out
+}
+
+// findConstants returns the constants in expressions that depend on a state key.
+func (m *Model) findConstants(key string, seen map[string]bool) []any {
+	seen[key] = true
+	uses := slices.DeleteFunc(slices.Clone(m.all), func(e *dataflow.Use) bool { return !e.Program.Uses(key) })
+	out := dataflow.Constants(uses)
+	for _, e := range uses {
+		if target := m.findTarget(e); m.counts[target] && !seen[target] {
+			out = mergeValues(out, m.findConstants(target, seen))
+		}
+	}
+	return out
+}
+
+// mergeValues appends the values that a list lacks.
+func mergeValues(list, more []any) []any {
+	out := slices.Clip(list)
+	for _, v := range more {
+		if !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// fillParts finds the options of the parts of a result, and its value without them.
+func (m *Model) fillParts(v int, doc map[string]any, src *source) {
+	n := m.graph.Nodes[v]
+	src.base = m.newBaseResult(n, doc)
+	expected := map[string]any{}
+	if doc == nil && n.Kind.Value != "human" {
+		expected = m.expectResult(v)
+	}
+	for i := range src.parts {
+		p := &src.parts[i]
+		if labels, ok := m.listLabels(v, p.path); ok {
+			p.options = labels
+			continue
+		}
+		constants, read := m.findUses(v, p)
+		of := findDeclared(n, p.path)
+		if of == nil {
+			of = domain.Part(expected, p.path)
+		}
+		if len(of) == 0 && len(p.keys) > 0 {
+			of = findElementSchema(m.graph.Key(p.keys[0]), n)
+		}
+		if p.options, p.partial = listValues(of, constants, read); !n.Each.IsSet() {
+			m.dropUnfit(p)
+		}
+	}
+	for i := range src.parts {
+		if p := &src.parts[i]; len(p.options) > 0 {
+			p.usual = p.options[0]
+			if empty, isList := p.usual.([]any); isList && len(empty) == 0 && len(p.options) > 1 {
+				p.usual = p.options[1] // fewer programs fail
+			}
+		}
+	}
+}
+
+// findUses returns the constants in expressions that read a part of a result, and the paths in it.
+func (m *Model) findUses(v int, p *part) (constants []any, read [][]string) {
+	isIn := func(r eval.Read) bool {
+		return r.Path[0] == "output" && len(r.Path) > len(p.path) && slices.Equal(r.Path[1:1+len(p.path)], p.path)
+	}
+	for _, e := range m.own[v] {
+		if slices.ContainsFunc(e.Program.Reads, isIn) {
+			constants = mergeValues(constants, dataflow.Constants([]*dataflow.Use{e}))
+		}
+	}
+	for _, key := range slices.Concat(p.keys, p.into) {
+		constants = mergeValues(constants, m.findConstants(key, map[string]bool{}))
+	}
+	for _, e := range m.own[v] {
+		for _, r := range e.Program.Reads {
+			if isIn(r) && !m.copies[e.Program] {
+				read = append(read, r.Path[1+len(p.path):])
+			}
+		}
+	}
+	if len(p.keys) > 0 && (m.graph.Nodes[v].Each.IsSet() || !dataflow.Replaces(m.graph.Key(p.keys[0]))) {
+		return constants, append(read, nil)
+	}
+	for _, key := range p.keys {
+		read = append(read, m.members[key]...)
+	}
+	return constants, read
+}
+
+// findElementSchema returns the schema of a value that a node writes to a key, or of an element.
+func findElementSchema(k *spec.StateKey, n *spec.Node) map[string]any {
+	if k == nil {
+		return nil
+	}
+	if items, ok := k.Schema["items"].(map[string]any); ok && (n.Each.IsSet() || collects(k)) {
+		return items
+	}
+	return k.Schema
+}
+
+func collects(k *spec.StateKey) bool {
+	return slices.Contains([]string{"append", "prepend", "union"}, k.Reducer.Value)
+}
+
+// listLabels returns the labels of ends if a part of a result names the next node.
+func (m *Model) listLabels(v int, path []string) ([]any, bool) {
+	n := m.graph.Nodes[v]
+	if !n.HasEnds {
+		return nil, false
+	}
+	var out []any
+	for _, end := range n.Ends {
+		out = append(out, end.Label.Value)
+	}
+	p := m.bound.Nodes[v].Goto
+	if p == nil {
+		return append(out, unset{}), slices.Equal(path, []string{"goto"})
+	}
+	tree := p.Tree
+	names := tree.Op == eval.TreePath && tree.Path[0] == "output" && slices.Equal(tree.Path[1:], path)
+	return out, names && domain.Part(n.Output, path)["enum"] == nil
+}
+
+// makeUsual returns a result of a node in which every part has its usual value.
+func (m *Model) makeUsual(v int) any {
+	out := m.sources[v].base
+	for i := range m.sources[v].parts {
+		p := &m.sources[v].parts[i]
+		if _, absent := p.usual.(unset); len(p.options) > 0 && !absent {
+			out = setPart(out, p.path, p.usual)
+		}
+	}
+	return out
+}
+
+// newBaseResult returns a result without the parts that are read.
+func (m *Model) newBaseResult(n *spec.Node, doc map[string]any) any {
+	if doc == nil && n.Kind.Value == "human" {
+		doc = domain.Yields(n, nil)
+	}
+	switch kind := n.Kind.Value; {
+	case doc != nil:
+		return makeSample(doc)
+	case kind == "http":
+		return map[string]any{"status": 200, "headers": map[string]any{}, "body": map[string]any{}}
+	case kind == "exec" && n.Field("parse") != nil && n.Field("parse").Text.Value == "lines":
+		return []any{AnyText}
+	case kind == "graph":
+		return map[string]any{"status": "completed", "quality": "clean", "output": map[string]any{}, "state": map[string]any{}}
+	case kind == "llm" && n.Field("tools") != nil:
+		return map[string]any{"content": AnyText, "tool_calls": []any{}}
+	}
+	return AnyText
+}
+
+// findDeclared returns the schema that a node or its kind declares for a part of its result, or nil.
+func findDeclared(n *spec.Node, path []string) map[string]any {
+	if doc := domain.Yields(n, path); doc != nil || domain.OutputSchema(n) != nil {
+		return doc
+	}
+	switch n.Kind.Value + "." + strings.Join(path, ".") {
+	case "human.", "llm.content":
+		return map[string]any{"type": "string"}
+	case "llm.tool_calls":
+		return map[string]any{"type": "array", "items": map[string]any{"const": map[string]any{"id": "call", "name": "tool", "args": map[string]any{}}}}
+	}
+	return nil
+}
+
+// findFailures sets the failures of a node to try: the usual one, one of each kind that its
+// conditions or retry blocks name, and one for each constant compared with a message or detail.
+func (m *Model) findFailures(v int) {
+	n := m.graph.Nodes[v]
+	usual := map[string]string{"exec": "exit_status", "http": "http_status", "llm": "llm", "agent": "llm", "tool": "tool"}[n.Kind.Value]
+	kinds := []string{cmp.Or(usual, "failed")}
+	var compared []*machine.Failure
+	for _, e := range m.own[v] {
+		if !e.Program.Uses("error") {
+			continue
+		}
+		for _, c := range dataflow.Constants([]*dataflow.Use{e}) {
+			if text, isText := c.(string); isText && slices.Contains(spec.FailureKinds(), text) {
+				kinds = append(kinds, text)
+				continue
+			}
+			for _, r := range e.Program.Reads {
+				compared = append(compared, listFailures(kinds[0], r.Path, c)...)
+			}
+		}
+	}
+	for _, block := range n.RetryBlocks(m.graph) {
+		for _, on := range block.On {
+			kinds = append(kinds, on.Value)
+		}
+	}
+	details := map[string]map[string]any{
+		"exit_status": {"exit_code": 1, "stdout": "", "stderr": ""},
+		"http_status": {"status": 500, "body": ""},
+	}
+	for i, kind := range kinds {
+		if n.FailsAs(kind) && !slices.Contains(kinds[:i], kind) {
+			m.failures[v] = append(m.failures[v], &machine.Failure{Kind: kind, Message: "failed", Details: details[kind]})
+		}
+	}
+	if n.FailsAs(kinds[0]) {
+		m.failures[v] = append(m.failures[v], compared...)
+	}
+}
+
+// listFailures returns failures with a constant at a path, or with a number next to it.
+func listFailures(kind string, path []string, c any) (out []*machine.Failure) {
+	if path[0] != "error" || len(path) < 2 || path[1] != "message" && path[1] != "details" {
+		return nil
+	}
+	values := []any{c}
+	if n, isInt := c.(int); isInt {
+		values = append(values, n+1, n-1)
+	}
+	for _, value := range values {
+		of := setPart(map[string]any{"message": "failed"}, path[1:], value).(map[string]any)
+		message, _ := of["message"].(string)
+		details, _ := of["details"].(map[string]any)
+		out = append(out, &machine.Failure{Kind: kind, Message: message, Details: details})
+	}
+	return out
+}
+
+// source describes the results of a node.
+type source struct {
+	base  any
+	parts []part
+}
+
+// part is a part of a result that something reads, or an input.
+type part struct {
+	path         []string
+	name, source string   // of its slots
+	keys         []string // state keys that it is written to as it is
+	into         []string // state keys that are computed from it
+	options      []any
+	partial      bool // there are other options
+	usual        any  // the value if nothing depends on it
+	// counts says that a condition depends on it. now says that the machine itself reads it.
+	// optional is set if a run can begin without the input.
+	counts, now, optional bool
+}
+
+// findSource finds the parts of a node's result that are read, and their options.
+func (m *Model) findSource(v int) source {
+	n, b := m.graph.Nodes[v], &m.bound.Nodes[v]
+	var src source
+	m.computes[v] = map[string]bool{}
+	if n.Kind.Value == "set" || n.Kind.Value == "pass" {
+		for _, f := range b.Set {
+			m.computes[v][f.Name] = true
+		}
+	}
+	doc := domain.OutputSchema(n)
+	for _, key := range n.Writes.Keys {
+		path := []string{}
+		if len(n.Writes.Keys) > 1 || domain.Subschema(doc, key.Value) != nil || doc == nil && m.readsMembers(v) {
+			path = []string{key.Value}
+		}
+		p := src.addPart(path)
+		p.keys = append(p.keys, key.Value)
+		m.computes[v][key.Value] = false
+	}
+	for j, e := range n.Writes.Exprs {
+		m.computes[v][e.Name.Value] = j >= len(b.Writes) || !m.copiesPart(e.Name.Value, b.Writes[j].Value.Program, &src)
+	}
+	for _, e := range m.own[v] {
+		if e.Field != "writes" {
+			delete(m.copies, e.Program)
+		}
+		if e.Field == "when" || e.Field == "goto" || e.Field == "never" {
+			for _, read := range e.Program.Reads {
+				if read.Path[0] == "output" {
+					src.addPart(read.Path[1:]).counts = true
+				}
+			}
+		}
+	}
+	if n.HasEnds && !n.Goto.IsSet() {
+		p := src.addPart([]string{"goto"})
+		p.counts, p.now = true, true
+	}
+	for i := range src.parts {
+		p := &src.parts[i]
+		p.source, p.name = n.ID.Value+"."+strings.Join(p.path, "."), n.ID.Value
+		p.now = p.now || n.Each.IsSet() || n.Kind.Value == "human"
+		for _, key := range p.keys {
+			p.name = p.keys[0]
+			p.counts = p.counts || m.counts[key]
+			p.now = p.now || !dataflow.Replaces(m.graph.Key(key)) || slices.Contains(m.asked, key)
+		}
+	}
+	m.fillParts(v, doc, &src)
+	return src
+}
+
+// readsMembers reports whether an expression reads a member of a node's result.
+func (m *Model) readsMembers(v int) bool {
+	return slices.ContainsFunc(m.own[v], func(e *dataflow.Use) bool {
+		return slices.ContainsFunc(e.Program.Reads, func(r eval.Read) bool { return r.Path[0] == "output" && len(r.Path) > 1 })
+	})
+}
+
+// copiesPart adds the parts that an entry of writes reads, and reports whether it copies one.
+func (m *Model) copiesPart(key string, p *eval.Program, src *source) bool {
+	if p == nil {
+		return false
+	}
+	if tree := p.Tree; tree.Op == eval.TreePath && tree.Path[0] == "output" && !slices.ContainsFunc(tree.Path, isElement) {
+		part := src.addPart(tree.Path[1:])
+		part.keys = append(part.keys, key)
+		m.copies[p] = true
+		return true
+	}
+	for _, read := range p.Reads {
+		if read.Path[0] == "output" {
+			part := src.addPart(read.Path[1:])
+			part.counts, part.into = part.counts || m.counts[key], append(part.into, key)
+		}
+	}
+	return false
+}
+
+func isElement(name string) bool { return strings.HasPrefix(name, "[") }
+
+// addPart finds or adds the part at a path, which ends before the first index.
+func (s *source) addPart(path []string) *part {
+	if i := slices.IndexFunc(path, isElement); i >= 0 {
+		path = path[:i]
+	}
+	i := slices.IndexFunc(s.parts, func(p part) bool { return slices.Equal(p.path, path) })
+	if i < 0 {
+		i = len(s.parts)
+		s.parts = append(s.parts, part{path: path})
+	}
+	return &s.parts[i]
 }
