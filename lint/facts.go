@@ -168,7 +168,7 @@ func failsIfBypassed(n *spec.Node) bool { return n.Join != nil && n.Join.OnBypas
 // it then leads on as after a success although it never succeeded.
 func (f *facts) maySkipUnassigned(v int) bool {
 	n := f.graph.Nodes[v]
-	mayErr := func(u dataflow.Use) bool { return u.Field != "set" && u.Program != nil && !u.Optional } // runs compute what is set
+	mayErr := func(u *dataflow.Use) bool { return u.Field != "set" && !u.Optional } // runs compute what is set
 	if n.OnMaxVisits != "skip" || !canFail(n) && !slices.ContainsFunc(f.uses().OfNode(v), mayErr) || !f.flow().Cyclic[v] && !f.flow().FansOut {
 		return false
 	}

@@ -130,7 +130,7 @@ func (f *facts) checkWaits(n *spec.Node) {
 	own := append(f.runLimits(), timeLimit{"its timeout", n.Timeout})
 	for _, text := range append(f.waitTimes(n), text(n, "for").Value) {
 		if wait, err := time.ParseDuration(text); err == nil && n.Kind.Value == "wait" {
-			f.reportCut(n.Field("for"), fmt.Sprintf("%q waits", n.ID.Value), wait, own)
+			f.reportCut(n, "for", fmt.Sprintf("%q waits", n.ID.Value), wait, own)
 		}
 	}
 	c := f.child(n)
@@ -142,15 +142,17 @@ func (f *facts) checkWaits(n *spec.Node) {
 	if n.Timeout == 0 {
 		own = append(own, timeLimit{"limits.node_timeout", f.graph.Limits.NodeTimeout})
 	}
-	f.reportCut(n.Field("graph"), fmt.Sprintf("the subgraph of %q waits at least", n.ID.Value), time.Duration(least), own)
+	f.reportCut(n, "graph", fmt.Sprintf("the subgraph of %q waits at least", n.ID.Value), time.Duration(least), own)
 }
 
-// reportCut reports a wait that a time limit ends.
-func (f *facts) reportCut(at *spec.Value, what string, wait time.Duration, limits []timeLimit) {
+// reportCut reports a wait in a field of a node that a time limit ends.
+func (f *facts) reportCut(n *spec.Node, field, what string, wait time.Duration, limits []timeLimit) {
 	for _, limit := range limits {
 		if limit.most > 0 && wait > limit.most {
-			d := f.report(at.Span, "%s %s, and %s ends it after %s", what, eval.DurationText(wait), limit.name, eval.DurationText(limit.most))
-			d.Related = append(d.Related, f.related(f.graph.Limits.Span, "the limits of the run"))
+			d := f.report(n.Field(field).Span, "%s %s, and %s ends it after %s", what, eval.DurationText(wait), limit.name, eval.DurationText(limit.most))
+			if limit.most != n.Timeout {
+				d.Related = append(d.Related, f.related(f.graph.Limits.Span, "the limits of the run"))
+			}
 			return
 		}
 	}

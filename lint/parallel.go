@@ -42,8 +42,7 @@ func checkParallelConflict(f *facts) {
 		}
 	}
 	seen := map[[2]int]bool{} // node and key
-	for i := range f.uses().All {
-		u := &f.uses().All[i]
+	for _, u := range f.uses().All {
 		if u.Node < 0 {
 			continue
 		}

@@ -245,9 +245,7 @@ func checkReadBeforeWrite(f *facts) {
 		return
 	}
 	seen := map[[2]int]bool{} // node and variable
-	all := f.uses().All
-	for i := range all {
-		u := &all[i]
+	for _, u := range f.uses().All {
 		if u.Optional || u.Moment == dataflow.AtEnd && u.Program.Path() != nil {
 			continue // an output that is a path may well be null
 		}
@@ -309,8 +307,8 @@ func (f *facts) checkEarlyJoins() {
 		}
 		behind, before := f.alive().Reach(join.Index), f.verticesBefore(join.Index)
 		read, counted := map[string]bool{}, map[string]bool{}
-		for i := range f.uses().All {
-			if u := &f.uses().All[i]; !u.Optional && (u.Node < 0 || behind[u.Node]) {
+		for _, u := range f.uses().All {
+			if !u.Optional && (u.Node < 0 || behind[u.Node]) {
 				for _, r := range dataflow.FirmReads(u.Program) {
 					read[r.Path[0]] = true
 				}
@@ -543,8 +541,7 @@ func valueAt(value any, path []string) any {
 
 func checkTemplateMissing(f *facts) {
 	f.checkPlainTexts()
-	for i := range f.uses().All {
-		u := &f.uses().All[i]
+	for _, u := range f.uses().All {
 		// In other texts a $ may stand before a price.
 		if at := strings.LastIndex(u.Text.Value[:u.From], "${{"); at >= 0 && u.Node >= 0 && f.graph.Nodes[u.Node].Kind.Value == "http" && strings.TrimSpace(u.Text.Value[at+3:u.From]) == "" {
 			f.report(u.Text.At(at, at+1), "the $ before {{ stays in the text; expressions are written {{ … }}")

@@ -98,8 +98,7 @@ func checkSecretLeak(f *facts) {
 	if !slices.ContainsFunc(f.graph.State, func(key *spec.StateKey) bool { return key.Secret }) {
 		return
 	}
-	for i := range f.uses().All {
-		u := &f.uses().All[i]
+	for _, u := range f.uses().All {
 		if u.Node < 0 || taint.Sanitized(u.Program) {
 			continue
 		}
@@ -200,7 +199,7 @@ func (f *facts) checkSecretsGiven() {
 func checkScriptInjection(f *facts) {
 	for _, part := range f.toolParts() {
 		if part.isCode {
-			f.checkCode(&part.Use)
+			f.checkCode(part.Use)
 		}
 	}
 	for v, n := range f.graph.Nodes {
@@ -212,9 +211,7 @@ func checkScriptInjection(f *facts) {
 
 func (f *facts) checkExec(v int, command *spec.Value) {
 	code := shell.Code(command)
-	uses := f.uses().OfNode(v)
-	for i := range uses {
-		u := &uses[i]
+	for _, u := range f.uses().OfNode(v) {
 		from := f.taints().Of(u)
 		switch {
 		case !u.InText:
@@ -238,7 +235,7 @@ func (f *facts) checkCode(u *dataflow.Use) {
 
 // toolPart is a {{ }} part of a tool's command or of its server's address.
 type toolPart struct {
-	dataflow.Use
+	*dataflow.Use
 	tool   string
 	isCode bool // an interpreter runs it
 }
@@ -269,9 +266,8 @@ func checkURLInjection(f *facts) {
 		if n.Kind.Value != "http" {
 			continue
 		}
-		uses := f.uses().OfNode(v)
-		for i := range uses {
-			if u := &uses[i]; u.Field == "url" && u.InText && !f.taints().Fixed(u) && !isEscaped(u.Program.Tree) {
+		for _, u := range f.uses().OfNode(v) {
+			if u.Field == "url" && u.InText && !f.taints().Fixed(u) && !isEscaped(u.Program.Tree) {
 				f.checkURLPart(u)
 			}
 		}

@@ -108,8 +108,8 @@ func (f *facts) asksForKey(n *spec.Node) bool {
 	behind := f.alive().Reach(n.Index)
 	return slices.ContainsFunc(f.graph.State, func(key *spec.StateKey) bool {
 		name := key.Name.Value
-		reads := func(u dataflow.Use) bool { return u.Program.Uses(name) }
-		isElsewhere := func(u dataflow.Use) bool { return reads(u) && (u.Node < 0 || !behind[u.Node]) }
+		reads := func(u *dataflow.Use) bool { return u.Program.Uses(name) }
+		isElsewhere := func(u *dataflow.Use) bool { return reads(u) && (u.Node < 0 || !behind[u.Node]) }
 		return !key.Required && key.Default == nil && len(f.writersOf()[name]) == 0 &&
 			slices.ContainsFunc(f.uses().All, reads) && !slices.ContainsFunc(f.uses().All, isElsewhere)
 	})
@@ -189,7 +189,7 @@ func (f *facts) findUsedKeys() (names map[string]bool, all bool) {
 		cache(n.Cache)
 		add(collect(a.Writes, func(w dataflow.Write) spec.Text { return w.Name })...)
 	}
-	programs := slices.Concat(f.bound.Approvals, f.bound.Never, collect(f.uses().All, func(u dataflow.Use) *eval.Program { return u.Program }))
+	programs := slices.Concat(f.bound.Approvals, f.bound.Never, collect(f.uses().All, func(u *dataflow.Use) *eval.Program { return u.Program }))
 	for _, p := range programs {
 		for i := 0; p != nil && i < len(p.Reads); i++ {
 			read(p.Reads[i])

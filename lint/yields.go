@@ -190,11 +190,10 @@ func (f *facts) checkComparisons(skip map[int]bool) {
 	uses := f.uses().All
 	for i, p := range f.bound.Never {
 		if at := f.graph.Policies[i].Get("never"); p != nil && at != nil {
-			uses = append(slices.Clip(uses), dataflow.Use{Node: -1, Edge: -1, Field: "never", Text: &at.Text, To: len(at.Text.Value), Program: p})
+			uses = append(slices.Clip(uses), &dataflow.Use{Node: -1, Edge: -1, Field: "never", Text: &at.Text, To: len(at.Text.Value), Program: p})
 		}
 	}
-	for i := range uses {
-		u := &uses[i]
+	for _, u := range uses {
 		if u.Field == "when" && skip[u.Edge] {
 			continue
 		}
@@ -456,7 +455,7 @@ func (f *facts) checkWritten(n *spec.Node) {
 		})
 		for _, w := range f.access()[n.Index].Writes {
 			if w.Value == u.Program {
-				reader{f: f, use: &u}.checkWrite(f.graph.State[w.Key], u.Program.Tree)
+				reader{f: f, use: u}.checkWrite(f.graph.State[w.Key], u.Program.Tree)
 			}
 		}
 	}

@@ -77,19 +77,19 @@ func wordAt(src, word string) int {
 
 // Uses lists every use. Those of a node stand side by side.
 type Uses struct {
-	All    []Use
+	All    []*Use
 	byNode [][2]int // ranges of All
 }
 
 // NewUses lists the expressions of a graph; from has the node that each edge leaves.
 func NewUses(g *spec.Graph, bound *bind.Graph, from []int) *Uses {
-	w := &useWalk{Uses: Uses{All: make([]Use, 0, len(g.Nodes)+len(g.Edges)), byNode: make([][2]int, len(g.Nodes))}}
+	w := &useWalk{Uses: Uses{All: make([]*Use, 0, len(g.Nodes)+len(g.Edges)), byNode: make([][2]int, len(g.Nodes))}}
 	w.addGraph(g, bound, from)
 	return &w.Uses
 }
 
 // OfNode returns the expressions of a node, without those of its edges.
-func (x *Uses) OfNode(i int) []Use { return x.All[x.byNode[i][0]:x.byNode[i][1]] }
+func (x *Uses) OfNode(i int) []*Use { return x.All[x.byNode[i][0]:x.byNode[i][1]] }
 
 // Constants returns the distinct texts and numbers in uses, policies excepted.
 func Constants(uses []*Use) (out []any) {
@@ -124,7 +124,7 @@ func Constants(uses []*Use) (out []any) {
 }
 
 // InValue lists the uses in a value that is bound to b, outside of nodes.
-func InValue(field string, v *spec.Value, b *bind.Value) []Use {
+func InValue(field string, v *spec.Value, b *bind.Value) []*Use {
 	w := useWalk{at: Use{Node: -1, Edge: -1, Field: field}}
 	w.addValue(v, b)
 	return w.All
@@ -203,7 +203,7 @@ func (w *useWalk) addProgram(field string, text *spec.Text, p *eval.Program) {
 // add adds an expression with what it has in common with others.
 func (w *useWalk) add(u Use) {
 	u.Node, u.Edge, u.Field, u.Order, u.Moment = w.at.Node, w.at.Edge, w.at.Field, w.at.Order, w.at.Moment
-	w.All = append(w.All, u)
+	w.All = append(w.All, &u)
 }
 
 // addValue adds the expressions of a value, which was bound to b.

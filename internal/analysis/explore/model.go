@@ -23,7 +23,7 @@ import (
 type Model struct {
 	graph *spec.Graph
 	bound *bind.Graph
-	all   []*dataflow.Use   // those with a program
+	all   []*dataflow.Use
 	own   [][]*dataflow.Use // by node
 	asked []string
 	// counts holds the state keys that decide how runs go, members the paths that programs read in
@@ -52,15 +52,10 @@ type Model struct {
 func NewModel(flow *controlflow.Graph, bound *bind.Graph, uses *dataflow.Uses, never *eval.Program, at int, asked ...string) *Model {
 	g, n := flow.Source, len(flow.Source.Nodes)
 	m := &Model{
-		graph: g, bound: bound, own: make([][]*dataflow.Use, n), asked: asked,
+		graph: g, bound: bound, all: slices.Clip(uses.All), own: make([][]*dataflow.Use, n), asked: asked,
 		counts: map[string]bool{}, members: map[string][][]string{}, decisive: map[*eval.Program]bool{}, copies: map[*eval.Program]bool{},
 		computed: map[string][]*eval.Program{}, computes: make([]map[string]bool, n), visits: map[int]int{},
 		mayFail: make([]bool, n), failures: make([][]*machine.Failure, n), sources: make([]source, n),
-	}
-	for i := range uses.All {
-		if uses.All[i].Program != nil {
-			m.all = append(m.all, &uses.All[i])
-		}
 	}
 	if never != nil {
 		m.all = append(m.all, &dataflow.Use{Node: at, Edge: 0, Field: "never", Program: never})

@@ -46,7 +46,7 @@ edges:
 		vertices := controlflow.NewVertices(g)
 		uses := dataflow.NewUses(g, bound, vertices.From).OfNode(g.Node("use").Index)
 		a := New(g, bound, dataflow.Accesses(g, bound), controlflow.New(vertices, bound))
-		if got := a.Of(&uses[0]); got != want {
+		if got := a.Of(uses[0]); got != want {
 			t.Errorf("%s: from %s, want %s", read, got, want)
 		}
 	}
