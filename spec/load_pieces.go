@@ -59,14 +59,21 @@ func loadPieces(file *File, size int) *Value {
 		if i == 0 {
 			root.Span.From = part.Span.From
 		}
-		to.Items = append(slices.Grow(to.Items, len(part.Items)*p.rest), part.Items...)
-		to.Fields = append(slices.Grow(to.Fields, len(part.Fields)*p.rest), part.Fields...)
+		to.Items, to.Fields = appendPart(to.Items, part.Items, p.rest), appendPart(to.Fields, part.Fields, p.rest)
 		to.Span.To, root.Span.To = part.Span.To, part.Span.To
 	}
 	if repeatsKey(*root) || slices.ContainsFunc(root.Fields, func(f Field) bool { return repeatsKey(f.Value) }) {
 		return nil
 	}
 	return root
+}
+
+// appendPart makes room for more parts of the same length if there is none for the first.
+func appendPart[T any](list, part []T, parts int) []T {
+	if len(list)+len(part) > cap(list) {
+		list = slices.Grow(list, len(part)*(parts+1))
+	}
+	return append(list, part...)
 }
 
 func repeatsKey(v Value) bool {
