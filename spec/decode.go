@@ -167,19 +167,14 @@ func (d *decoder) readEntries(k *Key, v *Value, into any) {
 
 // readForm checks a value against the first form of a key with the same outline.
 func (d *decoder) readForm(k *Key, v *Value, at place, into any) {
-	for i := range k.Forms {
-		form := &k.Forms[i]
-		if !hasOutline(form, v) {
-			continue
-		}
-		if form.Type == TypeEnum {
-			d.checkEnum(k, form.Enum, v, at)
-		} else {
-			d.checkValue(form, v, at, into)
-		}
-		return
+	switch form := find(k.Forms, func(form *Key) bool { return hasOutline(form, v) }); {
+	case form == nil:
+		d.reportMismatch(k, v, at)
+	case form.Type == TypeEnum:
+		d.checkEnum(k, form.Enum, v, at)
+	default:
+		d.checkValue(form, v, at, into)
 	}
-	d.reportMismatch(k, v, at)
 }
 
 func (d *decoder) reportMismatch(k *Key, v *Value, at place) {
@@ -217,7 +212,7 @@ func hasOutline(k *Key, v *Value) bool {
 		return v.Kind == String || k.Role != RolePlain && k.Role != RoleState && v.IsScalar() && v.Kind != Null ||
 			k.Type == TypeText && (v.Get("file") != nil || k.Elem != nil && !v.IsScalar())
 	case TypeOneOf:
-		return slices.ContainsFunc(k.Forms, func(form Key) bool { return hasOutline(&form, v) })
+		return find(k.Forms, func(form *Key) bool { return hasOutline(form, v) }) != nil
 	}
 	return slices.Contains(types[k.Type].kinds, v.Kind)
 }
@@ -416,15 +411,12 @@ func (d *decoder) checkChoice(c Choice, v *Value, owner Text) {
 
 // checkSchema checks a JSON Schema. Its top may also have the keywords in k.Keys.
 func (d *decoder) checkSchema(k *Key, v *Value, at place, into any) {
-	if v.Kind == Bool {
-		if len(k.Keys) > 0 {
-			d.report("invalid-value", v.Span, "%s must be a map with the keywords of a JSON Schema; found %s", at, describeValue(v))
-		}
-		return
+	switch {
+	case v.Kind == Map && len(k.Keys) > 0:
+		d.readKeys(stateSchemaKeywords(), v, into)
+	case v.Kind == Map:
+		d.readKeys(schemaKeywords(), v, into)
+	case len(k.Keys) > 0:
+		d.report("invalid-value", v.Span, "%s must be a map with the keywords of a JSON Schema; found %s", at, describeValue(v))
 	}
-	keys := schemaKeywords()
-	if len(k.Keys) > 0 {
-		keys = stateSchemaKeywords()
-	}
-	d.readKeys(keys, v, into)
 }

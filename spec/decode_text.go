@@ -68,7 +68,7 @@ func (d *decoder) readTextFile(v *Value, at place) {
 		d.diags = append(d.diags, fault)
 		return
 	}
-	v.Text = Text{Value: file.content(), Span: file.InHost(Span{0, len(file.Src)}), source: file}
+	v.Text = Text{Value: strings.TrimSuffix(string(file.Src), "\n"), Span: file.InHost(Span{0, len(file.Src)}), source: file}
 }
 
 // addText reads a file and adds it to the graph's texts, without a byte order mark and with "\n" at the
@@ -127,6 +127,3 @@ func ResolvePath(name, path string) string {
 }
 
 const byteOrderMark = "\ufeff"
-
-// content returns the text of a file without the last line break.
-func (f *File) content() string { return strings.TrimSuffix(string(f.Src), "\n") }

@@ -54,7 +54,7 @@ func formatOnce(src []byte, keys []Key) ([]byte, error) {
 	if !isBlockCollection(root) {
 		return src, nil
 	}
-	f := &formatter{converter: newConverter(NewFile("", src)), notes: map[*yaml.Node]*notes{}, below: map[*yaml.Node][]comment{}, last: &notes{}}
+	f := &formatter{converter: &converter{reporter: reporter{file: NewFile("", src)}}, notes: map[*yaml.Node]*notes{}, below: map[*yaml.Node][]comment{}, last: &notes{}}
 	f.readComments(root)
 	end := f.takeComments(len(src), 0)
 	first := f.notes[root.Content[0]]

@@ -14,7 +14,7 @@ func comments(src []byte) (out []string) {
 	if err != nil || len(docs) == 0 || len(docs[0].Content) == 0 {
 		return nil
 	}
-	f := &formatter{converter: newConverter(NewFile("", src))}
+	f := &formatter{converter: &converter{reporter: reporter{file: NewFile("", src)}}}
 	scalars := map[int]*yaml.Node{} // by offset
 	var place func(n *yaml.Node)
 	place = func(n *yaml.Node) {

@@ -55,7 +55,7 @@ func loadDocument(file *File, what string) (*Value, Diagnostics) {
 	if len(docs) == 0 || len(docs[0].Content) == 0 {
 		return nil, Diagnostics{syntaxError(file, Span{}, "the file is empty; "+what)}
 	}
-	c := newConverter(file)
+	c := &converter{reporter: reporter{file: file}}
 	if len(docs) > 1 {
 		at := c.offset(docs[1].Line, docs[1].Column)
 		return nil, Diagnostics{syntaxError(file, trimLine(file, at), "a second document starts here; a file holds one")}

@@ -34,7 +34,7 @@ func loadPieces(file *File, size int) *Value {
 		return nil
 	}
 	pieces := findPieces(src, size)
-	c, root := newConverter(file), &Value{Kind: Map}
+	c, root := &converter{reporter: reporter{file: file}}, &Value{Kind: Map}
 	whole := &yaml.Node{Kind: yaml.MappingNode, Column: 1}
 	last := whole // the value of the latest top-level key
 	for i, started := 0, 0; i < len(pieces); i++ {

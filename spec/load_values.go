@@ -29,10 +29,6 @@ type converter struct {
 	refused  bool         // the file exceeds a limit: the tree is not complete
 }
 
-func newConverter(file *File) *converter {
-	return &converter{reporter: reporter{file: file}}
-}
-
 // offset converts a line and column of the library, in characters, to an offset.
 func (c *converter) offset(line, column int) int {
 	src := c.file.Src
@@ -56,18 +52,18 @@ func (c *converter) offset(line, column int) int {
 	return c.columns[column-1]
 }
 
-// convert reads a node into a zero value.
-func (c *converter) convert(n *yaml.Node, v *Value) {
+// convert reads a node into a zero value and returns where the node ends in the text.
+func (c *converter) convert(n *yaml.Node, v *Value) (end int) {
 	if len(c.aliases) > 0 {
 		c.countRepeated(n, 1)
 	}
 	if c.refused {
 		v.Kind = Null
-		return
+		return 0
 	}
 	if n.Kind == yaml.AliasNode {
 		c.readAlias(n, v)
-		return
+		return c.aliasSpan(n).To
 	}
 	if n.Anchor != "" {
 		c.anchored++
@@ -91,6 +87,7 @@ func (c *converter) convert(n *yaml.Node, v *Value) {
 	if c.anchored == 0 { // no alias needs the node again
 		n.Content = nil // saves memory: the tree of values replaces the nodes
 	}
+	return v.Span.To
 }
 
 // readAlias reads the anchored node again.
@@ -143,19 +140,10 @@ func (c *converter) readList(n *yaml.Node, at int, v *Value) {
 	end := at
 	v.Kind, v.Items = List, make([]Value, len(n.Content))
 	for i, child := range n.Content {
-		c.convert(child, &v.Items[i])
-		end = max(end, c.endOf(child, &v.Items[i]))
+		end = max(end, c.convert(child, &v.Items[i]))
 	}
 	v.Span = Span{at, c.findClose(n, at, end)}
 	c.checkTag(n, v, "!!seq")
-}
-
-// endOf returns where a child ends in the text: for an alias the end of *name, not of the anchored value.
-func (c *converter) endOf(n *yaml.Node, v *Value) int {
-	if n.Kind == yaml.AliasNode {
-		return c.aliasSpan(n).To
-	}
-	return v.Span.To
 }
 
 // findClose returns the end of a list or map: after its closing bracket, or else of its last part.
@@ -221,8 +209,7 @@ func (c *converter) readMap(n *yaml.Node, at int, v *Value) {
 		k, f = Value{}, Field{}
 		key, child := n.Content[i], n.Content[i+1]
 		c.convert(key, &k)
-		c.convert(child, &f.Value)
-		end = max(end, c.endOf(child, &f.Value))
+		end = max(end, c.convert(child, &f.Value))
 		f.Key = k.Text
 		isMerge := key.Kind == yaml.ScalarNode && key.Tag == "!!merge"
 		seen := m.findEntry(k.Text.Value)

@@ -152,18 +152,13 @@ func (s *spelling) alignBlock(at int) {
 		}
 		s.alignBreaks(len(s.value), len(s.spans) > mapped, Span{at, at + n})
 		at += n
-		at += max(0, countBlanks(s.src[at:])-countBlanks(s.unmappedPart()))
+		at += max(0, countBlanks(string(s.src[at:lineEnd(s.src, at)]))-countBlanks(s.unmappedPart()))
 		mapped = len(s.spans)
 	}
 }
 
 // countBlanks returns the number of blanks at the beginning of a text.
-func countBlanks[T string | []byte](text T) (n int) {
-	for n < len(text) && isBlank(text[n]) {
-		n++
-	}
-	return n
-}
+func countBlanks(text string) int { return len(text) - len(strings.TrimLeft(text, " \t")) }
 
 // closeQuote returns the offset after the quote that closes the scalar at an offset.
 func closeQuote(src []byte, at int) int {

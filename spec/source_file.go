@@ -66,13 +66,10 @@ func (f *File) addText(name string, src []byte, at Span) *File {
 
 // spanInHost returns a span of the file, or the place that names the text with the span.
 func (f *File) spanInHost(s Span) Span {
-	for {
-		t, _ := f.Locate(s)
-		if t == f {
-			return s
-		}
-		s = t.at
+	if t, _ := f.Locate(s); t != f {
+		return f.spanInHost(t.at)
 	}
+	return s
 }
 
 // NewFile returns a file with an index of its lines. src must not change afterwards.
