@@ -25,7 +25,7 @@ func (r *reporter) report(rule string, span Span, format string, args ...any) *D
 	return &r.diags[len(r.diags)-1]
 }
 
-// relate adds another place to the latest finding.
+// relate adds another position to the latest finding.
 func (r *reporter) relate(at Span, message string) {
 	d := &r.diags[len(r.diags)-1]
 	d.Related = append(d.Related, Related{File: r.file, Span: at, Message: message})
@@ -56,25 +56,25 @@ func newDecoder(file *File, opts Options) *decoder {
 	return &decoder{reporter: reporter{file: file}, kinds: joinKinds(opts.Kinds), load: opts.Load, texts: map[string][]byte{}}
 }
 
-// place is how messages name a value: by its key.
-type place struct {
+// subject names a value in messages, by its key.
+type subject struct {
 	key  Text
 	item bool // the value is an item or entry of the key's value
 }
 
-func (p place) String() string {
-	if p.item {
-		return fmt.Sprintf("each entry of %q", p.key.Value)
+func (s subject) String() string {
+	if s.item {
+		return fmt.Sprintf("each entry of %q", s.key.Value)
 	}
-	return fmt.Sprintf("%q", p.key.Value)
+	return fmt.Sprintf("%q", s.key.Value)
 }
 
-// owner returns the key whose value the place is, or no text for an item of a list.
-func (p place) owner() Text {
-	if p.item {
+// owner returns the key of the value, or no text for an item of a list.
+func (s subject) owner() Text {
+	if s.item {
 		return Text{}
 	}
-	return p.key
+	return s.key
 }
 
 // readField checks the value of a key and assigns it to fields of into, a pointer to a struct or nil.
@@ -84,7 +84,7 @@ func (d *decoder) readField(k *Key, f *Field, into any) {
 	if len(fields) > 0 {
 		parts = allocateField(fields[0], &f.Value)
 	}
-	d.checkValue(k, &f.Value, place{f.Key, false}, parts)
+	d.checkValue(k, &f.Value, subject{f.Key, false}, parts)
 	if k.Name == "policies" {
 		d.setPolicyRule(before)
 	}
@@ -94,7 +94,7 @@ func (d *decoder) readField(k *Key, f *Field, into any) {
 }
 
 // checkValue reports mistakes in the value of a key. It assigns the parts of a list or map to into.
-func (d *decoder) checkValue(k *Key, v *Value, at place, into any) {
+func (d *decoder) checkValue(k *Key, v *Value, at subject, into any) {
 	switch k.Type {
 	case TypeAny:
 		return
@@ -129,14 +129,14 @@ func (d *decoder) checkValue(k *Key, v *Value, at place, into any) {
 	}
 }
 
-func (d *decoder) readList(k *Key, v *Value, at place, into any) {
+func (d *decoder) readList(k *Key, v *Value, at subject, into any) {
 	if k.NonEmpty && len(v.Items) == 0 {
 		d.report("invalid-value", v.Span, "%s must be %s; found an empty list", at, describeKey(k))
 	}
 	for i := range v.Items {
 		item := &v.Items[i]
 		part := d.addItem(into, i, item)
-		d.checkValue(k.Elem, item, place{at.key, true}, part)
+		d.checkValue(k.Elem, item, subject{at.key, true}, part)
 		if e, ok := part.(*Edge); ok {
 			d.finishEdge(e, item)
 			item.Fields = nil // saves memory: edges are most of a large graph
@@ -158,7 +158,7 @@ func (d *decoder) readEntries(k *Key, v *Value, into any) {
 			d.report("invalid-value", f.Key.Span, "the name %s must be letters, digits and _, no digit first, so that expressions can hold it", quoteShort(f.Key.Value))
 		}
 		part := d.addEntry(into, f)
-		d.checkValue(k.Elem, &f.Value, place{f.Key, false}, part)
+		d.checkValue(k.Elem, &f.Value, subject{f.Key, false}, part)
 		if key, ok := part.(*StateKey); ok {
 			d.finishStateKey(key, f)
 		}
@@ -166,7 +166,7 @@ func (d *decoder) readEntries(k *Key, v *Value, into any) {
 }
 
 // readForm checks a value against the first form of a key with the same outline.
-func (d *decoder) readForm(k *Key, v *Value, at place, into any) {
+func (d *decoder) readForm(k *Key, v *Value, at subject, into any) {
 	switch form := find(k.Forms, func(form *Key) bool { return hasOutline(form, v) }); {
 	case form == nil:
 		d.reportMismatch(k, v, at)
@@ -177,7 +177,7 @@ func (d *decoder) readForm(k *Key, v *Value, at place, into any) {
 	}
 }
 
-func (d *decoder) reportMismatch(k *Key, v *Value, at place) {
+func (d *decoder) reportMismatch(k *Key, v *Value, at subject) {
 	rule, span := "invalid-value", v.Span
 	if v.Kind == Null && span.From == span.To && !at.item {
 		span = at.key.Span
@@ -218,7 +218,7 @@ func hasOutline(k *Key, v *Value) bool {
 }
 
 // checkScalar checks the content of a scalar with the right outline.
-func (d *decoder) checkScalar(k *Key, v *Value, at place) {
+func (d *decoder) checkScalar(k *Key, v *Value, at subject) {
 	ok := true
 	switch k.Type {
 	case TypeEnum:
@@ -257,7 +257,7 @@ func IsDuration(s string) bool {
 }
 
 // checkEnum reports a value that is not one of the allowed words.
-func (d *decoder) checkEnum(k *Key, allowed []string, v *Value, at place) {
+func (d *decoder) checkEnum(k *Key, allowed []string, v *Value, at subject) {
 	if slices.Contains(allowed, v.Text.Value) {
 		return
 	}
@@ -384,11 +384,11 @@ func (d *decoder) reportMissing(v *Value, owner Text, what string) {
 			span = v.Fields[0].Key.Span
 		}
 	}
-	subject := "this map"
+	name := "this map"
 	if owner.Value != "" {
-		subject = fmt.Sprintf("%q", owner.Value)
+		name = fmt.Sprintf("%q", owner.Value)
 	}
-	d.report("missing-field", span, "%s lacks %s", subject, what)
+	d.report("missing-field", span, "%s lacks %s", name, what)
 }
 
 func (d *decoder) checkChoice(c Choice, v *Value, owner Text) {
@@ -410,7 +410,7 @@ func (d *decoder) checkChoice(c Choice, v *Value, owner Text) {
 }
 
 // checkSchema checks a JSON Schema. Its top may also have the keywords in k.Keys.
-func (d *decoder) checkSchema(k *Key, v *Value, at place, into any) {
+func (d *decoder) checkSchema(k *Key, v *Value, at subject, into any) {
 	switch {
 	case v.Kind == Map && len(k.Keys) > 0:
 		d.readKeys(stateSchemaKeywords(), v, into)

@@ -89,12 +89,12 @@ func (d *decoder) findKindOf(v *Value, id Text) (kind *Kind) {
 	case named == nil:
 		d.reportMissing(v, id, "the key \"kind\"; kinds are "+listNames(k.Enum))
 	case named.Kind != String:
-		d.reportMismatch(&k, named, place{Text{Value: "kind", Span: named.Span}, false})
+		d.reportMismatch(&k, named, subject{Text{Value: "kind", Span: named.Span}, false})
 	default:
-		d.checkEnum(&k, k.Enum, named, place{Text{Value: "kind"}, false})
-		if say := findAdvice(kindAdvice, named.Text.Value); say != "" {
+		d.checkEnum(&k, k.Enum, named, subject{Text{Value: "kind"}, false})
+		if advice := findAdvice(kindAdvice, named.Text.Value); advice != "" {
 			last := &d.diags[len(d.diags)-1]
-			last.Message, last.Suggestion = fmt.Sprintf("there is no kind %q; %s", named.Text.Value, say), ""
+			last.Message, last.Suggestion = fmt.Sprintf("there is no kind %q; %s", named.Text.Value, advice), ""
 		}
 	}
 	return nil

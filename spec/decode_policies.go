@@ -109,7 +109,7 @@ func (d *decoder) parsePolicyFile(file *File) *Value {
 		d.readObject(policyFileKeys, nil, &whole, Text{}, nil)
 		return whole.Get("policies")
 	case List:
-		d.checkValue(&policyForms[1], &whole, place{key: Text{Value: "policies", Span: whole.Span}}, nil)
+		d.checkValue(&policyForms[1], &whole, subject{key: Text{Value: "policies", Span: whole.Span}}, nil)
 		return &whole
 	}
 	d.report("policy-invalid", whole.Span, "the file holds %s; %s", describeValue(&whole), policyFile)

@@ -33,7 +33,7 @@ func namesFile(v *Value) bool {
 }
 
 // readText checks the value of a key that takes a text. It replaces {file: path} by the file's text.
-func (d *decoder) readText(k *Key, v *Value, at place) {
+func (d *decoder) readText(k *Key, v *Value, at subject) {
 	switch {
 	case v.IsScalar() && hasOutline(k, v):
 	case k.Elem != nil && v.Kind == List:
@@ -48,7 +48,7 @@ func (d *decoder) readText(k *Key, v *Value, at place) {
 }
 
 // readTextFile replaces {file: path} by the text of the file.
-func (d *decoder) readTextFile(v *Value, at place) {
+func (d *decoder) readTextFile(v *Value, at subject) {
 	before := len(d.diags)
 	d.readObject(textFileKeys, nil, v, at.owner(), nil)
 	path := Text{Span: v.Span}

@@ -36,7 +36,7 @@ type Diagnostic struct {
 	Related    []Related
 }
 
-// Related is another place that explains a finding.
+// Related is another position that explains a finding.
 type Related struct {
 	File    *File
 	Span    Span
@@ -46,7 +46,7 @@ type Related struct {
 // Diagnostics is a list of findings.
 type Diagnostics []Diagnostic
 
-// Locate moves findings to the files of their texts, and relates the places in the graph that name these.
+// Locate moves findings to the files of their texts, and adds where the graph names these files.
 func (ds Diagnostics) Locate() {
 	for i := range ds {
 		d := &ds[i]
@@ -60,7 +60,7 @@ func (ds Diagnostics) Locate() {
 	}
 }
 
-// Sort locates findings (see Locate), sorts them by file name, place, rule and message, and drops repeats.
+// Sort locates findings (see Locate), sorts them by file name, position, rule and message, and drops repeats.
 func (ds Diagnostics) Sort() Diagnostics {
 	ds.Locate()
 	slices.SortStableFunc(ds, compareDiagnostics)

@@ -146,7 +146,7 @@ type comment struct {
 	above, below bool
 }
 
-// span returns the place of a node in brackets or of a scalar, without its tag and anchor.
+// span returns the span of a node in brackets or of a scalar, without its tag and anchor.
 func (f *formatter) span(n *yaml.Node) Span {
 	at := f.offset(n.Line, n.Column)
 	if n.Kind == yaml.AliasNode {

@@ -1,4 +1,4 @@
-// The graph as written in a file: every name and value with its place, and the graphs within it.
+// The graph as written in a file: every name and value with its position, and the graphs within it.
 
 package spec
 
@@ -54,7 +54,7 @@ type Graph struct {
 	// hasGaps is set if nodes, state or start could not be read, lacksEdges if an edge or all edges could not.
 	// Check does not report the consequences.
 	hasGaps, lacksEdges bool
-	faults              []Span // the places of the findings of Parse
+	faults              []Span // the spans of the findings of Parse
 }
 
 // Settings returns the graph's keys as plain data, without state, nodes, edges and graphs, but with the
@@ -234,7 +234,7 @@ type Cache struct {
 	Version Text `key:"version"`
 }
 
-// Node is one node. Index is its place in Graph.Nodes.
+// Node is one node. Index is its index in Graph.Nodes.
 type Node struct {
 	ID                Text
 	Index             int
@@ -331,7 +331,7 @@ func (j *Join) IsValid() bool {
 // Edge is an edge from one node to one target. Lists in `from` and `to` make several edges, which share
 // Decl, in the order of `from`.
 type Edge struct {
-	Index       int // the edge's place in Graph.Edges and its identity
+	Index       int // the edge's index in Graph.Edges and its identity
 	Decl        int // the index of the declaration in the file's edges, or -1 for edges that `finish` adds
 	From, To    Text
 	Condition   string `key:"condition"` // never empty

@@ -1,4 +1,4 @@
-// A YAML value of any shape with the place of each part.
+// A YAML value of any shape with the position of each part.
 
 package spec
 

@@ -94,7 +94,7 @@ var synonyms = []struct{ name, words string }{
 }
 
 // advice is a sentence for words of other tools.
-type advice struct{ words, say string }
+type advice struct{ words, text string }
 
 // nodeAdvice maps keys of nodes in other tools to advice. OTHER is the key's value, NODE the node.
 var nodeAdvice = []advice{
@@ -133,7 +133,7 @@ func adviseKey(f *Field, node string) string {
 func findAdvice(rows []advice, word string) string {
 	for _, row := range rows {
 		if hasWord(row.words, strings.ToLower(word)) {
-			return row.say
+			return row.text
 		}
 	}
 	return ""
@@ -166,7 +166,7 @@ func (d *decoder) suggestShape(k *Key, v *Value) string {
 			if !hasOutline(key, v) || v.Kind == String && (!isPlainWords(word) || free && len(k.Keys) > 1) {
 				continue
 			}
-			if scratch.checkValue(key, v, place{}, nil); len(scratch.diags) == 0 {
+			if scratch.checkValue(key, v, subject{}, nil); len(scratch.diags) == 0 {
 				return "{" + key.Name + ": " + word + "}"
 			}
 		}

@@ -223,11 +223,11 @@ func trimLine(file *File, at int) Span {
 	return Span{from, from + len(strings.TrimRight(trimmed, " \t"))}
 }
 
-// explanation replaces a message of the library if the line matches a pattern, whose group is the
-// place of the finding. With opens, the line is where the list, map or text begins.
+// explanation replaces a message of the library if the line matches a pattern, whose group spans the
+// finding. With opens, the line is where the list, map or text begins.
 type explanation struct {
-	message, pattern, say string
-	opens                 bool
+	message, pattern, text string
+	opens                  bool
 }
 
 // explanations are in the order of precedence.
@@ -294,10 +294,10 @@ func explainError(file *File, message string, line, number int) Diagnostic {
 		switch {
 		case at == nil:
 		case len(at) < 4 || at[2] < 0:
-			return syntaxError(file, trimLine(file, start), e.say)
+			return syntaxError(file, trimLine(file, start), e.text)
 		default:
 			span := Span{start + at[2], start + at[3]}
-			return syntaxError(file, span, strings.ReplaceAll(e.say, "%s", string(file.Src[span.From:span.To])))
+			return syntaxError(file, span, strings.ReplaceAll(e.text, "%s", string(file.Src[span.From:span.To])))
 		}
 	}
 	return syntaxError(file, trimLine(file, file.lines[number-1]), message)

@@ -110,7 +110,7 @@ func (c *converter) countRepeated(n *yaml.Node, values int) {
 	}
 }
 
-// aliasSpan returns the place of an alias.
+// aliasSpan returns the span of an alias.
 func (c *converter) aliasSpan(n *yaml.Node) Span {
 	at := c.offset(n.Line, n.Column)
 	return Span{at, min(at+1+len(n.Value), len(c.file.Src))}
@@ -177,9 +177,9 @@ func (c *converter) checkTag(n *yaml.Node, v *Value, want string) {
 
 // mapReader collects the entries of a map.
 type mapReader struct {
-	fields []Field
-	places map[string]int // the indices of many fields by name
-	merge  int            // the index of <<, or -1
+	fields  []Field
+	indices map[string]int // by name, if there are many fields
+	merge   int            // the index of <<, or -1
 }
 
 // findEntry returns the entry of that name, or nil.
@@ -188,13 +188,13 @@ func (m *mapReader) findEntry(name string) *Field {
 	if len(m.fields) <= few {
 		return findField(m.fields, name)
 	}
-	if m.places == nil {
-		m.places = make(map[string]int, cap(m.fields))
+	if m.indices == nil {
+		m.indices = make(map[string]int, cap(m.fields))
 	}
-	for i := len(m.places); i < len(m.fields); i++ {
-		m.places[m.fields[i].Key.Value] = i
+	for i := len(m.indices); i < len(m.fields); i++ {
+		m.indices[m.fields[i].Key.Value] = i
 	}
-	if i, found := m.places[name]; found {
+	if i, found := m.indices[name]; found {
 		return &m.fields[i]
 	}
 	return nil

@@ -1,5 +1,5 @@
 // Package spec reads and checks graph files. Parse turns a text into a Graph in which each
-// value knows its place. Check has the rules over a whole graph that need no expressions.
+// value knows its position. Check applies the rules over a whole graph that need no expressions.
 //
 // The files in the order in which they handle a text:
 //
@@ -78,7 +78,7 @@ func ReadValue(name string, src []byte, what string) (*Value, Diagnostics) {
 	return root, diags.Sort()
 }
 
-// InvalidError holds all findings about an unusable file, sorted by place.
+// InvalidError holds all findings about an unusable file, sorted by position.
 type InvalidError struct{ Findings Diagnostics }
 
 // Error has one line for each finding: file, line, column, message.

@@ -1,4 +1,4 @@
-// From offsets in a decoded scalar to places in the file.
+// From offsets in a decoded scalar to offsets in the file.
 
 package spec
 
@@ -33,7 +33,7 @@ func (t Text) At(from, to int) Span {
 	return Span{start, base + s.spans[to-1].To}
 }
 
-// spelling maps each byte of a scalar's value to its place in the source.
+// spelling maps each byte of a scalar's value to its span in the source.
 type spelling struct {
 	src   []byte
 	value string

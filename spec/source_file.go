@@ -27,11 +27,11 @@ type File struct {
 
 	lines []int
 	host  *File // the graph's file that includes this text, or nil
-	at    Span  // the place in host that names the text
+	at    Span  // the span in host that names the text
 	base  int   // the offset of the text in the offsets of host
 }
 
-// Host returns the graph file that includes a text, or nil, and the place that names it.
+// Host returns the graph file that includes a text, or nil, and the span that names it.
 func (f *File) Host() (*File, Span) {
 	if f.host == nil {
 		return nil, f.at
@@ -52,7 +52,7 @@ func (f *File) Locate(s Span) (*File, Span) {
 // InHost returns a span of a text in the offsets of its Host; see Texts.
 func (f *File) InHost(s Span) Span { return Span{f.base + s.From, f.base + s.To} }
 
-// addText adds a text that a place in the file names.
+// addText adds a text that the file names at a span.
 func (f *File) addText(name string, src []byte, at Span) *File {
 	base := len(f.Src) + 1
 	if n := len(f.Texts); n > 0 {
@@ -64,7 +64,7 @@ func (f *File) addText(name string, src []byte, at Span) *File {
 	return t
 }
 
-// spanInHost returns a span of the file, or the place that names the text with the span.
+// spanInHost returns a span of the file, or the span that names the text with it.
 func (f *File) spanInHost(s Span) Span {
 	if t, _ := f.Locate(s); t != f {
 		return f.spanInHost(t.at)

@@ -4,7 +4,7 @@ package spec
 
 import "strings"
 
-// Topic is a kind of node, or a key of the language in one place.
+// Topic is a kind of node, or a key of the language at one path.
 type Topic struct {
 	// Path locates the key: "limits.max_steps", "nodes.*.join.wait", "edges[].when". It is "" for a kind.
 	Path string `json:"path,omitempty"`
