@@ -205,7 +205,7 @@ func (c *graphChecker) checkRepeatedEdges() {
 	for _, e := range c.graph.Edges {
 		if first := fallbacks[e.From.Value]; e.Fallback && first != nil {
 			c.report("invalid-value", e.To.Span, "%q has a second fallback edge; one is allowed", e.From.Value)
-			c.relate(first.To.Span, "the first is here")
+			c.addRelated(first.To.Span, "the first is here")
 		} else if e.Fallback {
 			fallbacks[e.From.Value] = e
 		}
@@ -214,7 +214,7 @@ func (c *graphChecker) checkRepeatedEdges() {
 			edges[id] = e
 		} else if e.Decl >= 0 { // checkEdges reports the others
 			c.report("duplicate-edge", e.To.Span, "a second edge from %q to %q with the same condition", e.From.Value, e.To.Value).Severity = Warning
-			c.relate(first.To.Span, "the first is here")
+			c.addRelated(first.To.Span, "the first is here")
 		}
 	}
 }

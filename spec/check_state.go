@@ -31,7 +31,7 @@ func (c *graphChecker) checkStateKeys(n *Node) {
 		f := &set[i]
 		c.checkNames([]Text{f.Key})
 		if k := c.graph.keys[f.Key.Value]; k != nil && f.Value.Kind != String {
-			c.checkFit(updateSchema(k, &f.Value), &f.Value, fmt.Sprintf("the value for %q", f.Key.Value))
+			c.checkFit(schemaOfUpdate(k, &f.Value), &f.Value, fmt.Sprintf("the value for %q", f.Key.Value))
 		}
 	}
 }
@@ -63,8 +63,8 @@ func (r *reporter) checkFit(doc map[string]any, v *Value, what string) {
 	}
 }
 
-// updateSchema returns the schema of a write to a key with its reducer, or nil if any value is allowed.
-func updateSchema(k *StateKey, v *Value) map[string]any {
+// schemaOfUpdate returns the schema of a write to a key with its reducer, or nil if any value is allowed.
+func schemaOfUpdate(k *StateKey, v *Value) map[string]any {
 	items, hasItems := k.Schema["items"].(map[string]any)
 	switch k.Reducer.Value {
 	case "", "replace":

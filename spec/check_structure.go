@@ -11,7 +11,7 @@ func (c *graphChecker) checkStructure() {
 		return
 	}
 	shape := c.buildShape()
-	if !shape.lostSource {
+	if !shape.hasUnknownSource {
 		for i, n := range g.Nodes {
 			if !shape.hasExit[i] && !n.Final && !isReserved(n.ID.Value) {
 				c.report("no-outgoing-edge", n.ID.Span, "%q has no way out; give it an edge, to END if the run is over there", n.ID.Value)
@@ -38,11 +38,11 @@ func (c *graphChecker) checkStructure() {
 
 // shape numbers the nodes, then END, then a vertex that leads everywhere, for targets that only a run knows.
 type shape struct {
-	graph      *graphalg.Digraph
-	end        int
-	fromEnd    []int  // targets of edges that leave END, which have their own finding
-	hasExit    []bool // nodes with a way out
-	lostSource bool   // an edge has an unknown source, perhaps a node without a way out
+	graph            *graphalg.Digraph
+	end              int
+	fromEnd          []int  // targets of edges that leave END, which have their own finding
+	hasExit          []bool // nodes with a way out
+	hasUnknownSource bool   // an edge has an unknown source, perhaps a node without a way out
 }
 
 func (c *graphChecker) buildShape() shape {
@@ -50,7 +50,7 @@ func (c *graphChecker) buildShape() shape {
 	n := len(g.Nodes)
 	end, anywhere := n, n+1
 	s := shape{end: end, hasExit: make([]bool, n)}
-	from, to := make([]int, 0, len(g.Edges)+n), make([]int, 0, len(g.Edges)+n)
+	from, to := make([]int, 0, len(g.Edges)+2*n), make([]int, 0, len(g.Edges)+2*n)
 	add := func(v, w int) {
 		from, to = append(from, v), append(to, w)
 		if v < n {
@@ -62,12 +62,11 @@ func (c *graphChecker) buildShape() shape {
 		case from >= 0:
 			add(from, to) // an unknown target counts as a way out, like END
 		case !isReserved(e.From.Value):
-			s.lostSource = true
+			s.hasUnknownSource = true
 		case e.From.Value == END && to != end:
 			s.fromEnd = append(s.fromEnd, to)
 		}
 	}
-	wild := false
 	for i, node := range g.Nodes {
 		for _, t := range node.Ends {
 			add(i, c.indexOf(t.Target, end))
@@ -77,15 +76,12 @@ func (c *graphChecker) buildShape() shape {
 			add(i, end)
 		case node.Goto.IsSet() && len(node.Ends) == 0, node.hasUnknownExits:
 			add(i, anywhere)
-			wild = true
 		case !s.hasExit[i]:
 			from, to = append(from, i), append(to, end) // avoids more findings about the node
 		}
 	}
-	if wild {
-		for v := range n + 1 {
-			add(anywhere, v)
-		}
+	for v := range n + 1 {
+		add(anywhere, v)
 	}
 	s.graph = graphalg.New(n+2, from, to)
 	return s

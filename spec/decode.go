@@ -25,8 +25,8 @@ func (r *reporter) report(rule string, span Span, format string, args ...any) *D
 	return &r.diags[len(r.diags)-1]
 }
 
-// relate adds another position to the latest finding.
-func (r *reporter) relate(at Span, message string) {
+// addRelated adds another position to the latest finding.
+func (r *reporter) addRelated(at Span, message string) {
 	d := &r.diags[len(r.diags)-1]
 	d.Related = append(d.Related, Related{File: r.file, Span: at, Message: message})
 }

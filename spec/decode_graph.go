@@ -88,7 +88,7 @@ func (d *decoder) finishEdge(e *Edge, v *Value) {
 	}
 	if first, taken := d.graph.edgeIDs[e.ID.Value]; taken {
 		d.report("invalid-value", e.ID.Span, "the edge id %q is taken; every id stands once", e.ID.Value)
-		d.relate(first, "first here")
+		d.addRelated(first, "first here")
 	} else if e.ID.IsSet() {
 		d.graph.edgeIDs[e.ID.Value] = e.ID.Span
 	}

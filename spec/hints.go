@@ -120,21 +120,17 @@ func adviseKey(f *Field, node string) string {
 		return fmt.Sprintf("it looks like a node, and is indented too deep: nodes begin in the column of %q", node)
 	}
 	other := "other"
-	for _, v := range append([]Value{f.Value}, f.Value.Items...) {
-		if v.IsScalar() && isID(v.Text.Value) {
-			other = v.Text.Value
-			break
-		}
+	isName := func(v *Value) bool { return v.IsScalar() && isID(v.Text.Value) }
+	if v := find(append([]Value{f.Value}, f.Value.Items...), isName); v != nil {
+		other = v.Text.Value
 	}
 	return strings.NewReplacer("NODE", node, "OTHER", other).Replace(findAdvice(nodeAdvice, f.Key.Value))
 }
 
 // findAdvice returns the advice for a word of another tool, or "".
 func findAdvice(rows []advice, word string) string {
-	for _, row := range rows {
-		if hasWord(row.words, strings.ToLower(word)) {
-			return row.text
-		}
+	if row := find(rows, func(a *advice) bool { return hasWord(a.words, strings.ToLower(word)) }); row != nil {
+		return row.text
 	}
 	return ""
 }

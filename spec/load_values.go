@@ -226,7 +226,7 @@ func (c *converter) readMap(n *yaml.Node, at int, v *Value) {
 				note = "; merge several maps by one: <<: [*a, *b]"
 			}
 			c.report("duplicate-key", k.Span, "the key %q stands twice in this map%s", k.Text.Value, note)
-			c.relate(seen.Key.Span, "first here")
+			c.addRelated(seen.Key.Span, "first here")
 			continue
 		case isMerge:
 			m.merge = len(m.fields)
