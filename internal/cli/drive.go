@@ -48,10 +48,10 @@ type driveFlags struct {
 func addDriveFlags(cmd *cobra.Command, f *driveFlags, of graphOf) {
 	f.output = newEnum("text", "json", "jsonl", "text")
 	flags := cmd.Flags()
-	flags.IntVar(&f.opts.MaxSteps, "max-steps", 0, "most node executions; replaces the graph's limit")
-	flags.DurationVar(&f.opts.Timeout, "timeout", 0, "longest active time, for example 90s or 10m; replaces the graph's limit")
-	flags.IntVar(&f.opts.MaxConcurrency, "max-concurrency", 0, "most nodes that run at once; replaces the graph's limit")
-	flags.IntVar(&f.opts.MaxStateBytes, "max-state-bytes", 0, "most bytes for the state and for each value; replaces the graph's limit")
+	flags.IntVar(&f.opts.MaxSteps, "max-steps", 0, "maximum number of node executions; replaces the graph's limit")
+	flags.DurationVar(&f.opts.Timeout, "timeout", 0, "maximum active time, for example 90s or 10m; replaces the graph's limit")
+	flags.IntVar(&f.opts.MaxConcurrency, "max-concurrency", 0, "maximum number of nodes that run at once; replaces the graph's limit")
+	flags.IntVar(&f.opts.MaxStateBytes, "max-state-bytes", 0, "maximum size of the state and of each value in bytes; replaces the graph's limit")
 	addParkFlag(cmd, f)
 	f.opts.Answers = map[string][]string{}
 	addAnswer := func(target, value string) { f.opts.Answers[target] = append(f.opts.Answers[target], value) }

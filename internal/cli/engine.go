@@ -196,8 +196,8 @@ func newWorkerCommand(a *app) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&o.Queues, "queue", nil, "take only the tasks of nodes with queue: NAME; repeatable")
-	flags.IntVar(&o.MaxTasks, "max-tasks", 0, "most tasks to run at once (default: 1000)")
-	flags.IntVar(&o.MaxRuns, "max-runs", 0, "most runs to drive at once (default: 1000)")
+	flags.IntVar(&o.MaxTasks, "max-tasks", 0, "maximum number of tasks to run at once (default: 1000)")
+	flags.IntVar(&o.MaxRuns, "max-runs", 0, "maximum number of runs to drive at once (default: 1000)")
 	flags.DurationVar(&o.Heartbeat, "heartbeat", 0, "how long the worker may be silent before other workers run its tasks (default: 10s)")
 	return cmd
 }

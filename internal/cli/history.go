@@ -50,7 +50,7 @@ func newLogsCommand(a *app) *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVarP(&follow, "follow", "f", false, "keep printing until the run has ended")
 	flags.BoolVarP(&times, "timestamps", "t", false, "begin each line with its time")
-	addEnumListFlag(cmd, &streams, []string{"stderr", "stdout", "text"}, "stream", "only these: stdout, stderr, text (default: all)")
+	addEnumListFlag(cmd, &streams, []string{"stderr", "stdout", "text"}, "stream", "only these streams: stdout, stderr, text (default: all)")
 	return addOutput(cmd, "text", "json", "raw")
 }
 
@@ -154,7 +154,7 @@ func newReplayCommand(a *app) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&f.all, "all", false, "every run that --graph, --status, --label, --session and --parent select")
+	flags.BoolVar(&f.all, "all", false, "replay every run that --graph, --status, --label, --session and --parent select")
 	flags.StringVar(&f.with, "with", "", "FILE of the graph to replay with, instead of the recorded one")
 	addRunFilterFlags(a, cmd, &f.runFilterFlags)
 	return addOutput(cmd)

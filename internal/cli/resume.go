@@ -309,7 +309,7 @@ func newForkCommand(a *app) *cobra.Command {
 	flags := cmd.Flags()
 	flags.IntVar(&f.at, "at", 0, "STEP after which the new run begins; 0: before the first step")
 	flags.StringArrayVar(&f.set, "set", nil, "a state key's value: key=value, key=@file or key:=json; repeatable")
-	flags.StringVar(&f.opts.RunID, "run-id", "", "id of the new run (default: a new one)")
+	flags.StringVar(&f.opts.RunID, "run-id", "", "id of the new run (default: generated)")
 	addLabelFlag(cmd, &f.opts.Labels, "key=value: a label to find the new run by; repeatable")
 	completeFlag(cmd, "at", a.listSteps)
 	completeFlag(cmd, "set", keyCandidates(a.parseNamedRun))
@@ -365,7 +365,7 @@ func newAnswerCommand(a *app) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&f.resume, "resume", false, "continue the run here, unless another process drives it")
-	flags.StringVar(&f.by, "by", "", "NAME of the person who answers, kept with the answer (default: you, on this machine)")
+	flags.StringVar(&f.by, "by", "", "NAME of the person who answers, stored with the answer (default: you, on this machine)")
 	flags.BoolVar(&f.drive.noInput, "no-input", false, "with --resume: never ask on the terminal")
 	flags.BoolVar(&f.drive.strict, "strict", false, "with --resume: exit 1 when the run completed but degraded")
 	addParkFlag(cmd, &f.drive)

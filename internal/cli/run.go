@@ -49,7 +49,7 @@ func newRunCommand(a *app) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&f.inputs, "input", "i", nil, "a state key's value: key=value, key=@file or key:=json; repeatable")
 	flags.StringVar(&f.inputFile, "input-file", "", "FILE with a JSON or YAML object of inputs, - for stdin; -i overrides it")
-	flags.StringVar(&f.opts.RunID, "run-id", "", "id of the run (default: a new one)")
+	flags.StringVar(&f.opts.RunID, "run-id", "", "id of the run (default: generated)")
 	flags.StringVar(&f.goal, "goal", "", "goal that replaces the graph's: text, or @file")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "run with made-up values and print what each step would start, send, ask and write;\nnothing is executed, sent or stored")
 	flags.StringVar(&f.stubs, "stubs", "", "`FILE` of stubs for --dry-run, in the form of a test case")
@@ -59,8 +59,8 @@ func newRunCommand(a *app) *cobra.Command {
 	completeFlag(cmd, "session", a.listSessionIDs)
 	flags.Var(repeated(f.readModel), "model", "ROLE=MODEL: the model of a role, for example default=openai/gpt-6-luna;\nreplaces the graph's, in subgraphs too; repeatable")
 	flags.Var(repeated(f.readModelParam), "set-model-param", "[PATH/NODE:]KEY=JSON: a parameter of one model node or of all,\nfor example reasoning=low or outer/inner:max_tokens=200; repeatable")
-	flags.StringVar(&f.record, "record", "", "FILE to record the answers of models and tools in")
-	flags.StringVar(&f.replay, "replay", "", "FILE from --record to take the answers of models and tools from;\nno provider, script or tool is called, and delays are skipped")
+	flags.StringVar(&f.record, "record", "", "FILE in which to record the answers of models and tools")
+	flags.StringVar(&f.replay, "replay", "", "FILE from --record that supplies the answers of models and tools;\nno provider, script or tool is called, and delays are skipped")
 	addDriveFlags(cmd, &f.driveFlags, parseNamedFlow)
 	return cmd
 }

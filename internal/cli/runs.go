@@ -83,7 +83,7 @@ func newRunsListCommand(a *app) *cobra.Command {
 		},
 	}
 	addRunFilterFlags(a, cmd, &f)
-	cmd.Flags().IntVar(&f.filter.Limit, "limit", 50, "most runs to list; 0: all")
+	cmd.Flags().IntVar(&f.filter.Limit, "limit", 50, "maximum number of runs to list; 0: all")
 	return addOutput(cmd)
 }
 
@@ -224,7 +224,7 @@ func newRunsPruneCommand(a *app) *cobra.Command {
 		},
 	}
 	addRunFilterFlags(a, cmd, &f)
-	cmd.Flags().Var(&older, "older-than", "least time since the run last changed: 90m, 36h, 30d")
+	cmd.Flags().Var(&older, "older-than", "minimum time since the run last changed: 90m, 36h, 30d")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only list the runs that would be deleted")
 	return addOutput(cmd)
 }
@@ -328,7 +328,7 @@ func (r *recordedRun) explainReadError(err error) error {
 
 // addAtFlag adds --at, for use with loadResult.
 func addAtFlag(cmd *cobra.Command) {
-	cmd.Flags().Int("at", 0, "show it as it was after this STEP; 0: before the first (default: as it is now)")
+	cmd.Flags().Int("at", 0, "show the run as it was after this STEP; 0: before the first (default: as it is now)")
 }
 
 func checkAt(at int) error {

@@ -54,7 +54,7 @@ func newServeCommand(a *app) *cobra.Command {
 	flags.BoolVar(&f.open, "open", false, "open the page in a browser")
 	flags.BoolVar(&f.cfg.ReadOnly, "read-only", false, "refuse requests that change anything")
 	flags.StringVar(&f.tokenFile, "token-file", "", "`FILE` that holds the token, of at least 16 characters")
-	flags.StringArrayVar(&f.cfg.Hosts, "host", nil, "NAME of a host that requests may use, for example behind a proxy; repeatable")
+	flags.StringArrayVar(&f.cfg.Hosts, "host", nil, "host NAME that requests may use, for example behind a proxy; repeatable")
 	f.addMaxRuns(cmd)
 	addOutput(cmd)
 	cmd.Flag("output").Usage = "format of the printed link: json is {\"url\": …}"
@@ -63,7 +63,7 @@ func newServeCommand(a *app) *cobra.Command {
 }
 
 func (f *serveFlags) addMaxRuns(cmd *cobra.Command) {
-	cmd.Flags().IntVar(&f.maxRuns, "max-runs", 100, "most runs to drive at once")
+	cmd.Flags().IntVar(&f.maxRuns, "max-runs", 100, "maximum number of runs to drive at once")
 	markSettings(cmd.Flags(), "max-runs")
 }
 

@@ -46,7 +46,7 @@ type storeFlags struct {
 
 func (a *app) addStoreFlags(root *cobra.Command) {
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.store.path, "store", "", "PATH of the file that keeps runs, or memory to keep none (default: graphrun/runs.db\n"+
+	flags.StringVar(&a.store.path, "store", "", "PATH of the file that stores runs, or memory to store none (default: graphrun/runs.db\n"+
 		"in $XDG_STATE_HOME, $STATE_DIRECTORY or ~/.local/state)")
 	a.store.durability = newEnum(string(sqlite.Full), string(sqlite.Full), string(sqlite.Normal), string(sqlite.Off))
 	addEnumFlag(root, flags, &a.store.durability, "durability", "", "when a step is saved: full (synced to disk), normal (a power failure may lose the\nlatest steps), off (it may damage the file)")

@@ -290,7 +290,7 @@ func newValidateCommand(a *app) *cobra.Command {
 	flags.BoolVar(&f.fix, "fix", false, "repair in place what can be repaired safely; keep comments")
 	flags.BoolVar(&f.diff, "diff", false, "with --fix: write nothing, show the changes")
 	flags.StringVar(&f.baseline, "baseline", "", "`FILE` of known findings that are not reported")
-	flags.StringVar(&f.stdinName, "stdin-filename", "", "`FILE` that stdin stands for: messages name it, and relative paths start\nfrom its folder")
+	flags.StringVar(&f.stdinName, "stdin-filename", "", "`FILE` that stdin replaces: messages name it, and relative paths start\nfrom its folder")
 	flags.StringVar(&f.writeBaseline, "write-baseline", "", "write all findings to `FILE` as known, and exit 0")
 	var rules []string
 	for _, name := range append(lint.RuleNames(), lint.RuleGroups()...) {
