@@ -1,9 +1,8 @@
 // Package lint checks what a graph means: its expressions against the declared state, its
 // data flow, its branches, its limits. It finds problems; it runs nothing.
 //
-// The table of rules is in rules.go, their texts and examples are in rules.md, and their checks
-// in a file for each family. The facts that rules share are computed once for each graph
-// (facts.go).
+// The table of rules is in rules.go, their texts and examples are in rules.md, and their checks in a
+// file for each family. facts.go computes the facts that rules share once for each graph.
 package lint
 
 import (

@@ -298,8 +298,7 @@ func checkJoinWithoutFanout(f *facts) {
 	})
 }
 
-// eachJoin visits the reachable valid joins with the most branches that can arrive. For a join
-// without a number, 2 means several.
+// eachJoin visits the reachable valid joins with the most branches that can arrive, or 2 for several.
 func (f *facts) eachJoin(visit func(n *spec.Node, most int)) {
 	for v, n := range f.graph.Nodes {
 		if n.Join == nil || !n.Join.IsValid() || !f.flow().Reached[v] || f.flow().Anywhere {

@@ -283,8 +283,7 @@ func (f *facts) isKeptByShape(p *policy) bool {
 	return ok && value == false
 }
 
-// mayJoinWithout reports whether a join on the way to a node may run or fail although v has failed,
-// which definite assignment ignores.
+// mayJoinWithout reports whether a join on the way to a node may run or fail although v has failed.
 func (f *facts) mayJoinWithout(v, to int) bool {
 	for fork, g := range f.flow().AllGroups() {
 		if len(g.Targets) > 1 && controlflow.ParallelOf(f.graph, fork).OnFailure == "wait_all" && f.leadsTo(fork, v) {

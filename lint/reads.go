@@ -4,6 +4,7 @@ package lint
 
 import (
 	"maps"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -249,7 +250,7 @@ func checkReadBeforeWrite(f *facts) {
 		if u.Optional || u.Moment == dataflow.AtEnd && u.Program.Path() != nil {
 			continue // an output that is a path may well be null
 		}
-		var open func(int) bool
+		var open *big.Int
 		for _, r := range dataflow.FirmReads(u.Program) {
 			number := m.findVariable(u, r)
 			at := [2]int{u.Node, number}
@@ -263,7 +264,7 @@ func checkReadBeforeWrite(f *facts) {
 			if open == nil {
 				open = m.At(u)
 			}
-			if seen[at] = open(number) && !m.isGuarded(u, r, number); seen[at] {
+			if seen[at] = open.Bit(number) == 1 && !m.isGuarded(u, r, number); seen[at] {
 				m.reportOpen(u, r, number)
 			}
 		}
@@ -388,7 +389,7 @@ func (m *assignments) findVariable(u *dataflow.Use, r eval.Read) int {
 func (f *facts) mayBeOpen(u *dataflow.Use, key int) bool {
 	if m := f.assignments(); m != nil {
 		number, ok := m.number[variable{key, -1}]
-		return ok && m.At(u)(number)
+		return ok && m.At(u).Bit(number) == 1
 	}
 	return false
 }

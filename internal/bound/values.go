@@ -123,8 +123,7 @@ func nameVariable(path []string) string {
 	return ""
 }
 
-// initialValues returns the values at the start of a run. With entered, it returns those on
-// entry to a cycle, whose nodes have no visits.
+// initialValues returns the values at the start of a run, or on entry to an unvisited cycle.
 func (w *walk) initialValues(entered bool, inside func(v int) bool) []interval {
 	out := make([]interval, len(w.vars))
 	for i, v := range w.vars {

@@ -1,10 +1,9 @@
-// Package solve reasons about the conditions of one decision: which of them can hold,
-// which are always beaten by earlier ones, and whether all can be false at once.
+// Package solve finds which conditions of a decision can hold, which are always beaten by earlier
+// ones, and whether all can be false at once.
 //
-// Each value that conditions read is a variable. The constants that conditions compare it
-// with cut its domain into finitely many regions in which no condition changes. One value
-// stands for each region, so trying all combinations is a proof. Parts that the solver does
-// not understand are variables that may have any value.
+// Each value that conditions read is a variable. The constants that conditions compare it with cut
+// its domain into finitely many regions in which no condition changes. Trying one value of each
+// region in all combinations is a proof. Parts that it can't analyse are variables of any value.
 package solve
 
 import (
@@ -27,8 +26,7 @@ type Problem struct {
 type Verdict struct {
 	// Always and Never say that the condition is true, or false, whenever it has a value.
 	Always, Never bool
-	// Shadowed says that it can hold, but only when an earlier one holds too. By lists
-	// those that are enough for it.
+	// Shadowed says that it can hold only when an earlier one holds, too: one of By.
 	Shadowed bool
 	By       []int
 	// Reasons are the distinct bounds of variables that prove Always or Never.

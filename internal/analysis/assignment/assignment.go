@@ -15,11 +15,6 @@ import (
 	"github.com/graphrun/graphrun/internal/graphalg"
 )
 
-// has returns a function that reports whether a set of bits has a variable.
-func has(set *big.Int) func(variable int) bool {
-	return func(variable int) bool { return set.Bit(variable) == 1 }
-}
-
 // outcome says after which outcomes of a node an arc is taken.
 type outcome uint8
 
@@ -73,10 +68,10 @@ func (a *Analysis) Of(size int) *Analysis {
 	return &Analysis{graph: a.graph, size: size, made: make([]big.Int, a.flow.End), shown: map[[3]int]*big.Int{}, open: make([]big.Int, len(a.into)), bypassed: map[int]*big.Int{}}
 }
 
-// Makes notes that a node makes a variable whenever it succeeds.
+// Makes notes that each success of a node assigns a variable.
 func (a *Analysis) Makes(v, variable int) { a.made[v].SetBit(&a.made[v], variable, 1) }
 
-// MadeBy reports whether a node makes a variable.
+// MadeBy reports whether each success of a node assigns a variable.
 func (a *Analysis) MadeBy(v, variable int) bool { return a.made[v].Bit(variable) == 1 }
 
 // Shows notes that the conditions of a group prove a variable assigned at its target. With target -1
@@ -89,7 +84,7 @@ func (a *Analysis) Shows(v, target, group, variable int) {
 	a.shown[at].SetBit(a.shown[at], variable, 1)
 }
 
-// MayLack reports whether a variable may not be made at v.
+// MayLack reports whether a variable may be unassigned at v.
 func (a *Analysis) MayLack(v, variable int) bool { return a.open[v].Bit(variable) == 1 }
 
 // addArcs records the arcs into each vertex with their outcomes.
@@ -109,8 +104,7 @@ func (a *Analysis) addArcs() {
 	}
 }
 
-// outcomeOf returns the outcome after which a group fires. An `always` edge of a node that hardly
-// fails counts for its success only.
+// outcomeOf returns the outcome after which a group fires. If hardlyFails, `always` means a success.
 func (a *Analysis) outcomeOf(v int, g *controlflow.Group) outcome {
 	if g.Kind != controlflow.OnFailure {
 		return onSuccess
@@ -198,20 +192,20 @@ func (a *Analysis) shownBy(e arc, v int) *big.Int {
 	return cmp.Or(out, new(big.Int))
 }
 
-// At returns what may not be made when an expression is evaluated, by variable.
-func (a *Analysis) At(u *dataflow.Use) func(variable int) bool {
+// At returns the variables that may be unassigned when an expression is evaluated.
+func (a *Analysis) At(u *dataflow.Use) *big.Int {
 	switch {
 	case u.Node < 0:
-		return has(&a.open[a.flow.End])
+		return &a.open[a.flow.End]
 	case u.Moment != dataflow.OnEdge:
-		return has(&a.open[u.Node])
+		return &a.open[u.Node]
 	}
 	condition := ""
 	if u.Edge >= 0 {
 		condition = a.flow.Source.Edges[u.Edge].Condition
 	}
 	if condition == "on_failure" {
-		return has(a.openAtFailure(u.Node))
+		return a.openAtFailure(u.Node)
 	}
 	with := onSuccess
 	if condition == "always" && !a.hardlyFails(u.Node) {
@@ -221,7 +215,7 @@ func (a *Analysis) At(u *dataflow.Use) func(variable int) bool {
 	if shown := a.shown[[3]int{u.Node, -1, u.Edge}]; shown != nil {
 		open.AndNot(open, shown)
 	}
-	return has(open)
+	return open
 }
 
 // Path returns a shortest way from the start to v on which a variable is not made, or nil.
@@ -394,8 +388,7 @@ func (a *Analysis) findRegion(first, fork, v int) []int {
 	return out
 }
 
-// surelyPasses reports whether every path of a branch passes v. It ignores failures before a join
-// that does not run without the branch.
+// surelyPasses reports whether every path of a branch passes v, without failures that a join awaits.
 func (a *Analysis) surelyPasses(first, v int) bool {
 	if a.flow.PostDominators().Covers(v, first) {
 		return true

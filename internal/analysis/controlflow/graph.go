@@ -1,5 +1,4 @@
-// Package controlflow builds the control-flow graph of a flow, and the groups of edges that fire
-// together (GraphSpec §6).
+// Package controlflow builds the control-flow graph of a flow, with its groups of edges (GraphSpec §6).
 package controlflow
 
 import (
@@ -415,8 +414,7 @@ func ParallelOf(g *spec.Graph, node int) spec.Parallel {
 	return p
 }
 
-// findImplicitJoins finds the nodes where branches may join without a declaration, and by group the
-// one where they surely do.
+// findImplicitJoins sets Joins, and the Join of each group: where branches join without a declaration.
 func (w *Graph) findImplicitJoins() {
 	var any []int // targets of groups of which any subset may fire
 	for v, g := range w.AllGroups() {
@@ -466,8 +464,7 @@ func (w *Graph) hasJoinBefore(fork int, g *Group) bool {
 
 const severalBranches = -2
 
-// findBranches returns, for each vertex that branches reach, the first node of the branch, or
-// severalBranches. Paths end at the fan-out.
+// findBranches returns the first node of the branch that reaches a vertex, or severalBranches.
 func (w *Graph) findBranches(fork int, targets []int) map[int]int {
 	reached := map[int]int{}
 	var todo []int

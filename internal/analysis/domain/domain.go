@@ -191,8 +191,7 @@ func Requires(doc map[string]any, name string) bool {
 	return slices.Contains(required, any(name))
 }
 
-// OutputSchema returns the declared schema of a node's output, or nil. A model with tools declares
-// only its content.
+// OutputSchema returns the schema of a node's whole output, or nil: a model with tools declares a part.
 func OutputSchema(n *spec.Node) map[string]any {
 	if n.Kind.Value == "llm" && n.Field("tools") != nil {
 		return nil

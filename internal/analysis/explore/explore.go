@@ -182,8 +182,7 @@ func Explore(q Question) Answer {
 	return s.answer
 }
 
-// nextBranch removes the oldest or the newest untried run with the most progress, or every third time
-// one of another level. It returns nil if there is none.
+// nextBranch removes the oldest or newest run with the most progress, every third time another one.
 func (s *search) nextBranch() *branch {
 	turn, levels := s.picks/3, len(s.todo)
 	newest, skipped := s.picks%3 == 1, 0

@@ -26,8 +26,7 @@ type Model struct {
 	all   []*dataflow.Use
 	own   [][]*dataflow.Use // by node
 	asked []string
-	// counts holds the state keys that decide how runs go, members the paths that programs read in
-	// them.
+	// counts holds the state keys that decide how runs go, members the paths read in them.
 	counts  map[string]bool
 	members map[string][][]string
 	// decisive are the conditions, and the programs that compute such keys. copies are programs
@@ -533,8 +532,7 @@ type part struct {
 	options      []any
 	partial      bool // there are other options
 	usual        any  // the value if nothing depends on it
-	// counts says that a condition depends on it. now says that the machine itself reads it.
-	// optional is set if a run can begin without the input.
+	// counts: a condition depends on it; now: the machine itself reads it; optional: runs begin without.
 	counts, now, optional bool
 }
 

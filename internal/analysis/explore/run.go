@@ -408,8 +408,7 @@ func (r *Run) listEndings(id machine.TaskID) []machine.Event {
 	return out
 }
 
-// listDueTimers returns the timers that can fire next: the first one unless the search is Late, or
-// none if all are time limits.
+// listDueTimers returns the timers that can fire next, one unless the search is Late, but not limits.
 func (r *Run) listDueTimers() []machine.Command {
 	isLimit := func(t machine.Command) bool {
 		return !slices.Contains([]machine.TimerKind{machine.WaitTimer, machine.RetryTimer, machine.AnswerTimer, machine.BranchTimer}, t.Timer)

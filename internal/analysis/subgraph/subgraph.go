@@ -58,8 +58,7 @@ func References(g *spec.Graph) []spec.Text {
 	return out
 }
 
-// Load returns the graph that a graph of a file names. It is nil without a function to load files,
-// or if only the run knows the name.
+// Load returns the graph that a graph of a file names, or nil if it can't know the file.
 func (l *Loader) Load(g *spec.Graph, file, name string) *Graph {
 	at, isInner := name, strings.HasPrefix(name, "#")
 	switch {
