@@ -22,7 +22,7 @@ type groupSlot struct {
 	limit      int
 	onBusy     string
 	journal    store.Journal
-	cancelling string // to cancel
+	cancelling string // id of the run that was asked to cancel
 	reported   []store.GroupMember
 }
 

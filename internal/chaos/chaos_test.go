@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// timeEnv is for how long runs are disturbed: 1h, 2m.
+	// timeEnv sets for how long the test disturbs runs: 1h, 2m.
 	timeEnv = "GRAPHRUN_CHAOS"
 	// seedEnv is the seed of a single trial.
 	seedEnv = "GRAPHRUN_CHAOS_SEED"
@@ -29,11 +29,11 @@ const (
 	keepEnv = "GRAPHRUN_CHAOS_KEEP"
 )
 
-// mostFailed is how many trials may fail before no more are tried.
-const mostFailed = 5
+// maxFailed is the number of failed trials after which the test stops.
+const maxFailed = 5
 
-// usualTime is for how long runs are disturbed when nobody says.
-const usualTime = 12 * time.Second
+// defaultTime is for how long the test disturbs runs if timeEnv is not set.
+const defaultTime = 12 * time.Second
 
 func TestChaos(t *testing.T) {
 	if _, err := exec.LookPath("flock"); err != nil {
@@ -41,7 +41,7 @@ func TestChaos(t *testing.T) {
 	}
 	during, err := time.ParseDuration(os.Getenv(timeEnv))
 	if err != nil {
-		during = usualTime
+		during = defaultTime
 	}
 	all := disturbances()
 	all = slices.DeleteFunc(all, func(d disturbance) bool { return d.slow && during < 10*time.Minute })
@@ -65,13 +65,13 @@ func TestChaos(t *testing.T) {
 				mu.Lock()
 				mine := next
 				next++
-				enough := failed >= mostFailed
+				enough := failed >= maxFailed
 				mu.Unlock()
 				if single && mine > seed || !first && (time.Now().After(end) || enough) {
 					return
 				}
 				var done counts
-				held := t.Run(fmt.Sprint("seed ", mine), func(t *testing.T) { done = disturb(t, mine, all, mounts) })
+				held := t.Run(fmt.Sprint("seed ", mine), func(t *testing.T) { done = runTrial(t, mine, all, mounts) })
 				mu.Lock()
 				if !held {
 					failed++
@@ -97,8 +97,8 @@ func (c counts) String() string {
 	return "\n" + strings.Join(lines, "\n")
 }
 
-// disturb is one trial.
-func disturb(t *testing.T, seed uint64, all []disturbance, mounts bool) counts {
+// runTrial runs one trial and returns what was done, by kind.
+func runTrial(t *testing.T, seed uint64, all []disturbance, mounts bool) counts {
 	random := rand.New(rand.NewPCG(seed, 1))
 	f := newFlow(random)
 	dir, err := os.MkdirTemp(os.Getenv(keepEnv), "chaos-")
@@ -113,34 +113,34 @@ func disturb(t *testing.T, seed uint64, all []disturbance, mounts bool) counts {
 		}
 	})
 	calm := newTrial(t, seed, f, filepath.Join(dir, "calm"))
-	want, took := calm.calmly()
+	want, took := calm.runUndisturbed()
 	if t.Failed() {
 		return nil
 	}
 	x := newTrial(t, seed, f, filepath.Join(dir, "chaos"))
 	if x.smallDisk = mounts && random.IntN(2) == 0; x.smallDisk {
-		x.mount()
+		x.mountSmallDisk()
 	}
 	stop := make(chan struct{})
 	people := x.answerAll(seed, stop)
-	plan := x.plan(random, all)
+	plan := x.planDisturbances(random, all)
 	completed := false
 	for i := 0; i < len(plan) && !completed && !t.Failed(); {
 		var done bool
-		done, completed = x.round(plan[i], took, rand.New(rand.NewPCG(seed, uint64(100+i))))
+		done, completed = x.disturbOnce(plan[i], took, rand.New(rand.NewPCG(seed, uint64(100+i))))
 		if done {
 			i++
 		}
 	}
 	if !completed {
-		x.goOn()
+		x.resumeToEnd()
 	}
 	close(stop)
 	people.Wait()
 	for _, p := range x.others {
-		x.await(p)
-		if code := p.code(); code != 0 && code != 10 {
-			x.unlessRough(p)
+		x.awaitExit(p)
+		if code := p.exitCode(); code != 0 && code != 10 {
+			x.failUnlessStoreError(p)
 		}
 	}
 	if !t.Failed() {
@@ -150,8 +150,8 @@ func disturb(t *testing.T, seed uint64, all []disturbance, mounts bool) counts {
 	return x.counts
 }
 
-// plan draws the disturbances of a trial.
-func (x *trial) plan(random *rand.Rand, all []disturbance) []*disturbance {
+// planDisturbances chooses the disturbances of a trial at random.
+func (x *trial) planDisturbances(random *rand.Rand, all []disturbance) []*disturbance {
 	var bag []*disturbance
 	for i := range all {
 		for range all[i].often {
@@ -167,8 +167,8 @@ func (x *trial) plan(random *rand.Rand, all []disturbance) []*disturbance {
 	return out
 }
 
-// mount puts the store on a small disk.
-func (x *trial) mount() {
+// mountSmallDisk mounts a small disk for the store.
+func (x *trial) mountSmallDisk() {
 	place := filepath.Dir(x.store)
 	if err := syscall.Mount("tmpfs", place, "tmpfs", 0, "size=16m"); err != nil {
 		x.Fatal(err)
@@ -180,7 +180,7 @@ func (x *trial) mount() {
 			}
 		}
 		for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-			err := syscall.Unmount(place, 0) // whoever was killed may not be gone yet
+			err := syscall.Unmount(place, 0) // a killed process may still be there
 			if err == nil {
 				return
 			}
@@ -205,56 +205,56 @@ func usersOf(dir string) []string {
 	return out
 }
 
-// calmly runs the flow without disturbing it.
-func (x *trial) calmly() (want map[string]any, took time.Duration) {
+// runUndisturbed runs the flow without disturbances, and returns its result and how long it took.
+func (x *trial) runUndisturbed() (want map[string]any, took time.Duration) {
 	stop := make(chan struct{})
 	people := x.answerAll(x.seed, stop)
 	began := time.Now()
-	p := x.call("run", "flow.yaml", "--run-id", runID, "--no-input", "-o", "jsonl")
-	for p.code() == 10 || p.code() == 2 && strings.Contains(p.stderr.String(), "is driven by") { // by who answers
-		p = x.call("resume", runID, "--no-input", "-o", "jsonl")
+	p := x.callGraphrun("run", "flow.yaml", "--run-id", runID, "--no-input", "-o", "jsonl")
+	for p.exitCode() == 10 || p.exitCode() == 2 && strings.Contains(p.stderr.String(), "is driven by") { // by the process that answers
+		p = x.callGraphrun("resume", runID, "--no-input", "-o", "jsonl")
 	}
 	took = time.Since(began)
 	close(stop)
 	people.Wait()
-	if p.code() != 0 {
+	if p.exitCode() != 0 {
 		x.Errorf("undisturbed: %s\n%s", p, x.flow.text)
 		return nil, 0
 	}
-	result := x.result()
-	return comparable(result, x.flow), took
+	result := x.showResult()
+	return comparableResult(result, x.flow), took
 }
 
-// drive begins the run or goes on with it.
-func (x *trial) drive() *process {
+// startDriver starts the run or resumes it.
+func (x *trial) startDriver() *process {
 	args := []string{"run", "flow.yaml", "--run-id", runID}
-	if x.begun() {
+	if x.hasRun() {
 		args = []string{"resume", runID}
 	}
-	p := x.start(append(args, "--no-input", "-o", "jsonl")...)
+	p := x.startProcess(append(args, "--no-input", "-o", "jsonl")...)
 	x.drives = append(x.drives, p)
 	return p
 }
 
-// round disturbs a driver once, unless it is gone before; took is how long the whole
-// run takes. It reports whether the run has completed, too.
-func (x *trial) round(d *disturbance, took time.Duration, random *rand.Rand) (done, completed bool) {
-	p := x.drive()
-	x.lurk(p, took, random)
-	if done = p.running(); done {
+// disturbOnce disturbs a driver once, unless it exits before; took is how long the whole run takes.
+// done reports whether it did, and completed whether the run has completed.
+func (x *trial) disturbOnce(d *disturbance, took time.Duration, random *rand.Rand) (done, completed bool) {
+	p := x.startDriver()
+	x.waitForMoment(p, took, random)
+	if done = p.isRunning(); done {
 		x.noteWatchdogs(p)
 		x.counts[d.name]++
 		d.do(x, p, random)
 	}
-	x.await(p)
-	x.judge(p)
-	x.stand()
-	return done, p.code() == 0
+	x.awaitExit(p)
+	x.checkExit(p)
+	x.checkProgress()
+	return done, p.exitCode() == 0
 }
 
-// lurk waits for the moment of a disturbance: any, or just after the program of a
-// task has begun.
-func (x *trial) lurk(p *process, took time.Duration, random *rand.Rand) {
+// waitForMoment waits for the moment of a disturbance: a random moment, or the moment after the program
+// of a task has started.
+func (x *trial) waitForMoment(p *process, took time.Duration, random *rand.Rand) {
 	wait := time.Duration(random.Float64() * random.Float64() * float64(took))
 	next := random.IntN(3)
 	if next == 0 {
@@ -264,15 +264,15 @@ func (x *trial) lurk(p *process, took time.Duration, random *rand.Rand) {
 		}
 		return
 	}
-	began := x.effects() + next
-	for p.running() && x.effects() < began {
+	began := x.countEffects() + next
+	for p.isRunning() && x.countEffects() < began {
 		time.Sleep(2 * time.Millisecond)
 	}
 	time.Sleep(min(wait/20, 50*time.Millisecond))
 }
 
-// effects counts the lines of the log of effects.
-func (x *trial) effects() int {
+// countEffects counts the lines of the log of effects.
+func (x *trial) countEffects() int {
 	text, err := os.ReadFile(x.path("effects"))
 	if err != nil {
 		x.Fatal(err)
@@ -280,27 +280,27 @@ func (x *trial) effects() int {
 	return strings.Count(string(text), "\n")
 }
 
-// judge looks at how a driver ended.
-func (x *trial) judge(p *process) {
+// checkExit checks how a driver exited.
+func (x *trial) checkExit(p *process) {
 	said := p.stderr.String()
-	switch code := p.code(); {
-	case p.asked && (code == -1 || strings.Contains("\n"+said, "\nSIGQUIT: quit")), code == 0, code == 10, code == 130:
+	switch code := p.exitCode(); {
+	case p.signalled && (code == -1 || strings.Contains("\n"+said, "\nSIGQUIT: quit")), code == 0, code == 10, code == 130:
 	case code == 2 && (strings.Contains(said, "is driven by") || strings.Contains(said, "no run")):
 	case code == 1:
-		x.unlessRough(p)
+		x.failUnlessStoreError(p)
 	default:
 		x.Error(p)
 	}
 }
 
-// goOn goes on with the run until it has completed.
-func (x *trial) goOn() {
-	for end := time.Now().Add(mostTime); ; {
-		p := x.drive()
-		x.await(p)
-		x.judge(p)
-		x.stand()
-		if p.code() == 0 || x.Failed() {
+// resumeToEnd resumes the run until it has completed.
+func (x *trial) resumeToEnd() {
+	for end := time.Now().Add(maxWait); ; {
+		p := x.startDriver()
+		x.awaitExit(p)
+		x.checkExit(p)
+		x.checkProgress()
+		if p.exitCode() == 0 || x.Failed() {
 			return
 		}
 		if time.Now().After(end) {

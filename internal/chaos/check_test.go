@@ -24,20 +24,20 @@ import (
 	"github.com/graphrun/graphrun/runner/store/sqlite"
 )
 
-// standing is how a run stood when a driver was gone.
-type standing struct {
-	// ended counts the executions that had ended well, by path, visit and element.
+// progress is the progress of a run after a driver exited.
+type progress struct {
+	// ended counts the executions that had succeeded, by path, visit and element.
 	ended map[string]int
-	// effects is how long the log of effects was then.
+	// effects is the length of the log of effects at that time.
 	effects int
 	events  int
 }
 
-// stand looks at the store; it is sound at any time.
-func (x *trial) stand() {
+// checkProgress reads the store, records the progress of the run, and checks that no event was lost.
+func (x *trial) checkProgress() {
 	s, err := sqlite.Open(x.store, sqlite.Options{ReadOnly: true})
-	if errors.Is(err, os.ErrNotExist) || errors.Is(err, sqlite.ErrOlder) || errors.Is(err, sqlite.ErrUnfinished) || err != nil && !x.gently {
-		return // nothing was kept yet, or a disk that is full has no room for those who look
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, sqlite.ErrOlder) || errors.Is(err, sqlite.ErrUnfinished) || err != nil && !x.undamaged {
+		return // nothing was stored yet, or the full disk has no room for readers
 	}
 	if err != nil {
 		x.Error(err)
@@ -49,11 +49,11 @@ func (x *trial) stand() {
 		return
 	}
 	if err != nil {
-		x.unlessFull(err)
+		x.failUnlessFull(err)
 		return
 	}
-	now := standing{ended: map[string]int{}, events: len(events)}
-	x.follow(now.ended, events)
+	now := progress{ended: map[string]int{}, events: len(events)}
+	x.countEnded(now.ended, events)
 	text, err := os.ReadFile(x.path("effects"))
 	if err != nil {
 		x.Fatal(err)
@@ -65,8 +65,8 @@ func (x *trial) stand() {
 	x.before = append(x.before, now)
 }
 
-// begun reports whether there is a run.
-func (x *trial) begun() bool {
+// hasRun reports whether the store holds the run.
+func (x *trial) hasRun() bool {
 	s, err := sqlite.Open(x.store, sqlite.Options{ReadOnly: true})
 	if err != nil {
 		return len(x.before) > 0
@@ -76,14 +76,14 @@ func (x *trial) begun() bool {
 	return err == nil || !errors.Is(err, store.ErrNoRun)
 }
 
-func (x *trial) unlessFull(err error) {
-	if x.gently {
+func (x *trial) failUnlessFull(err error) {
+	if x.undamaged {
 		x.Error(err)
 	}
 }
 
-// follow counts the executions that have ended well, those of subgraphs too.
-func (x *trial) follow(ended map[string]int, events []machine.Event) {
+// countEnded counts the executions that have succeeded, including those of subgraphs.
+func (x *trial) countEnded(ended map[string]int, events []machine.Event) {
 	begun := map[machine.TaskID]string{}
 	for i := range events {
 		e := &events[i]
@@ -104,8 +104,8 @@ func (x *trial) follow(ended map[string]int, events []machine.Event) {
 
 var elements = regexp.MustCompile(`\[[0-9]+\]`)
 
-// checkEffects makes sure that nothing was done by two at once, and that what had
-// ended was not done again.
+// checkEffects checks that no task ran twice at the same time, and that no task ran again after it had
+// succeeded.
 func (x *trial) checkEffects() {
 	if twice, err := os.ReadFile(x.path("twice")); err == nil {
 		x.Errorf("alive twice at once: %s", twice)
@@ -121,7 +121,7 @@ func (x *trial) checkEffects() {
 				began[f[1]] = true
 			}
 		}
-		done := map[string][]string{} // keys that had come to their end, by name
+		done := map[string][]string{} // keys of finished tasks, by name
 		for line := range strings.Lines(string(text[:then.effects])) {
 			switch f := strings.Fields(line); {
 			case len(f) > 2 && f[0] == "begin":
@@ -144,11 +144,11 @@ func (x *trial) checkEffects() {
 	}
 }
 
-// result is a run as it is shown, without what may differ.
-func (x *trial) result() map[string]any {
-	p := x.call("runs", "show", runID, "-o", "json")
+// showResult returns the run as `runs show` prints it, without the fields that may differ.
+func (x *trial) showResult() map[string]any {
+	p := x.callGraphrun("runs", "show", runID, "-o", "json")
 	var out map[string]any
-	if err := json.Unmarshal([]byte(p.text()), &out); err != nil || p.code() != 0 {
+	if err := json.Unmarshal([]byte(p.output()), &out); err != nil || p.exitCode() != 0 {
 		x.Errorf("%v: %s", err, p)
 		return map[string]any{}
 	}
@@ -161,9 +161,9 @@ func (x *trial) result() map[string]any {
 	return out
 }
 
-// comparable is a result without what people said, and its lists sorted: in which
-// superstep branches go on that wait is a matter of time.
-func comparable(result map[string]any, f *flow) map[string]any {
+// comparableResult returns a result without people's answers and with sorted lists, since the order of
+// waiting branches depends on timing.
+func comparableResult(result map[string]any, f *flow) map[string]any {
 	state, _ := result["state"].(map[string]any)
 	for _, pair := range f.people {
 		_, key, _ := strings.Cut(pair, "=")
@@ -172,52 +172,52 @@ func comparable(result map[string]any, f *flow) map[string]any {
 		}
 	}
 	delete(result, "output")
-	return sorted(result).(map[string]any)
+	return sortLists(result).(map[string]any)
 }
 
-// sorted is JSON with its lists sorted.
-func sorted(v any) any {
+// sortLists sorts the lists in decoded JSON.
+func sortLists(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for key, value := range v {
-			v[key] = sorted(value)
+			v[key] = sortLists(value)
 		}
 	case []any:
 		for i := range v {
-			v[i] = sorted(v[i])
+			v[i] = sortLists(v[i])
 		}
 		slices.SortFunc(v, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	}
 	return v
 }
 
-// checkEnd looks at a run that has come to its end.
+// checkEnd checks a completed run.
 func (x *trial) checkEnd(want map[string]any) {
-	got := x.result()
+	got := x.showResult()
 	if state, ok := got["state"].(map[string]any); ok {
 		x.checkAnswers(state)
 	}
-	if diff := cmp.Diff(want, comparable(got, x.flow)); diff != "" {
+	if diff := cmp.Diff(want, comparableResult(got, x.flow)); diff != "" {
 		x.Errorf("the run ends otherwise (-undisturbed +disturbed):\n%s", diff)
 	}
-	if p := x.call("replay", runID); p.code() != 0 {
-		x.Errorf("%s: %s", p, p.text())
+	if p := x.callGraphrun("replay", runID); p.exitCode() != 0 {
+		x.Errorf("%s: %s", p, p.output())
 	}
-	x.checkTold()
+	x.checkEmittedEvents()
 	x.checkEffects()
 	x.checkStore()
-	x.checkLeft()
+	x.checkLeftovers()
 }
 
-// checkTold makes sure that what drivers told of is in the journal.
-func (x *trial) checkTold() {
+// checkEmittedEvents checks that the journal holds every event that a driver emitted.
+func (x *trial) checkEmittedEvents() {
 	type ending struct {
 		Event, Node, Branch string
 		Visit, Attempt      int
 	}
 	read := func(p *process) map[ending]int {
 		out := map[ending]int{}
-		for line := range strings.Lines(p.text()) {
+		for line := range strings.Lines(p.output()) {
 			var e ending
 			if json.Unmarshal([]byte(line), &e) == nil && e.Event == "node_completed" && e.Node != x.flow.last {
 				out[e]++
@@ -225,7 +225,7 @@ func (x *trial) checkTold() {
 		}
 		return out
 	}
-	kept := read(x.call("runs", "events", runID, "-o", "jsonl"))
+	kept := read(x.callGraphrun("runs", "events", runID, "-o", "jsonl"))
 	for _, p := range x.drives {
 		for e, n := range read(p) {
 			if kept[e] < n {
@@ -235,7 +235,7 @@ func (x *trial) checkTold() {
 	}
 }
 
-// checkStore lets SQLite look at all pages.
+// checkStore runs SQLite's integrity check.
 func (x *trial) checkStore() {
 	s, err := sqlite.Open(x.store, sqlite.Options{})
 	if err == nil {
@@ -246,11 +246,11 @@ func (x *trial) checkStore() {
 	}
 }
 
-// checkLeft looks for processes and folders that should be gone.
-func (x *trial) checkLeft() {
+// checkLeftovers checks that no process and no folder of the trial is left.
+func (x *trial) checkLeftovers() {
 	var left []string
 	for range 100 {
-		if left = x.left(); len(left) == 0 {
+		if left = x.leftProcesses(); len(left) == 0 {
 			break
 		}
 		time.Sleep(20 * time.Millisecond)
@@ -266,7 +266,7 @@ func (x *trial) checkLeft() {
 	}
 }
 
-// canMount says whether a small disk can be had here.
+// canMount reports whether the test can mount a small disk.
 func canMount(dir string) bool {
 	if os.Getuid() != 0 || syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=64k") != nil {
 		return false

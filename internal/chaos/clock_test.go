@@ -1,6 +1,6 @@
 //go:build linux
 
-// Clocks that are set while a run goes on, and between its drivers.
+// Clocks that are set during a run, and between its drivers.
 
 package chaos
 
@@ -26,8 +26,8 @@ nodes:
 edges: [{from: a, to: b}, {from: b, to: c}, {from: c, to: END}]
 `
 
-// What takes a second takes a second, whatever the clock is set to meanwhile: no
-// time is over early, none is waited for long, and no duration is negative.
+// A wait of a second takes a second, even if the clock is set meanwhile: no timeout comes early or
+// late, and no duration is negative.
 func TestClockIsSet(t *testing.T) {
 	for _, seconds := range []int64{7200, -7200} {
 		for _, between := range []bool{false, true} {
@@ -39,32 +39,32 @@ func TestClockIsSet(t *testing.T) {
 func clockTrial(t *testing.T, seconds int64, between bool) {
 	t.Parallel()
 	x := newTrial(t, 0, &flow{text: clockFlow}, t.TempDir())
-	p := x.start("run", "flow.yaml", "--run-id", runID, "--no-input", "-o", "jsonl")
-	for p.running() && x.effects() == 0 {
+	p := x.startProcess("run", "flow.yaml", "--run-id", runID, "--no-input", "-o", "jsonl")
+	for p.isRunning() && x.countEffects() == 0 {
 		time.Sleep(5 * time.Millisecond)
 	}
 	if between {
-		p.signal(syscall.SIGKILL)
-		x.await(p)
+		p.sendSignal(syscall.SIGKILL)
+		x.awaitExit(p)
 	}
 	setClock(t, x.path("clock"), seconds)
 	if between {
-		p = x.start("resume", runID, "--no-input", "-o", "jsonl")
+		p = x.startProcess("resume", runID, "--no-input", "-o", "jsonl")
 	}
-	x.await(p)
-	if p.code() != 0 {
-		t.Errorf("%s: %s", p, p.text())
+	x.awaitExit(p)
+	if p.exitCode() != 0 {
+		t.Errorf("%s: %s", p, p.output())
 	}
-	_ = x.result()
+	_ = x.showResult()
 	x.checkTimes(seconds, between)
 }
 
-// checkTimes looks at the times of all events.
+// checkTimes checks the times of all events.
 func (x *trial) checkTimes(seconds int64, between bool) {
-	p := x.call("runs", "events", runID, "-o", "jsonl")
+	p := x.callGraphrun("runs", "events", runID, "-o", "jsonl")
 	var last time.Time
 	told := 0
-	for line := range strings.Lines(p.text()) {
+	for line := range strings.Lines(p.output()) {
 		var e struct {
 			Event    string
 			Time     time.Time
@@ -78,7 +78,7 @@ func (x *trial) checkTimes(seconds int64, between bool) {
 		}
 		most := float64(time.Minute.Milliseconds())
 		if between && seconds > 0 {
-			most = float64((3 * time.Hour).Milliseconds()) // two hours have passed as far as anybody knows
+			most = float64((3 * time.Hour).Milliseconds()) // by the clock, two hours have passed
 		}
 		if d := e.Duration; d != nil && (*d < 0 || *d > most) {
 			x.Errorf("%s took %v ms", e.Event, *d)
@@ -88,8 +88,8 @@ func (x *trial) checkTimes(seconds int64, between bool) {
 		}
 		last = e.Time
 	}
-	if told == 0 || p.code() != 0 {
-		x.Errorf("no durations: %s: %s", p, p.text())
+	if told == 0 || p.exitCode() != 0 {
+		x.Errorf("no durations: %s: %s", p, p.output())
 	}
 	if _, err := os.Stat(x.path("twice")); err == nil {
 		x.Error("a program was alive twice")

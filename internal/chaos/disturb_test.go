@@ -1,7 +1,7 @@
 //go:build linux
 
-// What disturbs a run. Each disturbance begins while a driver is at work and has
-// ended, or goes on beside it, when it returns.
+// Disturbances of a run. Each function starts its disturbance while a driver works. When it returns,
+// the disturbance has ended or continues next to the driver.
 
 package chaos
 
@@ -18,24 +18,24 @@ import (
 	_ "modernc.org/sqlite" // to lock the store
 )
 
-// disturbance is one kind of them.
+// disturbance is one kind of disturbance.
 type disturbance struct {
 	name string
-	// often is its share of all.
+	// often is its relative frequency.
 	often int
 	do    func(x *trial, driver *process, random *rand.Rand)
-	// slow says that it takes longer than the waits of the store.
+	// slow marks a disturbance that takes longer than the store waits for a lock.
 	slow bool
-	// needs says whether it is possible here; nil: always.
+	// needs reports whether the disturbance is possible in a trial; nil means always.
 	needs func(x *trial) bool
 }
 
-// disturbances are all kinds.
+// disturbances lists all kinds of disturbances.
 func disturbances() []disturbance {
 	signals := func(list ...syscall.Signal) func(*trial, *process, *rand.Rand) {
 		return func(_ *trial, driver *process, random *rand.Rand) {
 			for _, s := range list {
-				driver.signal(s)
+				driver.sendSignal(s)
 				time.Sleep(time.Duration(random.IntN(30)) * time.Millisecond)
 			}
 		}
@@ -60,35 +60,35 @@ func disturbances() []disturbance {
 		{name: "kill the watchdog and the driver", often: 2, do: killWatchdog},
 		{name: "start another run", often: 3, do: startAnother},
 		{name: "kill and resume at once", often: 3, do: func(x *trial, driver *process, random *rand.Rand) {
-			driver.signal(syscall.SIGKILL)
+			driver.sendSignal(syscall.SIGKILL)
 			resumeAtOnce(x, driver, random)
 		}},
 		{name: "resume with an answer", often: 2, do: resumeWithAnswer},
-		{name: "cancel", often: 3, do: command("runs", "cancel", runID)},
+		{name: "cancel", often: 3, do: callCommand("runs", "cancel", runID)},
 		{name: "cancel by two", often: 1, do: func(x *trial, driver *process, random *rand.Rand) {
-			other := x.start("runs", "cancel", runID)
-			command("runs", "cancel", runID)(x, driver, random)
-			x.await(other)
+			other := x.startProcess("runs", "cancel", runID)
+			callCommand("runs", "cancel", runID)(x, driver, random)
+			x.awaitExit(other)
 		}},
-		{name: "pause", often: 2, do: command("runs", "pause", runID)},
-		{name: "look", often: 2, do: look},
+		{name: "pause", often: 2, do: callCommand("runs", "pause", runID)},
+		{name: "look", often: 2, do: readRun},
 	}
 }
 
-// stopDriver stops the driver for a while, in which others can't have the run.
+// stopDriver stops the driver for a while, in which no other process can drive the run.
 func stopDriver(x *trial, driver *process, random *rand.Rand) {
-	driver.signal(syscall.SIGSTOP)
+	driver.sendSignal(syscall.SIGSTOP)
 	if random.IntN(2) == 0 {
-		x.drives = append(x.drives, x.call("resume", runID, "--no-input", "-o", "jsonl"))
+		x.drives = append(x.drives, x.callGraphrun("resume", runID, "--no-input", "-o", "jsonl"))
 	}
 	time.Sleep(time.Duration(random.IntN(400)) * time.Millisecond)
-	driver.signal(syscall.SIGCONT)
+	driver.sendSignal(syscall.SIGCONT)
 }
 
-// pick is a program at work; nil: none is.
-func (x *trial) pick(random *rand.Rand, far bool) *member {
+// pickMember returns a program that runs, or nil.
+func (x *trial) pickMember(random *rand.Rand, far bool) *member {
 	var list []member
-	for _, m := range x.members() {
+	for _, m := range x.runningPrograms() {
 		if far || !m.far {
 			list = append(list, m)
 		}
@@ -99,25 +99,25 @@ func (x *trial) pick(random *rand.Rand, far bool) *member {
 	return &list[random.IntN(len(list))]
 }
 
-// killMember ends a program that has nothing beside it that would go on.
+// killMember kills a program that leaves no process behind when it is killed.
 func killMember(s syscall.Signal) func(*trial, *process, *rand.Rand) {
 	return func(x *trial, _ *process, random *rand.Rand) {
-		if m := x.pick(random, false); m != nil {
-			x.gently = false
+		if m := x.pickMember(random, false); m != nil {
+			x.undamaged = false
 			_ = syscall.Kill(m.pid, s) // it may have ended
 		}
 	}
 }
 
 func stopMember(x *trial, _ *process, random *rand.Rand) {
-	if m := x.pick(random, true); m != nil {
+	if m := x.pickMember(random, true); m != nil {
 		_ = syscall.Kill(m.pid, syscall.SIGSTOP)
 		time.Sleep(time.Duration(random.IntN(500)) * time.Millisecond)
 		_ = syscall.Kill(m.pid, syscall.SIGCONT)
 	}
 }
 
-// shiftClock sets the clock, and perhaps sets it back a while later.
+// shiftClock sets the clock, and sometimes sets it back a while later.
 func shiftClock(x *trial, _ *process, random *rand.Rand) {
 	setClock(x.T, x.path("clock"), []int64{-86400, -3600, -20, -1, 1, 20, 3600, 86400}[random.IntN(8)])
 	if random.IntN(2) == 0 {
@@ -127,18 +127,18 @@ func shiftClock(x *trial, _ *process, random *rand.Rand) {
 }
 
 func lockStore(x *trial, _ *process, random *rand.Rand) {
-	x.locked(time.Duration(100+random.IntN(900)) * time.Millisecond)
+	x.holdLock(time.Duration(100+random.IntN(900)) * time.Millisecond)
 }
 
 // lockStoreLong locks the store for longer than a driver waits.
 func lockStoreLong(x *trial, driver *process, _ *rand.Rand) {
-	x.gently = false
-	x.locked(13 * time.Second)
-	x.await(driver)
+	x.undamaged = false
+	x.holdLock(13 * time.Second)
+	x.awaitExit(driver)
 }
 
-// locked holds a transaction that writes.
-func (x *trial) locked(during time.Duration) {
+// holdLock keeps a write transaction of the store open.
+func (x *trial) holdLock(during time.Duration) {
 	db, err := sql.Open("sqlite", "file:"+x.store+"?mode=rw&_txlock=immediate&_pragma=busy_timeout(3000)")
 	if err != nil {
 		x.Fatal(err)
@@ -146,7 +146,7 @@ func (x *trial) locked(during time.Duration) {
 	defer db.Close()
 	tx, err := db.Begin()
 	if err != nil {
-		return // there is no store yet, or others keep it
+		return // there is no store yet, or another process has locked it
 	}
 	time.Sleep(during)
 	if err := tx.Rollback(); err != nil {
@@ -154,9 +154,9 @@ func (x *trial) locked(during time.Duration) {
 	}
 }
 
-// fillDisk fills the disk of the store until a while later.
+// fillDisk fills the disk of the store, and frees it after a while.
 func fillDisk(x *trial, driver *process, random *rand.Rand) {
-	x.gently = false
+	x.undamaged = false
 	ballast := filepath.Join(filepath.Dir(x.store), "ballast")
 	f, err := os.Create(ballast)
 	if err != nil {
@@ -183,35 +183,35 @@ func fillDisk(x *trial, driver *process, random *rand.Rand) {
 	}
 }
 
-// resumeAtOnce lets several processes go on with the run at once.
+// resumeAtOnce resumes the run from several processes at the same time.
 func resumeAtOnce(x *trial, _ *process, random *rand.Rand) {
 	var all []*process
 	for range 2 + random.IntN(2) {
-		all = append(all, x.start("resume", runID, "--no-input", "-o", "jsonl"))
+		all = append(all, x.startProcess("resume", runID, "--no-input", "-o", "jsonl"))
 	}
 	x.drives = append(x.drives, all...)
 	for _, p := range all {
-		x.await(p)
+		x.awaitExit(p)
 	}
 }
 
-// killWatchdog kills the process that ends what a dead driver leaves, and the driver.
+// killWatchdog kills the process that cleans up after a dead driver, and then the driver.
 func killWatchdog(x *trial, driver *process, _ *rand.Rand) {
 	for name := range x.watchdogs {
 		var pid int
-		if _, err := fmt.Sscan(name, &pid); err == nil && identity(pid) == name {
+		if _, err := fmt.Sscan(name, &pid); err == nil && processIdentity(pid) == name {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}
-	driver.signal(syscall.SIGKILL)
+	driver.sendSignal(syscall.SIGKILL)
 }
 
-// startAnother starts a run of the same flow in the same store, which nobody disturbs.
+// startAnother starts an undisturbed run of the same flow in the same store.
 func startAnother(x *trial, _ *process, _ *rand.Rand) {
-	x.others = append(x.others, x.start("run", "flow.yaml", "--run-id", fmt.Sprint("other", len(x.others)), "--no-input", "-o", "json"))
+	x.others = append(x.others, x.startProcess("run", "flow.yaml", "--run-id", fmt.Sprint("other", len(x.others)), "--no-input", "-o", "json"))
 }
 
-// resumeWithAnswer goes on with the run and an answer that others may have given.
+// resumeWithAnswer resumes the run with an answer that somebody may have given already.
 func resumeWithAnswer(x *trial, driver *process, random *rand.Rand) {
 	if len(x.people) == 0 {
 		return
@@ -219,30 +219,30 @@ func resumeWithAnswer(x *trial, driver *process, random *rand.Rand) {
 	who := x.people[random.IntN(len(x.people))]
 	said := fmt.Sprintf("by resume %d", random.IntN(100))
 	if random.IntN(2) == 0 {
-		driver.signal(syscall.SIGTERM)
-		x.await(driver)
+		driver.sendSignal(syscall.SIGTERM)
+		x.awaitExit(driver)
 	}
-	p := x.call("resume", runID, "--no-input", "-o", "jsonl", "--answer", who.node+"="+said)
+	p := x.callGraphrun("resume", runID, "--no-input", "-o", "jsonl", "--answer", who.node+"="+said)
 	x.drives = append(x.drives, p)
 	heard := p.stderr.String()
 	switch {
 	case strings.Contains(heard, "was answered"), strings.Contains(heard, "was not used"), strings.Contains(heard, "no run"):
-	case p.code() == 0 || p.code() == 10:
+	case p.exitCode() == 0 || p.exitCode() == 10:
 		x.taken = append(x.taken, person{node: who.node, key: who.key, text: said})
 	default:
 		x.perhaps = append(x.perhaps, said)
 	}
 }
 
-// command calls graphrun beside the driver.
-func command(args ...string) func(*trial, *process, *rand.Rand) {
+// callCommand returns a disturbance that calls graphrun next to the driver.
+func callCommand(args ...string) func(*trial, *process, *rand.Rand) {
 	return func(x *trial, _ *process, _ *rand.Rand) {
-		p := x.call(args...)
-		switch p.code() {
+		p := x.callGraphrun(args...)
+		switch p.exitCode() {
 		case 0, 2:
 		case 1:
 			if !strings.Contains(p.stderr.String(), "ended before it could") {
-				x.unlessRough(p)
+				x.failUnlessStoreError(p)
 			}
 		default:
 			x.Error(p)
@@ -250,19 +250,19 @@ func command(args ...string) func(*trial, *process, *rand.Rand) {
 	}
 }
 
-// look reads the run in all ways beside its driver.
-func look(x *trial, _ *process, _ *rand.Rand) {
+// readRun reads the run with every reading command, next to its driver.
+func readRun(x *trial, _ *process, _ *rand.Rand) {
 	for _, args := range [][]string{{"runs", "show", runID, "-o", "json"}, {"runs", "list"}, {"runs", "events", runID}, {"runs", "pending"}, {"why", runID}, {"logs", runID}} {
-		p := x.call(args...)
-		if p.code() != 0 && !strings.Contains(p.stderr.String(), "no run") {
-			x.unlessRough(p)
+		p := x.callGraphrun(args...)
+		if p.exitCode() != 0 && !strings.Contains(p.stderr.String(), "no run") {
+			x.failUnlessStoreError(p)
 		}
 	}
 }
 
-// unlessRough is for errors that only a failing store explains.
-func (x *trial) unlessRough(p *process) {
-	if x.gently {
+// failUnlessStoreError fails the trial, unless an earlier disturbance may have broken the store.
+func (x *trial) failUnlessStoreError(p *process) {
+	if x.undamaged {
 		x.Error(p)
 	}
 }

@@ -1,6 +1,6 @@
 //go:build linux
 
-// The test binary doubles as graphrun, with a clock that can be set.
+// The test binary also serves as graphrun, with a clock that the test can set.
 
 package chaos
 
@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// programEnv makes the binary graphrun.
+	// programEnv makes the test binary run as graphrun.
 	programEnv = "CHAOS_PROGRAM"
-	// clockEnv names a file that holds by how many seconds the clock is off.
+	// clockEnv names a file with the offset of the clock in seconds.
 	clockEnv = "CHAOS_CLOCK"
 )
 
@@ -35,8 +35,8 @@ func TestMain(m *testing.M) {
 	os.Exit(cli.Main(context.Background(), p))
 }
 
-// wrongClock tells the time that the machine's clock would if somebody set it: the
-// wall clock moves, what is measured does not.
+// wrongClock returns a clock that behaves like a machine's clock that was set: the wall clock is
+// shifted, the monotonic clock is not.
 func wrongClock(path string) func() time.Time {
 	f, err := os.Open(path)
 	if err != nil {
@@ -47,24 +47,24 @@ func wrongClock(path string) func() time.Time {
 		panic(err)
 	}
 	off := (*atomic.Int64)(unsafe.Pointer(&page[0]))
-	return func() time.Time { return shifted(time.Now(), off.Load()) }
+	return func() time.Time { return shiftWallClock(time.Now(), off.Load()) }
 }
 
-// shifted sets the wall clock of a time that has a monotonic one, too: its seconds
-// since 1885 are above the lower 30 bits.
-func shifted(t time.Time, seconds int64) time.Time {
+// shiftWallClock shifts the wall clock of a time and keeps its monotonic clock. The seconds since 1885
+// are above the lower 30 bits.
+func shiftWallClock(t time.Time, seconds int64) time.Time {
 	const nanosecondBits = 30
 	wall := (*uint64)(unsafe.Pointer(&t))
 	*wall += uint64(seconds << nanosecondBits)
 	return t
 }
 
-// setClock makes the clock wrong by so many seconds.
+// setClock sets the offset of the clock in seconds.
 func setClock(t *testing.T, path string, seconds int64) {
 	t.Helper()
 	var word [8]byte
 	binary.NativeEndian.PutUint64(word[:], uint64(seconds))
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600) // in place: it is mapped
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600) // in place, since the file is mapped
 	if err == nil {
 		_, err = f.WriteAt(word[:], 0)
 	}
@@ -79,7 +79,7 @@ func setClock(t *testing.T, path string, seconds int64) {
 func TestShifted(t *testing.T) {
 	now := time.Now()
 	for _, seconds := range []int64{3600, -86400} {
-		then := shifted(now, seconds)
+		then := shiftWallClock(now, seconds)
 		if got := then.Unix() - now.Unix(); got != seconds {
 			t.Errorf("%d seconds on the wall, want %d", got, seconds)
 		}

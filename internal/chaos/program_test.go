@@ -17,33 +17,33 @@ import (
 	"time"
 )
 
-// trial is one run and those who disturb it.
+// trial is one run and the processes that disturb it.
 type trial struct {
 	*testing.T
 	seed  uint64
 	dir   string
 	flow  *flow
 	store string // the file
-	// gently says that nothing has happened yet that may make a run fail.
-	gently bool
-	// drives are those that drove the run, or tried to.
+	// undamaged is true until a disturbance may make the run fail.
+	undamaged bool
+	// drives are the processes that drove the run, or tried to.
 	drives []*process
 	people []*person
-	// others drive other runs.
+	// others are the processes that drive other runs.
 	others []*process
-	// watchdogs are those of drivers, by number and beginning.
+	// watchdogs are the watchdogs of the drivers, by process id and start time.
 	watchdogs map[string]bool
 	counts    counts
-	// before is how the run stood when a driver was gone.
-	before []standing
-	// smallDisk says that the store is on one.
+	// before holds the progress of the run after each driver.
+	before []progress
+	// smallDisk reports whether the store is on a small disk.
 	smallDisk bool
-	// taken are answers that a resume gave; perhaps, those of one that was disturbed.
+	// taken are the answers that a resume gave; perhaps holds the answers of disturbed resumes.
 	taken   []person
 	perhaps []string
 }
 
-// counts counts what was done, by kind.
+// counts holds how often each kind of disturbance was done.
 type counts map[string]int
 
 const runID = "r"
@@ -53,7 +53,7 @@ func (x *trial) path(name string) string { return filepath.Join(x.dir, name) }
 // newTrial makes the folder of a trial.
 func newTrial(t *testing.T, seed uint64, f *flow, dir string) *trial {
 	t.Helper()
-	x := &trial{T: t, seed: seed, dir: dir, flow: f, gently: true, watchdogs: map[string]bool{}, counts: counts{}}
+	x := &trial{T: t, seed: seed, dir: dir, flow: f, undamaged: true, watchdogs: map[string]bool{}, counts: counts{}}
 	for _, name := range []string{"alive", "tmp", "store"} {
 		if err := os.MkdirAll(x.path(name), 0o700); err != nil {
 			t.Fatal(err)
@@ -80,12 +80,13 @@ type process struct {
 	stdout *os.File
 	stderr bytes.Buffer
 	gone   chan struct{}
-	// asked says that it was sent a signal that ends it, perhaps before it listens.
-	asked bool
+	// signalled reports that the process was sent a signal that ends it, perhaps before it handled
+	// signals.
+	signalled bool
 }
 
-// start starts graphrun.
-func (x *trial) start(args ...string) *process {
+// startProcess starts graphrun.
+func (x *trial) startProcess(args ...string) *process {
 	p := &process{args: args, gone: make(chan struct{})}
 	p.cmd = exec.Command(os.Args[0], append(args, "--store", x.store)...)
 	p.cmd.Dir = x.dir
@@ -101,28 +102,28 @@ func (x *trial) start(args ...string) *process {
 		x.Fatal(err)
 	}
 	go func() {
-		_ = p.cmd.Wait() // how it ended is seen in its state
+		_ = p.cmd.Wait() // its ProcessState says how it ended
 		close(p.gone)
 	}()
 	return p
 }
 
-// mostTime is how long anything may take, while others keep the disk busy included.
-const mostTime = 5 * time.Minute
+// maxWait is how long any step may take, even if other processes keep the disk busy.
+const maxWait = 5 * time.Minute
 
-// call runs graphrun to its end.
-func (x *trial) call(args ...string) *process {
-	p := x.start(args...)
-	x.await(p)
+// callGraphrun runs graphrun and waits until it exits.
+func (x *trial) callGraphrun(args ...string) *process {
+	p := x.startProcess(args...)
+	x.awaitExit(p)
 	return p
 }
 
-// await waits until a process is gone.
-func (x *trial) await(p *process) {
+// awaitExit waits until a process has exited.
+func (x *trial) awaitExit(p *process) {
 	select {
 	case <-p.gone:
-	case <-time.After(mostTime):
-		p.signal(syscall.SIGQUIT)
+	case <-time.After(maxWait):
+		p.sendSignal(syscall.SIGQUIT)
 		<-p.gone
 		x.Errorf("graphrun %s does not end; it says:\n%s", strings.Join(p.args, " "), p.stderr.String())
 	}
@@ -134,11 +135,11 @@ func (x *trial) await(p *process) {
 	}
 }
 
-// code is the exit code; -1 after a signal.
-func (p *process) code() int { return p.cmd.ProcessState.ExitCode() }
+// exitCode returns the exit code, or -1 after a signal.
+func (p *process) exitCode() int { return p.cmd.ProcessState.ExitCode() }
 
-// running reports whether it has not ended yet.
-func (p *process) running() bool {
+// isRunning reports whether the process has not exited yet.
+func (p *process) isRunning() bool {
 	select {
 	case <-p.gone:
 		return false
@@ -147,31 +148,31 @@ func (p *process) running() bool {
 	}
 }
 
-func (p *process) signal(s syscall.Signal) {
-	p.asked = p.asked || s != syscall.SIGSTOP && s != syscall.SIGCONT
+func (p *process) sendSignal(s syscall.Signal) {
+	p.signalled = p.signalled || s != syscall.SIGSTOP && s != syscall.SIGCONT
 	_ = p.cmd.Process.Signal(s) // it may be gone
 }
 
-// text is what it printed.
-func (p *process) text() string {
+// output returns what the process printed.
+func (p *process) output() string {
 	text, _ := os.ReadFile(p.stdout.Name())
 	return string(text)
 }
 
-// String is a line of what became of it.
+// String describes the process and how it ended in one line.
 func (p *process) String() string {
 	return fmt.Sprintf("graphrun %s: %s: %s", strings.Join(p.args, " "), p.cmd.ProcessState, p.stderr.String())
 }
 
-// member is a program of a task that is at work.
+// member is a running program of a task.
 type member struct {
 	key string
 	pid int
 	far bool
 }
 
-// members are the programs at work whose beginning was logged.
-func (x *trial) members() (out []member) {
+// runningPrograms lists the running programs that have logged their start.
+func (x *trial) runningPrograms() (out []member) {
 	text, err := os.ReadFile(x.path("effects"))
 	if err != nil {
 		return nil
@@ -190,8 +191,8 @@ func (x *trial) members() (out []member) {
 	return out
 }
 
-// left are the processes that still have to do with the trial.
-func (x *trial) left() (out []string) {
+// leftProcesses lists the processes that still belong to the trial.
+func (x *trial) leftProcesses() (out []string) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		x.Fatal(err)
@@ -203,15 +204,15 @@ func (x *trial) left() (out []string) {
 		}
 		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 		command, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-		if err == nil && bytes.Contains(env, []byte(x.dir+"/")) || x.watchdogs[identity(pid)] {
+		if err == nil && bytes.Contains(env, []byte(x.dir+"/")) || x.watchdogs[processIdentity(pid)] {
 			out = append(out, fmt.Sprintf("%d %s", pid, bytes.ReplaceAll(command, []byte{0}, []byte{' '})))
 		}
 	}
 	return out
 }
 
-// identity tells a process from others that have its number later.
-func identity(pid int) string {
+// processIdentity returns a string that distinguishes a process from later ones with the same id.
+func processIdentity(pid int) string {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return ""
@@ -223,7 +224,7 @@ func identity(pid int) string {
 	return fmt.Sprint(pid, " ", fields[19])
 }
 
-// noteWatchdogs remembers the watchdogs of a driver.
+// noteWatchdogs records the watchdogs of a driver.
 func (x *trial) noteWatchdogs(p *process) {
 	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", p.cmd.Process.Pid))
 	if err != nil {
@@ -237,7 +238,7 @@ func (x *trial) noteWatchdogs(p *process) {
 	for _, field := range strings.Fields(string(children)) {
 		pid, _ := strconv.Atoi(field)
 		command, err := os.ReadFile("/proc/" + field + "/cmdline")
-		if name := identity(pid); err == nil && name != "" && bytes.Contains(command, []byte("watchdog")) {
+		if name := processIdentity(pid); err == nil && name != "" && bytes.Contains(command, []byte("watchdog")) {
 			x.watchdogs[name] = true
 		}
 	}

@@ -11,17 +11,17 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// startAttempt does what a kind does (§4).
+// startAttempt starts an attempt according to the node's kind (§4).
 func (s *scope) startAttempt(u *unit) {
 	st := u.step
 	u.state, u.begun, u.failure, u.output, u.writes = running, true, nil, nil, nil
 	u.work++
 	work := u.work
-	alive := func() bool { return u.work == work && s.alive(st) }
+	alive := func() bool { return u.work == work && s.isAlive(st) }
 	if d := s.timeout(st.node); d > 0 && st.node.Kind.Value != "human" {
-		s.run.after(d, false, func() bool { return alive() && (u.state == running) }, func() {
+		s.run.schedule(d, false, func() bool { return alive() && (u.state == running) }, func() {
 			s.run.timed = true
-			s.endAttempt(u, nil, s.failed(u, "timeout", "timeout"))
+			s.endAttempt(u, nil, s.newFailure(u, "timeout", "timeout"))
 		})
 	}
 	env, bad := s.env(st, u)
@@ -37,36 +37,36 @@ func (s *scope) startAttempt(u *unit) {
 		}
 		s.endAttempt(u, out, nil)
 	case "set":
-		out, writes, fail := s.assign(st, env)
+		out, writes, fail := s.evalAssignments(st, env)
 		u.writes = writes
 		s.endAttempt(u, out, fail)
 	case "fail":
-		s.endAttempt(u, nil, s.failed(u, "failed", s.text(st, "message", env)))
+		s.endAttempt(u, nil, s.newFailure(u, "failed", s.evalText(st, "message", env)))
 	case "wait":
-		d, err := s.waiting(st, env)
+		d, err := s.waitDuration(st, env)
 		if err != nil {
 			s.endAttempt(u, nil, err)
 			return
 		}
-		s.run.after(d, false, alive, func() { s.endAttempt(u, nil, nil) })
+		s.run.schedule(d, false, alive, func() { s.endAttempt(u, nil, nil) })
 	case "human":
-		s.ask(u, []string{""})
+		s.openQuestions(u, []string{""})
 	case "graph":
 		s.enterGraph(u, env)
 	default:
 		out, takes := s.run.world.Attempt(st.id(u), u.attempt)
-		s.run.after(takes, false, alive, func() { s.endEffect(u, out) })
+		s.run.schedule(takes, false, alive, func() { s.endEffect(u, out) })
 	}
 }
 
-func (s *scope) failed(u *unit, kind, message string) *Error {
-	out := u.step.fail(kind, message)
+func (s *scope) newFailure(u *unit, kind, message string) *Error {
+	out := u.step.newError(kind, message)
 	out.Attempt = u.attempt
 	return out
 }
 
-// text is a templated text of a node.
-func (s *scope) text(st *step, key string, env map[string]any) string {
+// evalText evaluates a templated text of a node.
+func (s *scope) evalText(st *step, key string, env map[string]any) string {
 	for _, f := range s.bound.Nodes[st.node.Index].Config {
 		if f.Name == key {
 			var vm eval.VM
@@ -79,8 +79,8 @@ func (s *scope) text(st *step, key string, env map[string]any) string {
 	return ""
 }
 
-// waiting is how long a wait node waits.
-func (s *scope) waiting(st *step, env map[string]any) (time.Duration, *Error) {
+// waitDuration returns how long a wait node waits.
+func (s *scope) waitDuration(st *step, env map[string]any) (time.Duration, *Error) {
 	if v := st.node.Field("for"); v != nil {
 		if d, err := time.ParseDuration(v.Value); err == nil {
 			return d, nil
@@ -93,7 +93,7 @@ func (s *scope) waiting(st *step, env map[string]any) (time.Duration, *Error) {
 		var vm eval.VM
 		v, err := f.Value.Eval(&vm, env)
 		if err != nil {
-			return 0, st.fail("expression", err.Error())
+			return 0, st.newError("expression", err.Error())
 		}
 		switch v := v.(type) {
 		case int:
@@ -106,16 +106,17 @@ func (s *scope) waiting(st *step, env map[string]any) (time.Duration, *Error) {
 			}
 		}
 	}
-	return 0, st.fail("expression", "no duration")
+	return 0, st.newError("expression", "no duration")
 }
 
-// endEffect ends an attempt that the world answered: it may ask first.
+// endEffect ends an attempt with the outcome from the world, or opens the questions that the outcome
+// holds.
 func (s *scope) endEffect(u *unit, out Outcome) {
 	switch {
 	case len(out.Asks) > 0 && u.step.isFinal:
-		s.endAttempt(u, nil, s.failed(u, "invalid_input", "finally can't ask"))
+		s.endAttempt(u, nil, s.newFailure(u, "invalid_input", "finally can't ask"))
 	case len(out.Asks) > 0:
-		s.ask(u, out.Asks)
+		s.openQuestions(u, out.Asks)
 	case out.Error != nil:
 		e := *out.Error
 		e.Node, e.Attempt = u.step.node.ID.Value, u.attempt
@@ -125,20 +126,20 @@ func (s *scope) endEffect(u *unit, out Outcome) {
 	}
 }
 
-// ask opens questions. For a human node the answer is the output, or its default after
-// its timeout; an interrupted attempt runs again when all are answered.
-func (s *scope) ask(u *unit, keys []string) {
+// openQuestions opens questions of a unit. For a human node the answer is the output, or its default
+// after its timeout; an interrupted attempt runs again after all questions are answered.
+func (s *scope) openQuestions(u *unit, keys []string) {
 	st := u.step
 	u.state, u.open = asking, slices.Clone(keys)
 	work := u.work
-	alive := func() bool { return u.work == work && s.alive(st) && u.state == asking }
+	alive := func() bool { return u.work == work && s.isAlive(st) && u.state == asking }
 	human := st.node.Kind.Value == "human"
 	for _, key := range keys {
 		answer, takes, ok := s.run.world.Answer(st.id(u), key)
 		if !ok {
 			continue
 		}
-		s.run.after(takes, true, alive, func() {
+		s.run.schedule(takes, true, alive, func() {
 			u.open = slices.DeleteFunc(u.open, func(k string) bool { return k == key })
 			switch {
 			case human:
@@ -151,18 +152,18 @@ func (s *scope) ask(u *unit, keys []string) {
 	}
 	if d := st.node.Timeout; human && d > 0 {
 		s.run.timed = true
-		s.run.after(d, true, alive, func() {
+		s.run.schedule(d, true, alive, func() {
 			u.open = nil
 			if v := st.node.Field("default"); v != nil {
 				s.endAttempt(u, canonical(v.Data()), nil)
 				return
 			}
-			s.endAttempt(u, nil, s.failed(u, "timeout", "nobody answered"))
+			s.endAttempt(u, nil, s.newFailure(u, "timeout", "nobody answered"))
 		})
 	}
 }
 
-// enterGraph begins the run of a subgraph (§4 graph, §5).
+// enterGraph starts the run of a subgraph (§4 graph, §5).
 func (s *scope) enterGraph(u *unit, env map[string]any) {
 	input := map[string]any{}
 	for _, f := range s.bound.Nodes[u.step.node.Index].Config {
@@ -172,7 +173,7 @@ func (s *scope) enterGraph(u *unit, env map[string]any) {
 		var vm eval.VM
 		v, err := f.Value.Eval(&vm, env)
 		if err != nil {
-			s.endAttempt(u, nil, s.failed(u, "expression", err.Error()))
+			s.endAttempt(u, nil, s.newFailure(u, "expression", err.Error()))
 			return
 		}
 		input, _ = v.(map[string]any)
@@ -182,20 +183,21 @@ func (s *scope) enterGraph(u *unit, env map[string]any) {
 		v, given := input[k.Name.Value]
 		bound := s.run.flow.bound[g].Keys[i]
 		if k.Required && !given || given && bound.Schema.Check(bound.Schema.Normalise(canonical(v))) != nil {
-			s.endAttempt(u, nil, s.failed(u, "invalid_input", k.Name.Value))
+			s.endAttempt(u, nil, s.newFailure(u, "invalid_input", k.Name.Value))
 			return
 		}
 	}
 	u.inner = s.run.newScope(g, input, u)
 }
 
-// endAttempt ends an attempt: validate, retry, or end the unit (§4 Retry).
+// endAttempt validates the output of an attempt, and then either schedules a retry or ends the unit (§4
+// Retry).
 func (s *scope) endAttempt(u *unit, output any, failure *Error) {
 	st := u.step
 	if failure == nil {
 		failure = s.validate(u, output)
 	}
-	s.dissolve(u)
+	s.discardInner(u)
 	u.work++
 	if failure != nil && !st.late {
 		if delay, again := s.retryDelay(st.node, u, failure); again {
@@ -203,7 +205,7 @@ func (s *scope) endAttempt(u *unit, output any, failure *Error) {
 			u.round = 0
 			u.state = delayed
 			work := u.work
-			s.run.after(delay, false, func() bool { return u.work == work && s.alive(st) }, func() { u.state = queued })
+			s.run.schedule(delay, false, func() bool { return u.work == work && s.isAlive(st) }, func() { u.state = queued })
 			return
 		}
 	}
@@ -216,7 +218,7 @@ func (s *scope) endAttempt(u *unit, output any, failure *Error) {
 		return
 	}
 	st.output, st.failure, st.writes = u.output, u.failure, u.writes
-	s.finish(st)
+	s.finishStep(st)
 }
 
 // validate checks an output, what it writes, and its goto (§4, §5 step 6, §6).
@@ -224,7 +226,7 @@ func (s *scope) validate(u *unit, output any) *Error {
 	st := u.step
 	if schema := s.bound.Nodes[st.node.Index].Output; schema != nil {
 		if err := schema.Check(output); err != nil {
-			return s.failed(u, "invalid_output", err.Error())
+			return s.newFailure(u, "invalid_output", err.Error())
 		}
 	}
 	if st.isEach {
@@ -237,7 +239,7 @@ func (s *scope) validateStep(st *step, u *unit, output any) *Error {
 	if st.node.Kind.Value != "set" {
 		writes, fail := s.writesOf(st, output)
 		if fail == nil {
-			fail = s.fits(st, writes)
+			fail = s.checkWrites(st, writes)
 		}
 		if fail != nil {
 			if u != nil {
@@ -251,13 +253,13 @@ func (s *scope) validateStep(st *step, u *unit, output any) *Error {
 			st.writes = writes
 		}
 	}
-	if _, _, err := s.gotos(st, output); err != nil {
+	if _, _, err := s.evalGoto(st, output); err != nil {
 		return err
 	}
 	return nil
 }
 
-// retryDelay is how long to wait before another attempt, if there is one.
+// retryDelay returns how long to wait before the next attempt, and false if there is none.
 func (s *scope) retryDelay(n *spec.Node, u *unit, e *Error) (time.Duration, bool) {
 	if slices.Contains([]string{"cancelled", "expression", "conflict", "invalid_input", "max_visits", "bypassed"}, e.Kind) {
 		return 0, false
@@ -267,7 +269,7 @@ func (s *scope) retryDelay(n *spec.Node, u *unit, e *Error) (time.Duration, bool
 		blocks = nil
 	}
 	if blocks == nil {
-		if !passes(n, e) {
+		if !isTransient(n, e) {
 			return 0, false
 		}
 		blocks = []spec.Retry{{MaxAttempts: 3, InitialInterval: time.Second, Backoff: 2, MaxInterval: 30 * time.Second}}
@@ -284,8 +286,8 @@ func (s *scope) retryDelay(n *spec.Node, u *unit, e *Error) (time.Duration, bool
 	return min(time.Duration(d), blocks[i].MaxInterval), true
 }
 
-// passes reports whether an error may pass by itself (§4 Retry).
-func passes(n *spec.Node, e *Error) bool {
+// isTransient reports whether an error may disappear without a change (§4 Retry).
+func isTransient(n *spec.Node, e *Error) bool {
 	switch e.Kind {
 	case "rate_limited", "network", "overloaded":
 		return true

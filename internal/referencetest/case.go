@@ -1,4 +1,4 @@
-// Flows with known results, as data: any implementation can be held against them.
+// Flows with known results, as data. Any implementation can be tested against them.
 
 package referencetest
 
@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Case is a flow, what its steps do, and what the page says comes of it.
+// Case is a flow, what its steps do, and the result that the language's page requires.
 type Case struct {
 	Name string
-	// Says is the sentence of the page that decides, with its section.
+	// Says is the sentence of the page that decides the result, with its section.
 	Says string
 	// Top holds further lines of the file, Nodes lines `id: {…}`. A node that only Edges
 	// name is an exec node that appends its id to `log`; one that begins with j has
@@ -21,8 +21,8 @@ type Case struct {
 	// Edges holds lines `a > b c {keys}`: an edge from a to each target, as one declaration. The first
 	// source is the start.
 	Edges string
-	// Do says what steps do, by node: `x`, `x#2` (visit 2), `x@2` (attempt 2), `x[1]`
-	// (element 1), `sub/x`; the most special counts. Others yield null after a second.
+	// Do says what steps do, by node: `x`, `x#2` (visit 2), `x@2` (attempt 2), `x[1]` (element 1),
+	// `sub/x`; the most specific one counts. Steps without an entry yield null after one second.
 	Do      map[string]Act
 	Options Options
 	Want    Want
@@ -39,7 +39,7 @@ type Act struct {
 
 // Want is what a case expects; fields that are not set are not compared.
 type Want struct {
-	// Status is "completed" unless it says otherwise.
+	// Status is the expected status; "" means "completed".
 	Status, Quality, Reason string
 	// Path holds ids with blanks between; Log what the key `log` holds likewise.
 	Path, Log string
@@ -55,14 +55,14 @@ type Want struct {
 	Pending string
 }
 
-// Text is the case's file.
-func (c Case) Text() string {
+// FileText returns the case as a graph file.
+func (c Case) FileText() string {
 	var b strings.Builder
 	var ids, named, edges []string
-	for _, line := range lines(c.Nodes) {
+	for _, line := range splitLines(c.Nodes) {
 		named = append(named, line[:strings.Index(line, ":")])
 	}
-	for _, line := range lines(c.Edges) {
+	for _, line := range splitLines(c.Edges) {
 		ends, keys, _ := strings.Cut(line, "{")
 		from, to, _ := strings.Cut(ends, ">")
 		keys = strings.TrimSuffix(strings.TrimSpace(keys), "}")
@@ -81,11 +81,11 @@ func (c Case) Text() string {
 		}
 	}
 	b.WriteString("state:\n  log: {type: array, reducer: append, default: []}\n  n: {type: integer, reducer: sum, default: 0}\n  k: {}\n")
-	for _, line := range lines(c.State) {
+	for _, line := range splitLines(c.State) {
 		b.WriteString("  " + line + "\n")
 	}
 	b.WriteString("nodes:\n")
-	for _, line := range lines(c.Nodes) {
+	for _, line := range splitLines(c.Nodes) {
 		b.WriteString("  " + line + "\n")
 	}
 	for _, id := range ids {
@@ -103,8 +103,8 @@ func (c Case) Text() string {
 	return b.String()
 }
 
-// lines are those that are not blank, trimmed.
-func lines(text string) []string {
+// splitLines returns the lines of a text that are not blank, trimmed.
+func splitLines(text string) []string {
 	var out []string
 	for _, line := range strings.Split(text, "\n") {
 		if line = strings.TrimSpace(line); line != "" {
@@ -114,8 +114,8 @@ func lines(text string) []string {
 	return out
 }
 
-// act is what a step does: the most special entry.
-func (c Case) act(s StepID, n int) Act {
+// findAct returns what a step does. The most specific entry of Do counts.
+func (c Case) findAct(s StepID, n int) Act {
 	name := s.Node
 	if s.Scope != "" {
 		name = s.Scope + "/" + name
@@ -131,7 +131,7 @@ func (c Case) act(s StepID, n int) Act {
 
 // Attempt implements World.
 func (c Case) Attempt(s StepID, n int) (Outcome, time.Duration) {
-	a := c.act(s, n)
+	a := c.findAct(s, n)
 	if a.Takes == 0 {
 		a.Takes = time.Second
 	}
@@ -146,7 +146,7 @@ func (c Case) Attempt(s StepID, n int) (Outcome, time.Duration) {
 
 // Answer implements World.
 func (c Case) Answer(s StepID, _ string) (any, time.Duration, bool) {
-	a := c.act(s, 1)
+	a := c.findAct(s, 1)
 	if a.Out == nil {
 		a.Out = "yes"
 	}
@@ -155,7 +155,7 @@ func (c Case) Answer(s StepID, _ string) (any, time.Duration, bool) {
 
 // Choose implements World.
 func (c Case) Choose(s StepID, _ []string) (string, bool) {
-	a := c.act(s, 1)
+	a := c.findAct(s, 1)
 	to, _ := a.Out.(string)
 	return to, !a.Never
 }

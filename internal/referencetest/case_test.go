@@ -19,9 +19,9 @@ func TestCases(t *testing.T) {
 		}
 		names[c.Name] = true
 		t.Run(c.Name, func(t *testing.T) {
-			_, got := run(t, c.Text(), c, c.Options)
+			_, got := run(t, c.FileText(), c, c.Options)
 			if diff := mismatch(c.Want, got); diff != "" {
-				t.Errorf("%s\n%s\n%s", c.Says, diff, c.Text())
+				t.Errorf("%s\n%s\n%s", c.Says, diff, c.FileText())
 			}
 		})
 	}
@@ -30,7 +30,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// mismatch says what of a result a case did not expect.
+// mismatch describes the differences between a result and the expected one.
 func mismatch(want referencetest.Want, got referencetest.Result) string {
 	var out []string
 	add := func(what string, set bool, w, g any) {
@@ -104,18 +104,18 @@ func saw(r referencetest.Result, node, text string) string {
 	return out
 }
 
-// The flows of the cases are legal, but for what the checks say of unbounded loops and
-// of on_bypass beside a number.
+// The flows of the cases pass the checks, except for the findings about unbounded loops and about
+// on_bypass with a number.
 func TestCasesAreLegal(t *testing.T) {
 	for _, c := range referencetest.Cases() {
-		f, err := referencetest.Parse(c.Text())
+		f, err := referencetest.Parse(c.FileText())
 		if err != nil {
 			t.Errorf("%s: %v", c.Name, err)
 			continue
 		}
 		for _, d := range spec.Check(f.Graph) {
 			if d.Severity == spec.Error && !strings.Contains(d.Message, "on_bypass") {
-				t.Errorf("%s: %s: %s\n%s", c.Name, d.Rule, d.Message, c.Text())
+				t.Errorf("%s: %s: %s\n%s", c.Name, d.Rule, d.Message, c.FileText())
 			}
 		}
 	}

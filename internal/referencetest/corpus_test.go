@@ -17,8 +17,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// program does what the tasks of a flow do: what the node's name and number, its visit
-// and its attempt come to decides how it ends and what it says.
+// program runs the tasks of a flow. A number computed from the node's name, its visit and its attempt
+// decides how the task ends and what it prints.
 const program = `name=${GRAPHRUN_TASK_NODE##*/}
 h=$(( (%[1]d + ${name#?} * 31 + GRAPHRUN_TASK_VISIT * 17) %% 101 ))
 f=$(( (h + GRAPHRUN_TASK_ATTEMPT * 43) %% 101 ))
@@ -29,7 +29,8 @@ case $name in g*)
 esac
 case $((h %% 4)) in 0) echo $((h %% 5));; 1) echo '"yes"';; 2) echo "\"$name\"";; *) echo null;; esac`
 
-// programmed is the world in which program runs; timing says how long it takes.
+// programmed is the world that gives the same outcomes as program; timing decides how long attempts
+// take.
 type programmed struct{ seed, failing, timing int }
 
 func (p programmed) Attempt(s referencetest.StepID, n int) (out referencetest.Outcome, takes time.Duration) {
@@ -57,17 +58,17 @@ func (programmed) Choose(_ referencetest.StepID, candidates []string) (string, b
 	return candidates[0], true
 }
 
-// corpus has no people, no time that passes, and nothing that time decides.
+// corpus gives graphs without people, waits, and anything that timing decides.
 func corpus() referencetest.Weights {
-	w := referencetest.Mixed()
+	w := referencetest.MixedWeights()
 	w.Human, w.Wait, w.Asking, w.Timeouts, w.Quorum, w.QuorumBypass, w.Breakpoints = 0, 0, 0, 0, 0, 0, 0
 	return w
 }
 
 var interval = regexp.MustCompile(`initial_interval: \w+`)
 
-// TestCorpus writes random flows, one JSON object a line, to GRAPHRUN_REFERENCE_CORPUS:
-// those whose outcome time does not decide, so that every engine comes to the same.
+// TestCorpus writes random flows, one JSON object a line, to GRAPHRUN_REFERENCE_CORPUS. It keeps only
+// flows whose outcome does not depend on timing, so that every engine has the same result.
 func TestCorpus(t *testing.T) {
 	name := os.Getenv("GRAPHRUN_REFERENCE_CORPUS")
 	if name == "" {
@@ -80,7 +81,7 @@ func TestCorpus(t *testing.T) {
 	defer file.Close()
 	written, status := 0, map[string]int{}
 	for seed := uint64(0); written < graphs(t, 50); seed++ {
-		text, world := referencetest.Random(seed, corpus())
+		text, world := referencetest.RandomGraph(seed, corpus())
 		text = interval.ReplaceAllString(text, "initial_interval: 1ms")
 		want, ok := untimed(text, programmed{seed: int(seed % 1000), failing: world.Failing})
 		if !ok || len(want.Path) < 2 {
@@ -108,7 +109,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// untimed is what a flow comes to, if timing does not decide it.
+// untimed returns the result of a flow, and false if timing decides it.
 func untimed(text string, world programmed) (out referencetest.Result, ok bool) {
 	g, found := spec.Parse("flow.yaml", []byte(text), spec.Options{})
 	if found.HasErrors() || spec.Check(g).HasErrors() {

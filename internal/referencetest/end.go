@@ -14,14 +14,14 @@ func (s *scope) limitError(reason string) *Error {
 	return &Error{Kind: "limit", Message: reason}
 }
 
-// everything is the thread behind all steps: branches are merged as at a join.
-func (s *scope) everything() *thread {
+// mergeAll returns the thread behind all steps, with all branches merged as at a join.
+func (s *scope) mergeAll() *thread {
 	arrived := slices.Concat(s.ended, s.live)
 	out := thread{past: past{}, hoisted: map[*step]int{}}
 	if len(arrived) > 0 {
-		out = s.merge(arrived, s.gone)
+		out = s.mergeThreads(arrived, s.gone)
 	} else if len(s.gone) > 0 {
-		out = s.merge(s.gone, nil)
+		out = s.mergeThreads(s.gone, nil)
 	}
 	for _, st := range s.steps {
 		out.past[st] = true
@@ -29,10 +29,10 @@ func (s *scope) everything() *thread {
 	return &out
 }
 
-// complete ends a scope of which no branch is left: `completed`, unless branches that
-// never met conflict, or the output can't be evaluated.
+// complete ends a scope that has no branch left. The status is `completed`, unless branches that never
+// met conflict, or the output can't be evaluated.
 func (s *scope) complete() {
-	_, found := s.stateOf(s.everything())
+	_, found := s.stateOf(s.mergeAll())
 	if len(found) > 0 {
 		s.end("failed", "conflict", &Error{Kind: "conflict", Message: "conflicting writes to " + found[0].key})
 		return
@@ -44,8 +44,9 @@ func (s *scope) complete() {
 	s.end("completed", "", nil)
 }
 
-// evalOutput evaluates `output`, or takes that of the node whose edge reached END, the
-// last in path order (§2). Where the run was cut short a part that can't be is null.
+// evalOutput evaluates `output`. Without `output` it takes the output of the node whose edge reached
+// END, the last one in path order (§2). If the run was cut short, a part that cannot be evaluated is
+// null.
 func (s *scope) evalOutput(parts bool) error {
 	var last *step
 	for _, t := range s.ended {
@@ -66,7 +67,7 @@ func (s *scope) evalOutput(parts bool) error {
 	if s.bound.Output == nil {
 		return nil
 	}
-	all := &step{thread: *s.everything(), scope: s, node: s.graph.Nodes[0], skipped: true, input: s.input, inputs: map[string]any{}, branches: map[string]any{}}
+	all := &step{thread: *s.mergeAll(), scope: s, node: s.graph.Nodes[0], skipped: true, input: s.input, inputs: map[string]any{}, branches: map[string]any{}}
 	env := s.view(all).Env
 	env["output"], env["outcome"] = s.output, "success"
 	var vm eval.VM
@@ -79,8 +80,8 @@ func (s *scope) evalOutput(parts bool) error {
 	return err
 }
 
-// outOfSteps is the end at max_steps (§11).
-func (s *scope) outOfSteps() {
+// endAtStepLimit ends a scope at max_steps (§11).
+func (s *scope) endAtStepLimit() {
 	if on := s.graph.Limits.OnMaxSteps; on == "return_last" || on == "flag" {
 		s.degraded, s.limited = true, on == "flag"
 		_ = s.evalOutput(true)
@@ -90,7 +91,7 @@ func (s *scope) outOfSteps() {
 	s.end("limit", "max_steps", s.limitError("max_steps"))
 }
 
-// endBy ends a scope by a step: that one runs again when the run is resumed.
+// endBy ends a scope because of a step. That step runs again when the run is resumed.
 func (s *scope) endBy(st *step, status string, e *Error) {
 	s.culprit = st
 	reason := e.Kind
@@ -103,29 +104,29 @@ func (s *scope) endBy(st *step, status string, e *Error) {
 	s.end(status, reason, e)
 }
 
-// end decides the end of a scope: what runs is cut off, then `finally` runs.
+// end sets how a scope ends, cuts off what runs, and then runs `finally`.
 func (s *scope) end(status, reason string, e *Error) {
 	if s.frozen {
 		return
 	}
 	s.run.timed = s.run.timed || status != "completed" && len(s.fans) > 0
 	s.endStatus, s.endReason, s.endError = status, reason, e
-	s.cut()
+	s.cutOffAll()
 	s.finals = nil
 	for _, f := range s.graph.Finally {
 		s.finals = append(s.finals, f.Value)
 	}
 }
 
-// cut stops everything in a scope, and in those within it, where it is.
-func (s *scope) cut() {
-	for _, st := range s.atWork() {
+// cutOffAll stops everything that runs in a scope and in the scopes inside it.
+func (s *scope) cutOffAll() {
+	for _, st := range s.activeSteps() {
 		for _, u := range st.units {
 			if u.state == ended || u.state == queued && !u.begun {
 				continue
 			}
 			if u.inner != nil {
-				u.inner.cut()
+				u.inner.cutOffAll()
 				s.run.scopes = slices.DeleteFunc(s.run.scopes, func(o *scope) bool { return o == u.inner })
 				continue
 			}
@@ -139,27 +140,27 @@ func (s *scope) cut() {
 	s.frozen = true
 }
 
-// dissolve ends what runs within a graph node's attempt for good.
-func (s *scope) dissolve(u *unit) {
+// discardInner ends the inner scope of a graph node's attempt for good.
+func (s *scope) discardInner(u *unit) {
 	if u.inner == nil {
 		return
 	}
-	for _, st := range u.inner.atWork() {
+	for _, st := range u.inner.activeSteps() {
 		for _, inside := range st.units {
-			u.inner.dissolve(inside)
+			u.inner.discardInner(inside)
 		}
 	}
 	s.run.scopes = slices.DeleteFunc(s.run.scopes, func(o *scope) bool { return o == u.inner })
 	u.interior, u.inner = u.inner, nil
 }
 
-// nextFinal begins the next node of `finally`, or closes the scope.
+// nextFinal starts the next node of `finally`, or closes the scope.
 func (s *scope) nextFinal() {
 	if len(s.finals) == 0 {
 		s.close()
 		return
 	}
-	t := s.everything()
+	t := s.mergeAll()
 	st := &step{thread: *t, scope: s, node: s.graph.Node(s.finals[0]), isFinal: true, inputs: map[string]any{}, branches: map[string]any{}, cause: s.endError}
 	s.finals = s.finals[1:]
 	st.rank, st.order, st.place = 1, nil, nil
@@ -168,7 +169,7 @@ func (s *scope) nextFinal() {
 	}
 	input := map[string]any{"status": s.endStatus, "reason": s.endReason, "error": nil, "output": s.output}
 	if s.endError != nil {
-		input["error"] = s.endError.data()
+		input["error"] = s.endError.toData()
 	}
 	st.input = input
 	s.final = st
@@ -180,8 +181,8 @@ func (s *scope) finishFinal(st *step) {
 	s.untidy = s.untidy || st.failure != nil
 }
 
-// close ends a scope: the outermost one is the run, others give their graph node its
-// result.
+// close ends a scope. The end of the outermost scope is the end of the run; an inner scope passes its
+// result to its graph node.
 func (s *scope) close() {
 	s.closed = true
 	s.run.scopes = slices.DeleteFunc(s.run.scopes, func(o *scope) bool { return o == s })
@@ -191,12 +192,12 @@ func (s *scope) close() {
 	}
 	around := u.step.scope
 	if s.endStatus != "completed" {
-		e := around.failed(u, "child_failed", "the subgraph ended "+s.endStatus.(string))
+		e := around.newFailure(u, "child_failed", "the subgraph ended "+s.endStatus.(string))
 		around.endAttempt(u, nil, e)
 		return
 	}
 	around.degraded = around.degraded || s.quality() == "degraded"
-	state, _ := s.stateOf(s.everything())
+	state, _ := s.stateOf(s.mergeAll())
 	around.endAttempt(u, map[string]any{"output": s.output, "state": state, "status": "completed", "quality": s.quality()}, nil)
 }
 
@@ -210,11 +211,11 @@ func (s *scope) quality() string {
 	return "clean"
 }
 
-// questions lists what waits for people.
+// questions lists the open questions and breakpoints.
 func (r *Run) questions() []Pending {
 	var out []Pending
 	for _, s := range r.scopes {
-		for _, st := range s.atWork() {
+		for _, st := range s.activeSteps() {
 			for _, u := range st.units {
 				if u.state != asking {
 					continue
@@ -228,14 +229,14 @@ func (r *Run) questions() []Pending {
 	return out
 }
 
-// result is the run as it is now.
+// result returns the present result of the run.
 func (r *Run) result(status string) Result {
 	s := r.root
 	out := Result{
 		Status: status, Limited: s.limited, Steps: s.executions, Own: s.own, Visits: map[string]int{}, Fired: maps.Clone(r.fired),
 		Partial: slices.Clone(r.partial), Took: r.now - r.began, Cancels: r.cancels, Timed: r.timed, Inner: map[string][]StepResult{},
 	}
-	out.State, _ = s.stateOf(s.everything())
+	out.State, _ = s.stateOf(s.mergeAll())
 	out.Log = s.log(out.Inner)
 	for _, l := range out.Log {
 		if !l.Final && l.Outcome != "refused" {
@@ -285,21 +286,20 @@ func (s *scope) log(inner map[string][]StepResult) []StepResult {
 	return out
 }
 
-// Resume goes on with a run that is paused, or that ended otherwise than completed (§5):
-// what finished stands, what was cut off runs again, and the step whose failure ended
-// the run runs again with all its attempts. A run that ended at a limit has that limit
-// anew.
+// Resume continues a run that is paused, or that ended with another status than completed (§5).
+// Finished steps stay finished, steps that were cut off run again, and the step whose failure ended the
+// run runs again with all its attempts. If a limit ended the run, the limit starts again at zero.
 func (r *Run) Resume(w World, o Options) Result {
 	r.world, r.opts, r.pausing, r.halted = w, o, false, nil
 	r.partial = nil
 	if r.root.closed {
-		r.root.thaw()
+		r.root.reopen()
 	}
 	return r.loop()
 }
 
-// thaw makes a scope that ended or was cut off go on.
-func (s *scope) thaw() {
+// reopen continues a scope that ended or was cut off.
+func (s *scope) reopen() {
 	r := s.run
 	r.scopes = append(r.scopes, s)
 	if s.endStatus == "limit" {
@@ -311,20 +311,21 @@ func (s *scope) thaw() {
 	if st := s.culprit; st != nil {
 		s.culprit = nil
 		s.steps = slices.DeleteFunc(s.steps, func(o *step) bool { return o == st })
-		s.revive(st)
-		s.again(st)
+		s.reviveToken(st)
+		s.rerunStep(st)
 	}
-	for _, st := range s.atWork() {
+	for _, st := range s.activeSteps() {
 		for _, u := range st.units {
 			if st.begun && u.inner != nil && !slices.Contains(r.scopes, u.inner) {
-				u.inner.thaw()
+				u.inner.reopen()
 			}
 		}
 	}
 }
 
-// revive brings back the token of a step, if its failure took it away with its branch.
-func (s *scope) revive(st *step) {
+// reviveToken restores the token of a step, if the failure of the step removed the token together with
+// its branch.
+func (s *scope) reviveToken(st *step) {
 	st.done = false
 	t := st.token
 	if slices.Contains(s.live, t) {
@@ -340,9 +341,9 @@ func (s *scope) revive(st *step) {
 	}
 }
 
-// again runs the step whose failure ended a scope once more: inside its subgraph if that
-// is what failed, and only the elements that have not succeeded.
-func (s *scope) again(st *step) {
+// rerunStep runs the step whose failure ended a scope again. If its subgraph failed, the subgraph
+// continues; of `each`, only the elements that have not succeeded run.
+func (s *scope) rerunStep(st *step) {
 	var resumable []*unit
 	for _, u := range st.units {
 		if u.state == ended && (u.failure != nil || u.cutOff) {
@@ -350,11 +351,11 @@ func (s *scope) again(st *step) {
 		}
 	}
 	if st.refused {
-		s.begin2(st)
+		s.refuseAgain(st)
 		return
 	}
 	if len(resumable) == 0 || st.preset != nil {
-		s.launch(st)
+		s.createUnits(st)
 		return
 	}
 	st.failure, st.late = nil, false
@@ -368,13 +369,13 @@ func (s *scope) again(st *step) {
 		u.cutOff = false
 		if u.interior != nil && u.interior.endStatus != "completed" {
 			u.inner, u.interior, u.state = u.interior, nil, running
-			u.inner.thaw()
+			u.inner.reopen()
 		}
 	}
 }
 
-// begin2 refuses a visit again: its limit still holds.
-func (s *scope) begin2(st *step) {
-	st.failure = st.fail("max_visits", "too many visits")
-	s.finish(st)
+// refuseAgain refuses a visit again, since its limit still applies.
+func (s *scope) refuseAgain(st *step) {
+	st.failure = st.newError("max_visits", "too many visits")
+	s.finishStep(st)
 }

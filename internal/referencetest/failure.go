@@ -22,18 +22,18 @@ func (s *scope) settleConflicts(st *step) {
 	}
 }
 
-// kill cancels a branch: what it runs writes nothing, what it wrote stays.
-func (s *scope) kill(t *token) {
+// cancelToken cancels a branch. Its unfinished step writes nothing; earlier writes stay.
+func (s *scope) cancelToken(t *token) {
 	if t.step != nil && !t.step.done {
 		s.stopUnits(t.step)
 	}
 	s.run.cancels++
-	s.drop(t)
+	s.dropToken(t)
 	s.gone = append(s.gone, t)
 }
 
-// propagate is a failure that no edge takes (§6, §7): on_failure of the fan-outs around
-// decides, from the innermost outwards, else the run fails.
+// propagate handles a failure that no edge takes (§6, §7). on_failure of the enclosing fan-outs
+// decides, starting with the innermost one; without a fan-out the run fails.
 func (s *scope) propagate(t *token, e *Error, by *step) {
 	for i := len(t.place) - 1; i >= 0; i-- {
 		if f := t.place[i].fan; !t.joined[f] {
@@ -44,14 +44,14 @@ func (s *scope) propagate(t *token, e *Error, by *step) {
 	s.endBy(by, "failed", e)
 }
 
-// propagateFrom is propagate for the branch of a fan-out that a token is on.
+// propagateFrom handles a failure as propagate does, starting at fan-out f.
 func (s *scope) propagateFrom(t *token, f *fan, e *Error, by *step) {
 	for i := len(t.place) - 1; i >= 0; i-- {
 		around := t.place[i].fan
 		if t.joined[around] || !slices.ContainsFunc(t.place[:i+1], func(fr frame) bool { return fr.fan == around }) || i > slices.IndexFunc(t.place, func(fr frame) bool { return fr.fan == f }) {
 			continue
 		}
-		if policyOf(s.graph, around.source.node) == "fail_all" {
+		if failurePolicy(s.graph, around.source.node) == "fail_all" {
 			continue
 		}
 		s.dropLane(around, t.place[i].lane, t, e, by)
@@ -60,20 +60,20 @@ func (s *scope) propagateFrom(t *token, f *fan, e *Error, by *step) {
 	s.endBy(by, "failed", e)
 }
 
-// dropLane ends a failed branch with all that runs on it. If all branches of its fan-out
-// have failed, the fan-out has.
+// dropLane ends a failed branch and cancels every token on it. If all branches of the fan-out have
+// failed, the fan-out has failed too.
 func (s *scope) dropLane(f *fan, l int, t *token, e *Error, by *step) {
 	s.degraded = true
 	if by.done { // the failed step is in the past of what failed
-		t.past = union(t.past, past{by: true})
+		t.past = unionPasts(t.past, past{by: true})
 	}
 	failedAt := t
 	for _, inner := range s.fans { // what others on the branch had done is a matter of time
 		s.run.timed = s.run.timed || slices.Contains(inner.place, frame{f, l})
 	}
 	for _, o := range slices.Clone(s.live) {
-		if o == t || o.on(f, l) {
-			s.kill(o)
+		if o == t || o.isOnBranch(f, l) {
+			s.cancelToken(o)
 		}
 	}
 	failedAt.failed = e
@@ -82,7 +82,7 @@ func (s *scope) dropLane(f *fan, l int, t *token, e *Error, by *step) {
 		return
 	}
 	first := f.lanes[0]
-	if policyOf(s.graph, f.source.node) == "wait_all" && s.bringErrors(f) {
+	if failurePolicy(s.graph, f.source.node) == "wait_all" && s.bringErrors(f) {
 		return
 	}
 	for i := len(f.place) - 1; i >= 0; i-- {
@@ -96,9 +96,9 @@ func (s *scope) dropLane(f *fan, l int, t *token, e *Error, by *step) {
 	s.endBy(first.by, "failed", first.failed)
 }
 
-// bringErrors brings the errors of a fan-out of which every branch failed to its join: the
-// first in file order that all branches can reach. false: there is none, or no branch had
-// it before it.
+// bringErrors passes the errors of a fan-out of which every branch failed to its join: the first node
+// in file order that all branches can reach. It returns false if there is no such join, or if no failed
+// branch could reach it.
 func (s *scope) bringErrors(f *fan) bool {
 	for _, n := range s.graph.Nodes {
 		id := n.ID.Value
@@ -110,7 +110,7 @@ func (s *scope) bringErrors(f *fan) bool {
 		t.lanes = maps.Clone(t.lanes)
 		t.lanes[f] = map[int]bool{-1: true} // on none of the branches
 		for _, g := range s.gone {
-			if g.in(f) && g.failed != nil && s.reaches(g.node, id, f) {
+			if g.isInFan(f) && g.failed != nil && s.reaches(g.node, id, f) {
 				t.carried = append(t.carried, g)
 			}
 		}
@@ -122,7 +122,7 @@ func (s *scope) bringErrors(f *fan) bool {
 	return false
 }
 
-// desertion names a join and a fan-out for which it was decided.
+// desertion names a join and a fan-out for which the join was decided.
 type desertion struct {
 	fan  *fan
 	node string
@@ -138,8 +138,8 @@ func (s *scope) wasDecided(place []frame, n *spec.Node) bool {
 	return slices.ContainsFunc(place, func(fr frame) bool { return s.decidedJoins[desertion{fr.fan, n.ID.Value}] })
 }
 
-// failDeserted fails a join with `on_bypass: fail` to which nobody came, because branches
-// took failure edges (§7 "fail fails also when nobody arrived").
+// failDeserted fails a join with `on_bypass: fail` that no token reached, because branches took failure
+// edges (§7 "fail fails also when nobody arrived").
 func (s *scope) failDeserted() bool {
 	for _, n := range s.graph.Nodes {
 		if n.Join == nil || n.Join.OnBypass.Value != "fail" {
@@ -148,7 +148,7 @@ func (s *scope) failDeserted() bool {
 		bends := slices.Clone(s.bends)
 		slices.SortFunc(bends, func(a, b *detour) int { return comparePath(a.step, b.step) })
 		for _, d := range bends {
-			f := s.deserted(d.step, n)
+			f := s.findDesertedFan(d.step, n)
 			if f == nil {
 				continue
 			}
@@ -162,7 +162,7 @@ func (s *scope) failDeserted() bool {
 			s.degraded = true
 			s.markDecided(d.step.place, n)
 			s.live = append(s.live, ghost)
-			s.ready(ghost, nil, nil)
+			s.makeStep(ghost, nil, nil)
 			ghost.step.preset = &Error{Kind: "bypassed", Node: n.ID.Value, Message: "bypassed"}
 			return true
 		}
@@ -170,40 +170,40 @@ func (s *scope) failDeserted() bool {
 	return false
 }
 
-// deserted is the outermost fan-out of a detour for which nobody came to a join, nor can
-// any more; nil: there is none.
-func (s *scope) deserted(d *step, n *spec.Node) *fan {
-	if s.wasDecided(d.place, n) || slices.ContainsFunc(s.live, func(o *token) bool { return s.couldCome(o, d, n) }) {
+// findDesertedFan returns the outermost fan-out of a detour from which no token came to a join and none
+// can come any more, or nil.
+func (s *scope) findDesertedFan(d *step, n *spec.Node) *fan {
+	if s.wasDecided(d.place, n) || slices.ContainsFunc(s.live, func(o *token) bool { return s.canReturnToJoin(o, d, n) }) {
 		return nil
 	}
 	if slices.ContainsFunc(s.steps, func(st *step) bool { return st.node == n && st.past[d] }) {
 		return nil // the branch came after all
 	}
 	for _, fr := range d.place {
-		if !d.joined[fr.fan] && s.joinsBranchesOf(fr.fan, n) && s.directly(d.node.ID.Value, n, fr.fan) {
+		if !d.joined[fr.fan] && s.joinsBranchesOf(fr.fan, n) && s.reachesDirectly(d.node.ID.Value, n, fr.fan) {
 			return fr.fan
 		}
 	}
 	return nil
 }
 
-// couldCome reports whether a token may reach a join that a detour left.
-func (s *scope) couldCome(o *token, d *step, n *spec.Node) bool {
+// canReturnToJoin reports whether a token may still reach a join that a detour left.
+func (s *scope) canReturnToJoin(o *token, d *step, n *spec.Node) bool {
 	for _, fr := range d.place {
-		if (o.past[d] || o.in(fr.fan)) && (o.node == n.ID.Value || s.reaches(o.node, n.ID.Value, fr.fan)) {
+		if (o.past[d] || o.isInFan(fr.fan)) && (o.node == n.ID.Value || s.reaches(o.node, n.ID.Value, fr.fan)) {
 			return true
 		}
 	}
 	return false
 }
 
-// directly reports whether a way leads to a join that passes no other join.
-func (s *scope) directly(from string, to *spec.Node, f *fan) bool {
+// reachesDirectly reports whether a path leads to a join without passing another join.
+func (s *scope) reachesDirectly(from string, to *spec.Node, f *fan) bool {
 	seen, todo := map[string]bool{}, []string{from}
 	for len(todo) > 0 {
 		at := todo[0]
 		todo = todo[1:]
-		for _, w := range ways(s.graph) {
+		for _, w := range listWays(s.graph) {
 			if w.from != at || seen[w.to] || w.to == spec.END || w.to == f.source.node.ID.Value {
 				continue
 			}

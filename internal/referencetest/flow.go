@@ -1,4 +1,4 @@
-// Graphs with their programs, and what can be told from the edges alone.
+// Graphs with their compiled programs, and what the edges alone determine.
 
 package referencetest
 
@@ -11,11 +11,11 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Flow is a parsed graph with everything compiled.
+// Flow is a parsed graph with compiled expressions.
 type Flow struct {
 	Graph *spec.Graph
 	bound map[*spec.Graph]*bind.Graph
-	known map[reachKey]bool // what reaches came to
+	known map[reachKey]bool // cached results of reaches
 }
 
 type reachKey struct {
@@ -23,8 +23,8 @@ type reachKey struct {
 	from, to, avoid string
 }
 
-// Parse reads a graph file; the error lists findings of the parser and the binder.
-// Findings of spec.Check are left to the caller.
+// Parse reads a graph file; the error lists findings of the parser and the binder. Parse does not run
+// spec.Check; the caller does.
 func Parse(text string) (*Flow, error) {
 	g, found := spec.Parse("flow.yaml", []byte(text), spec.Options{})
 	if found.HasErrors() {
@@ -41,14 +41,14 @@ func Parse(text string) (*Flow, error) {
 	return f, nil
 }
 
-// way is an edge as a way: from a node to a node, by edges or by `ends`.
+// way is a possible step from one node to another, by an edge or by `ends`.
 type way struct {
 	from, to string
 	failure  bool
 }
 
-// ways lists where every node may lead (§6).
-func ways(g *spec.Graph) []way {
+// listWays lists all ways of a graph (§6).
+func listWays(g *spec.Graph) []way {
 	var out []way
 	for _, e := range g.Edges {
 		out = append(out, way{e.From.Value, e.To.Value, e.Condition == "on_failure"})
@@ -61,8 +61,8 @@ func ways(g *spec.Graph) []way {
 	return out
 }
 
-// reaches reports whether a way of one edge or more leads to a node without passing
-// another one (§7 "without passing the node where the fan-out … began").
+// reaches reports whether a path of one or more edges leads to a node without passing the node avoid
+// (§7 "without passing the node where the fan-out … began").
 func (f *Flow) reaches(g *spec.Graph, from, to, avoid string) bool {
 	key := reachKey{g, from, to, avoid}
 	v, ok := f.known[key]
@@ -73,10 +73,10 @@ func (f *Flow) reaches(g *spec.Graph, from, to, avoid string) bool {
 	return v
 }
 
-// distance is the fewest edges of a way that does not pass a node; -1: there is none.
-// A way of no edges does not count.
+// distance returns the smallest number of edges of a path that does not pass the node avoid, or -1 if
+// there is no such path. A path without edges does not count.
 func distance(g *spec.Graph, from, to, avoid string, failures bool) int {
-	all := ways(g)
+	all := listWays(g)
 	seen := map[string]bool{}
 	front := []string{from}
 	for steps := 1; len(front) > 0; steps++ {
@@ -98,8 +98,8 @@ func distance(g *spec.Graph, from, to, avoid string, failures bool) int {
 	return -1
 }
 
-// implicitJoin is the first node that all branches of a fan-out can reach, or "" (§7).
-// A node with a `join` that comes first needs no implicit one.
+// implicitJoin returns the first node that all branches of a fan-out can reach, or "" (§7). If that
+// node has a `join`, there is no implicit join.
 func implicitJoin(g *spec.Graph, source string, targets []string) string {
 	begin := slices.DeleteFunc(slices.Clone(targets), func(t string) bool { return t == spec.END })
 	if len(begin) < 2 || !joinsImplicitly(g, source) {
@@ -144,8 +144,8 @@ func joinsImplicitly(g *spec.Graph, source string) bool {
 	return parallel["join"] != "explicit"
 }
 
-// policyOf is parallel.on_failure of the node where branches began (§2, §4).
-func policyOf(g *spec.Graph, source *spec.Node) string {
+// failurePolicy returns parallel.on_failure of the node where branches began (§2, §4).
+func failurePolicy(g *spec.Graph, source *spec.Node) string {
 	if source.Parallel != nil && source.Parallel.OnFailure != "" {
 		return source.Parallel.OnFailure
 	}
@@ -155,8 +155,8 @@ func policyOf(g *spec.Graph, source *spec.Node) string {
 	return "fail_all"
 }
 
-// conflictOf is parallel.conflict of the node where branches began.
-func conflictOf(g *spec.Graph, source *spec.Node) string {
+// conflictPolicy returns parallel.conflict of the node where branches began.
+func conflictPolicy(g *spec.Graph, source *spec.Node) string {
 	if source.Parallel != nil && source.Parallel.Conflict != "" {
 		return source.Parallel.Conflict
 	}
@@ -166,7 +166,7 @@ func conflictOf(g *spec.Graph, source *spec.Node) string {
 	return "last_wins"
 }
 
-// canonical is plain data in the form that expressions read.
+// canonical converts plain data to the form that expressions read.
 func canonical(v any) any {
 	out, err := eval.Canonical(v)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// quorum is how many arrivals a join wants; 0: all.
+// quorum returns how many arrivals a join waits for; 0 means all.
 func quorum(n *spec.Node) int {
 	switch {
 	case n.Join == nil || n.Join.Wait == "all":
@@ -20,34 +20,34 @@ func quorum(n *spec.Node) int {
 	return n.Join.Count
 }
 
-// fireJoin lets one join run, fail or be dropped, if one may.
+// fireJoin runs, fails or drops one join, if a join can be decided now.
 func (s *scope) fireJoin() bool {
-	groups := s.groups()
+	groups := s.waitingGroups()
 	for _, group := range groups {
 		if q := quorum(s.graph.Node(group[0].node)); q > 0 && len(group) >= q {
-			s.join(group, nil)
+			s.joinTokens(group, nil)
 			return true
 		}
 	}
 	for _, group := range groups {
-		if !s.blocked(group) {
+		if !s.isBlocked(group) {
 			s.decideJoin(group)
 			return true
 		}
 	}
 	if len(groups) > 0 && !slices.ContainsFunc(s.live, func(t *token) bool { return t.step != nil }) {
-		s.decideJoin(groups[0]) // all wait for each other: the first in the file runs
+		s.decideJoin(groups[0]) // all wait for each other, so the first join in the file runs
 		return true
 	}
 	return s.failDeserted()
 }
 
-// decideJoin runs a join for which nobody may come any more, or does what on_bypass says.
+// decideJoin runs a join that no further token can reach, or does what on_bypass says.
 func (s *scope) decideJoin(group []*token) {
 	n := s.graph.Node(group[0].node)
 	q := quorum(n)
-	if q == 0 && !s.bypassed(group) || q > 0 && len(group) >= q {
-		s.join(group, nil)
+	if q == 0 && !s.isBypassed(group) || q > 0 && len(group) >= q {
+		s.joinTokens(group, nil)
 		return
 	}
 	s.degraded = true
@@ -57,27 +57,27 @@ func (s *scope) decideJoin(group []*token) {
 	}
 	switch bypass {
 	case "continue":
-		s.join(group, nil)
+		s.joinTokens(group, nil)
 	case "fail":
-		s.join(group, &Error{Kind: "bypassed", Node: n.ID.Value, Message: "bypassed"})
+		s.joinTokens(group, &Error{Kind: "bypassed", Node: n.ID.Value, Message: "bypassed"})
 	default:
 		for _, t := range group {
-			s.drop(t)
+			s.dropToken(t)
 			s.ended = append(s.ended, t)
 		}
 	}
 }
 
-// bypassed reports whether a branch that a group waited for took a failure edge and did
-// not come (§7 "A failure never counts as an arrival").
-func (s *scope) bypassed(group []*token) bool {
+// isBypassed reports whether a branch that a group waited for took a failure edge and did not arrive
+// (§7 "A failure never counts as an arrival").
+func (s *scope) isBypassed(group []*token) bool {
 	for _, d := range s.bends {
 		came := slices.ContainsFunc(group, func(w *token) bool { return w.past[d.step] })
 		if came {
 			continue
 		}
 		for _, w := range group {
-			f := s.awaits(w, d.step.place)
+			f := s.awaitedFan(w, d.step.place)
 			if f == nil || w.joined[f] || d.step.joined[f] || !s.reaches(d.step.node.ID.Value, w.node, f) {
 				continue
 			}
@@ -90,7 +90,7 @@ func (s *scope) bypassed(group []*token) bool {
 	return false
 }
 
-// laneOn is the branch of a fan-out that a place is on, or -1.
+// laneOn returns the branch of a fan-out that a place is on, or -1.
 func laneOn(place []frame, f *fan) int {
 	for _, fr := range place {
 		if fr.fan == f {
@@ -100,30 +100,30 @@ func laneOn(place []frame, f *fan) int {
 	return -1
 }
 
-// join merges those that arrived, and those that failed or were cancelled on their way,
-// into one step (§7 Merging, §5 Rank).
-func (s *scope) join(group []*token, preset *Error) {
+// joinTokens merges the tokens that arrived, and those that failed or were cancelled on their way, into
+// one step (§7 Merging, §5 Rank).
+func (s *scope) joinTokens(group []*token, preset *Error) {
 	n := s.graph.Node(group[0].node)
 	if quorum(n) > 0 {
 		for _, o := range slices.Clone(s.live) {
-			if !slices.Contains(group, o) && s.mayCome(o, group) {
-				s.kill(o)
+			if !slices.Contains(group, o) && s.canReachGroup(o, group) {
+				s.cancelToken(o)
 				s.run.timed = true
 			}
 		}
 	}
 	var lost []*token
 	for _, g := range s.gone {
-		if s.mayCome(g, group) || g.step == nil && g.node == group[0].node && slices.ContainsFunc(group, func(w *token) bool { return s.awaits(w, g.place) != nil }) {
+		if s.canReachGroup(g, group) || g.step == nil && g.node == group[0].node && slices.ContainsFunc(group, func(w *token) bool { return s.awaitedFan(w, g.place) != nil }) {
 			lost = append(lost, g)
 		}
 	}
 	for _, t := range group {
-		s.drop(t)
+		s.dropToken(t)
 		lost = append(lost, t.carried...)
 	}
 	first := group[0]
-	t := &token{thread: s.merge(group, lost), scope: s, node: first.node, from: first.from, value: first.value, cause: first.cause}
+	t := &token{thread: s.mergeThreads(group, lost), scope: s, node: first.node, from: first.from, value: first.value, cause: first.cause}
 	t.rank = 1
 	for p := range t.past {
 		t.rank = max(t.rank, p.rank+1)
@@ -142,7 +142,7 @@ func (s *scope) join(group []*token, preset *Error) {
 		s.markDecided(m.place, n)
 	}
 	s.live = append(s.live, t)
-	s.ready(t, group, lost)
+	s.makeStep(t, group, lost)
 	t.step.preset = preset
 	if _, found := s.stateOf(&t.thread); len(found) > 0 {
 		t.step.settled = found
@@ -152,9 +152,9 @@ func (s *scope) join(group []*token, preset *Error) {
 	}
 }
 
-// merge is the thread behind several: their pasts, with the steps of lost branches moved
-// to right behind the split.
-func (s *scope) merge(arrived, lost []*token) thread {
+// mergeThreads merges the pasts of several tokens into one thread. The steps of lost branches move to
+// the place directly after the split.
+func (s *scope) mergeThreads(arrived, lost []*token) thread {
 	out := arrived[0].thread
 	out.past, out.hoisted, out.lanes = past{}, map[*step]int{}, map[*fan]map[int]bool{}
 	var places [][]frame
@@ -196,7 +196,7 @@ func cloneLanes(a, b map[int]bool) map[int]bool {
 	return out
 }
 
-// splitOf is the outermost fan-out at which places part; nil: they don't.
+// splitOf returns the outermost fan-out at which places differ, or nil if they do not.
 func splitOf(places [][]frame) *fan {
 	for i := 0; ; i++ {
 		var at *fan
@@ -221,8 +221,8 @@ func splitOf(places [][]frame) *fan {
 	}
 }
 
-// placeBehind is where a joined token stands: outside of the fan-out if all its branches
-// met, else on the first of those that did.
+// placeBehind returns the place of a joined token. It is outside of the fan-out if all its branches
+// met; otherwise it is on the first branch that arrived.
 func (s *scope) placeBehind(group []*token) []frame {
 	place := group[0].place
 	if len(group) == 1 {
@@ -263,8 +263,8 @@ func (s *scope) divergesAt(group []*token, f *fan) bool {
 	return len(lanes) > 1
 }
 
-// joinsBranchesOf reports whether a node is a join of a fan-out: the implicit one, or a
-// `join` that two of its branches can reach.
+// joinsBranchesOf reports whether a node is the implicit join of a fan-out, or has a `join` that two of
+// its branches can reach.
 func (s *scope) joinsBranchesOf(f *fan, n *spec.Node) bool {
 	id, count := n.ID.Value, 0
 	if n.Join == nil {

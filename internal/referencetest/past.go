@@ -1,4 +1,4 @@
-// Steps, their past, and the state that a past comes to (§5, §7 Merging).
+// Steps, their past, and the state that results from a past (§5, §7 Merging).
 
 package referencetest
 
@@ -12,8 +12,8 @@ import (
 // past is a set of finished steps.
 type past map[*step]bool
 
-// union is every step of both.
-func union(pasts ...past) past {
+// unionPasts returns a set of all steps of the given pasts.
+func unionPasts(pasts ...past) past {
 	out := past{}
 	for _, p := range pasts {
 		maps.Copy(out, p)
@@ -33,7 +33,7 @@ type fan struct {
 	before past  // the past that all its branches share: that of the source, and the source
 	place  []frame
 	lanes  []*lane
-	// implicit is the node that joins the branches without saying so, or "".
+	// implicit is the implicit join of the branches, or "".
 	implicit string
 }
 
@@ -44,26 +44,25 @@ type lane struct {
 	by     *step  // whose failure that was
 }
 
-// thread is what a token and its steps know of what led to them: the past, and which
-// steps of it are those of failed and cancelled branches. hoisted says behind which rank
-// such a step stands: that of the node where the outermost fan-out began that was merged.
+// thread is what a token and its steps know about how they were reached: the past, and which of its
+// steps belong to failed and cancelled branches. hoisted holds the rank after which such a step is
+// merged: the rank of the node where the outermost merged fan-out began.
 type thread struct {
 	past    past
 	hoisted map[*step]int
 	rank    int   // of the step to come
 	order   []int // declaration order of the branches
 	place   []frame
-	// joined are the fan-outs that were merged on the way here: what fails from here on
-	// is no failure of a branch of theirs.
+	// joined are the fan-outs that were merged on the way here. A later failure is no failure of one of
+	// their branches.
 	joined map[*fan]bool
 	// lanes are the branches that led here, of every fan-out.
 	lanes  map[*fan]map[int]bool
 	branch string
 }
 
-// shared is the innermost fan-out that began both, where they stand on different
-// branches; nil when there is none.
-func shared(a, b []frame) *fan {
+// sharedFan returns the innermost fan-out on which the two places are on different branches, or nil.
+func sharedFan(a, b []frame) *fan {
 	for i := range min(len(a), len(b)) {
 		if a[i].fan != b[i].fan {
 			return nil
@@ -79,17 +78,18 @@ func shared(a, b []frame) *fan {
 type write struct {
 	key    string
 	update any
-	// absent takes the key away: a decided conflict where there was no value (§7).
+	// absent removes the key. It is set when a conflict was settled and the key had no value before
+	// (§7).
 	absent bool
 }
 
-// inOrder lists a past in merge order: path order, but the steps of failed and cancelled
-// branches stand before all that came after the split.
-func (t *thread) inOrder() []*step {
+// mergeOrder lists a past in merge order. That is path order, except that the steps of failed and
+// cancelled branches come before all steps after the split.
+func (t *thread) mergeOrder() []*step {
 	out := slices.Collect(maps.Keys(t.past))
 	slices.SortFunc(out, func(a, b *step) int {
-		rankA, lateA := t.placeOf(a)
-		rankB, lateB := t.placeOf(b)
+		rankA, lateA := t.mergePosition(a)
+		rankB, lateB := t.mergePosition(b)
 		switch {
 		case rankA != rankB:
 			return rankA - rankB
@@ -101,16 +101,16 @@ func (t *thread) inOrder() []*step {
 	return out
 }
 
-// placeOf is the rank by which a step is merged, and 1 if it stands behind the steps of
+// mergePosition returns the rank by which a step is merged, and late = 1 if it comes after the steps of
 // that rank.
-func (t *thread) placeOf(s *step) (rank, late int) {
+func (t *thread) mergePosition(s *step) (rank, late int) {
 	if base, ok := t.hoisted[s]; ok {
 		return base, 1
 	}
 	return s.rank, 0
 }
 
-// comparePath is path order: by rank, then by declaration of the branches.
+// comparePath compares steps by path order: by rank, then by declaration of the branches.
 func comparePath(a, b *step) int {
 	if a.rank != b.rank {
 		return a.rank - b.rank
@@ -118,18 +118,18 @@ func comparePath(a, b *step) int {
 	return slices.Compare(a.order, b.order)
 }
 
-// conflict is what two branches wrote to one key with parallel.conflict: error.
+// conflict is a key that two branches wrote under parallel.conflict: error.
 type conflict struct {
 	key string
 	fan *fan // where they parted
 }
 
-// stateOf folds the writes of a past. conflicts are those that nobody decided, by key;
-// the last write counts there.
+// stateOf computes the state from the writes of a past. It also returns the conflicts that no policy
+// decided, by key; for those the state holds the last write.
 func (s *scope) stateOf(t *thread) (state map[string]any, conflicts []conflict) {
 	state = maps.Clone(s.base)
 	writers := map[string][]*step{} // of keys with `replace`, in merge order
-	for _, st := range t.inOrder() {
+	for _, st := range t.mergeOrder() {
 		for _, w := range st.writes {
 			if s.replaces(w.key) {
 				writers[w.key] = append(writers[w.key], st)
@@ -152,9 +152,9 @@ func (s *scope) stateOf(t *thread) (state map[string]any, conflicts []conflict) 
 	return state, conflicts
 }
 
-// winner is the step whose write to a key counts. A write that is in the past of another
-// one does not. Of two others parallel.conflict of the node where their branches parted
-// decides, the innermost fan-outs first.
+// winner returns the step whose write to a key counts. A write in the past of another write does not
+// count. Between two other writes, parallel.conflict of the node where their branches separated
+// decides, for the innermost fan-outs first.
 func (s *scope) winner(key string, writers []*step) (*step, []conflict) {
 	left := slices.DeleteFunc(slices.Clone(writers), func(a *step) bool {
 		return slices.ContainsFunc(writers, func(b *step) bool { return b.past[a] })
@@ -172,7 +172,7 @@ func (s *scope) winner(key string, writers []*step) (*step, []conflict) {
 			}
 		}
 		loser := a
-		switch conflictOf(s.graph, at.source.node) {
+		switch conflictPolicy(s.graph, at.source.node) {
 		case "first_wins":
 			first := slices.IndexFunc(writers, func(w *step) bool { return !at.before[w] && (w == a || a.past[w]) })
 			if first < slices.IndexFunc(writers, func(w *step) bool { return !at.before[w] && (w == b || b.past[w]) }) {
@@ -186,8 +186,8 @@ func (s *scope) winner(key string, writers []*step) (*step, []conflict) {
 	return left[0], found
 }
 
-// partedAt is the innermost fan-out of which two steps that are not in each other's past
-// were on different branches.
+// partedAt returns the innermost fan-out on which two steps, neither in the past of the other, were on
+// different branches.
 func partedAt(a, b *step) *fan {
 	var out *fan
 	for f, lanes := range a.lanes {
@@ -202,21 +202,21 @@ func partedAt(a, b *step) *fan {
 	return out
 }
 
-// replaces reports whether a key has no reducer but replace.
+// replaces reports whether the reducer of a key is replace.
 func (s *scope) replaces(key string) bool {
 	k := s.graph.Key(key)
 	return k == nil || !k.Reducer.IsSet() || k.Reducer.Value == "replace"
 }
 
-// mustReduce reduces a write that was checked when its step ended. Merged with others it
-// may not fit any more: then it changes nothing.
+// mustReduce applies a write that was checked when its step ended. After a merge with other writes it
+// may violate the schema; then it changes nothing.
 func mustReduce(s *scope, state map[string]any, w write) {
 	if v, err := s.reduce(state[w.key], w); err == nil {
 		state[w.key] = v
 	}
 }
 
-// view is what the expressions of a step see (§8). The step itself is not in its past.
+// view returns what the expressions of a step see (§8). The step itself is not in its past.
 func (s *scope) view(st *step) View {
 	state, _ := s.stateOf(&st.thread)
 	visits, history, nodes := map[string]any{}, map[string]any{}, map[string]any{}
@@ -226,11 +226,11 @@ func (s *scope) view(st *step) View {
 		nodes[id] = map[string]any{"output": nil, "visits": 0, "outcome": nil, "error": nil}
 	}
 	executions := 0
-	for _, p := range st.inOrder() {
+	for _, p := range st.mergeOrder() {
 		if !p.refused {
 			executions++
 		}
-		s.remember(p, visits, history, nodes)
+		s.recordStep(p, visits, history, nodes)
 	}
 	id := st.node.ID.Value
 	own := nodes[id].(map[string]any)
@@ -245,17 +245,17 @@ func (s *scope) view(st *step) View {
 	env["node"], env["visit"], env["step"] = id, visits[id], executions+1
 	env["goal"], env["last"] = s.graph.Goal.Description.Value, map[string]any{"text": nil, "tool_result": nil}
 	if st.cause != nil {
-		env["error"] = st.cause.data()
+		env["error"] = st.cause.toData()
 	}
 	env["run"] = map[string]any{"input": s.input, "status": s.endStatus, "reason": s.endReason}
 	return View{State: state, Env: env}
 }
 
-// remember adds a finished step to what is known of its node.
-func (s *scope) remember(p *step, visits, history, nodes map[string]any) {
+// recordStep adds a finished step to the visits, history and outputs of its node.
+func (s *scope) recordStep(p *step, visits, history, nodes map[string]any) {
 	id := p.node.ID.Value
 	if p.refused {
-		nodes[id].(map[string]any)["outcome"], nodes[id].(map[string]any)["error"] = "failure", p.failure.data()
+		nodes[id].(map[string]any)["outcome"], nodes[id].(map[string]any)["error"] = "failure", p.failure.toData()
 		return
 	}
 	if !p.skipped {
@@ -263,17 +263,17 @@ func (s *scope) remember(p *step, visits, history, nodes map[string]any) {
 	}
 	known := map[string]any{"output": p.output, "visits": visits[id], "outcome": "success", "error": nil}
 	if p.failure != nil {
-		known["outcome"], known["error"] = "failure", p.failure.data()
+		known["outcome"], known["error"] = "failure", p.failure.toData()
 	} else if !p.skipped {
 		history[id] = append(slices.Clone(history[id].([]any)), p.output)
 	}
 	nodes[id] = known
 }
 
-// after is what expressions see at routing: the visit just finished included (§8).
-func (s *scope) after(st *step) map[string]any {
+// routingEnv returns what expressions see at routing, including the visit that just finished (§8).
+func (s *scope) routingEnv(st *step) map[string]any {
 	t := st.thread
-	t.past = union(st.past, past{st: true})
+	t.past = unionPasts(st.past, past{st: true})
 	state, _ := s.stateOf(&t)
 	env := maps.Clone(st.view.Env)
 	for k := range st.view.State {
@@ -285,17 +285,17 @@ func (s *scope) after(st *step) map[string]any {
 	if !st.skipped && !st.refused {
 		visits[id] = visits[id].(int) - 1 // the view counts it already
 	}
-	s.remember(st, visits, history, nodes)
+	s.recordStep(st, visits, history, nodes)
 	env["state"], env["visits"], env["history"], env["nodes"] = state, visits, history, nodes
 	env["output"], env["outcome"] = st.output, "success"
 	delete(env, "error")
 	if st.failure != nil {
-		env["outcome"], env["error"] = "failure", st.failure.data()
+		env["outcome"], env["error"] = "failure", st.failure.toData()
 	}
 	return env
 }
 
-func (e *Error) data() map[string]any {
+func (e *Error) toData() map[string]any {
 	details := e.Details
 	if details == nil {
 		details = map[string]any{}

@@ -8,14 +8,14 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// violated ends the run by a policy.
-func (s *scope) violated(st *step, message string) {
+// endByPolicy ends the run because a step violates a policy.
+func (s *scope) endByPolicy(st *step, message string) {
 	s.culprit = st
 	s.end("failed", "policy", &Error{Kind: "policy", Node: st.node.ID.Value, Message: message})
 }
 
-// succeeded reports whether a node has succeeded in the past of a step.
-func succeeded(st *step, node string) bool {
+// hasSucceeded reports whether a node has succeeded in the past of a step.
+func hasSucceeded(st *step, node string) bool {
 	for p := range st.past {
 		if p.node.ID.Value == node && p.failure == nil && !p.skipped {
 			return true
@@ -36,13 +36,13 @@ func (s *scope) watchBefore(st *step) {
 			return ""
 		}
 		switch {
-		case text("require") != "" && text("before") == id && !succeeded(st, text("require")):
-			s.violated(st, "require")
-		case text("forbid") == id && id != "" && slices.ContainsFunc(st.inOrder(), func(p *step) bool { return p.node.ID.Value == text("after") && !p.skipped && !p.refused }):
-			s.violated(st, "forbid")
+		case text("require") != "" && text("before") == id && !hasSucceeded(st, text("require")):
+			s.endByPolicy(st, "require")
+		case text("forbid") == id && id != "" && slices.ContainsFunc(st.mergeOrder(), func(p *step) bool { return p.node.ID.Value == text("after") && !p.skipped && !p.refused }):
+			s.endByPolicy(st, "forbid")
 		case text("node") == id && p.Get("max_visits") != nil:
 			if most, ok := p.Get("max_visits").Data().(int); ok && st.visit > most {
-				s.violated(st, "max_visits")
+				s.endByPolicy(st, "max_visits")
 			}
 		}
 	}
@@ -56,12 +56,12 @@ func (s *scope) watchAfter(st *step) {
 			continue
 		}
 		var vm eval.VM
-		holds, err := vm.Test(s.bound.Never[i], s.after(st))
+		holds, err := vm.Test(s.bound.Never[i], s.routingEnv(st))
 		switch {
 		case err != nil:
 			s.endBy(st, "failed", &Error{Kind: "expression", Node: st.node.ID.Value, Message: err.Error()})
 		case holds:
-			s.violated(st, "never")
+			s.endByPolicy(st, "never")
 		}
 	}
 }
@@ -78,13 +78,13 @@ func (s *scope) watchReach(t *token) {
 			was = was || p.node.ID.Value == from.Text.Value
 		}
 		if was && t.node != reach.Text.Value && !s.run.flow.reaches(s.graph, t.node, reach.Text.Value, "") {
-			s.violated(t.from, "reach")
+			s.endByPolicy(t.from, "reach")
 		}
 	}
 }
 
-// breakpoint pauses the run at a node of pause_before or pause_after (§2), once a step.
-func (s *scope) breakpoint(list string, st *step) bool {
+// pauseAtBreakpoint pauses the run at a node of pause_before or pause_after (§2), once for each step.
+func (s *scope) pauseAtBreakpoint(list string, st *step) bool {
 	texts := s.graph.PauseBefore
 	if list == "pause_after" {
 		texts = s.graph.PauseAfter

@@ -11,7 +11,7 @@ import (
 	"github.com/graphrun/graphrun/internal/referencetest"
 )
 
-// graphs is how many random graphs a test takes: GRAPHRUN_REFERENCE_GRAPHS says otherwise.
+// graphs returns how many random graphs a test runs: most, or GRAPHRUN_REFERENCE_GRAPHS if it is set.
 func graphs(t *testing.T, most int) int {
 	if text := os.Getenv("GRAPHRUN_REFERENCE_GRAPHS"); text != "" {
 		n, err := strconv.Atoi(text)
@@ -33,7 +33,7 @@ func run(t *testing.T, text string, w referencetest.World, o referencetest.Optio
 	return r, got
 }
 
-// differ says how two results differ in what the contract promises.
+// differ describes how two results differ in what the contract promises.
 func differ(a, b referencetest.Result, views bool) string {
 	var out []string
 	add := func(what string, x, y any) {
@@ -57,12 +57,12 @@ func differ(a, b referencetest.Result, views bool) string {
 
 // A result depends on what nodes answer, not on how long they take (§5 Determinism).
 func TestTimingDecidesNothing(t *testing.T) {
-	broken := referencetest.Broken()
+	broken := referencetest.BrokenWeights()
 	broken.Quorum = 0
-	for name, w := range map[string]referencetest.Weights{"settled": referencetest.Settled(), "branchy": referencetest.Branchy(), "broken": broken} {
+	for name, w := range map[string]referencetest.Weights{"settled": referencetest.UntimedWeights(), "branchy": referencetest.BranchyWeights(), "broken": broken} {
 		counted, statuses := 0, map[string]int{}
 		for seed := range uint64(graphs(t, 150)) {
-			text, world := referencetest.Random(seed, w)
+			text, world := referencetest.RandomGraph(seed, w)
 			_, want := run(t, text, world, referencetest.Options{})
 			statuses[want.Status+" "+want.Reason]++
 			if want.Timed {
@@ -84,12 +84,12 @@ func TestTimingDecidesNothing(t *testing.T) {
 	}
 }
 
-// All weights give graphs that parse, and runs that end.
+// All weights give graphs that parse and runs that end.
 func TestRandomGraphsRun(t *testing.T) {
-	for name, w := range map[string]referencetest.Weights{"mixed": referencetest.Mixed(), "deep": referencetest.Deep(), "broken": referencetest.Broken()} {
+	for name, w := range map[string]referencetest.Weights{"mixed": referencetest.MixedWeights(), "deep": referencetest.DeepWeights(), "broken": referencetest.BrokenWeights()} {
 		statuses := map[string]int{}
 		for seed := range uint64(graphs(t, 150)) {
-			text, world := referencetest.Random(seed, w)
+			text, world := referencetest.RandomGraph(seed, w)
 			world.Absent = int(seed % 3 * 10)
 			func() {
 				defer func() {
@@ -115,7 +115,7 @@ func TestRandomGraphsRun(t *testing.T) {
 }
 
 func TestShrink(t *testing.T) {
-	text, _ := referencetest.Random(3, referencetest.Mixed())
+	text, _ := referencetest.RandomGraph(3, referencetest.MixedWeights())
 	small := referencetest.Shrink(text, func(text string) bool {
 		f, err := referencetest.Parse(text)
 		return err == nil && len(f.Graph.Nodes) > 0 && len(f.Graph.Edges) > 1

@@ -9,17 +9,17 @@ import (
 	"github.com/graphrun/graphrun/internal/referencetest"
 )
 
-// A resume goes on as if there had been no pause, and repeats nothing that had finished
-// before a cancellation (§5).
+// A resume continues as if there had been no pause, and repeats nothing that finished before a
+// cancellation (§5).
 func TestResumeEqualsUninterrupted(t *testing.T) {
-	broken := referencetest.Broken()
+	broken := referencetest.BrokenWeights()
 	broken.Quorum = 0
-	deep := referencetest.Deep()
+	deep := referencetest.DeepWeights()
 	deep.Timeouts, deep.Limits, deep.Breakpoints = 0, 0, 10
-	for name, w := range map[string]referencetest.Weights{"settled": referencetest.Settled(), "deep": deep, "branchy": referencetest.Branchy(), "broken": broken} {
+	for name, w := range map[string]referencetest.Weights{"settled": referencetest.UntimedWeights(), "deep": deep, "branchy": referencetest.BranchyWeights(), "broken": broken} {
 		counted, paused, cancelled := 0, 0, 0
 		for seed := range uint64(graphs(t, 80)) {
-			text, world := referencetest.Random(seed, w)
+			text, world := referencetest.RandomGraph(seed, w)
 			_, want := run(t, text, world, referencetest.Options{})
 			if want.Timed || want.Status == "paused" || want.Took == 0 {
 				continue
@@ -53,7 +53,7 @@ func TestResumeEqualsUninterrupted(t *testing.T) {
 	}
 }
 
-// repaired fails once at every step that the world lets fail, in the first life of a run.
+// repaired is a world in which each failing step fails until the run is resumed.
 type repaired struct {
 	*referencetest.Chance
 	lives int
@@ -71,14 +71,14 @@ func (w *repaired) Attempt(s referencetest.StepID, n int) (referencetest.Outcome
 	return out, takes
 }
 
-// Without failure edges, retries and policies a run that failed, and whose world is sound
-// then, ends as if nothing had failed.
+// Without failure edges, retries and policies, a failed run that is resumed in a world without failures
+// ends as if nothing had failed.
 func TestResumeAfterFailure(t *testing.T) {
-	w := referencetest.Deep()
+	w := referencetest.DeepWeights()
 	w.FailureEdges, w.Retry, w.Policies, w.Limits, w.Timeouts, w.Quorum, w.Fail, w.MaxVisits, w.Human = 0, 0, 0, 0, 0, 0, 0, 0, 0
 	resumed := 0
 	for seed := range uint64(graphs(t, 200)) {
-		text, world := referencetest.Random(seed, w)
+		text, world := referencetest.RandomGraph(seed, w)
 		text = strings.ReplaceAll(text, ", condition: always", "") // it takes failures
 		sound := &repaired{world, 1}
 		_, want := run(t, text, sound, referencetest.Options{})
@@ -136,23 +136,23 @@ func TestResumeOfCases(t *testing.T) {
 			referencetest.Want{Path: "x", Steps: 1, Took: time.Second},
 		},
 	} {
-		r, got := run(t, test.c.Text(), test.c, referencetest.Options{})
+		r, got := run(t, test.c.FileText(), test.c, referencetest.Options{})
 		if got.Status != test.first {
-			t.Errorf("%s: it ended %s", test.c.Text(), got.Status)
+			t.Errorf("%s: it ended %s", test.c.FileText(), got.Status)
 			continue
 		}
 		sound := test.c
 		sound.Do = map[string]referencetest.Act{"c": test.c.Do["c"]}
 		got = r.Resume(sound, referencetest.Options{})
 		if diff := mismatch(test.second, got); diff != "" {
-			t.Errorf("%s\n%s", diff, test.c.Text())
+			t.Errorf("%s\n%s", diff, test.c.FileText())
 		}
 	}
 }
 
 func TestCasesCanFail(t *testing.T) {
 	c := referencetest.Case{Edges: "a > b\nb > END"}
-	_, got := run(t, c.Text(), c, referencetest.Options{})
+	_, got := run(t, c.FileText(), c, referencetest.Options{})
 	for _, want := range []referencetest.Want{
 		{Status: "failed"},
 		{Quality: "degraded"},

@@ -21,8 +21,8 @@ type target struct {
 // detour is a failure edge that a step took.
 type detour struct{ step *step }
 
-// finish ends a step: its writes stand, and its edges are resolved.
-func (s *scope) finish(st *step) {
+// finishStep ends a step, keeps its writes, and resolves its edges.
+func (s *scope) finishStep(st *step) {
 	st.done = true
 	if st.failure != nil {
 		st.output, st.writes = nil, nil
@@ -38,28 +38,28 @@ func (s *scope) finish(st *step) {
 	if s.frozen {
 		return
 	}
-	s.route(st)
+	s.routeStep(st)
 	if !s.frozen && !st.skipped && !st.refused {
-		s.breakpoint("pause_after", st)
+		s.pauseAtBreakpoint("pause_after", st)
 	}
 }
 
-// route resolves the edges of a step and moves its token on.
-func (s *scope) route(st *step) {
-	env := s.after(st)
+// routeStep resolves the edges of a step and moves its token to the targets.
+func (s *scope) routeStep(st *step) {
+	env := s.routingEnv(st)
 	targets, fallback, err := s.targets(st, env)
 	switch {
 	case err != nil:
 		s.endBy(st, "failed", err)
 	case len(targets) > 0:
-		s.drop(st.token)
+		s.dropToken(st.token)
 		s.degraded = s.degraded || fallback
 		if st.failure != nil {
 			s.degraded = true
 			s.bends = append(s.bends, &detour{st})
 			s.settleConflicts(st)
 		}
-		s.advance(st, targets)
+		s.followTargets(st, targets)
 	case st.failure == nil:
 		s.endBy(st, "stuck", &Error{Kind: "stuck", Node: st.node.ID.Value, Message: "no edge fires"})
 	case st.failure.Kind == "expression":
@@ -69,16 +69,16 @@ func (s *scope) route(st *step) {
 	}
 }
 
-// drop takes a token away.
-func (s *scope) drop(t *token) {
+// dropToken removes a token from the live ones.
+func (s *scope) dropToken(t *token) {
 	s.live = slices.DeleteFunc(s.live, func(o *token) bool { return o == t })
 }
 
-// targets says where a step leads; none: no edge fires. fallback says that a decision
-// failed and its fallback fired.
+// targets returns the targets of a finished step, or none if no edge fires. fallback reports that a
+// decision failed and its fallback edge fired.
 func (s *scope) targets(st *step, env map[string]any) (out []target, fallback bool, fail *Error) {
 	if st.failure == nil && !st.skipped {
-		list, dynamic, err := s.gotos(st, st.output)
+		list, dynamic, err := s.evalGoto(st, st.output)
 		if err != nil {
 			return nil, false, err
 		}
@@ -102,7 +102,7 @@ func (s *scope) targets(st *step, env map[string]any) (out []target, fallback bo
 		return nil, false, fail
 	}
 	for _, e := range fired {
-		value, err := s.handed(st, e, env)
+		value, err := s.edgeInput(st, e, env)
 		if err != nil {
 			return nil, false, &Error{Kind: "expression", Node: st.node.ID.Value, Message: err.Error()}
 		}
@@ -118,24 +118,24 @@ func (r *Run) countEdge(s *scope, e *spec.Edge) {
 	}
 }
 
-// afterSuccess is §6 "Edge resolution at node N, after success".
+// afterSuccess implements §6 "Edge resolution at node N, after success".
 func (s *scope) afterSuccess(st *step, edges []*spec.Edge, env map[string]any) ([]*spec.Edge, bool, *Error) {
 	if !st.skipped {
-		fired, err := s.matching(st, edges, "conditional", env)
+		fired, err := s.matchingEdges(st, edges, "conditional", env)
 		if err != nil || len(fired) > 0 {
 			return fired, false, err
 		}
-		if asked := where(edges, func(e *spec.Edge) bool { return e.Condition == "llm_decide" }); len(asked) > 0 {
-			fired, fallback := s.decided(st, edges, asked)
+		if asked := filterEdges(edges, func(e *spec.Edge) bool { return e.Condition == "llm_decide" }); len(asked) > 0 {
+			fired, fallback := s.chooseEdge(st, edges, asked)
 			return fired, fallback, nil
 		}
 	}
-	return where(edges, func(e *spec.Edge) bool { return e.Condition == "on_success" || e.Condition == "always" }), false, nil
+	return filterEdges(edges, func(e *spec.Edge) bool { return e.Condition == "on_success" || e.Condition == "always" }), false, nil
 }
 
-// decided is the one of the llm_decide edges that the world chooses; where it fails, the
+// chooseEdge returns the llm_decide edge that the world chooses. If the choice fails, it returns the
 // edge with `fallback: true` (§9 llm_decide).
-func (s *scope) decided(st *step, edges, asked []*spec.Edge) (fired []*spec.Edge, fallback bool) {
+func (s *scope) chooseEdge(st *step, edges, asked []*spec.Edge) (fired []*spec.Edge, fallback bool) {
 	if len(asked) == 1 {
 		return asked, false
 	}
@@ -147,23 +147,23 @@ func (s *scope) decided(st *step, edges, asked []*spec.Edge) (fired []*spec.Edge
 	if i := slices.Index(names, to); ok && i >= 0 {
 		return asked[i : i+1], false
 	}
-	fired = where(edges, func(e *spec.Edge) bool { return e.Fallback })
+	fired = filterEdges(edges, func(e *spec.Edge) bool { return e.Fallback })
 	return fired, len(fired) > 0
 }
 
-// afterFailure is §6 "After failure".
+// afterFailure implements §6 "After failure".
 func (s *scope) afterFailure(st *step, edges []*spec.Edge, env map[string]any) ([]*spec.Edge, *Error) {
-	fired, err := s.matching(st, edges, "on_failure", env)
+	fired, err := s.matchingEdges(st, edges, "on_failure", env)
 	if err != nil || len(fired) > 0 {
 		return fired, err
 	}
-	if plain := where(edges, func(e *spec.Edge) bool { return e.Condition == "on_failure" && !e.When.IsSet() }); len(plain) > 0 {
+	if plain := filterEdges(edges, func(e *spec.Edge) bool { return e.Condition == "on_failure" && !e.When.IsSet() }); len(plain) > 0 {
 		return plain, nil
 	}
-	return where(edges, func(e *spec.Edge) bool { return e.Condition == "always" }), nil
+	return filterEdges(edges, func(e *spec.Edge) bool { return e.Condition == "always" }), nil
 }
 
-func where(edges []*spec.Edge, is func(*spec.Edge) bool) []*spec.Edge {
+func filterEdges(edges []*spec.Edge, is func(*spec.Edge) bool) []*spec.Edge {
 	var out []*spec.Edge
 	for _, e := range edges {
 		if is(e) {
@@ -173,10 +173,10 @@ func where(edges []*spec.Edge, is func(*spec.Edge) bool) []*spec.Edge {
 	return out
 }
 
-// matching lists the edges of a condition whose `when` is true: the first by priority,
-// then order, with the others of its declaration; with routing: all every one.
-func (s *scope) matching(st *step, edges []*spec.Edge, condition string, env map[string]any) ([]*spec.Edge, *Error) {
-	guarded := where(edges, func(e *spec.Edge) bool { return e.Condition == condition && e.When.IsSet() })
+// matchingEdges lists the edges of a condition whose `when` is true. It takes the first one by priority
+// and order, with the others of its declaration; with `routing: all` it takes every one.
+func (s *scope) matchingEdges(st *step, edges []*spec.Edge, condition string, env map[string]any) ([]*spec.Edge, *Error) {
+	guarded := filterEdges(edges, func(e *spec.Edge) bool { return e.Condition == condition && e.When.IsSet() })
 	if st.node.Routing != "all" {
 		slices.SortStableFunc(guarded, func(a, b *spec.Edge) int { return b.Priority - a.Priority })
 	}
@@ -193,28 +193,29 @@ func (s *scope) matching(st *step, edges []*spec.Edge, condition string, env map
 		case holds && st.node.Routing == "all":
 			out = append(out, e)
 		case holds:
-			out = where(guarded, func(o *spec.Edge) bool { return o == e || o.Decl == e.Decl && e.Decl >= 0 })
+			out = filterEdges(guarded, func(o *spec.Edge) bool { return o == e || o.Decl == e.Decl && e.Decl >= 0 })
 		}
 	}
 	slices.SortFunc(out, func(a, b *spec.Edge) int { return a.Index - b.Index })
 	return out, nil
 }
 
-// handed is the input that an edge gives to its target: its transform, else the source's
-// output, or its error behind a failure.
-func (s *scope) handed(st *step, e *spec.Edge, env map[string]any) (any, error) {
+// edgeInput returns the input that an edge gives to its target: the result of its transform, else the
+// source's output, or after a failure the source's error.
+func (s *scope) edgeInput(st *step, e *spec.Edge, env map[string]any) (any, error) {
 	if v := s.bound.Edges[e.Index].Transform; v != nil {
 		var vm eval.VM
 		return v.Eval(&vm, env)
 	}
 	if st.failure != nil {
-		return st.failure.data(), nil
+		return st.failure.toData(), nil
 	}
 	return st.output, nil
 }
 
-// gotos reads dynamic routing (§6): `goto` in the output, or the node's expression.
-func (s *scope) gotos(st *step, output any) (out []target, dynamic bool, fail *Error) {
+// evalGoto returns the targets of dynamic routing (§6): from `goto` in the output, or from the node's
+// expression.
+func (s *scope) evalGoto(st *step, output any) (out []target, dynamic bool, fail *Error) {
 	var v any
 	object, isObject := output.(map[string]any)
 	if own, held := object["goto"]; isObject && held && st.node.HasEnds {
@@ -222,14 +223,14 @@ func (s *scope) gotos(st *step, output any) (out []target, dynamic bool, fail *E
 	} else if p := s.bound.Nodes[st.node.Index].Goto; p != nil {
 		env := maps.Clone(st.view.Env)
 		state := maps.Clone(st.view.State)
-		for _, w := range s.tentative(st) {
+		for _, w := range s.pendingWrites(st) {
 			mustReduce(s, state, w)
 		}
 		maps.Copy(env, state)
 		env["state"], env["output"], env["outcome"] = state, output, "success"
 		value, err := s.eval(p, env)
 		if err != nil {
-			return nil, false, st.fail("expression", err.Error())
+			return nil, false, st.newError("expression", err.Error())
 		}
 		v = value
 	} else {
@@ -245,31 +246,32 @@ func (s *scope) gotos(st *step, output any) (out []target, dynamic bool, fail *E
 		}
 		i := slices.IndexFunc(st.node.Ends, func(e spec.End) bool { return e.Label.Value == label })
 		if i < 0 {
-			return nil, false, st.fail("invalid_output", fmt.Sprintf("unknown label %v", label))
+			return nil, false, st.newError("invalid_output", fmt.Sprintf("unknown label %v", label))
 		}
 		out = append(out, target{to: st.node.Ends[i].Target.Value, value: value})
 	}
 	if len(out) == 0 {
-		return nil, false, st.fail("invalid_output", "an empty goto")
+		return nil, false, st.newError("invalid_output", "an empty goto")
 	}
 	return out, true, nil
 }
 
-// tentative are the writes of a step whose output is being checked.
-func (s *scope) tentative(st *step) []write {
+// pendingWrites returns the writes of a step whose output is being checked.
+func (s *scope) pendingWrites(st *step) []write {
 	if st.done || len(st.units) != 1 || st.isEach {
 		return st.writes
 	}
 	return st.units[0].writes
 }
 
-// advance moves on: one target continues the branch, several begin branches (§7).
-func (s *scope) advance(st *step, targets []target) {
+// followTargets moves a token to its targets. One target continues the branch, several start new
+// branches (§7).
+func (s *scope) followTargets(st *step, targets []target) {
 	next := st.thread
-	next.past = union(st.past, past{st: true})
+	next.past = unionPasts(st.past, past{st: true})
 	next.rank = st.rank + 1
 	if len(targets) == 1 {
-		s.arrive(s.tokenTo(st, next, targets[0]))
+		s.placeToken(s.tokenTo(st, next, targets[0]))
 		return
 	}
 	f := &fan{source: st, before: next.past, place: st.place}
@@ -291,7 +293,7 @@ func (s *scope) advance(st *step, targets []target) {
 		tokens = append(tokens, s.tokenTo(st, one, t))
 	}
 	for l, t := range tokens {
-		s.arrive(t)
+		s.placeToken(t)
 		s.limitBranch(f, l)
 	}
 }
@@ -300,8 +302,8 @@ func (s *scope) tokenTo(st *step, t thread, to target) *token {
 	return &token{thread: t, scope: s, node: to.to, from: st, value: to.value, cause: st.failure}
 }
 
-// limitBranch begins parallel.branch_timeout of a branch (§2). A branch that has ended,
-// or only waits at joins, has no limit any more.
+// limitBranch starts parallel.branch_timeout of a branch (§2). The timeout does not apply to a branch
+// that has ended or only waits at joins.
 func (s *scope) limitBranch(f *fan, l int) {
 	limit := s.graph.Parallel.BranchTimeout
 	if p := f.source.node.Parallel; p != nil && p.BranchTimeout > 0 {
@@ -312,14 +314,14 @@ func (s *scope) limitBranch(f *fan, l int) {
 	}
 	working := func() *token {
 		for _, t := range s.live {
-			if t.step != nil && t.on(f, l) {
+			if t.step != nil && t.isOnBranch(f, l) {
 				return t
 			}
 		}
 		return nil
 	}
 	alive := func() bool { return !s.closed && !s.frozen && slices.Contains(s.run.scopes, s) && working() != nil }
-	s.run.after(limit, false, alive, func() {
+	s.run.schedule(limit, false, alive, func() {
 		t := working()
 		s.run.timed = true
 		s.propagateFrom(t, f, &Error{Kind: "timeout", Node: t.node, Message: "branch_timeout"}, t.step)

@@ -1,4 +1,4 @@
-// The loop: what is ready starts, then the next event comes (§5).
+// The loop of a run: start all ready steps, then wait for the next event (§5).
 
 package referencetest
 
@@ -11,7 +11,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Run is a run under way, paused or ended.
+// Run is a run that is active, paused or ended.
 type Run struct {
 	flow  *Flow
 	world World
@@ -23,7 +23,7 @@ type Run struct {
 	seq    int
 	root   *scope
 	scopes []*scope // that have not ended, outer before inner
-	// pausing: no further step starts. passed are breakpoints that a resume has let go.
+	// pausing keeps further steps from starting.
 	pausing bool
 	halted  []Pending // at breakpoints
 	fired   map[int]int
@@ -32,7 +32,7 @@ type Run struct {
 	partial []StepID
 }
 
-// event is something that comes at a moment, unless it has become void before.
+// event is a scheduled change. It is skipped if alive reports false at its time.
 type event struct {
 	at     time.Duration
 	seq    int
@@ -41,16 +41,16 @@ type event struct {
 	do     func()
 }
 
-// scope is the run of one graph: the outermost one, or that of a graph node's attempt.
+// scope is the run of one graph: of the outermost graph, or of the subgraph in a graph node's attempt.
 type scope struct {
 	run   *Run
 	graph *spec.Graph
 	bound *bind.Graph
-	outer *unit // the attempt of the graph node around; nil for the outermost graph
+	outer *unit // the attempt of the enclosing graph node; nil for the outermost graph
 	input any
 	base  map[string]any // the state before the first step
 
-	live  []*token  // they run, are ready, or wait at a join
+	live  []*token  // tokens that run, are ready, or wait at a join
 	ended []*token  // at END, or dropped where they waited
 	gone  []*token  // failed or cancelled
 	bends []*detour // failure edges that were taken
@@ -68,7 +68,7 @@ type scope struct {
 	degraded   bool
 	untidy     bool // a node of finally failed
 	limited    bool
-	// how it ends; frozen: nothing but finally runs any more.
+	// How the scope ends. frozen means that only `finally` still runs.
 	frozen               bool
 	endStatus, endReason any
 	endError             *Error
@@ -79,7 +79,7 @@ type scope struct {
 	closed               bool
 }
 
-// Start begins a run and goes on until it ends or pauses.
+// Start starts a run and executes it until it ends or pauses.
 func Start(f *Flow, input map[string]any, w World, o Options) (*Run, Result) {
 	r := &Run{flow: f, world: w, fired: map[int]int{}}
 	r.root = r.newScope(f.Graph, input, nil)
@@ -87,7 +87,7 @@ func Start(f *Flow, input map[string]any, w World, o Options) (*Run, Result) {
 	return r, r.loop()
 }
 
-// newScope begins the run of a graph: its state is the defaults and the input (§3).
+// newScope starts the run of a graph. Its first state is made of the defaults and the input (§3).
 func (r *Run) newScope(g *spec.Graph, input map[string]any, outer *unit) *scope {
 	s := &scope{run: r, graph: g, bound: r.flow.bound[g], outer: outer, base: map[string]any{}, decidedJoins: map[desertion]bool{}}
 	given := map[string]any{}
@@ -107,18 +107,18 @@ func (r *Run) newScope(g *spec.Graph, input map[string]any, outer *unit) *scope 
 	r.scopes = append(r.scopes, s)
 	t := &token{scope: s, node: g.Start.Value, value: s.input}
 	t.past, t.hoisted, t.rank, t.joined, t.lanes = past{}, map[*step]int{}, 1, map[*fan]bool{}, map[*fan]map[int]bool{}
-	s.arrive(t)
+	s.placeToken(t)
 	return s
 }
 
-// after schedules an event.
-func (r *Run) after(d time.Duration, people bool, alive func() bool, do func()) {
+// schedule adds an event that comes after the duration d.
+func (r *Run) schedule(d time.Duration, people bool, alive func() bool, do func()) {
 	r.seq++
 	r.events = append(r.events, &event{r.now + max(d, 0), r.seq, people, alive, do})
 }
 
-// next is the event that comes first; nil: there is none.
-func (r *Run) next() *event {
+// nextEvent returns the event that comes first, or nil.
+func (r *Run) nextEvent() *event {
 	r.events = slices.DeleteFunc(r.events, func(e *event) bool { return !e.alive() })
 	var first *event
 	for _, e := range r.events {
@@ -129,20 +129,20 @@ func (r *Run) next() *event {
 	return first
 }
 
-// onlyPeople reports whether nothing comes but answers and timeouts of questions.
-func (r *Run) onlyPeople() bool {
+// waitsOnlyForPeople reports whether all scheduled events are answers or timeouts of questions.
+func (r *Run) waitsOnlyForPeople() bool {
 	return !slices.ContainsFunc(r.events, func(e *event) bool { return e.alive() && !e.people })
 }
 
 func (r *Run) loop() Result {
 	r.began = r.now
 	for {
-		r.settle()
+		r.startAllReady()
 		if r.root.closed {
 			return r.result(r.root.endStatus.(string))
 		}
-		e := r.next()
-		idle := r.onlyPeople()
+		e := r.nextEvent()
+		idle := r.waitsOnlyForPeople()
 		if idle && (e == nil || r.pausing || r.opts.StopPaused) {
 			if c := r.opts.CancelAt; c > 0 && e == nil && !r.pausing {
 				r.now = max(r.now, r.began+c)
@@ -158,29 +158,30 @@ func (r *Run) loop() Result {
 	}
 }
 
-// step moves the clock to the next event, a limit of time, or a moment of the options.
+// step moves the clock to the next event, time limit, or moment in the options.
 func (r *Run) step(e *event, idle bool) {
 	limit, over := r.deadline(idle)
 	switch c, p := r.opts.CancelAt, r.opts.PauseAt; {
 	case c > 0 && r.began+c <= e.at && (over == nil || r.began+c <= limit) && !r.root.frozen:
-		r.advance(r.began+c, idle)
+		r.advanceClock(r.began+c, idle)
 		r.cancel()
 	case p > 0 && r.began+p <= e.at && !r.pausing && (over == nil || r.began+p <= limit) && !r.root.frozen:
-		r.advance(r.began+p, idle)
+		r.advanceClock(r.began+p, idle)
 		r.pausing = true
 	case over != nil && limit <= e.at:
-		r.advance(limit, idle)
+		r.advanceClock(limit, idle)
 		r.timed = true
 		over.end("limit", "timeout", over.limitError("timeout"))
 	default:
-		r.advance(e.at, idle)
+		r.advanceClock(e.at, idle)
 		r.events = slices.DeleteFunc(r.events, func(x *event) bool { return x == e })
 		e.do()
 	}
 }
 
-// advance moves the clock. Time in which only people are waited for is no active time.
-func (r *Run) advance(to time.Duration, idle bool) {
+// advanceClock moves the clock. Time in which the run waits only for people does not count as active
+// time.
+func (r *Run) advanceClock(to time.Duration, idle bool) {
 	if !idle {
 		for _, s := range r.scopes {
 			s.used += max(to-r.now, 0)
@@ -189,7 +190,7 @@ func (r *Run) advance(to time.Duration, idle bool) {
 	r.now = max(r.now, to)
 }
 
-// deadline is when the first `limits.timeout` is over, and whose; nil: none comes.
+// deadline returns when the first `limits.timeout` expires, and its scope, or nil if there is none.
 func (r *Run) deadline(idle bool) (at time.Duration, whose *scope) {
 	for _, s := range r.scopes {
 		limit := s.graph.Limits.Timeout
@@ -208,8 +209,8 @@ func (r *Run) cancel() {
 	r.root.end("cancelled", "", &Error{Kind: "cancelled", Message: "cancelled"})
 }
 
-// settle starts what is ready, in order, until nothing changes without time.
-func (r *Run) settle() {
+// startAllReady starts everything that is ready, in order, until only the clock can change something.
+func (r *Run) startAllReady() {
 	for {
 		moved := false
 		for _, s := range slices.Clone(r.scopes) {
@@ -218,25 +219,24 @@ func (r *Run) settle() {
 		if moved {
 			continue
 		}
-		if r.startOne() || r.endOne() {
+		if r.startOne() || r.endOneScope() {
 			continue
 		}
 		return
 	}
 }
 
-// candidate is a step that is ready to begin, or an element or attempt that is.
+// candidate is a step, an element or an attempt that is ready to start.
 type candidate struct {
 	step *step
 	unit *unit // nil: the step begins
 }
 
-// startOne starts the first that is ready and has room (§5: in order of rank, then
-// declaration).
+// startOne starts the first candidate that has room (§5: in order of rank, then declaration).
 func (r *Run) startOne() bool {
 	var ready []candidate
 	for _, s := range r.scopes {
-		for _, st := range s.atWork() {
+		for _, st := range s.activeSteps() {
 			if !st.begun {
 				ready = append(ready, candidate{st, nil})
 				continue
@@ -251,7 +251,7 @@ func (r *Run) startOne() bool {
 	slices.SortStableFunc(ready, func(a, b candidate) int { return compareDeep(a.step, b.step) })
 	for _, c := range ready {
 		if c.unit == nil && c.step.scope.mayBegin(c.step) {
-			c.step.scope.begin(c.step)
+			c.step.scope.beginStep(c.step)
 			return true
 		}
 		if c.unit != nil && c.step.scope.mayStart(c.unit) {
@@ -262,8 +262,8 @@ func (r *Run) startOne() bool {
 	return false
 }
 
-// atWork lists the steps that are ready or run.
-func (s *scope) atWork() []*step {
+// activeSteps lists the steps that are ready or run.
+func (s *scope) activeSteps() []*step {
 	if s.final != nil {
 		return []*step{s.final}
 	}
@@ -276,7 +276,7 @@ func (s *scope) atWork() []*step {
 	return out
 }
 
-// compareDeep is path order across scopes: that of the outermost steps that differ.
+// compareDeep compares steps of different scopes by the path order of the outermost steps that differ.
 func compareDeep(a, b *step) int {
 	x, y := a.chain(), b.chain()
 	for i := range min(len(x), len(y)) {
@@ -290,7 +290,7 @@ func compareDeep(a, b *step) int {
 	return len(x) - len(y)
 }
 
-// chain lists the steps around a step, outermost first, and the step itself.
+// chain lists the steps that enclose a step, outermost first, and the step itself.
 func (st *step) chain() []candidate {
 	out := []candidate{{step: st}}
 	for u := st.scope.outer; u != nil; u = u.step.scope.outer {
@@ -299,8 +299,8 @@ func (st *step) chain() []candidate {
 	return out
 }
 
-// around lists the scope and those around it, innermost first.
-func (s *scope) around() []*scope {
+// enclosing lists the scope and the scopes that enclose it, innermost first.
+func (s *scope) enclosing() []*scope {
 	out := []*scope{s}
 	for u := s.outer; u != nil; u = u.step.scope.outer {
 		out = append(out, u.step.scope)
@@ -308,8 +308,8 @@ func (s *scope) around() []*scope {
 	return out
 }
 
-// endOne ends a scope that nothing moves any more, the outermost first.
-func (r *Run) endOne() bool {
+// endOneScope ends one scope in which nothing can happen any more, outermost scopes first.
+func (r *Run) endOneScope() bool {
 	for _, s := range r.scopes {
 		switch {
 		case s.final != nil || s.closed:
@@ -319,21 +319,21 @@ func (r *Run) endOne() bool {
 		case len(s.live) == 0:
 			s.complete()
 			return true
-		case s.full && !s.busy():
-			s.outOfSteps()
+		case s.full && !s.isBusy():
+			s.endAtStepLimit()
 			return true
 		}
 	}
 	return false
 }
 
-// busy reports whether something in the scope, or in one within it, runs or waits.
-func (s *scope) busy() bool {
+// isBusy reports whether something runs or waits in the scope or in a scope inside it.
+func (s *scope) isBusy() bool {
 	for _, other := range s.run.scopes {
-		if !slices.Contains(other.around(), s) {
+		if !slices.Contains(other.enclosing(), s) {
 			continue
 		}
-		for _, st := range other.atWork() {
+		for _, st := range other.activeSteps() {
 			for _, u := range st.units {
 				if st.begun && u.inner == nil && (u.state == running || u.state == delayed || u.state == asking) {
 					return true
@@ -344,16 +344,16 @@ func (s *scope) busy() bool {
 	return false
 }
 
-// hasRoom reports whether max_concurrency, of this graph and of all around it, lets one
-// more attempt run (§5).
+// hasRoom reports whether max_concurrency of this graph and of all enclosing graphs allows one more
+// attempt (§5).
 func (s *scope) hasRoom() bool {
-	for _, one := range s.around() {
+	for _, one := range s.enclosing() {
 		count := 0
 		for _, other := range s.run.scopes {
-			if !slices.Contains(other.around(), one) {
+			if !slices.Contains(other.enclosing(), one) {
 				continue
 			}
-			for _, st := range other.atWork() {
+			for _, st := range other.activeSteps() {
 				for _, u := range st.units {
 					if u.state == running && takesPlace(st.node) {
 						count++
@@ -368,12 +368,12 @@ func (s *scope) hasRoom() bool {
 	return true
 }
 
-// takesPlace reports whether a node of that kind has attempts that take a place.
+// takesPlace reports whether attempts of a node count against max_concurrency.
 func takesPlace(n *spec.Node) bool {
 	return !slices.Contains([]string{"set", "pass", "fail", "wait", "human", "graph"}, n.Kind.Value)
 }
 
-// pathOf is the scope path of steps within: "outer[2]/inner".
+// pathOf returns the scope path of the scope's steps, such as "outer[2]/inner".
 func (s *scope) pathOf() string {
 	if s.outer == nil {
 		return ""

@@ -1,4 +1,4 @@
-// Smaller files that show the same fault, and runs as text.
+// Smaller files that show the same fault, and results as text.
 
 package referencetest
 
@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Shrink leaves out of a file of Random whatever can be left out while it stays bad. A
-// file that does not parse must not be bad. It ends, as each text is shorter than the last.
+// Shrink removes parts from a file of RandomGraph as long as bad reports true for the rest. bad must
+// report false for a file that does not parse. Shrink ends because each text is shorter than the last.
 func Shrink(text string, bad func(text string) bool) string {
 	for again := true; again; {
 		again = false
@@ -26,8 +26,8 @@ func Shrink(text string, bad func(text string) bool) string {
 
 var nodeLine = regexp.MustCompile(`^( +)(\w+): \{kind`)
 
-// smallerTexts are files with a part left out: half of the lines, a node with its edges,
-// a line, an entry of a flow map.
+// smallerTexts returns files with one part left out: half of the lines, a node with its edges, a line,
+// an entry of a flow map.
 func smallerTexts(text string) []string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	var out []string
@@ -85,7 +85,7 @@ func splitFlow(text string) []string {
 	return append(out, strings.TrimSpace(text[from:]))
 }
 
-// String is the run as text: how it ended, and its steps in path order.
+// String returns the result as text: how the run ended, and its steps in path order.
 func (r Result) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s %s after %d steps in %v, error %v, output %v\nstate %v\n", r.Status, r.Quality, r.Reason, r.Steps, r.Took, r.Error.text(), r.Output, r.State)

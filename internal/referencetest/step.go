@@ -25,7 +25,7 @@ type step struct {
 	inputs   map[string]any
 	branches map[string]any
 	cause    *Error // the failure that led here
-	// preset is why a join fails instead of running; settled are the conflicts of it.
+	// preset is the reason why a join fails instead of running; settled are the conflicts of that join.
 	preset  *Error
 	settled []conflict
 
@@ -53,7 +53,7 @@ const (
 	ended
 )
 
-// unit is an element of a step, or all of it.
+// unit is one element of a step with `each`, or the whole step without it.
 type unit struct {
 	step     *step
 	index    int // of the element
@@ -64,7 +64,7 @@ type unit struct {
 	counts   map[int]int // failures by block of retry
 	open     []string    // keys of questions
 	inner    *scope      // of a graph node
-	work     int         // changes with every attempt, so that late events are void
+	work     int         // changes with every attempt, so that late events are ignored
 	begun    bool
 	output   any
 	failure  *Error
@@ -73,11 +73,11 @@ type unit struct {
 	cutOff   bool   // with others of its step
 }
 
-func (st *step) fail(kind, message string) *Error {
+func (st *step) newError(kind, message string) *Error {
 	return &Error{Kind: kind, Message: message, Node: st.node.ID.Value, Attempt: 1}
 }
 
-// id names a step, or an element of it.
+// id returns the name of a step, or of one element of it.
 func (st *step) id(u *unit) StepID {
 	out := StepID{
 		Scope: st.scope.pathOf(), Node: st.node.ID.Value, Visit: st.visit, Element: -1, Branch: st.branch,
@@ -96,17 +96,17 @@ func (st *step) id(u *unit) StepID {
 	return out
 }
 
-// mayBegin reports whether a step may begin: no pause, steps left in this graph and all
-// around it, and room for what takes a place.
+// mayBegin reports whether a step may start: the run does not pause, this graph and all enclosing
+// graphs have steps left, and there is room for the attempt.
 func (s *scope) mayBegin(st *step) bool {
 	r := s.run
 	if st.isFinal {
 		return !r.pausing
 	}
-	if r.pausing || s.breakpoint("pause_before", st) {
+	if r.pausing || s.pauseAtBreakpoint("pause_before", st) {
 		return false
 	}
-	for _, one := range s.around() {
+	for _, one := range s.enclosing() {
 		if max(one.executions-one.extra, one.refusals) >= one.graph.Limits.MaxSteps {
 			one.full, r.timed = true, true
 			return false
@@ -118,8 +118,8 @@ func (s *scope) mayBegin(st *step) bool {
 	return !takesPlace(st.node) || st.preset != nil || st.node.Each.IsSet() || s.hasRoom()
 }
 
-// begin begins a step: visit limit, view, then its attempts.
-func (s *scope) begin(st *step) {
+// beginStep starts a step: it checks the visit limit, takes the view, and starts the attempts.
+func (s *scope) beginStep(st *step) {
 	st.begun = true
 	visits := 0
 	for p := range st.past {
@@ -130,10 +130,10 @@ func (s *scope) begin(st *step) {
 	limit := st.node.VisitLimit(s.graph)
 	over := limit > 0 && visits >= limit && !st.isFinal
 	st.skipped, st.refused = over && st.node.OnMaxVisits == "skip", over && st.node.OnMaxVisits != "skip"
-	if st.refused { // no execution; but a loop of nothing else has to end
+	if st.refused { // this is no execution, but a loop of refusals has to end
 		s.refusals++
 	} else if !st.isFinal {
-		for _, one := range s.around() {
+		for _, one := range s.enclosing() {
 			one.executions++
 		}
 		s.own++
@@ -142,10 +142,10 @@ func (s *scope) begin(st *step) {
 		st.visit = visits
 		st.view = s.view(st)
 		if st.refused {
-			st.failure = st.fail("max_visits", "more than "+strconv.Itoa(limit)+" visits")
+			st.failure = st.newError("max_visits", "more than "+strconv.Itoa(limit)+" visits")
 			st.failure.Attempt = 0
 		}
-		s.finish(st)
+		s.finishStep(st)
 		return
 	}
 	st.visit = visits + 1
@@ -157,30 +157,30 @@ func (s *scope) begin(st *step) {
 		return
 	}
 	if limit := s.graph.Limits.StepTimeout; limit > 0 && st.node.Kind.Value != "human" {
-		s.run.after(limit, false, func() bool { return s.alive(st) && !st.done }, func() { s.stepTimeout(st) })
+		s.run.schedule(limit, false, func() bool { return s.isAlive(st) && !st.done }, func() { s.stepTimeout(st) })
 	}
-	s.launch(st)
+	s.createUnits(st)
 }
 
-// launch makes the units of a step, afresh after a resume too.
-func (s *scope) launch(st *step) {
+// createUnits makes the units of a step. After a resume it makes new ones.
+func (s *scope) createUnits(st *step) {
 	st.units, st.failure, st.output, st.writes = nil, nil, nil, nil
 	if st.preset != nil {
 		st.failure = st.preset
-		s.finish(st)
+		s.finishStep(st)
 		return
 	}
 	st.isEach = st.node.Each.IsSet()
 	if !st.isEach {
 		s.addUnit(st, nil)
-		s.begunPure(st)
+		s.startPureUnits(st)
 		return
 	}
 	v, err := s.eval(s.bound.Nodes[st.node.Index].Each, st.view.Env)
 	list, ok := v.([]any)
 	if err != nil || !ok {
-		st.failure = st.fail("expression", "each gives no list")
-		s.finish(st)
+		st.failure = st.newError("expression", "each gives no list")
+		s.finishStep(st)
 		return
 	}
 	for _, item := range list {
@@ -190,15 +190,15 @@ func (s *scope) launch(st *step) {
 		s.endEach(st)
 		return
 	}
-	s.begunPure(st)
+	s.startPureUnits(st)
 }
 
 func (s *scope) addUnit(st *step, item any) {
 	st.units = append(st.units, &unit{step: st, index: len(st.units), item: item, attempt: 1, counts: map[int]int{}})
 }
 
-// begunPure starts at once what takes no place.
-func (s *scope) begunPure(st *step) {
+// startPureUnits starts the units of a node that needs no place.
+func (s *scope) startPureUnits(st *step) {
 	for _, u := range st.units {
 		if !st.done && u.state == queued && s.mayStart(u) {
 			s.startAttempt(u)
@@ -206,8 +206,8 @@ func (s *scope) begunPure(st *step) {
 	}
 }
 
-// mayStart reports whether an attempt may start: room in the run, and in the window of
-// `each`. A pause keeps no attempt of a begun step from starting.
+// mayStart reports whether the run and the window of `each` have room for an attempt. A pause does not
+// keep attempts of a started step from starting.
 func (s *scope) mayStart(u *unit) bool {
 	if limit := u.step.node.MaxConcurrency; u.step.isEach && limit > 0 && !u.begun {
 		open := 0
@@ -223,7 +223,7 @@ func (s *scope) mayStart(u *unit) bool {
 	return !takesPlace(u.step.node) || s.hasRoom()
 }
 
-// env is what the node's own expressions see: `before` is added to the input (§4).
+// env returns what the node's own expressions see. The result of `before` is added to the input (§4).
 func (s *scope) env(st *step, u *unit) (map[string]any, *Error) {
 	env := maps.Clone(st.view.Env)
 	if st.isEach {
@@ -236,7 +236,7 @@ func (s *scope) env(st *step, u *unit) (map[string]any, *Error) {
 	var vm eval.VM
 	more, err := bind.EvalFields(before, &vm, env)
 	if err != nil {
-		return nil, st.fail("expression", err.Error())
+		return nil, st.newError("expression", err.Error())
 	}
 	input := map[string]any{}
 	if object, ok := st.input.(map[string]any); ok {
@@ -247,7 +247,7 @@ func (s *scope) env(st *step, u *unit) (map[string]any, *Error) {
 	return env, nil
 }
 
-// timeout is that of an attempt; a human's is that of its question.
+// timeout returns the timeout of an attempt. A human node's timeout applies to its question instead.
 func (s *scope) timeout(n *spec.Node) time.Duration {
 	if n.Timeout > 0 {
 		return n.Timeout
@@ -255,13 +255,14 @@ func (s *scope) timeout(n *spec.Node) time.Duration {
 	return s.graph.Limits.NodeTimeout
 }
 
-// endElement decides what an element's end means for its step (§7 each).
+// endElement ends an element, and ends its step if no other element is left or a failure ends it (§7
+// each).
 func (s *scope) endElement(st *step, u *unit) {
-	if u.failure != nil && policyOf(s.graph, st.node) == "fail_all" {
+	if u.failure != nil && failurePolicy(s.graph, st.node) == "fail_all" {
 		s.run.timed = s.run.timed || len(st.units) > 1 // another may have been the first
 		s.stopUnits(st)
 		st.failure = u.failure
-		s.finish(st)
+		s.finishStep(st)
 		return
 	}
 	if !slices.ContainsFunc(st.units, func(u *unit) bool { return u.state != ended }) {
@@ -269,7 +270,7 @@ func (s *scope) endElement(st *step, u *unit) {
 	}
 }
 
-// endEach makes the list of outputs.
+// endEach ends a step with `each` and makes the list of outputs.
 func (s *scope) endEach(st *step) {
 	list, failures := []any{}, 0
 	var first *Error
@@ -279,10 +280,10 @@ func (s *scope) endEach(st *step) {
 		case u.failure == nil:
 			list = append(list, u.output)
 			continue
-		case policyOf(s.graph, st.node) == "wait_all":
+		case failurePolicy(s.graph, st.node) == "wait_all":
 			named := *u.failure
 			named.Message = fmt.Sprintf("element %d: %s", i, named.Message)
-			list = append(list, map[string]any{"error": named.data()})
+			list = append(list, map[string]any{"error": named.toData()})
 		default:
 			list = append(list, nil)
 		}
@@ -291,49 +292,49 @@ func (s *scope) endEach(st *step) {
 			first = u.failure
 		}
 	}
-	if failures > 0 && failures == len(st.units) && policyOf(s.graph, st.node) == "continue_others" {
+	if failures > 0 && failures == len(st.units) && failurePolicy(s.graph, st.node) == "continue_others" {
 		st.failure = first
-		s.finish(st)
+		s.finishStep(st)
 		return
 	}
 	s.degraded = s.degraded || failures > 0
 	st.output = list
 	if st.failure = s.validateStep(st, nil, list); st.failure == nil && st.node.Kind.Value == "set" {
-		st.failure = s.fits(st, st.writes)
+		st.failure = s.checkWrites(st, st.writes)
 	}
-	s.finish(st)
+	s.finishStep(st)
 }
 
-// stopUnits voids whatever the units of a step still do.
+// stopUnits stops the units of a step; later events of them are ignored.
 func (s *scope) stopUnits(st *step) {
 	for _, u := range st.units {
 		if u.state != ended {
 			if u.inner != nil { // a resume may go on within it
 				before := s.run.partial
-				u.inner.cut()
+				u.inner.cutOffAll()
 				s.run.partial = before
 			}
 			u.work++
-			s.dissolve(u)
+			s.discardInner(u)
 			u.state, u.cutOff = ended, true
 		}
 	}
 }
 
-// stepTimeout fails a step whose time is over; it is not retried (§2).
+// stepTimeout fails a step at its timeout, without a retry (§2).
 func (s *scope) stepTimeout(st *step) {
 	s.run.timed = true
 	s.stopUnits(st)
 	st.late = true
 	st.output, st.writes = nil, nil
-	st.failure = st.fail("timeout", "step_timeout")
+	st.failure = st.newError("timeout", "step_timeout")
 	for _, u := range st.units {
 		st.failure.Attempt = u.attempt
 	}
-	s.finish(st)
+	s.finishStep(st)
 }
 
-// alive reports whether a step still counts: its scope goes on and nobody cancelled it.
-func (s *scope) alive(st *step) bool {
-	return !s.closed && slices.Contains(s.atWork(), st) && slices.Contains(s.run.scopes, s) && (s.outer == nil || s.outer.inner == s && s.outer.step.scope.alive(s.outer.step))
+// isAlive reports whether the scope of a step still runs and the step is not cancelled.
+func (s *scope) isAlive(st *step) bool {
+	return !s.closed && slices.Contains(s.activeSteps(), st) && slices.Contains(s.run.scopes, s) && (s.outer == nil || s.outer.inner == s && s.outer.step.scope.isAlive(s.outer.step))
 }

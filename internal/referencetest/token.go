@@ -1,4 +1,4 @@
-// Tokens: where branches stand, and who waits for whom (§7).
+// Tokens: where branches are, and which tokens wait for which (§7).
 
 package referencetest
 
@@ -8,7 +8,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// token is the end of a branch: it stands at a node, runs it, or waits there for others.
+// token is the end of a branch. It is at a node, and runs it or waits there for other tokens.
 type token struct {
 	thread
 	scope *scope
@@ -17,28 +17,29 @@ type token struct {
 	value any   // what came along the edge
 	cause *Error
 	step  *step // nil while it waits at a join
-	// carried are failed branches that a fan-out brings to its join, with nobody else.
+	// carried are failed branches whose errors a fan-out passes to its join when all its branches
+	// failed.
 	carried []*token
 	failed  *Error // of a branch that failed
 }
 
-// on reports whether a token stands on a branch of a fan-out, or on one within it, and
-// has not left it by a join.
-func (t *token) on(f *fan, l int) bool {
+// isOnBranch reports whether a token is on a branch of a fan-out, or on a branch inside it, and has not
+// left it by a join.
+func (t *token) isOnBranch(f *fan, l int) bool {
 	return !t.joined[f] && slices.Contains(t.place, frame{f, l})
 }
 
-func (t *token) in(f *fan) bool {
+func (t *token) isInFan(f *fan) bool {
 	return slices.ContainsFunc(t.place, func(fr frame) bool { return fr.fan == f })
 }
 
-// arrive brings a token to its node: it ends at END, waits at a barrier, or is ready.
-func (s *scope) arrive(t *token) {
+// placeToken places a token at its node. The token ends at END, waits at a join, or gets a step.
+func (s *scope) placeToken(t *token) {
 	if t.node == spec.END {
 		s.ended = append(s.ended, t)
 		return
 	}
-	for k, fr := range t.place { // who comes back to where the branches began leaves the fan-out
+	for k, fr := range t.place { // a token that returns to the node where the branches began leaves the fan-out
 		if fr.fan.source.node.ID.Value == t.node {
 			t.place = t.place[:k]
 			t.branch = branchOf(t.thread)
@@ -52,10 +53,10 @@ func (s *scope) arrive(t *token) {
 	if s.graph.Node(t.node).Join != nil || s.implicitFor(t) != nil {
 		return
 	}
-	s.ready(t, []*token{t}, nil)
+	s.makeStep(t, []*token{t}, nil)
 }
 
-// branchOf is the first node of the innermost branch that was not joined.
+// branchOf returns the first node of the innermost branch that was not joined.
 func branchOf(t thread) string {
 	for i := len(t.place) - 1; i >= 0; i-- {
 		if fr := t.place[i]; !t.joined[fr.fan] {
@@ -65,7 +66,7 @@ func branchOf(t thread) string {
 	return ""
 }
 
-// implicitFor is the outermost fan-out that a node joins without saying so.
+// implicitFor returns the outermost fan-out that has the token's node as its implicit join.
 func (s *scope) implicitFor(t *token) *fan {
 	for _, fr := range t.place {
 		if fr.fan.implicit == t.node && !t.joined[fr.fan] {
@@ -75,8 +76,8 @@ func (s *scope) implicitFor(t *token) *fan {
 	return nil
 }
 
-// ready makes a step of a token: that of one, or of those that met.
-func (s *scope) ready(t *token, met []*token, lost []*token) {
+// makeStep makes the step of one token, or of the tokens that met at a join.
+func (s *scope) makeStep(t *token, met []*token, lost []*token) {
 	st := &step{thread: t.thread, scope: s, node: s.graph.Node(t.node), token: t, cause: t.cause, inputs: map[string]any{}, branches: map[string]any{}}
 	t.step = st
 	st.input = t.value
@@ -103,18 +104,18 @@ func (s *scope) ready(t *token, met []*token, lost []*token) {
 			continue
 		}
 		if _, ok := st.branches[l.failed.Node]; !ok {
-			st.branches[l.failed.Node] = map[string]any{"error": l.failed.data()}
+			st.branches[l.failed.Node] = map[string]any{"error": l.failed.toData()}
 		}
 	}
 }
 
-// failedElsewhere lists the tokens of branches that failed where no way leads to a join,
-// but which wait_all brings there: their errors, not what they wrote (§7).
+// failedElsewhere lists the tokens of branches that failed where no path leads to the join. wait_all
+// passes their errors to the join, but not their writes (§7).
 func (s *scope) failedElsewhere(met, lost []*token) []*token {
 	return slices.DeleteFunc(slices.Clone(s.gone), func(g *token) bool {
 		return g.failed == nil || slices.Contains(lost, g) || !slices.ContainsFunc(met, func(w *token) bool {
-			f := s.awaits(w, g.place)
-			if f == nil || policyOf(s.graph, f.source.node) != "wait_all" {
+			f := s.awaitedFan(w, g.place)
+			if f == nil || failurePolicy(s.graph, f.source.node) != "wait_all" {
 				return false
 			}
 			first := f.lanes[laneOn(g.place, f)].first
@@ -123,11 +124,11 @@ func (s *scope) failedElsewhere(met, lost []*token) []*token {
 	})
 }
 
-// awaits is the fan-out that a waiting token shares with a branch that it waits for at
-// its node; nil: it does not wait for that one. At an implicit join the branches must
-// be of the fan-out that it joins.
-func (s *scope) awaits(w *token, other []frame) *fan {
-	f := shared(w.place, other)
+// awaitedFan returns the fan-out that a waiting token shares with a branch for which it waits at its
+// node, or nil if it does not wait for that branch. At an implicit join the branches must belong to the
+// fan-out that it joins.
+func (s *scope) awaitedFan(w *token, other []frame) *fan {
+	f := sharedFan(w.place, other)
 	if f == nil || s.graph.Node(w.node).Join != nil {
 		return f
 	}
@@ -143,8 +144,8 @@ func (s *scope) awaits(w *token, other []frame) *fan {
 	return nil
 }
 
-// groups lists the tokens that wait together, by node in file order.
-func (s *scope) groups() [][]*token {
+// waitingGroups lists the groups of tokens that wait together, by node in file order.
+func (s *scope) waitingGroups() [][]*token {
 	var out [][]*token
 	for _, n := range s.graph.Nodes {
 		var rest []*token
@@ -159,7 +160,7 @@ func (s *scope) groups() [][]*token {
 			for grew := true; grew; {
 				grew = false
 				for i, t := range rest {
-					if slices.ContainsFunc(group, func(g *token) bool { return s.awaits(g, t.place) != nil || s.awaits(t, g.place) != nil }) {
+					if slices.ContainsFunc(group, func(g *token) bool { return s.awaitedFan(g, t.place) != nil || s.awaitedFan(t, g.place) != nil }) {
 						group, grew = append(group, t), true
 						rest = slices.Delete(slices.Clone(rest), i, i+1)
 						break
@@ -173,11 +174,10 @@ func (s *scope) groups() [][]*token {
 	return out
 }
 
-// mayCome reports whether a token can still reach the node of a group that it shares a
-// fan-out with.
-func (s *scope) mayCome(o *token, group []*token) bool {
+// canReachGroup reports whether a token shares a fan-out with a group and can still reach its node.
+func (s *scope) canReachGroup(o *token, group []*token) bool {
 	return slices.ContainsFunc(group, func(w *token) bool {
-		f := s.awaits(w, o.place)
+		f := s.awaitedFan(w, o.place)
 		return f != nil && s.reaches(o.node, w.node, f)
 	})
 }
@@ -186,9 +186,9 @@ func (s *scope) reaches(from, to string, f *fan) bool {
 	return s.run.flow.reaches(s.graph, from, to, f.source.node.ID.Value)
 }
 
-// blocked reports whether somebody may still come to a group.
-func (s *scope) blocked(group []*token) bool {
+// isBlocked reports whether another token may still reach a group.
+func (s *scope) isBlocked(group []*token) bool {
 	return slices.ContainsFunc(s.live, func(o *token) bool {
-		return (o.step != nil || o.node != group[0].node) && s.mayCome(o, group)
+		return (o.step != nil || o.node != group[0].node) && s.canReachGroup(o, group)
 	})
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// reduce is the value of a key after a write, checked against its schema.
+// reduce returns the value of a key after a write, checked against the key's schema.
 func (s *scope) reduce(current any, w write) (any, error) {
 	i := slices.IndexFunc(s.graph.State, func(k *spec.StateKey) bool { return k.Name.Value == w.key })
 	if i < 0 {
@@ -31,11 +31,11 @@ func (s *scope) reduce(current any, w write) (any, error) {
 	case "prepend":
 		v = slices.Concat(asElements(w.update), asList(current))
 	case "union":
-		v = firstSeen(slices.Concat(asList(current), asElements(w.update)))
+		v = uniqueValues(slices.Concat(asList(current), asElements(w.update)))
 	case "merge":
 		v, err = mergeObjects(current, w.update)
 	case "sum", "min", "max":
-		v, err = s.number(name, current, w.update)
+		v, err = s.reduceNumber(name, current, w.update)
 	case "messages":
 		v, err = reduceMessages(asList(current), asElements(w.update))
 	default:
@@ -56,7 +56,7 @@ func asList(v any) []any {
 	return list
 }
 
-// asElements is a list as it is, anything else as one element.
+// asElements returns a list unchanged, and any other value as a list with one element.
 func asElements(v any) []any {
 	if list, ok := v.([]any); ok {
 		return list
@@ -64,18 +64,18 @@ func asElements(v any) []any {
 	return []any{v}
 }
 
-func firstSeen(list []any) []any {
+func uniqueValues(list []any) []any {
 	out := []any{}
 	for _, item := range list {
-		if !slices.ContainsFunc(out, func(x any) bool { return equal(x, item) }) {
+		if !slices.ContainsFunc(out, func(x any) bool { return isEqual(x, item) }) {
 			out = append(out, item)
 		}
 	}
 	return out
 }
 
-// equal compares values; 1 and 1.0 are equal.
-func equal(a, b any) bool {
+// isEqual reports whether two values are equal; 1 and 1.0 are.
+func isEqual(a, b any) bool {
 	x, err := eval.AppendJSON(nil, a)
 	y, err2 := eval.AppendJSON(nil, b)
 	return err == nil && err2 == nil && string(x) == string(y) || reflect.DeepEqual(a, b)
@@ -94,8 +94,8 @@ func mergeObjects(current, update any) (any, error) {
 	return out, nil
 }
 
-// number reduces by sum, min or max. Without a current value the update counts.
-func (s *scope) number(name string, current, update any) (any, error) {
+// reduceNumber reduces by sum, min or max. Without a current value the result is the update.
+func (s *scope) reduceNumber(name string, current, update any) (any, error) {
 	_, isInt := update.(int)
 	_, isFloat := update.(float64)
 	if !isInt && !isFloat {
@@ -113,7 +113,7 @@ func (s *scope) number(name string, current, update any) (any, error) {
 	return s.eval(p, map[string]any{"a": current, "b": update})
 }
 
-// reduceMessages appends by id and obeys the operations of §3.
+// reduceMessages appends messages, replaces those with the same id, and applies the operations of §3.
 func reduceMessages(list, update []any) (any, error) {
 	out := slices.Clone(list)
 	for _, u := range update {
@@ -123,7 +123,7 @@ func reduceMessages(list, update []any) (any, error) {
 		}
 		same := func(x any) bool {
 			o, _ := x.(map[string]any)
-			return o != nil && o["id"] != nil && equal(o["id"], m["id"])
+			return o != nil && o["id"] != nil && isEqual(o["id"], m["id"])
 		}
 		switch m["op"] {
 		case "remove":
@@ -150,7 +150,7 @@ func reduceMessages(list, update []any) (any, error) {
 	return slices.Concat([]any{}, out), nil
 }
 
-// writesOf says what an output writes by `writes` (§4).
+// writesOf returns the writes that `writes` makes of an output (§4).
 func (s *scope) writesOf(st *step, output any) ([]write, *Error) {
 	var out []write
 	object, isObject := output.(map[string]any)
@@ -161,7 +161,7 @@ func (s *scope) writesOf(st *step, output any) ([]write, *Error) {
 		case len(st.node.Writes.Keys) == 1:
 			v = output
 		default:
-			return nil, st.fail("invalid_output", "the output lacks "+k.Value)
+			return nil, st.newError("invalid_output", "the output lacks "+k.Value)
 		}
 		out = append(out, write{key: k.Value, update: v})
 	}
@@ -171,21 +171,21 @@ func (s *scope) writesOf(st *step, output any) ([]write, *Error) {
 		var vm eval.VM
 		v, err := f.Value.Eval(&vm, env)
 		if err != nil {
-			return nil, st.fail("expression", err.Error())
+			return nil, st.newError("expression", err.Error())
 		}
 		out = append(out, write{key: f.Name, update: v})
 	}
 	return out, nil
 }
 
-// fits checks writes against the state that the step sees; a bad one changes nothing. A
-// write with `replace` becomes what the schema makes of it.
-func (s *scope) fits(st *step, writes []write) *Error {
+// checkWrites checks writes against the state that the step sees. An invalid write changes nothing. A
+// write with `replace` is normalised by the schema.
+func (s *scope) checkWrites(st *step, writes []write) *Error {
 	state := maps.Clone(st.view.State)
 	for i, w := range writes {
 		v, err := s.reduce(state[w.key], w)
 		if err != nil {
-			return st.fail("invalid_output", err.Error())
+			return st.newError("invalid_output", err.Error())
 		}
 		state[w.key] = v
 		if s.replaces(w.key) {
@@ -195,20 +195,20 @@ func (s *scope) fits(st *step, writes []write) *Error {
 	return nil
 }
 
-// assign evaluates a set node in order; later values see earlier ones.
-func (s *scope) assign(st *step, env map[string]any) (output any, writes []write, fail *Error) {
+// evalAssignments evaluates the values of a set node in order; later values see earlier ones.
+func (s *scope) evalAssignments(st *step, env map[string]any) (output any, writes []write, fail *Error) {
 	env, object := maps.Clone(env), map[string]any{}
 	state := maps.Clone(st.view.State)
 	for _, f := range s.bound.Nodes[st.node.Index].Set {
 		var vm eval.VM
 		v, err := f.Value.Eval(&vm, env)
 		if err != nil {
-			return nil, nil, st.fail("expression", err.Error())
+			return nil, nil, st.newError("expression", err.Error())
 		}
 		w := write{key: f.Name, update: canonical(v)}
 		next, err := s.reduce(state[w.key], w)
 		if err != nil {
-			return nil, nil, st.fail("invalid_output", err.Error())
+			return nil, nil, st.newError("invalid_output", err.Error())
 		}
 		if s.replaces(w.key) {
 			w.update = next

@@ -1,4 +1,4 @@
-// What surrounds a run: the script of its effects, and its result.
+// The input and output of a run: the world that answers it, options, and its result.
 
 package referencetest
 
@@ -8,9 +8,9 @@ import (
 
 // StepID names a step, or one element of it, independent of timing.
 type StepID struct {
-	// Outer is the step of the graph node around; nil in the outermost graph.
+	// Outer is the step of the enclosing graph node; nil in the outermost graph.
 	Outer *StepID
-	// Scope is the path of the graph nodes around: "", "outer", "outer[2]/inner".
+	// Scope is the path of the enclosing graph nodes: "", "outer", "outer[2]/inner".
 	Scope string
 	Node  string
 	// Visit counts the visits in the step's past, this one included.
@@ -22,20 +22,20 @@ type StepID struct {
 	// Rank and Order are the step's place in path order.
 	Rank  int
 	Order []int
-	// Round says how often the attempt was interrupted and answered.
+	// Round is how often the attempt was interrupted and answered.
 	Round int
 }
 
-// Outcome is what one attempt yields: an output, an error, or questions.
+// Outcome is the result of one attempt: an output, an error, or questions.
 type Outcome struct {
 	Output any
 	Error  *Error
-	// Asks are the keys of interrupts: the attempt runs again, with the next Round,
-	// when all are answered.
+	// Asks are the keys of interrupts. The attempt runs again, with the next Round, after all are
+	// answered.
 	Asks []string
 }
 
-// Error is a node's failure, or that of a run.
+// Error is the failure of a node or of a run.
 type Error struct {
 	Kind, Message, Node string
 	Attempt             int
@@ -45,21 +45,21 @@ type Error struct {
 // World scripts everything that is not decided by the graph. Its answers must depend
 // on the arguments only. An attempt of a `human` node is a question with the key "".
 type World interface {
-	// Attempt says what attempt n (from 1) yields, and how long it takes.
+	// Attempt returns the outcome of attempt n (from 1), and how long it takes.
 	Attempt(step StepID, n int) (Outcome, time.Duration)
-	// Answer is what a person answers, and how long after the question; not ok: never.
+	// Answer returns a person's answer and its delay after the question; ok is false if nobody answers.
 	Answer(step StepID, key string) (answer any, after time.Duration, ok bool)
-	// Choose is the decision of llm_decide; not ok: the call fails.
+	// Choose returns the decision of llm_decide; ok is false if the call fails.
 	Choose(step StepID, candidates []string) (target string, ok bool)
 }
 
-// Options disturb a run. The zero value does not.
+// Options pause or cancel a run. The zero value does neither.
 type Options struct {
-	// PauseAt and CancelAt are moments of virtual time, counted from the call of Start
-	// or Resume; 0: never.
+	// PauseAt and CancelAt are moments of virtual time, counted from the call of Start or Resume; 0
+	// means never.
 	PauseAt, CancelAt time.Duration
-	// StopPaused returns as soon as only people are waited for, even if they answer
-	// later or a timeout is due.
+	// StopPaused makes the run return as soon as it waits only for people, even if they would answer
+	// later or a timeout would come.
 	StopPaused bool
 }
 
@@ -73,7 +73,7 @@ type View struct {
 // StepResult is one finished step.
 type StepResult struct {
 	StepID
-	// Outcome is "success", "failure", "skipped" or "refused": by max_visits, which is no
+	// Outcome is "success", "failure", "skipped" or "refused". A visit that max_visits refused is no
 	// step and not in Path.
 	Outcome string
 	Output  any
@@ -81,14 +81,14 @@ type StepResult struct {
 	View    View
 	// Items are the elements of `each`, by index.
 	Items []any
-	// Final: it is a node of finally, which is not in Path.
+	// Final marks a node of `finally`, which is not in Path.
 	Final bool
 }
 
 // Pending is a question that is open, or a breakpoint.
 type Pending struct {
 	StepID
-	// Key is that of an interrupt; Breakpoint is pause_before or pause_after.
+	// Key is the key of an interrupt; Breakpoint is pause_before or pause_after.
 	Key, Breakpoint string
 }
 
@@ -109,8 +109,8 @@ type Result struct {
 	// Visits counts the visits that finished; Fired counts the edges by index.
 	Visits map[string]int
 	Fired  map[int]int
-	// Log holds the steps in path order; Inner those of subgraphs, in the order of
-	// their graph nodes, without the ones of attempts that failed.
+	// Log holds the steps in path order. Inner holds the steps of subgraphs, in the order of their
+	// graph nodes, without those of failed attempts.
 	Log   []StepResult
 	Inner map[string][]StepResult
 	// Partial lists the steps that a cancellation or a limit cut off.
@@ -119,6 +119,6 @@ type Result struct {
 	// were cancelled by joins and failures.
 	Took    time.Duration
 	Cancels int
-	// Timed says that time decided something: the result may depend on timing.
+	// Timed reports that the result may depend on timing.
 	Timed bool
 }

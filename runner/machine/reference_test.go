@@ -35,8 +35,8 @@ func graphs(t *testing.T, most int) (from, to int) {
 
 func weights() map[string]referencetest.Weights {
 	return map[string]referencetest.Weights{
-		"mixed": referencetest.Mixed(), "settled": referencetest.Settled(), "deep": referencetest.Deep(),
-		"branchy": referencetest.Branchy(), "broken": referencetest.Broken(),
+		"mixed": referencetest.MixedWeights(), "settled": referencetest.UntimedWeights(), "deep": referencetest.DeepWeights(),
+		"branchy": referencetest.BranchyWeights(), "broken": referencetest.BrokenWeights(),
 	}
 }
 
@@ -53,7 +53,7 @@ func TestAgreesWithReference(t *testing.T) {
 			compared, timed, bad := 0, 0, 0
 			from, to := graphs(t, 40)
 			for seed := uint64(from); seed < uint64(to); seed++ {
-				text, world := referencetest.Random(seed, w)
+				text, world := referencetest.RandomGraph(seed, w)
 				for timing := range uint64(5) {
 					world.Timing = timing * 7
 					want := oracle(t, text, world)
@@ -103,23 +103,23 @@ func TestCases(t *testing.T) {
 	for _, c := range referencetest.Cases() {
 		t.Run(c.Name, func(t *testing.T) {
 			want := func() referencetest.Result {
-				f, err := referencetest.Parse(c.Text())
+				f, err := referencetest.Parse(c.FileText())
 				if err != nil {
 					t.Fatal(err)
 				}
 				_, got := referencetest.Start(f, nil, c, c.Options)
 				return got
 			}()
-			got := start(t, compile(t, c.Text()), nil, c, c.Options).result()
+			got := start(t, compile(t, c.FileText()), nil, c, c.Options).result()
 			diff := differ(want, got)
 			if want.Reason != got.Reason && c.Want.Reason != "" {
 				diff += fmt.Sprintf("\nreason: %s, %s", want.Reason, got.Reason)
 			}
-			if c.Want.Took != 0 && want.Took != got.Took && !strings.Contains(c.Text(), "retry") {
+			if c.Want.Took != 0 && want.Took != got.Took && !strings.Contains(c.FileText(), "retry") {
 				diff += fmt.Sprintf("\ntook: %s, %s", want.Took, got.Took)
 			}
 			if diff != "" {
-				t.Errorf("%s\n%s\n%s", c.Says, diff, c.Text())
+				t.Errorf("%s\n%s\n%s", c.Says, diff, c.FileText())
 			}
 		})
 	}
@@ -133,7 +133,7 @@ func TestShrink(t *testing.T) {
 	if n, _ := fmt.Sscan(os.Getenv("GRAPHRUN_REFERENCE_SHRINK"), &name, &seed, &timing); n != 3 {
 		t.Skip("GRAPHRUN_REFERENCE_SHRINK names no graph")
 	}
-	text, world := referencetest.Random(seed, weights()[name])
+	text, world := referencetest.RandomGraph(seed, weights()[name])
 	world.Timing = timing * 7
 	var first referencetest.Result
 	var kinds []string // of the differences: a smaller graph has to show the same
@@ -179,7 +179,7 @@ func TestResumeEqualsUninterrupted(t *testing.T) {
 			paused, cancelled, bad := 0, 0, 0
 			from, to := graphs(t, 25)
 			for seed := uint64(from); seed < uint64(to) && bad < 3; seed++ {
-				text, world := referencetest.Random(seed, w)
+				text, world := referencetest.RandomGraph(seed, w)
 				if oracle(t, text, world).Timed {
 					continue
 				}

@@ -295,7 +295,7 @@ func wordless(v any) any {
 // A snapshot before every event changes nothing.
 func TestSnapshots(t *testing.T) {
 	for seed := range uint64(30) {
-		text, world := referencetest.Random(seed, referencetest.Deep())
+		text, world := referencetest.RandomGraph(seed, referencetest.DeepWeights())
 		plan := compile(t, text)
 		want := start(t, plan, nil, world, referencetest.Options{})
 		got := &sim{t: t, plan: plan, state: plan.NewState(), world: world, snapshots: true}
