@@ -163,6 +163,20 @@ edges:
   - {from: a, to: [ok, b]}
   - {from: [ok, b], to: ship}
   - {from: ship, to: END}`, func(q *Question) { q.Late = true }, "proven"},
+		"nobody answers after a reminder": {gate + `
+nodes: {a: {kind: human, prompt: x, timeout: 9h, remind: {after: 1h}}, ok: {kind: pass}, ship: {kind: pass}}
+edges:
+  - {from: a, to: ok}
+  - {from: a, to: ship, condition: on_failure}
+  - {from: ok, to: ship}
+  - {from: ship, to: END}`, nil, "a"},
+		"nobody answers, in any order": {gate + `
+nodes: {a: {kind: human, prompt: x, timeout: 9h, remind: {after: 1h}}, ok: {kind: pass}, ship: {kind: pass}}
+edges:
+  - {from: a, to: ok}
+  - {from: a, to: ship, condition: on_failure}
+  - {from: ok, to: ship}
+  - {from: ship, to: END}`, func(q *Question) { q.Late = true }, "a"},
 		"a loop without an end": {gate + `
 nodes: {a: {kind: exec, command: [x]}, ok: {kind: pass}, ship: {kind: pass}}
 edges:

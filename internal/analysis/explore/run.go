@@ -101,7 +101,7 @@ func (r *Run) begin() {
 
 // applyEvent applies an event, and reads the commands and notes of the machine.
 func (r *Run) applyEvent(e machine.Event) {
-	e.At = r.now
+	e.At = max(e.At, r.now)
 	r.State.StopAt = r.State.RootSteps() + 1 // one step at a time
 	cmds, err := r.s.Plan.Apply(r.State, e)
 	notes := len(r.State.Notes())
@@ -135,14 +135,30 @@ func (r *Run) noteCommand(c *machine.Command) {
 		r.cancels = append(r.cancels, c.Task)
 	case machine.StartTimer, machine.StopTimer:
 		r.timers = slices.DeleteFunc(r.timers, func(t machine.Command) bool { return isTimer(&t, c.Timer, c.Task, c.Fan, c.Lane) })
-		if c.Kind == machine.StartTimer {
-			t := *c
-			t.For = time.Duration(r.now) + max(0, c.For)
+		if c.Kind != machine.StartTimer {
+			return
+		}
+		t := *c
+		t.For = time.Duration(r.now) + max(0, c.For)
+		if t.Timer == machine.AnswerTimer {
+			t.For = r.timeoutOf(t.Task)
+		}
+		if t.For > 0 || t.Timer != machine.AnswerTimer { // reminders change nothing
 			r.timers = append(r.timers, t)
 		}
 	case machine.Decide:
 		r.decides = append(r.decides, *c)
 	}
+}
+
+// timeoutOf returns when the questions of a task time out, or 0.
+func (r *Run) timeoutOf(id machine.TaskID) (until time.Duration) {
+	for _, q := range r.State.Questions() {
+		if q.Task == id {
+			until = max(until, time.Duration(q.Until))
+		}
+	}
+	return until
 }
 
 // observeNote follows a note of the last event.
@@ -456,6 +472,7 @@ func (r *Run) takeEvent(e machine.Event) bool {
 			return false
 		}
 		if e.Timer == machine.AnswerTimer {
+			e.At = int64(r.timers[i].For) // also in a Late search
 			r.noteChosen(e.Task, Chosen{Absent: true})
 			r.asking--
 		}
