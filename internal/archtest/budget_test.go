@@ -11,35 +11,37 @@ import (
 	"testing"
 )
 
-// budget bounds the lines of Go, without tests, below some folders. The goal is the
-// budget of the design; where a part is still larger, limit is what it has today. Raise
-// a limit in a commit that says why; lower it when a part has shrunk.
+// maxTotal bounds the lines of all Go without tests.
+const maxTotal = 85_000
+
+// budget bounds the lines of Go, without tests, below some folders. Raise one in a commit that says
+// why.
 type budget struct {
-	part        string // folders, separated by spaces; the longest that holds a file counts it
-	limit, goal int
+	part string // folders, separated by spaces; the longest that holds a file counts it
+	most int
 }
 
 func budgets() []budget {
 	return []budget{
-		{"cmd", 25, 25},
-		{"spec", 5540, 5000},
-		{"eval", 4410, 4300},
-		{"internal/bind internal/schema", 2765, 3000},
-		{"runner/machine", 8610, 9000},
-		{"runner", 7800, 8200},
-		{"runner/store", 2505, 2700},
-		{"node tool", 5710, 6400},
-		{"model", 4000, 4600},
-		{"internal/analysis internal/solve internal/graphalg internal/bound", 7890, 7800},
-		{"lint", 5830, 5300},
-		{"flowtest", 3930, 4500},
-		{"internal/cli", 6100, 7500},
-		{"internal/serve internal/mcpserver internal/trigger internal/catalog internal/fleet", 4230, 4900},
-		{"render internal/runview internal/inspect internal/report internal/flowdiff", 5355, 5300},
-		{"internal/lsp internal/fix", 2225, 2500},
-		{"temporal", 4295, 4300},
-		{"packaging examples", 570, 800},
-		{"", 3310, 2500}, // all other packages
+		{"cmd", 25},
+		{"spec", 5300},
+		{"eval", 4300},
+		{"internal/bind internal/schema", 3000},
+		{"runner/machine", 9000},
+		{"runner", 8200},
+		{"runner/store", 2700},
+		{"node tool", 6400},
+		{"model", 4600},
+		{"internal/analysis internal/solve internal/graphalg internal/bound", 7800},
+		{"lint", 5800},
+		{"flowtest", 4500},
+		{"internal/cli", 7500},
+		{"internal/serve internal/mcpserver internal/trigger internal/catalog internal/fleet", 4900},
+		{"render internal/runview internal/inspect internal/report internal/flowdiff", 5300},
+		{"internal/lsp internal/fix", 2500},
+		{"temporal", 4300},
+		{"packaging examples", 800},
+		{"", 3300}, // all other packages
 	}
 }
 
@@ -71,13 +73,16 @@ func TestBudgets(t *testing.T) {
 	total := 0
 	for _, part := range slices.SortedFunc(maps.Keys(lines), func(a, b string) int { return cmp.Compare(lines[b], lines[a]) }) {
 		i := slices.IndexFunc(table, func(b budget) bool { return b.part == part })
-		t.Logf("%6d of %5d (goal %5d)  %s", lines[part], table[i].limit, table[i].goal, part)
-		if lines[part] > table[i].limit {
-			t.Errorf("%s has %d lines; at most %d", part, lines[part], table[i].limit)
+		t.Logf("%6d of %5d  %s", lines[part], table[i].most, part)
+		if lines[part] > table[i].most {
+			t.Errorf("%s has %d lines; at most %d", part, lines[part], table[i].most)
 		}
 		total += lines[part]
 	}
-	t.Logf("%6d lines in all (goal 85000)", total)
+	t.Logf("%6d of %d in all", total, maxTotal)
+	if total > maxTotal {
+		t.Errorf("%d lines in all; at most %d", total, maxTotal)
+	}
 }
 
 func TestBudgetsCanFail(t *testing.T) {
