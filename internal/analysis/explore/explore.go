@@ -511,7 +511,7 @@ type World struct {
 
 // Budgets in steps.
 const (
-	worldBudget = 6_000_000 // for all questions about a graph
+	worldBudget = 1_000_000 // for all questions about a graph
 	worldMost   = 150_000   // for one question
 	worldNicer  = 10_000    // to find a run that also completes
 )
