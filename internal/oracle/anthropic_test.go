@@ -20,7 +20,7 @@ const anthropicAnswers = "../../model/anthropic/testdata/"
 // What the adapter sends is what the SDK sends when it is given the same: the
 // body, read into the SDK's types and written by them, has lost nothing.
 func TestAnthropicRequests(t *testing.T) {
-	requests := modeltest.Requests()
+	requests := modeltest.NewRequests()
 	requests["thinks"] = &model.Request{Reasoning: 2000, Messages: []model.Message{
 		{Role: model.User, Content: "Weather?"},
 		{
@@ -30,7 +30,7 @@ func TestAnthropicRequests(t *testing.T) {
 	}}
 	for name, req := range requests {
 		var body map[string]any
-		url := modeltest.Serve(t, anthropicAnswers+"text.http", 0, func(r modeltest.Request) { body = r.Body })
+		url := modeltest.ServeFile(t, anthropicAnswers+"text.http", 0, func(r modeltest.Request) { body = r.Body })
 		client, err := anthropic.New(wire.Config{Model: "m-1", BaseURL: url})
 		if err != nil {
 			t.Fatal(err)
@@ -97,15 +97,15 @@ func TestAnthropicAnswers(t *testing.T) {
 			if streams {
 				file = anthropicAnswers + name + "-stream.http"
 			}
-			ours, err := anthropic.New(wire.Config{Model: "m", BaseURL: modeltest.Serve(t, file, 0, nil)})
+			ours, err := anthropic.New(wire.Config{Model: "m", BaseURL: modeltest.ServeFile(t, file, 0, nil)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := ours.Chat(t.Context(), modeltest.Requests()["plain"], func(string) {})
+			got, err := ours.Chat(t.Context(), modeltest.NewRequests()["plain"], func(string) {})
 			if err != nil {
 				t.Fatal(err)
 			}
-			theirs := sdk.NewClient(option.WithBaseURL(modeltest.Serve(t, file, 0, nil)), option.WithAPIKey("k"), option.WithMaxRetries(0))
+			theirs := sdk.NewClient(option.WithBaseURL(modeltest.ServeFile(t, file, 0, nil)), option.WithAPIKey("k"), option.WithMaxRetries(0))
 			want := bySDK(t, &theirs, streams)
 			if diff := cmp.Diff(want, comparable(t, got)); diff != "" {
 				t.Errorf("%s: %s", file, diff)

@@ -20,9 +20,9 @@ const openaiAnswers = "../../model/openai/testdata/"
 
 // What the adapter sends has no key that the library does not know.
 func TestOpenAIRequests(t *testing.T) {
-	for name, req := range modeltest.Requests() {
+	for name, req := range modeltest.NewRequests() {
 		var body []byte
-		url := modeltest.Serve(t, openaiAnswers+"text.http", 0, func(r modeltest.Request) { body = r.Raw })
+		url := modeltest.ServeFile(t, openaiAnswers+"text.http", 0, func(r modeltest.Request) { body = r.Raw })
 		client, err := wire.New(&openai.Protocol, wire.Config{Model: "m-1", BaseURL: url})
 		if err != nil {
 			t.Fatal(err)
@@ -47,16 +47,16 @@ func TestOpenAIAnswers(t *testing.T) {
 			if streams {
 				file = openaiAnswers + name + "-stream.http"
 			}
-			ours, err := wire.New(&openai.Protocol, wire.Config{Model: "m", BaseURL: modeltest.Serve(t, file, 0, nil)})
+			ours, err := wire.New(&openai.Protocol, wire.Config{Model: "m", BaseURL: modeltest.ServeFile(t, file, 0, nil)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := ours.Chat(t.Context(), modeltest.Requests()["plain"], func(string) {})
+			got, err := ours.Chat(t.Context(), modeltest.NewRequests()["plain"], func(string) {})
 			if err != nil {
 				t.Fatal(err)
 			}
 			config := sdk.DefaultConfig("k")
-			config.BaseURL = modeltest.Serve(t, file, 0, nil)
+			config.BaseURL = modeltest.ServeFile(t, file, 0, nil)
 			want := byLibrary(t, sdk.NewClientWithConfig(config), streams)
 			if diff := cmp.Diff(want, comparable(t, got)); diff != "" {
 				t.Errorf("%s: %s", file, diff)

@@ -21,11 +21,11 @@ const responsesAnswers = "../../model/responses/testdata/"
 // the body, read into its types and written by them, has lost nothing. Reasoning
 // that came back is part of it.
 func TestResponsesRequests(t *testing.T) {
-	requests := modeltest.Requests()
+	requests := modeltest.NewRequests()
 	requests["thinks"] = goingOn(t)
 	for name, req := range requests {
 		var body map[string]any
-		url := modeltest.Serve(t, responsesAnswers+"text.http", 0, func(r modeltest.Request) { body = r.Body })
+		url := modeltest.ServeFile(t, responsesAnswers+"text.http", 0, func(r modeltest.Request) { body = r.Body })
 		client, err := wire.New(&ours.Protocol, wire.Config{Model: "m-1", BaseURL: url})
 		if err != nil {
 			t.Fatal(err)
@@ -65,7 +65,7 @@ func TestResponsesRequests(t *testing.T) {
 // goingOn is a conversation whose last answer came with reasoning.
 func goingOn(t *testing.T) *model.Request {
 	t.Helper()
-	client, err := wire.New(&ours.Protocol, wire.Config{Model: "m-1", BaseURL: modeltest.Serve(t, responsesAnswers+"thinking.http", 0, nil)})
+	client, err := wire.New(&ours.Protocol, wire.Config{Model: "m-1", BaseURL: modeltest.ServeFile(t, responsesAnswers+"thinking.http", 0, nil)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,15 +86,15 @@ func TestResponsesAnswers(t *testing.T) {
 			if streams {
 				file = responsesAnswers + name + "-stream.http"
 			}
-			client, err := wire.New(&ours.Protocol, wire.Config{Model: "m", BaseURL: modeltest.Serve(t, file, 0, nil)})
+			client, err := wire.New(&ours.Protocol, wire.Config{Model: "m", BaseURL: modeltest.ServeFile(t, file, 0, nil)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := client.Chat(t.Context(), modeltest.Requests()["plain"], func(string) {})
+			got, err := client.Chat(t.Context(), modeltest.NewRequests()["plain"], func(string) {})
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := responseByLibrary(t, modeltest.Serve(t, file, 0, nil), streams)
+			want := responseByLibrary(t, modeltest.ServeFile(t, file, 0, nil), streams)
 			if diff := cmp.Diff(want, comparable(t, got)); diff != "" {
 				t.Errorf("%s: %s", file, diff)
 			}
