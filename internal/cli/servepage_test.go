@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -45,6 +46,21 @@ nodes:
 edges:
   - {from: work, to: count}
   - {from: count, to: work, when: n < most}
+  - {from: count, to: END}
+`
+
+// gatedFlow waits in the ninth step until a file exists.
+const gatedFlow = `graphrun: v1
+name: gated
+start: work
+state: {n: {type: integer, default: 0}}
+limits: {max_steps: 100, node_timeout: 5m}
+nodes:
+  work: {kind: exec, command: [sh, -c, "test {{ n }} -lt 4 || until test -e 'DIR/opened'; do sleep 0.05; done; echo done"]}
+  count: {kind: set, set: {n: n + 1}}
+edges:
+  - {from: work, to: count}
+  - {from: count, to: work, when: n < 15}
   - {from: count, to: END}
 `
 
@@ -97,7 +113,7 @@ func TestServedPageInBrowser(t *testing.T) {
 		t.Skip("GRAPHRUN_TEST_WEB does not name the folder web with its packages (.ci/browser makes them): no browser uses the page")
 	}
 	dir := t.TempDir()
-	for name, text := range map[string]string{"order.yaml": orderFlow, "slow.yaml": slowFlow, "form.yaml": formFlow, "asks.yaml": clerkFlow, "script.yaml": clerkScript} {
+	for name, text := range map[string]string{"order.yaml": orderFlow, "slow.yaml": slowFlow, "gated.yaml": strings.ReplaceAll(gatedFlow, "DIR", dir), "form.yaml": formFlow, "asks.yaml": clerkFlow, "script.yaml": clerkScript} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

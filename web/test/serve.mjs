@@ -124,7 +124,7 @@ await attempt("a whole run", async () => {
 // A run is seen as it goes, and over the death of the server: nothing is lost, nothing
 // comes twice.
 await attempt("a server that dies", async () => {
-  const { run_id: id } = await api("POST", "/runs", { flow: "slow.yaml", run_id: "slow" });
+  const { run_id: id } = await api("POST", "/runs", { flow: "gated.yaml", run_id: "slow" });
   const { page, context } = await open(`/run/${id}#tab=events`);
   await page.locator(".row").first().waitFor();
   await until("the fifth step", async () => Number(await page.textContent(".where .hint").then((t) => t.slice(1))) >= 5);
@@ -135,6 +135,7 @@ await attempt("a server that dies", async () => {
   await serve();
   await page.locator(".banner").waitFor({ state: "detached" });
   away = false;
+  writeFileSync(join(folder, "opened"), "");
   await until("the end", async () => (await api("GET", `/runs/${id}`)).status === "completed");
   await page.locator("header .pill.completed").waitFor();
   const told = (await fetch(`${base}/api/v1/runs/${id}/page`, { headers: { Authorization: `Bearer ${token}` } }).then((r) => r.json())).run.events;
