@@ -260,7 +260,7 @@ func modulo(_ *frame, a, b any) any {
 	return x % y
 }
 
-// raisePower returns an int for an int and an int that is not negative, else a float64.
+// raisePower returns a to the power of b: an int if both are and b is not negative, else a float64.
 func raisePower(_ *frame, a, b any) any {
 	f, g := toFloats("**", a, b)
 	out := math.Pow(f, g)

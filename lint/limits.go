@@ -107,7 +107,7 @@ func (f *facts) checkTimes(n *spec.Node) {
 			f.report(after.Span, "%q never reminds anybody: its timeout of %s ends first", n.ID.Value, eval.DurationText(n.Timeout))
 		}
 	}
-	for _, limit := range f.runLimits() {
+	for _, limit := range f.listRunLimits() {
 		if at := n.Written("timeout"); at != nil && n.Kind.Value != "human" && limit.most > 0 && n.Timeout > limit.most {
 			f.report(at.Span, "%q never takes so long: %s of %s comes first", n.ID.Value, limit.name, eval.DurationText(limit.most))
 		}
@@ -120,14 +120,14 @@ type timeLimit struct {
 	most time.Duration
 }
 
-// runLimits lists the time limits of the run and of its steps.
-func (f *facts) runLimits() []timeLimit {
+// listRunLimits lists the time limits of the run and of its steps.
+func (f *facts) listRunLimits() []timeLimit {
 	return []timeLimit{{"limits.timeout", f.graph.Limits.Timeout}, {"limits.step_timeout", f.graph.Limits.StepTimeout}}
 }
 
 // checkWaits reports a node that waits longer than it may take, itself or in its subgraph.
 func (f *facts) checkWaits(n *spec.Node) {
-	own := append(f.runLimits(), timeLimit{"its timeout", n.Timeout})
+	own := append(f.listRunLimits(), timeLimit{"its timeout", n.Timeout})
 	for _, text := range append(f.waitTimes(n), text(n, "for").Value) {
 		if wait, err := time.ParseDuration(text); err == nil && n.Kind.Value == "wait" {
 			f.reportCut(n, "for", fmt.Sprintf("%q waits", n.ID.Value), wait, own)

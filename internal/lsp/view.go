@@ -61,8 +61,8 @@ func describeSignature(d *document, p *params) (any, error) {
 	return nil, nil
 }
 
-// openCall is an open bracket. function is the word before it, and arguments are the complete
-// arguments after it.
+// openCall is a call whose bracket is still open. function is its name, arguments are its complete
+// arguments.
 type openCall struct {
 	function  string
 	arguments []string
