@@ -55,6 +55,8 @@ func layers() []layer {
 		{path: "internal/catalog", own: []string{"internal/bounded", "internal/inspect", "internal/suggest", "runner", "internal/input", "spec"}},
 		{path: "internal/chaos"},
 		{path: "internal/cli", own: []string{"*"}, others: []string{"*"}},
+		{path: "internal/cli/settings", own: []string{"internal/bounded", "internal/report", "internal/trigger", "lint", "spec"}, others: []string{"github.com/git-pkgs/gitignore"}},
+		{path: "internal/cli/telemetry", own: []string{"runner", "runner/handler", "runner/machine"}, others: []string{"go.opentelemetry.io/otel"}},
 		{path: "internal/crashtest"},
 		{path: "internal/docstest"},
 		{path: "internal/fix", own: []string{"internal/suggest", "spec"}},
@@ -79,8 +81,6 @@ func layers() []layer {
 		// the server: the page, the API, and who may ask what
 		{path: "internal/scripttest", others: []string{"github.com/rogpeppe/go-internal"}},
 		{path: "internal/serve", own: []string{"eval", "internal/catalog", "internal/fleet", "internal/inspect", "internal/page", "internal/report", "internal/trigger", "render", "runner", "runner/machine", "runner/store", "runner/view", "spec"}},
-		// graphrun.yaml
-		{path: "internal/settings", own: []string{"internal/bounded", "internal/report", "internal/trigger", "lint", "spec"}, others: []string{"github.com/git-pkgs/gitignore"}},
 		{path: "internal/solve", own: []string{"eval"}},
 		{path: "internal/suggest"},
 		// the language server
@@ -91,7 +91,6 @@ func layers() []layer {
 		{path: "internal/terminal", others: []string{color, width}},
 		// runs by the clock and by webhooks
 		{path: "internal/trigger", own: []string{"eval", "internal/bounded", "internal/catalog", "runner", "runner/store", "spec"}, others: []string{"github.com/adhocore/gronx"}},
-		{path: "internal/telemetry", own: []string{"runner", "runner/handler", "runner/machine"}, others: []string{"go.opentelemetry.io/otel"}},
 		{path: "lint", own: []string{"spec", "eval", "internal/analysis/assignment", "internal/analysis/concurrency", "internal/analysis/controlflow", "internal/analysis/credentials", "internal/analysis/dataflow", "internal/analysis/domain", "internal/analysis/explore", "internal/analysis/shell", "internal/analysis/subgraph", "internal/analysis/suppress", "internal/analysis/taint", "internal/bind", "internal/bound", "internal/graphalg", "internal/schema", "internal/solve", "internal/suggest", "runner/machine"}},
 		{path: "model", own: []string{"eval"}},
 		{path: "model/anthropic", own: []string{"model", "model/wire"}},

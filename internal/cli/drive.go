@@ -18,8 +18,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/internal/cli/telemetry"
 	"github.com/graphrun/graphrun/internal/runview"
-	"github.com/graphrun/graphrun/internal/telemetry"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/model/cassette"
 	"github.com/graphrun/graphrun/node"

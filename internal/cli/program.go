@@ -40,8 +40,8 @@ import (
 	"github.com/spf13/viper"
 	"golang.org/x/term"
 
-	"github.com/graphrun/graphrun/internal/settings"
-	"github.com/graphrun/graphrun/internal/telemetry"
+	"github.com/graphrun/graphrun/internal/cli/settings"
+	"github.com/graphrun/graphrun/internal/cli/telemetry"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/internal/trigger"
 	"github.com/graphrun/graphrun/runner"

@@ -20,11 +20,11 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/flowtest"
+	"github.com/graphrun/graphrun/internal/cli/settings"
 	"github.com/graphrun/graphrun/internal/fix"
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/report"
 	"github.com/graphrun/graphrun/internal/runview"
-	"github.com/graphrun/graphrun/internal/settings"
 	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/internal/templates"
 	"github.com/graphrun/graphrun/lint"
