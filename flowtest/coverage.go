@@ -63,7 +63,7 @@ type Loop struct {
 type hits struct {
 	graph             *spec.Graph
 	nodes             []int
-	fired, held, lost []int // by edge; held counts true conditions, lost false ones
+	fired, trues, falses []int // by edge; trues and falses count values of conditions
 }
 
 func newHits(g *spec.Graph) *hits {
@@ -86,16 +86,16 @@ func (h *hits) countEdges(e *runner.Event) {
 		if c.Fired {
 			h.fired[c.Edge]++
 		}
-		if held, failed := guardOutcome(&c); held {
-			h.held[c.Edge]++
-		} else if failed {
-			h.lost[c.Edge]++
+		if isTrue, isFalse := guardOutcome(&c); isTrue {
+			h.trues[c.Edge]++
+		} else if isFalse {
+			h.falses[c.Edge]++
 		}
 	}
 }
 
 // guardOutcome reports whether the condition of an edge was true, and whether it was false.
-func guardOutcome(c *machine.Candidate) (held, failed bool) {
+func guardOutcome(c *machine.Candidate) (isTrue, isFalse bool) {
 	return c.When != "" && c.Fired, c.When != "" && !c.Fired && strings.HasSuffix(c.Why, " is false")
 }
 
@@ -114,8 +114,8 @@ func (c *Coverage) addRun(run *hits) {
 	}
 	for i, n := range run.fired {
 		sum.fired[i] += n
-		sum.held[i] += run.held[i]
-		sum.lost[i] += run.lost[i]
+		sum.trues[i] += run.trues[i]
+		sum.falses[i] += run.falses[i]
 		c.taken[min(n, 2)][i]++
 	}
 }
@@ -135,8 +135,8 @@ func (c *Coverage) countParts() {
 			c.Failures.addPart(c.hits.fired[i] > 0, names[i])
 		}
 		if e.When.IsSet() {
-			c.Guards.addPart(c.hits.lost[i] > 0, Guard{names[i], false})
-			c.Guards.addPart(c.hits.held[i] > 0, Guard{names[i], true})
+			c.Guards.addPart(c.hits.falses[i] > 0, Guard{names[i], false})
+			c.Guards.addPart(c.hits.trues[i] > 0, Guard{names[i], true})
 		}
 	}
 	for _, i := range findBackEdges(g) {
@@ -234,7 +234,7 @@ func (c *Coverage) writeLCOV(b *bytes.Buffer, flow string) {
 		if !e.When.IsSet() {
 			continue
 		}
-		for branch, n := range []int{c.hits.held[i], c.hits.lost[i]} {
+		for branch, n := range []int{c.hits.trues[i], c.hits.falses[i]} {
 			fmt.Fprintf(b, "BRDA:%d,%d,%d,%d\n", line, i, branch, n)
 			branches++
 			reached += min(n, 1)

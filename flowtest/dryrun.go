@@ -31,7 +31,7 @@ type dryRun struct {
 
 	mu      sync.Mutex
 	steps   []*Planned
-	tainted map[string]bool // state keys with made-up values
+	madeUp map[string]bool // state keys with made-up values
 	hidden  []string        // texts to mask
 }
 
@@ -39,10 +39,10 @@ type dryRun struct {
 // the time of opts.Clock, if set, and uses virtual time. stubs is a map of a case's stubs, or
 // nil. Nothing is executed, sent or stored.
 func DryRun(ctx context.Context, cfg Config, g *spec.Graph, opts runner.Options, stubs *spec.Value, name string) (*runner.Result, []*Planned, error) {
-	d := &dryRun{graph: g, kinds: specKinds(cfg.Kinds), tainted: map[string]bool{}}
+	d := &dryRun{graph: g, kinds: specKinds(cfg.Kinds), madeUp: map[string]bool{}}
 	f := &File{Name: name, Flow: g.File.Name, Graph: g, cfg: cfg, src: spec.NewFile(name, nil)}
 	d.stubs = f.readStubs(stubs, func(spec.Text) {})
-	r, err := newRunner(&cfg, nil, answerPeople)
+	r, err := newRunner(&cfg, nil, stubPeople)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -67,7 +67,7 @@ func DryRun(ctx context.Context, cfg Config, g *spec.Graph, opts runner.Options,
 	}
 	a := &runningCase{c: &Case{stubs: d.stubs}, cfg: &cfg, clock: virtual.NewClock(begin), dry: d}
 	opts.Clock, opts.Sink, opts.Answers, opts.Ask = a.clock, d, nil, nil
-	opts.Secrets = nameSecrets(func(string) string { return "***" })
+	opts.Secrets = makeSecrets(func(string) string { return "***" })
 	if opts.RunID == "" {
 		opts.RunID = "dry-run"
 	}
@@ -84,14 +84,14 @@ func (d *dryRun) fillInputs(given map[string]any) map[string]any {
 	for _, key := range d.graph.State {
 		if _, has := out[key.Name.Value]; key.Required && !has {
 			out[key.Name.Value], _ = explore.Sample(key.Schema)
-			d.tainted[key.Name.Value] = true
+			d.madeUp[key.Name.Value] = true
 		}
 	}
 	return out
 }
 
-// answerPeople replaces human nodes by stubs, which the dry run answers.
-func answerPeople(_ string, g *spec.Graph) *spec.Graph {
+// stubPeople replaces human nodes by stubs. The dry run gives their outputs.
+func stubPeople(_ string, g *spec.Graph) *spec.Graph {
 	with := map[string]*spec.Node{}
 	for _, n := range g.Nodes {
 		if n.Kind.Value == "human" {
@@ -115,7 +115,7 @@ func (m madeUpModel) Chat(_ context.Context, req *model.Request, _ func(string))
 	if req.Schema != nil {
 		made, _ = explore.Sample(req.Schema)
 	}
-	m.dry.notePrompt(m.task, req, made)
+	m.dry.recordPrompt(m.task, req, made)
 	content, isText := made.(string)
 	if !isText || req.Schema != nil {
 		content = jsonText(made)
@@ -140,8 +140,8 @@ func (d *dryRun) findStub(task *runner.Task) (e *entry, problem string) {
 	return s.pickEntry(occasion{task.Visit, task.Attempt, task.Index}, "visit")
 }
 
-// notePrompt records the prompt of a model call, and the made-up answer.
-func (d *dryRun) notePrompt(task *runner.Task, req *model.Request, made any) {
+// recordPrompt records the prompt of a model call, and the made-up answer.
+func (d *dryRun) recordPrompt(task *runner.Task, req *model.Request, made any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	p := d.findStep(task.Node, task.Visit)
@@ -156,7 +156,7 @@ func (d *dryRun) notePrompt(task *runner.Task, req *model.Request, made any) {
 	}
 	if e, _ := d.findStub(task); e == nil || e.output == nil {
 		p.MadeUp = made
-		d.taintNode(task)
+		d.markWrittenMadeUp(task)
 	}
 }
 
@@ -175,14 +175,14 @@ func findNode(task *runner.Task) *spec.Node {
 	return task.Graph.Node(task.Node[strings.LastIndexByte(task.Node, '/')+1:])
 }
 
-// taintNode marks the keys that a node writes as made up.
-func (d *dryRun) taintNode(task *runner.Task) {
+// markWrittenMadeUp marks all keys that a node writes as made up.
+func (d *dryRun) markWrittenMadeUp(task *runner.Task) {
 	if n := findNode(task); n != nil {
 		for _, key := range n.Writes.Keys {
-			d.tainted[key.Value] = true
+			d.madeUp[key.Value] = true
 		}
 		for _, w := range n.Writes.Exprs {
-			d.tainted[w.Name.Value] = true
+			d.madeUp[w.Name.Value] = true
 		}
 	}
 }
@@ -206,7 +206,7 @@ func (d *dryRun) planNode(ctx context.Context, task *runner.Task) (*runner.Reply
 	case e.output != nil && (task.Kind == "llm" || task.Kind == "agent"):
 		return nil, nil // the made-up model answers with the stub
 	default:
-		if reply, failure := e.toReply(); reply != nil || failure != nil {
+		if reply, failure := e.buildReply(); reply != nil || failure != nil {
 			return reply, failure
 		}
 	}
@@ -220,7 +220,7 @@ func (d *dryRun) planNode(ctx context.Context, task *runner.Task) (*runner.Reply
 			out = choices[0]
 		}
 	}
-	d.taintNode(task)
+	d.markWrittenMadeUp(task)
 	if p != nil {
 		p.MadeUp = out
 	}
@@ -231,7 +231,7 @@ func (d *dryRun) describeNode(p *Planned, task *runner.Task, about map[string]an
 	switch task.Kind {
 	case "exec":
 		argv, _ := about["command"].([]string)
-		p.Command = collect(argv, d.maskSecrets)
+		p.Command = mapSlice(argv, d.maskSecrets)
 		p.Dir, _ = about["dir"].(string)
 		p.Env, _ = about["env"].(map[string]any)
 		stdin, _ := about["stdin"].(string)
@@ -284,12 +284,12 @@ func (d *dryRun) Event(e *runner.Event) error {
 			p.Waits, p.WaitsMS = e.Duration, e.Duration.Milliseconds()
 		case "set":
 			p.Writes, _ = e.Output.(map[string]any)
-			d.taintWrites(p)
+			d.markCopiedMadeUp(p)
 		}
 	case runner.EdgesResolved:
 		p.Next = slices.Clone(e.Next)
 		for _, c := range e.Candidates {
-			if held, failed := guardOutcome(&c); (held || failed) && d.isMadeUp(p, c.When) {
+			if isTrue, isFalse := guardOutcome(&c); (isTrue || isFalse) && d.isMadeUp(p, c.When) {
 				p.Decided = append(p.Decided, c.When)
 			}
 		}
@@ -297,22 +297,22 @@ func (d *dryRun) Event(e *runner.Event) error {
 	return nil
 }
 
-// taintWrites marks the keys to which a set node copies made-up values.
-func (d *dryRun) taintWrites(p *Planned) {
+// markCopiedMadeUp marks the keys to which a set node writes made-up values.
+func (d *dryRun) markCopiedMadeUp(p *Planned) {
 	n := d.graph.Node(p.Node)
 	if n == nil {
 		return
 	}
 	for _, f := range n.Field("set").Entries() {
 		if d.isMadeUp(p, f.Value.Text.Value) {
-			d.tainted[f.Key.Value] = true
+			d.madeUp[f.Key.Value] = true
 		}
 	}
 }
 
 // isMadeUp reports whether an expression reads a made-up value.
 func (d *dryRun) isMadeUp(p *Planned, text string) bool {
-	names := append(sortedNames(d.tainted), "nodes", "history", "last")
+	names := append(sortedNames(d.madeUp), "nodes", "history", "last")
 	if fields, _ := p.MadeUp.(map[string]any); p.MadeUp != nil {
 		names = append(append(names, "output"), sortedNames(fields)...)
 	}

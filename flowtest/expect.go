@@ -21,7 +21,7 @@ type expectation struct {
 	value  *spec.Value
 	update bool // the case says "expect: update"
 	wheres []where
-	edges  []edgeWish
+	edges  []expectedEdge
 }
 
 // where is an expression that must be true at the end.
@@ -30,8 +30,8 @@ type where struct {
 	program *eval.Program
 }
 
-// edgeWish is an edge that must fire, or must not.
-type edgeWish struct {
+// expectedEdge is an edge that must fire, or must not.
+type expectedEdge struct {
 	name  spec.Text
 	edges []int // indexes: all edges between two nodes, or the one with the id
 	fired bool
@@ -69,21 +69,21 @@ func (f *File) readExpectation(c *Case, v *spec.Value) *expectation {
 	}
 	x.wheres = f.compileWheres(v.Get("where"))
 	if edges := v.Get("edges"); edges != nil {
-		x.edges = append(f.readEdgeWishes(edges.Get("fired"), true), f.readEdgeWishes(edges.Get("not_fired"), false)...)
+		x.edges = append(f.readExpectedEdges(edges.Get("fired"), true), f.readExpectedEdges(edges.Get("not_fired"), false)...)
 	}
 	return x
 }
 
-// checkOwnNode reports a name that is no node of the flow.
+// checkOwnNode reports an unknown node. It does not look into subgraphs.
 func (f *File) checkOwnNode(name spec.Text) {
 	if isPattern(name.Value) || f.Graph.Node(name.Value) != nil {
 		return
 	}
-	f.reportUnknown(name.Span, "node", name.Value, collect(f.Graph.Nodes, func(n *spec.Node) string { return n.ID.Value }))
+	f.reportUnknown(name.Span, "node", name.Value, mapSlice(f.Graph.Nodes, func(n *spec.Node) string { return n.ID.Value }))
 }
 
 func (f *File) checkPath(v *spec.Value) {
-	for _, name := range textsOf(v) {
+	for _, name := range listTexts(v) {
 		f.checkOwnNode(name)
 	}
 	for _, field := range v.Entries() {
@@ -114,10 +114,10 @@ func (f *File) checkPattern(text spec.Text) {
 	}
 }
 
-func (f *File) readEdgeWishes(v *spec.Value, fired bool) []edgeWish {
-	var out []edgeWish
-	for _, name := range textsOf(v) {
-		w := edgeWish{name: name, fired: fired}
+func (f *File) readExpectedEdges(v *spec.Value, fired bool) []expectedEdge {
+	var out []expectedEdge
+	for _, name := range listTexts(v) {
+		w := expectedEdge{name: name, fired: fired}
 		from, to, isPair := strings.Cut(strings.ReplaceAll(name.Value, "→", "->"), "->")
 		from, to = strings.TrimSpace(from), strings.TrimSpace(to)
 		var known []string
@@ -137,8 +137,8 @@ func (f *File) readEdgeWishes(v *spec.Value, fired bool) []edgeWish {
 	return out
 }
 
-// allowsUnfit reports whether the case expects an output that breaks its schema.
-func (x *expectation) allowsUnfit() bool {
+// expectsInvalidOutput reports whether the case expects an output that breaks its schema.
+func (x *expectation) expectsInvalidOutput() bool {
 	const kind = "invalid_output"
 	named := x.value.Get("error").Get("kind")
 	return named != nil && matchText(named.Text.Value, kind) ||
@@ -147,7 +147,7 @@ func (x *expectation) allowsUnfit() bool {
 
 func (x *expectation) check(r *runner.Result) []Failure {
 	if x.update {
-		return []Failure{{What: "expect", Line: x.file.lineOf(x.value.Span), Want: "update", Got: "not written yet: run test --update"}}
+		return []Failure{{What: "expect", Line: x.file.findLine(x.value.Span), Want: "update", Got: "not written yet: run test --update"}}
 	}
 	k := &checker{x: x, r: r, end: describeEnd(x.file.Graph, r)}
 	for _, field := range x.value.Fields {
@@ -167,7 +167,7 @@ type checker struct {
 }
 
 func (k *checker) addFailure(what string, want, got any) {
-	k.failures = append(k.failures, Failure{What: what, Line: k.x.file.lineOf(k.at), Want: want, Got: got})
+	k.failures = append(k.failures, Failure{What: what, Line: k.x.file.findLine(k.at), Want: want, Got: got})
 }
 
 func (k *checker) checkKey(name string, v *spec.Value) {
@@ -269,7 +269,7 @@ func (k *checker) checkPath(v *spec.Value) {
 }
 
 func (k *checker) checkPathForm(form string, v *spec.Value) {
-	path, want := k.r.Path, valuesOf(v)
+	path, want := k.r.Path, listStrings(v)
 	what, ok := "path."+form, len(want) <= len(path)
 	isOnPath := func(name string) bool {
 		return slices.ContainsFunc(path, func(got string) bool { return matchText(name, got) })
@@ -339,7 +339,7 @@ func (f *File) compileWheres(v *spec.Value) []where {
 	}
 	scope := f.endScope()
 	var out []where
-	for _, text := range textsOf(v) {
+	for _, text := range listTexts(v) {
 		program, err := scope.Compile(text.Value, eval.Condition)
 		if err != nil {
 			f.report(text.At(err.From, err.To), err.Rule, "%s", err.Message)
@@ -375,7 +375,7 @@ func describeEnd(g *spec.Graph, r *runner.Result) map[string]any {
 			history[h.Node] = append(list, h.Output)
 		}
 	}
-	path := collect(r.Path, func(name string) any { return name })
+	path := mapSlice(r.Path, func(name string) any { return name })
 	env := map[string]any{}
 	maps.Copy(env, r.State)
 	maps.Copy(env, map[string]any{
@@ -408,7 +408,7 @@ func (k *checker) checkWheres() {
 	}
 }
 
-// isPattern reports whether a text stands for a regular expression: /…/.
+// isPattern reports whether a text is a regular expression between slashes.
 func isPattern(text string) bool {
 	return len(text) > 2 && strings.HasPrefix(text, "/") && strings.HasSuffix(text, "/")
 }
@@ -580,5 +580,5 @@ func diffLines(a, b []string) []string {
 }
 
 func prefixLines(mark string, lines []string) []string {
-	return collect(lines, func(line string) string { return mark + line })
+	return mapSlice(lines, func(line string) string { return mark + line })
 }

@@ -45,7 +45,7 @@ func Load(cfg Config, name string) (*File, spec.Diagnostics, error) {
 	return Parse(cfg, name, src)
 }
 
-// Parse is Load for a text in memory.
+// Parse is like Load but reads the test file from src.
 func Parse(cfg Config, name string, src []byte) (*File, spec.Diagnostics, error) {
 	f := &File{Name: name, cfg: cfg, src: spec.NewFile(name, src)}
 	root, found := spec.Read(name, src, "a test file is a map with the keys graphrun-test and cases", Keys())
@@ -55,7 +55,7 @@ func Parse(cfg Config, name string, src []byte) (*File, spec.Diagnostics, error)
 	f.found, f.shape = found, found.Errors()
 	dropInvalid(root, f.shape) // the rest is checked, too
 	at := root.Span
-	f.Flow = flowOf(name)
+	f.Flow = defaultFlow(name)
 	if flow := root.Get("flow"); flow != nil {
 		at = flow.Span
 		f.Flow = filepath.Join(filepath.Dir(name), filepath.FromSlash(flow.Text.Value))
@@ -120,7 +120,7 @@ func (f *File) checkFlow(path string, src []byte) (*spec.Graph, spec.Diagnostics
 }
 
 func specKinds(kinds []runner.Kind) []spec.Kind {
-	return collect(kinds, func(k runner.Kind) spec.Kind { return k.Spec })
+	return mapSlice(kinds, func(k runner.Kind) spec.Kind { return k.Spec })
 }
 
 // report adds a finding about the test file.
@@ -130,8 +130,8 @@ func (f *File) report(at spec.Span, rule, format string, args ...any) {
 	})
 }
 
-// lineOf returns the line of a span, from 1.
-func (f *File) lineOf(at spec.Span) int { return f.src.Position(at.From).Line }
+// findLine returns the line of a span, from 1.
+func (f *File) findLine(at spec.Span) int { return f.src.Position(at.From).Line }
 
 // readCases reads the cases. Each row of a table becomes a case.
 func (f *File) readCases(root *spec.Value) {
@@ -163,10 +163,10 @@ func (f *File) readCases(root *spec.Value) {
 }
 
 func (f *File) addCase(name string, value, own *spec.Value, at spec.Span) {
-	f.Cases = append(f.Cases, &Case{Name: name, Line: f.lineOf(at), value: value, own: own, at: at})
+	f.Cases = append(f.Cases, &Case{Name: name, Line: f.findLine(at), value: value, own: own, at: at})
 }
 
-// mergeValues adds to over the entries that only base has. It merges maps under some keys.
+// mergeValues returns over with the entries that only base has. It merges maps under the given keys.
 func mergeValues(base, over *spec.Value, keys ...string) *spec.Value {
 	if base == nil {
 		return over
@@ -194,8 +194,8 @@ func (f *File) reportUnknown(at spec.Span, what, name string, known []string) {
 	}
 }
 
-// collect applies a function to each item of a list.
-func collect[T, U any](list []T, part func(T) U) []U {
+// mapSlice returns the results of a function for each item of a list.
+func mapSlice[T, U any](list []T, part func(T) U) []U {
 	out := make([]U, len(list))
 	for i, item := range list {
 		out[i] = part(item)
@@ -284,7 +284,7 @@ func (f *File) compile(c *Case) {
 	}
 	f.readRunOptions(c, v.Get("run"))
 	for _, item := range v.Get("resume").OneOrAll() {
-		c.resumes = append(c.resumes, resumption{f.readAnswers(item.Get("answers")), durationOf(item.Get("after"))})
+		c.resumes = append(c.resumes, resumption{f.readAnswers(item.Get("answers")), parseDuration(item.Get("after"))})
 	}
 	c.expect = f.readExpectation(c, v.Get("expect"))
 	f.chooseFlow(c)
@@ -294,7 +294,7 @@ func (f *File) checkInput(input *spec.Value) {
 	if !f.Graph.StrictState {
 		return
 	}
-	known := collect(f.Graph.State, func(k *spec.StateKey) string { return k.Name.Value })
+	known := mapSlice(f.Graph.State, func(k *spec.StateKey) string { return k.Name.Value })
 	for _, field := range input.Entries() {
 		if !slices.Contains(known, field.Key.Value) {
 			f.reportUnknown(field.Key.Span, "state key", field.Key.Value, known)
@@ -309,7 +309,7 @@ func (f *File) checkNode(path spec.Text) {
 }
 
 func (f *File) checkTool(name spec.Text) {
-	known := collect(f.Graph.Tools, func(t spec.Field) string { return t.Key.Value })
+	known := mapSlice(f.Graph.Tools, func(t spec.Field) string { return t.Key.Value })
 	if tool, _, _ := strings.Cut(name.Value, "."); !slices.Contains(known, tool) {
 		f.reportUnknown(name.Span, "tool", name.Value, known)
 	}
@@ -354,7 +354,7 @@ func (f *File) readDecisions(v *spec.Value) map[string]*decision {
 	for _, field := range v.Entries() {
 		f.checkNode(field.Key)
 		f.checkDecides(field.Key)
-		out[field.Key.Value] = &decision{valuesOf(&field.Value), field.Value.Kind == spec.List, f.lineOf(field.Key.Span)}
+		out[field.Key.Value] = &decision{listStrings(&field.Value), field.Value.Kind == spec.List, f.findLine(field.Key.Span)}
 	}
 	return out
 }
@@ -369,24 +369,24 @@ func (f *File) checkDecides(name spec.Text) {
 	f.report(name.Span, "invalid-value", "%q has no llm_decide edge, so nothing is decided there", name.Value)
 }
 
-// textsOf returns a text, or the items of a list of texts. It returns nil for a map.
-func textsOf(v *spec.Value) []spec.Text {
+// listTexts returns a text, or the items of a list of texts. It returns nil for a map.
+func listTexts(v *spec.Value) []spec.Text {
 	if v != nil && v.Kind == spec.Map {
 		return nil
 	}
-	return collect(v.OneOrAll(), func(item spec.Value) spec.Text { return item.Text })
+	return mapSlice(v.OneOrAll(), func(item spec.Value) spec.Text { return item.Text })
 }
 
-func valuesOf(v *spec.Value) []string {
-	return collect(textsOf(v), func(t spec.Text) string { return t.Value })
+func listStrings(v *spec.Value) []string {
+	return mapSlice(listTexts(v), func(t spec.Text) string { return t.Value })
 }
 
-func durationOf(v *spec.Value) time.Duration {
+func parseDuration(v *spec.Value) time.Duration {
 	d, _ := time.ParseDuration(v.Scalar().Value) // an error has been reported
 	return d
 }
 
-func numberOf(v *spec.Value) int {
+func intValue(v *spec.Value) int {
 	n, _ := v.Data().(int)
 	return n
 }
@@ -397,11 +397,11 @@ func (f *File) readRunOptions(c *Case, v *spec.Value) {
 	if v == nil {
 		return
 	}
-	c.opts.MaxSteps, c.opts.MaxConcurrency = numberOf(v.Get("max_steps")), numberOf(v.Get("max_concurrency"))
-	c.opts.Timeout = durationOf(v.Get("timeout"))
+	c.opts.MaxSteps, c.opts.MaxConcurrency = intValue(v.Get("max_steps")), intValue(v.Get("max_concurrency"))
+	c.opts.Timeout = parseDuration(v.Get("timeout"))
 	c.opts.Goal = v.Get("goal").Scalar().Value
 	pauses := func(key string) (nodes []string) {
-		for _, name := range textsOf(v.Get(key)) {
+		for _, name := range listTexts(v.Get(key)) {
 			f.checkNode(name)
 			nodes = append(nodes, name.Value)
 		}

@@ -114,8 +114,8 @@ func Find(paths ...string) ([]string, error) {
 	return slices.Compact(out), nil
 }
 
-// flowOf returns the default flow of a test file.
-func flowOf(path string) string { return testEnding.Get().ReplaceAllString(path, "$1") }
+// defaultFlow returns the default flow of a test file.
+func defaultFlow(path string) string { return testEnding.Get().ReplaceAllString(path, "$1") }
 
 func readFile(path string) ([]byte, error) { return bounded.ReadFile(path, bounded.Text) }
 

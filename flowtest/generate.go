@@ -62,7 +62,7 @@ func Generate(ctx context.Context, cfg Config, g *spec.Graph, flow string) (*Gen
 		}
 	}
 	if len(chosen) == 0 {
-		out.NoValue = s.inputsWithoutValue()
+		out.NoValue = s.listUnmetInputs()
 	}
 	out.Text = formatTestFile(chosen, flow, out.Missing)
 	return out, nil
@@ -166,7 +166,7 @@ func (s *search) convertChoices(chosen []explore.Chosen) []choice {
 				}
 			}
 		case c.Failure != nil:
-			own.value = s.failureStub(c.Failure)
+			own.value = s.stubFailure(c.Failure)
 		}
 		if same := slices.IndexFunc(out, func(o choice) bool { return o.execution == own.execution && o.key == own.key }); same >= 0 {
 			out[same] = own
@@ -177,8 +177,8 @@ func (s *search) convertChoices(chosen []explore.Chosen) []choice {
 	return out
 }
 
-// failureStub returns a stub that fails with the message and details that the graph reads.
-func (s *search) failureStub(of *runner.Failure) map[string]any {
+// stubFailure returns a stub that fails with the message and details that the graph reads.
+func (s *search) stubFailure(of *runner.Failure) map[string]any {
 	isRead := func(path string) bool { return strings.Contains(string(s.graph.File.Src), path) }
 	failure, details := map[string]any{"kind": of.Kind}, maps.Clone(of.Details)
 	if isRead("error.message") {
@@ -280,8 +280,8 @@ func (f *File) compileGenerated(t *triedCase) *Case {
 	return c
 }
 
-// inputsWithoutValue describes each required input without a known valid value.
-func (s *search) inputsWithoutValue() []string {
+// listUnmetInputs describes each required input for which no valid value is known.
+func (s *search) listUnmetInputs() []string {
 	var out []string
 	for _, key := range s.graph.State {
 		if _, unmet := explore.Sample(key.Schema); key.Required && unmet != "" {
@@ -309,7 +309,7 @@ func (t *triedCase) cost() int {
 	return cost
 }
 
-// dropFired returns the edges of a set that none of some runs fires.
+// dropFired returns the edges of a set that no given run fires.
 func dropFired(edges map[int]bool, runs ...*triedCase) map[int]bool {
 	left := maps.Clone(edges)
 	for _, t := range runs {

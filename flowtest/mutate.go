@@ -23,7 +23,7 @@ type Mutation struct {
 	// Mutants counts the changes that can be noticed, Killed those that a case notices.
 	Mutants int `json:"mutants"`
 	Killed  int `json:"killed"`
-	// Equivalent counts changes without an effect, as far as the solver knows; Mutants does not.
+	// Equivalent counts changes that the solver knows to have no effect. Mutants excludes them.
 	Equivalent int `json:"equivalent"`
 	// Score is the share of killed mutants, from 0 to 100. It is 100 if there are none.
 	Score     float64    `json:"score"`
@@ -195,7 +195,7 @@ func (w guards) areExclusive(edge int, claims ...solve.Claim) bool {
 	})
 }
 
-// neverHolds reports whether the condition of an edge is known to be false always.
+// neverHolds reports whether the condition of an edge is known to be always false.
 func (w guards) neverHolds(edge int) bool {
 	return w.graph.Edges[edge].When.IsSet() && w.areExclusive(edge, w.newClaim(edge, true))
 }
@@ -233,8 +233,8 @@ func (m *mutator) mutatePair(i, j int) {
 	if a.Decl < 0 || b.Decl < 0 {
 		return
 	}
-	fans := !a.When.IsSet() && !b.When.IsSet() && a.Condition == b.Condition // both fire, so a swap has no effect
-	if a.To.Value != b.To.Value && !fans {
+	bothFire := !a.When.IsSet() && !b.When.IsSet() && a.Condition == b.Condition // both fire, so a swap has no effect
+	if a.To.Value != b.To.Value && !bothFire {
 		first, second := a, b
 		first.To, second.To = b.To, a.To
 		m.addMutant(a.Span, "the targets of "+m.names[i]+" and "+m.names[j]+" are swapped", m.replaceEdges(map[int]*spec.Edge{i: &first, j: &second}), false)

@@ -31,8 +31,8 @@ import (
 // startTime returns the virtual time at which every case starts.
 func startTime() time.Time { return time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// limit bounds the real time of a case.
-const limit = time.Minute
+// caseTimeout bounds the real time of a case.
+const caseTimeout = time.Minute
 
 // Run runs the chosen cases, several at once. The results are in the order of the files.
 func Run(cfg Config, files []*File) *Report {
@@ -50,16 +50,16 @@ func Run(cfg Config, files []*File) *Report {
 		workers = runtime.GOMAXPROCS(0)
 	}
 	results := make([]*Result, len(cases))
-	room := make(chan struct{}, workers)
+	slots := make(chan struct{}, workers)
 	var failed atomic.Bool
 	var group sync.WaitGroup
 	for i, c := range cases {
-		room <- struct{}{}
+		slots <- struct{}{}
 		if cfg.FailFast && failed.Load() {
 			break
 		}
 		group.Go(func() {
-			defer func() { <-room }()
+			defer func() { <-slots }()
 			if results[i] = c.expect.file.runCase(&cfg, c); !results[i].Passed {
 				failed.Store(true)
 			}
@@ -78,14 +78,14 @@ func Run(cfg Config, files []*File) *Report {
 }
 
 func (f *File) runCase(cfg *Config, c *Case) *Result {
-	ctx, stop := context.WithTimeout(context.Background(), limit)
+	ctx, stop := context.WithTimeout(context.Background(), caseTimeout)
 	defer stop()
 	a := &runningCase{c: c, cfg: cfg, clock: virtual.NewClock(startTime()), stop: stop, visits: map[string]map[string]int{}, calls: map[string]int{}}
 	watch := &watcher{hits: newHits(f.Graph), running: a}
 	opts := c.opts
 	opts.Clock, opts.Sink, opts.History = a.clock, watch, true
 	if !c.hasRealStub() {
-		opts.Secrets = nameSecrets(func(name string) string { return "made-up-" + name })
+		opts.Secrets = makeSecrets(func(name string) string { return "made-up-" + name })
 	}
 	ctx = context.WithValue(ctx, runningCaseKey{}, a)
 	result, err := c.flow.flow.Run(ctx, opts)
@@ -114,11 +114,11 @@ func (f *File) runCase(cfg *Config, c *Case) *Result {
 		}
 		out.Failures = append(out.Failures, Failure{What: "run", Line: c.Line, Got: problem})
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		out.Failures = append(out.Failures, Failure{What: "run", Line: c.Line, Got: fmt.Sprintf("the case was stopped after %s of real time", limit)})
+		out.Failures = append(out.Failures, Failure{What: "run", Line: c.Line, Got: fmt.Sprintf("the case was stopped after %s of real time", caseTimeout)})
 	default:
 		out.Failures = append(out.Failures, c.expect.check(result)...)
-		if !c.expect.allowsUnfit() {
-			out.Failures = append(out.Failures, a.unfit...)
+		if !c.expect.expectsInvalidOutput() {
+			out.Failures = append(out.Failures, a.invalidStubs...)
 		}
 	}
 	out.Passed = len(out.Failures) == 0
@@ -137,8 +137,8 @@ func (c *Case) hasRealStub() bool {
 	return slices.ContainsFunc(stubs, (*stub).isReal)
 }
 
-// nameSecrets returns a function that gives each secret of a graph a value by its name.
-func nameSecrets(value func(name string) string) func(g *spec.Graph) map[string]any {
+// makeSecrets returns a function that gives each secret of a graph a value by its name.
+func makeSecrets(value func(name string) string) func(g *spec.Graph) map[string]any {
 	return func(g *spec.Graph) map[string]any {
 		out := make(map[string]any, len(g.Secrets))
 		for _, secret := range g.Secrets {
@@ -179,12 +179,12 @@ func (w *watcher) Event(e *runner.Event) error {
 			w.lines = append(w.lines, formatStep(e))
 		}
 	case runner.NodeRetrying, runner.NodeFailed:
-		if w.failsOnStub(e) {
+		if w.failOnStubExpr(e) {
 			return nil
 		}
 		w.failed = e.Node
 		if e.Error != nil && e.Error.Kind == "invalid_output" && w.running.c.stubs[e.Node] != nil {
-			w.noteUnfit(e)
+			w.recordInvalidStub(e)
 		}
 		if e.Error != nil {
 			failed := "failed"
@@ -205,8 +205,8 @@ func (w *watcher) Event(e *runner.Event) error {
 	return nil
 }
 
-// failsOnStub fails the case if the expression of a stub has failed.
-func (w *watcher) failsOnStub(e *runner.Event) bool {
+// failOnStubExpr fails the case, and returns true, if the expression of a stub has failed.
+func (w *watcher) failOnStubExpr(e *runner.Event) bool {
 	s := w.running.c.stubs[e.Node]
 	if s == nil || e.Error == nil || e.Error.Kind != "expression" {
 		return false
@@ -221,12 +221,12 @@ func (w *watcher) failsOnStub(e *runner.Event) bool {
 	return true
 }
 
-// noteUnfit records that a stub breaks the schema of its node.
-func (w *watcher) noteUnfit(e *runner.Event) {
+// recordInvalidStub records that the output of a stub breaks the schema of its node.
+func (w *watcher) recordInvalidStub(e *runner.Event) {
 	s := w.running.c.stubs[e.Node]
 	failure := Failure{What: "stub", Line: s.line, Got: "the stub of " + strconv.Quote(e.Node) + " does not fit: " + e.Error.Message}
-	if !s.isReal() && !slices.Contains(w.running.unfit, failure) {
-		w.running.unfit = append(w.running.unfit, failure)
+	if !s.isReal() && !slices.Contains(w.running.invalidStubs, failure) {
+		w.running.invalidStubs = append(w.running.invalidStubs, failure)
 	}
 }
 
@@ -262,8 +262,8 @@ type runningCase struct {
 	// visits numbers executions in subgraphs, where visits restart, by node path and work key.
 	visits map[string]map[string]int
 	calls  map[string]int // by tool
-	// unfit lists stubs that break the schema of their node.
-	unfit []Failure
+	// invalidStubs lists stubs that break the schema of their node.
+	invalidStubs []Failure
 }
 
 type runningCaseKey struct{}
@@ -315,7 +315,7 @@ func answerNode(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
 		values, _ := task.Config[exprsKey].(map[string]any)
 		return &runner.Reply{Output: values[e.key]}, nil
 	}
-	return e.toReply()
+	return e.buildReply()
 }
 
 func (a *runningCase) waitDelay(ctx context.Context, e *entry) error {
@@ -325,8 +325,8 @@ func (a *runningCase) waitDelay(ctx context.Context, e *entry) error {
 	return a.clock.Sleep(ctx, e.delay)
 }
 
-// toReply returns the stubbed result, or nil if the node runs.
-func (e *entry) toReply() (*runner.Reply, error) {
+// buildReply returns the stubbed result, or nil if the node must run.
+func (e *entry) buildReply() (*runner.Reply, error) {
 	switch {
 	case e.failure != nil:
 		failure := *e.failure
@@ -382,10 +382,10 @@ func runStub(context.Context, *runner.Task) (any, error) {
 	return nil, &runner.Failure{Kind: "internal", Message: "a stub can't run for real"}
 }
 
-// realOnly stops the virtual clock while a handler with effects runs.
-type realOnly struct{ handler runner.Handler }
+// realTimeHandler stops the virtual clock while a handler with effects runs.
+type realTimeHandler struct{ handler runner.Handler }
 
-func (h realOnly) Run(ctx context.Context, task *runner.Task) (output any, err error) {
+func (h realTimeHandler) Run(ctx context.Context, task *runner.Task) (output any, err error) {
 	a := findRunningCase(ctx)
 	if a == nil || !a.runsForReal(task) {
 		return h.handler.Run(ctx, task)
@@ -509,7 +509,7 @@ func (d decider) Decide(ctx context.Context, task *runner.Task, choice handler.C
 		return "", "", a.giveUp(said.line, "no decision for visit %d of %q: its list has %d", visit, task.Node, len(said.targets))
 	}
 	target = said.targets[visit-1]
-	names := collect(choice.Candidates, func(o machine.Option) string { return o.Target })
+	names := mapSlice(choice.Candidates, func(o machine.Option) string { return o.Target })
 	if !slices.Contains(names, target) {
 		return "", "", a.giveUp(said.line, "%q can't decide for %q (candidates: %s)", task.Node, target, strings.Join(names, ", "))
 	}

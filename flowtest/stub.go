@@ -24,7 +24,7 @@ type stub struct {
 	line   int
 	visits []*entry
 	list   bool
-	// exprs are the entries with an expression.
+	// exprs lists the entries with an expression.
 	exprs []*entry
 }
 
@@ -48,7 +48,7 @@ func (f *File) readStubs(v *spec.Value, check func(spec.Text)) map[string]*stub 
 	out := map[string]*stub{}
 	for _, field := range v.Entries() {
 		check(field.Key)
-		s := &stub{name: field.Key.Value, line: f.lineOf(field.Key.Span), list: field.Value.Kind == spec.List}
+		s := &stub{name: field.Key.Value, line: f.findLine(field.Key.Span), list: field.Value.Kind == spec.List}
 		given := field.Value.OneOrAll()
 		for j := range given {
 			var guards []string
@@ -63,7 +63,7 @@ func (f *File) readStubs(v *spec.Value, check func(spec.Text)) map[string]*stub 
 }
 
 func (f *File) readEntry(s *stub, v *spec.Value, guards []string) *entry {
-	e := &entry{line: f.lineOf(v.Span), output: v.Get("output"), delay: durationOf(v.Get("delay"))}
+	e := &entry{line: f.findLine(v.Span), output: v.Get("output"), delay: parseDuration(v.Get("delay"))}
 	if failure := v.Get("error"); failure != nil {
 		kind, kinds := failure.Get("kind").Scalar(), spec.FailureKinds()
 		e.failure = &runner.Failure{Kind: kind.Value, Message: cmp.Or(failure.Get("message").Scalar().Value, "the stub says so")}
@@ -167,13 +167,13 @@ func newRunner(cfg *Config, kept store.Store, rewrite func(string, *spec.Graph) 
 	builtin := spec.BuiltinKinds
 	human := slices.IndexFunc(builtin, func(k spec.Kind) bool { return k.Name == "human" })
 	kinds := slices.Concat(node.Kinds(node.Options{StandIns: newStandIns()}), cfg.Kinds, []runner.Kind{{
-		Spec:    spec.Kind{Name: stubKind, Keys: builtin[human].Keys}, // answerPeople replaces human nodes
+		Spec:    spec.Kind{Name: stubKind, Keys: builtin[human].Keys}, // stubPeople replaces human nodes
 		Handler: runner.HandlerFunc(runStub),
 	}})
 	exprs := spec.Key{Name: exprsKey, Type: spec.TypeMap, Role: spec.RoleExpr, Elem: &spec.Key{Type: spec.TypeString, Role: spec.RoleExpr}}
 	for i := range kinds {
 		kinds[i].Spec.Keys = append(slices.Clip(kinds[i].Spec.Keys), exprs)
-		kinds[i].Handler = realOnly{kinds[i].Handler}
+		kinds[i].Handler = realTimeHandler{kinds[i].Handler}
 	}
 	return runner.New(runner.Config{
 		Kinds: kinds, Decider: decider{node.NewDecider(node.Options{StandIns: newStandIns()})}, Store: kept, Rewrite: rewrite,
@@ -210,7 +210,7 @@ func (f *File) chooseFlow(c *Case) {
 	}
 }
 
-// reportStubs reports findings about the expressions of stubs at their place in the test file.
+// reportStubs reports findings about the expressions of stubs at their positions in the test file.
 func (f *File) reportStubs(c *Case, replaced *replacement, found spec.Diagnostics) {
 	for _, d := range found {
 		if i := d.Span.From - exprBase; i >= 0 && i < len(replaced.exprs) {

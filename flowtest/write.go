@@ -133,11 +133,11 @@ func (t *triedCase) mergeByNode(values map[string][]any) map[string]any {
 	return out
 }
 
-// splitAnswers returns the answers until the run first pauses at a breakpoint or since a person
-// does not answer in time, and the resumes after that, at which time passes or people answer.
+// splitAnswers returns the answers before the first pause, and the resumes after it. A run pauses
+// at breakpoints, and when a person does not answer in time.
 func (t *triedCase) splitAnswers() (answers map[string]any, resumes []any) {
 	given, atBreakpoint := map[string][]any{}, false
-	closeSitting := func() {
+	closeResume := func() {
 		switch merged := t.mergeByNode(given); {
 		case answers == nil:
 			answers = merged
@@ -152,16 +152,16 @@ func (t *triedCase) splitAnswers() (answers map[string]any, resumes []any) {
 		after, absent := c.value.(time.Duration)
 		switch {
 		case absent:
-			closeSitting()
+			closeResume()
 			resumes = append(resumes, map[string]any{"after": after})
 		case c.key == "resume":
-			closeSitting()
+			closeResume()
 			atBreakpoint = true
 		case c.key == "answers":
 			given[c.node] = append(given[c.node], c.value)
 		}
 	}
-	closeSitting()
+	closeResume()
 	if t.resumed >= 0 { // two timeouts may have passed at once
 		resumes = resumes[:min(len(resumes), t.resumed)]
 	}
@@ -202,7 +202,7 @@ func yamlFlow(v any) string {
 }
 
 func yamlList[V any](list []V, text func(V) string) string {
-	return "[" + strings.Join(collect(list, text), ", ") + "]"
+	return "[" + strings.Join(mapSlice(list, text), ", ") + "]"
 }
 
 func jsonText(v any) string {
@@ -276,7 +276,7 @@ func (f *File) listEdits(r *Result) (edits []edit, changed bool) {
 	return edits, true
 }
 
-// formatExpectation replaces the word update, by lines of their own except in a one-line map.
+// formatExpectation replaces the word update by lines of their own, or by a map in a one-line case.
 func (f *File) formatExpectation(at spec.Span, path string, state map[string]any) edit {
 	src := f.src.Src
 	start := bytes.LastIndexByte(src[:at.From], '\n') + 1
