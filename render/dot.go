@@ -71,7 +71,7 @@ func (w *dotWriter) drawMark(id string, m Mark) {
 }
 
 func (w *dotWriter) drawNode(n *Node) {
-	s := styleOf(n.Kind, n.Mark)
+	s := chooseStyle(n.Kind, n.Mark)
 	fmt.Fprintf(w.out, "%s%s [label=%s, shape=%s, style=%q, color=%q, fillcolor=%q", w.indent, w.quoteID(n.ID), formatLabel(n, s), s.shape, s.style, s.line, s.fill)
 	if n.Mark == Untouched {
 		fmt.Fprintf(w.out, ", fontcolor=%q", paleColor)
@@ -104,7 +104,7 @@ func (w *dotWriter) drawEdge(e *Edge) {
 	if e.Else && !isPale && (e.Condition == "on_success" || e.Condition == "always") {
 		color = quietColor
 	}
-	fmt.Fprintf(w.out, "%s%s -> %s [style=%s, color=%q", w.indent, w.quoteID(e.From), w.quoteID(idOfBox(e.To)), style, color)
+	fmt.Fprintf(w.out, "%s%s -> %s [style=%s, color=%q", w.indent, w.quoteID(e.From), w.quoteID(boxID(e.To)), style, color)
 	if e.Condition == "llm_decide" {
 		fmt.Fprint(w.out, ", arrowhead=vee, arrowtail=odiamond, dir=both")
 	}

@@ -202,9 +202,9 @@ func TestTrail(t *testing.T) {
 // TestMarksStandOut: no kind of node has the colours that say how a run went.
 func TestMarksStandOut(t *testing.T) {
 	for _, kind := range []string{"set", "pass", "exec", "http", "llm", "agent", "tool", "tools", "human", "graph", "wait", "other"} {
-		l := styleOf(kind, 0)
+		l := chooseStyle(kind, 0)
 		for _, mark := range []Mark{Recovered, FailedHere, WaitingHere} {
-			if m := styleOf(kind, mark); m.line == l.line || mark != Recovered && m.fill == l.fill {
+			if m := chooseStyle(kind, mark); m.line == l.line || mark != Recovered && m.fill == l.fill {
 				t.Errorf("%s: mark %d does not show", kind, mark)
 			}
 		}

@@ -37,17 +37,17 @@ type mermaidWriter struct {
 	names          map[string]string // of boxes, by prefix and id
 	taken          map[string]bool   // names
 	// boxes are the names of boxes by style, arrows the numbers of arrows by style.
-	boxes, arrows styled
+	boxes, arrows styleGroups
 	count         int // of arrows
 }
 
-// styled groups names by style, in the order in which the styles are first used.
-type styled struct {
+// styleGroups groups names by style, in the order in which the styles are first used.
+type styleGroups struct {
 	styles []string
 	names  [][]string
 }
 
-func (s *styled) addName(style, name string) {
+func (s *styleGroups) addName(style, name string) {
 	if !slices.Contains(s.styles, style) {
 		s.styles, s.names = append(s.styles, style), append(s.names, nil)
 	}
@@ -108,7 +108,7 @@ func (m *mermaidWriter) drawNode(n *Node) {
 		}
 	}
 	shape := cmp.Or(mermaidShapes[n.Kind], [2]string{"(", ")"})
-	id, s, ink := m.makeID(n.ID), styleOf(n.Kind, n.Mark), inkColor
+	id, s, ink := m.makeID(n.ID), chooseStyle(n.Kind, n.Mark), inkColor
 	fmt.Fprintf(m.out, "%s%s%s\"%s\"%s\n", m.indent, id, shape[0], strings.Join(lines, "<br/>"), shape[1])
 	if n.Mark == Untouched {
 		ink = quietColor
@@ -129,7 +129,7 @@ func (m *mermaidWriter) drawEdge(e *Edge) {
 	if strings.TrimSpace(e.Text) != "" {
 		label = "|\"" + escapeMermaid(e.Text) + "\"|"
 	}
-	fmt.Fprintf(m.out, "%s%s %s%s %s\n", m.indent, m.makeID(e.From), line, label, m.makeID(idOfBox(e.To)))
+	fmt.Fprintf(m.out, "%s%s %s%s %s\n", m.indent, m.makeID(e.From), line, label, m.makeID(boxID(e.To)))
 	look := "stroke:" + color
 	if e.Mark == Touched {
 		look += ",stroke-width:3px"

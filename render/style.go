@@ -67,8 +67,8 @@ var markStyles = map[Mark]struct{ fill, line, dotWidth, mermaidWidth, status, no
 	Missed:      {"#FFFFFF", failureColor, "1.6", "2px", "missed", "not covered"},
 }
 
-// styleOf returns the style of a node of a kind, painted with a mark.
-func styleOf(kind string, m Mark) boxStyle {
+// chooseStyle returns the style of a node of a kind, painted with a mark.
+func chooseStyle(kind string, m Mark) boxStyle {
 	s := cmp.Or(kindStyles[kind], boxStyle{"box", rounded, "#FFFFFF", "#374151"})
 	s.fill, s.line = cmp.Or(markStyles[m].fill, s.fill), cmp.Or(markStyles[m].line, s.line)
 	return s
@@ -100,8 +100,8 @@ const (
 	endID   = "__end__"
 )
 
-// idOfBox returns the id of the box at the end of an edge.
-func idOfBox(end string) string {
+// boxID returns the id of the box at the end of an edge.
+func boxID(end string) string {
 	if end == spec.END {
 		return endID
 	}

@@ -55,7 +55,7 @@ type drawnFlow struct {
 	drawing *render.Drawing
 	open    *inspect.Opener
 	// run is the run that was painted, or nil without --run.
-	run *inspect.Painted
+	run *inspect.ReplayedRun
 }
 
 // drawFlow reads a flow and draws it, painted with the run or coverage of the flags.
@@ -75,7 +75,7 @@ func (a *app) drawFlow(path string, f *drawFlags) (*drawnFlow, error) {
 	}
 	switch {
 	case f.run != "":
-		if out.run, err = a.paintRun(g, f.run); err != nil {
+		if out.run, err = a.replayRun(g, f.run); err != nil {
 			return nil, err
 		}
 		out.graph, load, opts.Trail = parseRecordedGraph(&out.run.Record), out.run.Record.Load, out.run.Trail
@@ -98,8 +98,8 @@ func (f *drawFlags) requireFlow(cmd *cobra.Command, args []string) error {
 	return requireFlowArg(cmd, args)
 }
 
-// paintRun finds a run and replays it. With a graph, the run must be one of that graph.
-func (a *app) paintRun(g *spec.Graph, id string) (*inspect.Painted, error) {
+// replayRun finds a run and replays it. With a graph, the run must be one of that graph.
+func (a *app) replayRun(g *spec.Graph, id string) (*inspect.ReplayedRun, error) {
 	r, err := a.openRecordedRun(id)
 	if err != nil {
 		return nil, err
@@ -110,8 +110,8 @@ func (a *app) paintRun(g *spec.Graph, id string) (*inspect.Painted, error) {
 	if g != nil && !bytes.Equal(g.File.Src, r.record.Source) {
 		a.printNote(fmt.Sprintf("%s is not what run %q was started with; drawing the graph as it was", g.File.Name, r.record.ID))
 	}
-	painted, err := inspect.Paint(r.runner, &r.record)
-	return painted, r.explainReadError(err)
+	replayed, err := inspect.ReplayRun(r.runner, &r.record)
+	return replayed, r.explainReadError(err)
 }
 
 // readCoverage reads the coverage of a graph from the JSON that test printed.

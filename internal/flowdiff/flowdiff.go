@@ -203,7 +203,7 @@ func (c *comparison) compareGraph(old, now *spec.Graph) {
 	}
 }
 
-// absent replaces a missing entry of a map in comparisons.
+// absent is the value of a missing entry of a map in comparisons.
 type absent struct{}
 
 func lookUp(m map[string]any, key string) any {

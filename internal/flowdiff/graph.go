@@ -177,8 +177,8 @@ func (c *comparison) compareEdge(old, now *spec.Edge) {
 	field("transform", old.Transform.Data(), now.Transform.Data())
 }
 
-// compareOrders compares the order of each node's edges. Of conditional edges the first true one
-// fires; of branches, some reducers keep the order of writes.
+// compareOrders compares the order of each node's edges. It decides which conditional edge fires,
+// and in which order some reducers keep the writes of branches.
 func (c *comparison) compareOrders(pairs []edgePair) {
 	conditions, branches, reprioritized := map[string][]edgePair{}, map[string][]edgePair{}, map[string]bool{}
 	for _, p := range pairs {
@@ -191,7 +191,7 @@ func (c *comparison) compareOrders(pairs []edgePair) {
 			branches[from] = append(branches[from], p)
 		}
 	}
-	var keys []string // whose reducers keep the order of writes
+	var keys []string // with reducers that keep the order of writes
 	for _, k := range c.after.State {
 		if !slices.Contains([]string{"", "replace", "sum", "min", "max"}, k.Reducer.Value) {
 			keys = append(keys, k.Name.Value)

@@ -55,7 +55,7 @@ func NewBound(g *spec.Graph, b bound.Bounds, loops []lint.Loop, exact bool) Boun
 	}
 }
 
-// BoundCost returns the highest cost of some tokens, however prompts and answers share them.
+// BoundCost returns the highest cost of a number of tokens, whichever of them are prompts or answers.
 func BoundCost(model string, tokens int) (usd float64, known bool) {
 	rates := price.Of(model)
 	return rates.MaxTotalCost(tokens)
@@ -187,11 +187,11 @@ func Check(name string, src []byte, optional bool) Checked {
 	return CheckWith(name, src, optional, spec.Beside(name))
 }
 
-// CheckWith checks a graph like Check and reads other files by load.
+// CheckWith is like Check, but reads other files with load.
 func CheckWith(name string, src []byte, optional bool, load func(path string) ([]byte, error)) Checked {
 	g, found := spec.Parse(name, src, spec.Options{Load: load})
 	structure := spec.Check(g)
-	// Unknown names count as broken, too.
+	// Unknown names also make a graph incomplete.
 	names := slices.DeleteFunc(slices.Clone(structure), func(d spec.Diagnostic) bool { return d.Rule != "unknown-node" && d.Rule != "missing-start" })
 	c := Checked{Graph: g, Broken: append(found.Errors(), names...).Sort()}
 	found = append(found, structure...)

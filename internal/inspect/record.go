@@ -114,8 +114,8 @@ func marshalBrief(e *runner.Event) json.RawMessage {
 	return brief.AppendJSON(nil)
 }
 
-// Painted is a replayed run with its trail.
-type Painted struct {
+// ReplayedRun is a replayed run with its trail.
+type ReplayedRun struct {
 	Record store.RunRecord
 	Result *runner.Result
 	Trail  *render.Trail
@@ -124,18 +124,18 @@ type Painted struct {
 	runner *runner.Runner
 }
 
-// Paint replays a run.
-func Paint(r *runner.Runner, record *store.RunRecord) (*Painted, error) {
+// ReplayRun replays a run and returns what it recorded.
+func ReplayRun(r *runner.Runner, record *store.RunRecord) (*ReplayedRun, error) {
 	c, result, err := recordRun(r, record.ID, nil)
 	if err != nil {
 		return nil, err
 	}
 	c.trail.addResult(result)
-	return &Painted{*record, result, c.trail.trail, c.Piece, r}, nil
+	return &ReplayedRun{*record, result, c.trail.trail, c.Piece, r}, nil
 }
 
 // Page returns the data of the run for the page.
-func (p *Painted) Page(ctx context.Context) (*Run, error) {
+func (p *ReplayedRun) Page(ctx context.Context) (*Run, error) {
 	out, err := newRun(p.runner, p.Result)
 	if err != nil {
 		return nil, err

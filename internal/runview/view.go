@@ -15,8 +15,8 @@ import (
 	"github.com/graphrun/graphrun/runner"
 )
 
-// startedAfter is how long a node runs before a line says that it has started.
-const startedAfter = 10 * time.Second
+// announceDelay is how long a node runs before a line says that it has started.
+const announceDelay = 10 * time.Second
 
 // View shows a run while it runs. Several goroutines may use it.
 type View struct {
@@ -98,20 +98,20 @@ func (v *View) addText(e *runner.Event) {
 	}
 }
 
-// startAlarm adds a line when a node has run for startedAfter.
+// startAlarm adds a line when a node has run for announceDelay.
 func (v *View) startAlarm(e *runner.Event) {
 	if v.after == nil || e.Attempt > 1 || slices.Contains([]string{"set", "pass", "fail", ""}, e.Kind) {
 		return
 	}
 	own := *e
 	v.stopAlarm(own.Node)
-	v.alarms[own.Node] = v.after(startedAfter, func() {
+	v.alarms[own.Node] = v.after(announceDelay, func() {
 		v.mu.Lock()
 		defer v.mu.Unlock()
 		if v.alarms[own.Node] == nil {
 			return // it has just ended
 		}
-		text := "started " + formatDuration(startedAfter) + " ago"
+		text := "started " + formatDuration(announceDelay) + " ago"
 		text = joinNonEmpty(": ", text, v.tracer.elements[own.Node].progress)
 		v.addLine(&own, v.tracer.colors.Quiet(text))
 		v.printPending()

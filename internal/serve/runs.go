@@ -285,11 +285,11 @@ func (s *Server) getRunPage(c *call, in *runPageIn) (*runPage, error) {
 	record := &in.record
 	var run *inspect.Run
 	var err error
-	painted := &inspect.Painted{}
+	replayed := &inspect.ReplayedRun{}
 	if in.Brief {
 		run, err = inspect.ReadHead(s.cfg.Runner, record.ID)
-	} else if painted, err = inspect.Paint(s.cfg.Runner, record); err == nil {
-		run, err = painted.Page(c.ctx)
+	} else if replayed, err = inspect.ReplayRun(s.cfg.Runner, record); err == nil {
+		run, err = replayed.Page(c.ctx)
 	}
 	if err != nil {
 		return nil, err
@@ -299,8 +299,8 @@ func (s *Server) getRunPage(c *call, in *runPageIn) (*runPage, error) {
 	g, _ := spec.Parse(record.File, record.Source, spec.Options{Load: record.Load}) // it was valid then
 	open := inspect.NewOpener(g, record.Load)
 	out := &runPage{
-		Drawing: render.Draw(g, render.Options{Open: open.Open, Trail: painted.Trail}),
-		Flow:    inspect.NewFlow(g, cmp.Or(file, record.File), nil, open), Run: run, Path: file, Last: painted.Last,
+		Drawing: render.Draw(g, render.Options{Open: open.Open, Trail: replayed.Trail}),
+		Flow:    inspect.NewFlow(g, cmp.Or(file, record.File), nil, open), Run: run, Path: file, Last: replayed.Last,
 		Here: s.cfg.Fleet.FindDrive(record.ID) != nil, Parent: record.Parent, ParentStep: record.ParentStep, Labels: record.Labels,
 	}
 	if line, err := s.findSummary(record.ID); err == nil {
