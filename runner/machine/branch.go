@@ -89,8 +89,8 @@ func (sc *Scope) failedBranches(f *Fan, node int) []*Task {
 	})
 }
 
-// commandBranchTimers starts or stops branch_timeout for branches with active tasks.
-func (sc *Scope) commandBranchTimers(kind CommandKind, f *Fan) {
+// switchBranchTimers starts or stops branch_timeout for branches with active tasks.
+func (sc *Scope) switchBranchTimers(kind CommandKind, f *Fan) {
 	d := sc.plan.nodes[f.Source].parallel.BranchTimeout
 	if d == 0 {
 		return

@@ -16,7 +16,7 @@ const (
 	// StartTimer starts a timer, or replaces the one with the same identity. TimerFired follows after
 	// For. Timers with a negative For fire at once, ordered by For.
 	StartTimer
-	// StopTimer stops a timer. If it fires nevertheless, that changes nothing.
+	// StopTimer stops a timer. A stopped timer that still fires changes nothing.
 	StopTimer
 	// Advance continues a batch of steps without effects. Advanced follows.
 	Advance

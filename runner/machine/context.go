@@ -203,10 +203,10 @@ func (t *Task) nodeContext(n *node) map[string]any {
 }
 
 func (t *Task) view() *View {
-	if t.seen == nil || t.seen.ID != t.View {
-		t.seen = t.scope.findView(t.View)
+	if t.cachedView == nil || t.cachedView.ID != t.View {
+		t.cachedView = t.scope.findView(t.View)
 	}
-	return t.seen
+	return t.cachedView
 }
 
 // input returns the task's input with `before` added. After a join it is an object by source.

@@ -28,7 +28,7 @@ func (s *State) beginRun(e *Event) {
 	}
 	sc.addFirstTask(e.Input, session, e.Edit)
 	s.Run.Talk = nil
-	s.commandClockTimers(StartTimer)
+	s.switchClockTimers(StartTimer)
 }
 
 // Group returns the concurrency group of a run that began with an event, or "".
@@ -196,7 +196,7 @@ func (s *State) endRun() {
 	if end.Status == Completed {
 		s.Output = end.Output
 	}
-	s.commandClockTimers(StopTimer)
+	s.switchClockTimers(StopTimer)
 	s.addCommand(Command{Kind: Finish})
 }
 

@@ -20,8 +20,8 @@ const (
 	TaskBegan EventKind = "task_began"
 	// TaskNoted stores Output, such as a model's answer, in case the attempt runs again.
 	TaskNoted EventKind = "task_noted"
-	// GraphCalled opens Graph with Input for a tool call. ReturnGraph returns its result. Without Call
-	// it opens the graph of a graph node (RunInfo.Hooked).
+	// GraphCalled runs Graph with Input for the attempt's tool call number Call, and the command
+	// ReturnGraph returns the result. With Call 0, it runs a graph node's graph (RunInfo.Hooked).
 	GraphCalled EventKind = "graph_called"
 	// TaskEnded ends an attempt with Output, Failure, or Asks.
 	TaskEnded EventKind = "task_ended"
@@ -88,7 +88,7 @@ type Event struct {
 	// Question is the ID of the question that By has answered.
 	Question string `json:"question,omitempty"`
 	By       string `json:"by,omitempty"`
-	// Hold keeps the answer until the run is resumed, because it has no driver (Answered).
+	// Hold keeps the answer until a resume, because the run has no driver (Answered).
 	Hold bool `json:"hold,omitempty"`
 	// Target and Reasoning are a router's answer (Decided). Otherwise Target names the question.
 	Target    string `json:"target,omitempty"`

@@ -74,7 +74,7 @@ func (t *Task) explainEdges(n *node, out routing, values bool) []Candidate {
 				c.Why = c.Test.String()
 			}
 		}
-		if values && c.When != "" && strings.HasSuffix(c.Why, isFalse) {
+		if values && c.When != "" && strings.HasSuffix(c.Why, falseSuffix) {
 			c.Why += p.describeValues(e, t.view().buildContext(t, e.uses))
 		}
 		list = append(list, c)
@@ -97,8 +97,8 @@ func (t *Task) explainEdges(n *node, out routing, values bool) []Candidate {
 	return list
 }
 
-// isFalse is the end of the reason of a false condition.
-const isFalse = " is false"
+// falseSuffix is the end of the reason of a false condition.
+const falseSuffix = " is false"
 
 func (t *Task) explainEdge(n *node, e *edge, fired, after bool) string {
 	condition, failed := e.spec.Condition, t.Failure != nil
@@ -114,7 +114,7 @@ func (t *Task) explainEdge(n *node, e *edge, fired, after bool) string {
 	case e.when != nil && after && n.decl.Routing != "all":
 		return "an earlier edge fired"
 	case e.when != nil:
-		return e.spec.When.Value + isFalse
+		return e.spec.When.Value + falseSuffix
 	case condition == "llm_decide":
 		return explainDecision(t.Choice, fired)
 	case fired && t.Choice != nil && t.Choice.Failure != nil:

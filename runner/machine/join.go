@@ -159,7 +159,7 @@ func (sc *Scope) resolveJoin(group []*Task) {
 }
 
 // bypassFailure returns the failure of a join that some branches bypass.
-func (sc *Scope) bypassFailure(node int, group []*Task, bends []*Detour) *Failure {
+func (sc *Scope) bypassFailure(node int, group []*Task, detours []*Detour) *Failure {
 	names := func(nodes []int) (out []any, words []string) {
 		out = []any{}
 		slices.Sort(nodes)
@@ -169,7 +169,7 @@ func (sc *Scope) bypassFailure(node int, group []*Task, bends []*Detour) *Failur
 		return out, words
 	}
 	var failed, arrived []int
-	for _, b := range bends {
+	for _, b := range detours {
 		failed = append(failed, b.Node)
 	}
 	for _, t := range group {
@@ -188,7 +188,7 @@ func (sc *Scope) bypassFailure(node int, group []*Task, bends []*Detour) *Failur
 
 // findBypasses returns the failure edges that branches took around the join.
 func (sc *Scope) findBypasses(group []*Task) (out []*Detour) {
-bends:
+nextDetour:
 	for _, b := range sc.Detours {
 		if slices.ContainsFunc(group, func(w *Task) bool { return sc.hasInPast(w, b.Task) }) {
 			continue
@@ -201,7 +201,7 @@ bends:
 			own := findLane(b.Place, f)
 			if !slices.ContainsFunc(group, func(o *Task) bool { return findLane(o.Place, f) == own }) {
 				out = append(out, b)
-				continue bends
+				continue nextDetour
 			}
 		}
 	}
@@ -481,13 +481,13 @@ func (sc *Scope) failBypassedJoin() bool {
 	if !sc.mayFailBypassedJoin() {
 		return false
 	}
-	bends := slices.Clone(sc.Detours)
-	slices.SortFunc(bends, func(a, b *Detour) int { return comparePositions(a.Rank, a.Order, b.Rank, b.Order) })
+	detours := slices.Clone(sc.Detours)
+	slices.SortFunc(detours, func(a, b *Detour) int { return comparePositions(a.Rank, a.Order, b.Rank, b.Order) })
 	for node := range sc.plan.nodes {
 		if !sc.plan.nodes[node].joins || sc.plan.nodes[node].onBypass != "fail" {
 			continue
 		}
-		for _, b := range bends {
+		for _, b := range detours {
 			f := sc.findBypassedFan(b, node)
 			if f == nil {
 				continue

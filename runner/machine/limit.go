@@ -21,14 +21,14 @@ func (sc *Scope) timeLeft() (left time.Duration, ok bool) {
 	return limit - time.Duration(sc.state.Active-sc.Since), true
 }
 
-// commandClockTimers starts or stops the timers that count working time.
-func (s *State) commandClockTimers(kind CommandKind) {
+// switchClockTimers starts or stops the timers that count working time.
+func (s *State) switchClockTimers(kind CommandKind) {
 	for _, sc := range s.Scopes {
 		if left, ok := sc.timeLeft(); ok {
 			s.addCommand(Command{Kind: kind, Timer: RunTimer, Task: TaskID{Task: sc.Owner.Task, Element: sc.Owner.Element}, For: left})
 		}
 		for _, f := range sc.Fans {
-			sc.commandBranchTimers(kind, f)
+			sc.switchBranchTimers(kind, f)
 		}
 	}
 }

@@ -91,7 +91,7 @@ func (s *State) pauseRun(reason string) {
 	s.Status, s.Reason = Paused, reason
 	if !s.Idle {
 		s.Idle = true
-		s.commandClockTimers(StopTimer)
+		s.switchClockTimers(StopTimer)
 	}
 	s.addCommand(Command{Kind: Pause})
 }
@@ -103,7 +103,7 @@ func (s *State) wakeRun() {
 	}
 	if s.Idle {
 		s.Idle = false
-		s.commandClockTimers(StartTimer)
+		s.switchClockTimers(StartTimer)
 	}
 }
 
@@ -240,7 +240,7 @@ func (t *Task) reissueUnit(u *Unit) {
 			t.continueIfAnswered(u)
 			return
 		}
-		t.commandQuestions(u)
+		t.askQuestions(u)
 	}
 }
 

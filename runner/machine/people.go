@@ -137,7 +137,7 @@ func (t *Task) openQuestions(u *Unit, list []*UnitQuestion) {
 		}
 	}
 	u.State, u.Questions = asking, list
-	t.commandQuestions(u)
+	t.askQuestions(u)
 	for _, q := range u.pendingQuestions() {
 		t.noteQuestion(NoteAsked, u, q, "")
 	}
@@ -149,8 +149,8 @@ func (u *Unit) pendingQuestions() []*UnitQuestion {
 	return slices.DeleteFunc(slices.Clone(u.Questions), func(q *UnitQuestion) bool { return q.Settled })
 }
 
-// commandQuestions asks the unit's open questions and starts the answer timer.
-func (t *Task) commandQuestions(u *Unit) {
+// askQuestions asks the unit's open questions and starts the answer timer.
+func (t *Task) askQuestions(u *Unit) {
 	for _, q := range u.pendingQuestions() {
 		t.scope.state.addCommand(Command{Kind: AskPerson, Task: t.attemptID(u), Question: t.newQuestion(u, q)})
 	}

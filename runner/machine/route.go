@@ -150,7 +150,7 @@ func (t *Task) fireEdge(out *routing, at int) *End {
 	return nil
 }
 
-// edgeError returns the end of the scope. A condition that can't be evaluated does not count as false.
+// edgeError returns an end of the scope. An expression that can't be evaluated does not count as false.
 func (t *Task) edgeError(at int, what string, err error) *End {
 	e := &t.scope.plan.edges[at]
 	index, source := e.spec.Index, ""

@@ -86,10 +86,10 @@ type Scope struct {
 	maxBytes  int // the smallest max_state_bytes of this scope and outer ones
 	// running counts the attempts, also in inner scopes, that count for max_concurrency.
 	running int
-	// due means that a join may have become ready since the last scan, which found the groups of
-	// blocked. It keeps a fan-out of n branches from n² scans.
+	// due means that a join may have become ready since the last scan. Scanning only then keeps a
+	// fan-out of n branches from n² scans.
 	due     bool
-	blocked []*Task // one waiting task of each group
+	blocked []*Task // one waiting task of each group that the last scan found blocked
 	swept   int     // the number of views after the last sweep
 }
 
@@ -236,7 +236,7 @@ func (sc *Scope) findView(id int) *View {
 	return nil
 }
 
-// removeScope closes a scope and those within it.
+// removeScope removes a scope from the open scopes.
 func (s *State) removeScope(sc *Scope) {
 	s.Scopes = slices.DeleteFunc(s.Scopes, func(other *Scope) bool { return other == sc })
 }

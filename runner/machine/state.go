@@ -68,9 +68,9 @@ type State struct {
 	cmds    []Command
 	notes   []Note
 	vm      eval.VM
-	// steps without effects that this Apply has run.
+	// batch counts the steps without effects that this Apply has run.
 	batch int
-	// changes are changes of values that may still be undone. routes is scratch space.
+	// changes lists value changes that may still be undone. routes is scratch space.
 	changes []change
 	routes  []target
 	// noted counts the notes of this Apply, with or without an observer.

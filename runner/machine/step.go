@@ -356,13 +356,13 @@ func (sc *Scope) followTargets(t *Task, targets []target) {
 		b.place.Order, b.place.Place, b.place.Lanes = append(slices.Clip(b.place.Order), i), append(slices.Clip(b.place.Place), lane), append(slices.Clip(b.place.Lanes), lane)
 		sc.initView(&b.view, v)
 		b.task.Node, b.task.Rank, b.task.From, b.task.Input, b.task.Cause = to.to, t.Rank+1, t.asSource(), to.input, t.Failure
-		b.task.Position, b.task.View, b.task.seen = &b.place, b.view.ID, &b.view
+		b.task.Position, b.task.View, b.task.cachedView = &b.place, b.view.ID, &b.view
 		sc.addTask(&b.task)
 	}
 	for i := range branches {
 		sc.placeTask(&branches[i].task)
 	}
-	sc.commandBranchTimers(StartTimer, f)
+	sc.switchBranchTimers(StartTimer, f)
 }
 
 // branchStart holds everything that a fan-out creates for a branch.
@@ -375,7 +375,7 @@ type branchStart struct {
 func (t *Task) nextTask(to target) Task {
 	return Task{
 		Node: to.to, View: t.View, Rank: t.Rank + 1, Position: t.Position,
-		From: t.asSource(), Input: to.input, Cause: t.Failure, seen: t.seen,
+		From: t.asSource(), Input: to.input, Cause: t.Failure, cachedView: t.cachedView,
 	}
 }
 
@@ -395,7 +395,7 @@ func (sc *Scope) moveTask(t *Task, to target) *Task {
 	}
 	sc.due = sc.due || t.blocks
 	next := t.nextTask(to)
-	if t.seen.Base == 0 && len(t.Writes) < maxKeptWrites { // the writes of the step are not kept
+	if t.cachedView.Base == 0 && len(t.Writes) < maxKeptWrites { // the writes of the step are not kept
 		next.Writes = t.Writes[:0]
 	}
 	sc.state.Numbers.Task++

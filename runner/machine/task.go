@@ -71,9 +71,9 @@ type Task struct {
 	// Thread is the conversation after the execution.
 	Thread *thread `json:"thread,omitempty"`
 
-	scope  *Scope
-	seen   *View // the view with the number View
-	blocks bool  // a group of sc.blocked waits for it
+	scope      *Scope
+	cachedView *View // the view with the number View
+	blocks     bool  // a group of sc.blocked waits for it
 }
 
 // Source is the step that led to a task.

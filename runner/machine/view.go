@@ -381,8 +381,8 @@ func (v *View) value(key int) any {
 	return nil
 }
 
-// mergeTasks returns the merged view of several tasks, and the conflicts. Steps of lost branches count
-// as directly after the split.
+// mergeTasks returns the merged view of several tasks, and the conflicts. Steps of lost branches are
+// merged directly after the split.
 func (sc *Scope) mergeTasks(arrived, lost []*Task) (*View, []Conflict) {
 	all := slices.Concat(arrived, lost)
 	base := all[0].view()
