@@ -61,8 +61,8 @@ type Loop struct {
 
 // hits counts how often a run, or all runs, reached each part of a flow.
 type hits struct {
-	graph             *spec.Graph
-	nodes             []int
+	graph                *spec.Graph
+	nodes                []int
 	fired, trues, falses []int // by edge; trues and falses count values of conditions
 }
 

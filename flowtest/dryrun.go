@@ -29,10 +29,10 @@ type dryRun struct {
 	stubs map[string]*stub
 	kinds []spec.Kind // besides the built-in ones
 
-	mu      sync.Mutex
-	steps   []*Planned
+	mu     sync.Mutex
+	steps  []*Planned
 	madeUp map[string]bool // state keys with made-up values
-	hidden  []string        // texts to mask
+	hidden []string        // texts to mask
 }
 
 // DryRun runs a flow with made-up effects and returns what each step would do. It starts at

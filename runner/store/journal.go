@@ -29,15 +29,15 @@ type journal struct {
 	closed             bool
 }
 
-// lockAndOpen locks a run and opens its journal. find returns or creates the run. taken returns the
+// lockAndOpen locks a run and opens its journal. find returns or creates the run. driven returns the
 // error for a run that already has a driver.
-func (s *KVStore) lockAndOpen(runID, owner string, taken func() error, find func(tx Tx) (*savedRun, error)) (Journal, error) {
+func (s *KVStore) lockAndOpen(runID, owner string, driven func() error, find func(tx Tx) (*savedRun, error)) (Journal, error) {
 	release, err := s.storage().Lock(runID)
 	if err != nil {
 		return nil, err
 	}
 	if release == nil {
-		return nil, taken()
+		return nil, driven()
 	}
 	j := &journal{inbox: newInbox(s.storage(), runID), store: s, release: release, stop: make(chan struct{})}
 	err = s.storage().Update(func(tx Tx) error {
@@ -71,10 +71,10 @@ func (j *journal) Append(events ...machine.Event) error {
 }
 
 // SettleOffer accepts or refuses an offer, in one transaction.
-func (j *journal) SettleOffer(id string, events []machine.Event, refused string) (taken bool, err error) {
-	taken, err = j.appendIf(func(tx Tx) (bool, error) { return settleOffer(tx, id, refused) }, events)
+func (j *journal) SettleOffer(id string, events []machine.Event, refused string) (accepted bool, err error) {
+	accepted, err = j.appendIf(func(tx Tx) (bool, error) { return settleOffer(tx, id, refused) }, events)
 	j.Deliver() // the channel has room for waiting offers
-	return taken, err
+	return accepted, err
 }
 
 // appendIf adds events, all or none, if the condition holds in their transaction.

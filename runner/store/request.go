@@ -138,7 +138,7 @@ func (s *KVStore) WithdrawOffer(id string) (open bool, refused string, err error
 }
 
 // settleOffer refuses an offer with a reason, or accepts an open one. See Journal.SettleOffer.
-func settleOffer(tx Tx, id, refused string) (taken bool, err error) {
+func settleOffer(tx Tx, id, refused string) (accepted bool, err error) {
 	var offer savedOffer
 	found, err := getJSON(tx, offerKey(id), &offer)
 	switch {

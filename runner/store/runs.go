@@ -182,8 +182,8 @@ func (s *KVStore) createRun(record RunRecord, first []machine.Event, inherit fun
 	if err != nil {
 		return nil, err
 	}
-	taken := func() error { return runExistsError(record.ID) }
-	return s.lockAndOpen(record.ID, s.ownerName(""), taken, func(tx Tx) (*savedRun, error) {
+	driven := func() error { return runExistsError(record.ID) }
+	return s.lockAndOpen(record.ID, s.ownerName(""), driven, func(tx Tx) (*savedRun, error) {
 		run, err := newRun(tx, record)
 		if err != nil {
 			return nil, err

@@ -98,13 +98,13 @@ func (s *KVStore) Sessions() (out []Session, err error) {
 }
 
 // SaveSession merges a session into the stored one.
-func (s *KVStore) SaveSession(left Session) error {
+func (s *KVStore) SaveSession(next Session) error {
 	return s.storage().Update(func(tx Tx) error {
-		before, err := getSession(tx, left.ID)
+		before, err := getSession(tx, next.ID)
 		if err != nil && !errors.Is(err, ErrNoSession) {
 			return err
 		}
-		return putJSON(tx, sessionKeys+joinKey(left.ID), left.MergeOver(before))
+		return putJSON(tx, sessionKeys+joinKey(next.ID), next.MergeOver(before))
 	})
 }
 

@@ -96,8 +96,8 @@ type Journal interface {
 	Offers() <-chan Offer
 	// SettleOffer accepts an offer: in one transaction it adds the events and deletes the offer. If
 	// refused is not "", it refuses the offer for that reason. It adds nothing to the journal if the
-	// offer was withdrawn; then taken is false.
-	SettleOffer(id string, events []machine.Event, refused string) (taken bool, err error)
+	// offer was withdrawn; then accepted is false.
+	SettleOffer(id string, events []machine.Event, refused string) (accepted bool, err error)
 	// Close releases the run for other drivers. It may be called twice.
 	Close() error
 }
