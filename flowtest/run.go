@@ -71,7 +71,7 @@ func Run(cfg Config, files []*File) *Report {
 			report.addResult(cases[i].expect.file, r)
 		}
 	}
-	for _, c := range report.Coverage { //lint:ignore mapiter each for itself
+	for _, c := range report.Coverage { //lint:ignore mapiter entries are independent
 		c.countParts()
 	}
 	return report

@@ -127,7 +127,7 @@ func (t *triedCase) mergeVisits(list []any) any {
 // mergeByNode applies mergeVisits to the values of each node.
 func (t *triedCase) mergeByNode(values map[string][]any) map[string]any {
 	out := map[string]any{}
-	for node, list := range values { //lint:ignore mapiter each for itself
+	for node, list := range values { //lint:ignore mapiter entries are independent
 		out[node] = t.mergeVisits(list)
 	}
 	return out

@@ -26,7 +26,7 @@ func (k *toolkit) runAgent(ctx context.Context, task *runner.Task) (any, error) 
 		return nil, err
 	}
 	answer, err := a.runPattern(ctx)
-	if handler.IsParked(err) {
+	if handler.IsInterrupted(err) {
 		return nil, err
 	}
 	if err != nil && ctx.Err() != nil {

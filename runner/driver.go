@@ -19,21 +19,21 @@ import (
 
 // driver drives or reads one run. One goroutine owns it. Handlers and timers send it messages.
 type driver struct {
-	flow    *Flow
-	opts    Options
-	notices *notices // nil without notifications
-	clock   Clock
-	plan    *machine.Plan
-	state   *machine.State
-	journal store.Journal
-	log     *runlog.Log
-	secrets secrets
-	mask    *mask.Masker
-	unread  error        // the error of reading the secrets of a record
-	vault   *mask.Masker // masks values that are never stored
-	// pace is the clock if it is virtual. isCancelling reports whether a cancel request is about to
-	// arrive.
-	pace         *virtual.Clock
+	flow       *Flow
+	opts       Options
+	notices    *notices // nil without notifications
+	clock      Clock
+	plan       *machine.Plan
+	state      *machine.State
+	journal    store.Journal
+	log        *runlog.Log
+	secrets    secrets
+	mask       *mask.Masker
+	secretsErr error        // the error of reading the secrets of a record
+	vault      *mask.Masker // masks values that are never stored
+	// virtualClock is the clock if it is virtual. isCancelling reports whether a cancel request is
+	// about to arrive.
+	virtualClock *virtual.Clock
 	isCancelling func() bool
 	// host drives the run unless it is nil. arrived holds the messages that it has received.
 	host    Host
@@ -62,23 +62,23 @@ type driver struct {
 	asked   map[questionID]context.CancelFunc
 	offers  []store.Offer
 
-	started time.Time
-	forked  time.Time // when a fork started; its first events are older
-	last    int64     // time of the last replayed event
-	time    *timekeeper
-	counted int   // number of steps in the last checkpoint event
-	seq     int64 // number of the last emitted event
-	event   Event // reused
-	history []view.HistoryRecord
-	watcher Sink // receives events before Options.Sink
-	saved   snapshotPolicy
-	savedAt int64 // time of the last call of saveStepCount
+	started         time.Time
+	forked          time.Time // when a fork started; its first events are older
+	last            int64     // time of the last replayed event
+	time            *timekeeper
+	checkpointSteps int   // number of steps in the last checkpoint event
+	seq             int64 // number of the last emitted event
+	event           Event // reused
+	history         []view.HistoryRecord
+	watcher         Sink // receives events before Options.Sink
+	saved           snapshotPolicy
+	savedAt         int64 // time of the last call of saveStepCount
 	// sinkErr and journalErr are the first errors of the sink and the journal.
 	sinkErr    error
 	journalErr error
-	// pauseEmitted means that a replay has emitted the pause, attends that it emits live events.
+	// pauseEmitted means that a replay has emitted the pause, emitsLive that it also emits live events.
 	pauseEmitted bool
-	attends      bool
+	emitsLive    bool
 	scope        *handler.Scope // shared by tasks
 	setups       map[*machine.Plan]*graphSetup
 	folder       *folder
@@ -99,7 +99,7 @@ func newDriver(f *Flow, opts Options, known secrets) *driver {
 		folder: newFolder(f.runner.cfg.Store, opts.RunID),
 	}
 	d.log = runlog.New(runlog.Config{Store: f.runner.cfg.Store, RunID: opts.RunID, Now: clock.Now, Mask: d.mask, OnLine: opts.OnLogLine})
-	d.pace, _ = clock.(*virtual.Clock)
+	d.virtualClock, _ = clock.(*virtual.Clock)
 	d.host = f.runner.cfg.Host
 	d.vault = mask.NewVault(known.sortedValues())
 	d.notices = f.newNotices()

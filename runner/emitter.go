@@ -167,15 +167,15 @@ func (d *driver) emitTail(task machine.TaskID) {
 func (d *driver) emitNotes(at int64) {
 	if !d.hasListeners() {
 		d.seq += int64(d.state.NoteCount())
-		d.warnOfElements()
+		d.warnAboutElements()
 	} else {
 		d.emitEachNote(at)
 	}
 	if d.opts.History {
 		d.recordHistory(at)
 	}
-	if steps := d.state.RootSteps(); steps != d.counted && d.flow.runner.cfg.Store != nil {
-		d.counted = steps
+	if steps := d.state.RootSteps(); steps != d.checkpointSteps && d.flow.runner.cfg.Store != nil {
+		d.checkpointSteps = steps
 		d.event = Event{Type: Checkpoint, Time: time.Unix(0, at), Step: steps}
 		d.emitEvent()
 	}
@@ -193,8 +193,8 @@ func (d *driver) emitEachNote(at int64) {
 	}
 }
 
-// warnOfElements warns about elements that failed, if there is no sink.
-func (d *driver) warnOfElements() {
+// warnAboutElements warns about elements that failed, if there is no sink.
+func (d *driver) warnAboutElements() {
 	if d.opts.Warn == nil {
 		return
 	}

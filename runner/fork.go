@@ -71,7 +71,7 @@ func (r *Runner) planFork(runID string, opts *ForkOptions) (d *driver, rec *reco
 		d, first, err = rec.forkAt(opts, set)
 	}
 	if err == nil {
-		err = d.unread
+		err = d.secretsErr
 	}
 	return d, rec, first, err
 }

@@ -145,7 +145,7 @@ func (t *Task) Interrupt(question handler.Question) (answer any, err error) {
 
 // InterruptAll is like Interrupt for several questions. It returns all answers by key, or the error.
 func (t *Task) InterruptAll(questions ...handler.Question) (answers map[string]any, err error) {
-	parked := &handler.Parked{}
+	interrupted := &handler.Interrupted{}
 	for i := range questions {
 		q := &questions[i]
 		if _, answered := t.Answers[q.Key]; answered {
@@ -154,10 +154,10 @@ func (t *Task) InterruptAll(questions ...handler.Question) (answers map[string]a
 		if err := q.Check(); err != nil {
 			return nil, &Failure{Kind: "invalid_input", Message: err.Error()}
 		}
-		parked.Asks = append(parked.Asks, machine.Ask{ID: t.part + q.Key, Key: q.Key, Prompt: q.Prompt, Schema: q.Schema, Tool: q.Tool})
+		interrupted.Asks = append(interrupted.Asks, machine.Ask{ID: t.part + q.Key, Key: q.Key, Prompt: q.Prompt, Schema: q.Schema, Tool: q.Tool})
 	}
-	if len(parked.Asks) > 0 {
-		return nil, parked
+	if len(interrupted.Asks) > 0 {
+		return nil, interrupted
 	}
 	return t.Answers, nil
 }

@@ -60,7 +60,7 @@ type Decider interface {
 // runWithHooks runs an attempt inside the hooks of its task.
 func (d *driver) runWithHooks(ctx context.Context, task *Task, run Handler) (any, error) {
 	output, err := runHooked(ctx, task, run)
-	if err == nil || errors.Is(err, errGraphBegins) || errors.Is(err, errHosted) || handler.IsParked(err) {
+	if err == nil || errors.Is(err, errGraphBegins) || errors.Is(err, errHosted) || handler.IsInterrupted(err) {
 		return output, err
 	}
 	failure := toFailure(ctx, err)

@@ -53,7 +53,7 @@ func (d *driver) forgetEnded(event *machine.Event) {
 	}
 	delete(d.cancel, event.Task)
 	delete(d.graphCalls, event.Task)
-	for call := range d.calls { //lint:ignore mapiter each by itself
+	for call := range d.calls { //lint:ignore mapiter entries are independent
 		if call.task == event.Task {
 			delete(d.calls, call)
 		}
@@ -79,8 +79,8 @@ func (d *driver) nextMessage() message {
 	}
 	for {
 		var again <-chan struct{}
-		if d.pace != nil {
-			again = d.pace.RunNext(func() bool { return len(d.inbox) > 0 || d.isCancelling() })
+		if d.virtualClock != nil {
+			again = d.virtualClock.RunNext(func() bool { return len(d.inbox) > 0 || d.isCancelling() })
 		}
 		select {
 		case m := <-d.inbox:

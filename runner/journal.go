@@ -135,7 +135,7 @@ func (d *driver) brokenResult(err error) *Result {
 // minSnapshotGap is the default of Runner.minSnapshotGap.
 const minSnapshotGap = 64 << 10
 
-// stepCost is what a step that a resume computes again counts for, in bytes of events.
+// stepCost is how many bytes of events a step counts as, because a resume computes it again.
 const stepCost = 64
 
 // snapshotPolicy determines when a driver writes the next snapshot.
@@ -199,7 +199,7 @@ func (d *driver) startFrom(rec *record) {
 	}
 	d.state, rec.state = rec.state, nil
 	d.updateWatched()
-	d.counted, d.seq = d.state.RootSteps(), rec.header.Emitted
+	d.checkpointSteps, d.seq = d.state.RootSteps(), rec.header.Emitted
 	d.started, d.last = time.Unix(0, rec.header.Started), rec.header.Last
 	d.time.AdvanceTo(d.last)
 	for _, text := range rec.header.Hidden {

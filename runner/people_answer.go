@@ -167,12 +167,12 @@ func (d *driver) settleOffer() *machine.Event {
 	} else {
 		d.setEmitted(&events[0])
 	}
-	taken, err := d.journal.SettleOffer(offer.ID, events, refused)
+	accepted, err := d.journal.SettleOffer(offer.ID, events, refused)
 	if err != nil {
 		d.journalErr = d.journalError(err)
 		return nil
 	}
-	if !taken || len(events) == 0 {
+	if !accepted || len(events) == 0 {
 		return nil
 	}
 	d.queue, d.durable = append(slices.Clone(events[1:]), d.queue...), len(events)

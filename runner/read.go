@@ -145,7 +145,7 @@ func (rec *record) newDriver(opts Options) (*driver, error) {
 		known, _ = rec.flow.readSecrets(&Options{Secrets: mask.Placeholders})
 	}
 	d := newDriver(rec.flow, opts, known)
-	d.unread = err
+	d.secretsErr = err
 	d.startFrom(rec)
 	if rec.run.Parent != "" {
 		d.forked, d.started = rec.run.Started, rec.run.Started
@@ -220,7 +220,7 @@ func (d *driver) replayEvent(event *machine.Event) error {
 
 // emitPause emits once that the run pauses. While a run waits for a slot, its driver emits that.
 func (d *driver) emitPause() {
-	waits := d.attends && d.state.Reason == "concurrency"
+	waits := d.emitsLive && d.state.Reason == "concurrency"
 	if d.state.Status == machine.Paused && !d.pauseEmitted && !waits {
 		d.pauseEmitted = true
 		d.emitRunEvent(RunPaused, d.last, d.recordedResult())

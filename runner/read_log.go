@@ -38,7 +38,7 @@ func (r *Runner) Logs(ctx context.Context, runID string, follow bool, each func(
 			return err
 		}
 		if over || !follow {
-			return reader.reader.PassRest()
+			return reader.reader.Flush()
 		}
 		if err := sleep(ctx, r.cfg.Clock, logPoll); err != nil {
 			return err

@@ -144,7 +144,7 @@ func (r *Runner) FollowUntil(ctx context.Context, runID string, from int, opts O
 		return nil, err
 	}
 	rec.live, _ = r.cfg.Store.(LiveStore)
-	d.attends = true
+	d.emitsLive = true
 	return d.followRecord(ctx, rec, enough)
 }
 
@@ -179,7 +179,7 @@ func (d *driver) followRecord(ctx context.Context, rec *record, enough func(*Res
 		}
 		if d.state.HasEnded() || d.state.Status == machine.Paused || len(d.state.Questions()) > 0 {
 			if stop, err := enough(d.recordedResult()); stop || err != nil {
-				d.attends = false
+				d.emitsLive = false
 				return d.endReplay(), errors.Join(err, d.sinkErr)
 			}
 		}

@@ -211,7 +211,7 @@ func unreachedStep(then, now *walker, step string) *view.Divergence {
 	parts := strings.Split(step, "\x00")
 	node := strings.TrimPrefix(parts[0]+"/"+parts[1], "/")
 	d := &view.Divergence{
-		Node: node, Recorded: []string{node + " #" + parts[2]}, Now: now.pendingWords(),
+		Node: node, Recorded: []string{node + " #" + parts[2]}, Now: now.describePending(),
 		Why: []string{"the journal has an execution that nothing led to"},
 	}
 	addReasons(d, then, now, node)
@@ -256,7 +256,7 @@ func unmatchedRoute(then, now *walker) *view.Divergence {
 	if len(longer) == 0 {
 		longer, targets = now.unmatched, &d.Now
 	} else {
-		d.Now = now.pendingWords()
+		d.Now = now.describePending()
 	}
 	d.Step, d.Node, *targets = longer[0].number, longer[0].node, longer[0].next
 	if f := now.state.Failure; now.state.HasEnded() {
@@ -275,7 +275,7 @@ func compareEnds(then, now *walker) *view.Divergence {
 			return d
 		}
 	}
-	was, is := then.statusWords(), now.statusWords()
+	was, is := then.describeStatus(), now.describeStatus()
 	if slices.Equal(was, is) {
 		return nil
 	}
@@ -320,7 +320,7 @@ func addReasons(d *view.Divergence, then, now *walker, nodes ...string) {
 	if s := now.state; s.HasEnded() && !then.state.HasEnded() {
 		out = append(out, now.describeEnd())
 		if len(d.Now) == 0 {
-			d.Now = now.statusWords()
+			d.Now = now.describeStatus()
 		}
 	}
 	for _, node := range nodes {
@@ -367,14 +367,14 @@ func (w *walker) normalizeSource(span spec.Span) string {
 	return strings.Join(strings.Fields(string(src[span.From:min(span.To, len(src))])), " ")
 }
 
-func (w *walker) statusWords() []string {
+func (w *walker) describeStatus() []string {
 	return []string{strings.TrimSuffix(string(w.state.Status)+" "+w.state.Reason, " ")}
 }
 
-// pendingWords returns the current executions, or the status of a run that has ended.
-func (w *walker) pendingWords() []string {
+// describePending returns the current executions, or the status of a run that has ended.
+func (w *walker) describePending() []string {
 	if w.state.HasEnded() {
-		return w.statusWords()
+		return w.describeStatus()
 	}
 	out := []string{}
 	for _, t := range w.state.Current() {

@@ -62,7 +62,7 @@ func (r *Runner) resumeRun(ctx context.Context, runID string, opts Options, jour
 		}
 		return d.completedResult(journal)
 	}
-	if err := errors.Join(d.checkAnswers(), d.unread); err != nil {
+	if err := errors.Join(d.checkAnswers(), d.secretsErr); err != nil {
 		return nil, err
 	}
 	if err := d.awaitSlot(ctx, journal); err != nil {
@@ -169,8 +169,8 @@ func (r *Runner) cancelRun(runID string, held store.Journal) (*Result, error) {
 		return nil, err
 	}
 	if d.state.IsInFinally() {
-		if d.unread != nil {
-			return nil, d.unread
+		if d.secretsErr != nil {
+			return nil, d.secretsErr
 		}
 		return d.continueRun(context.Background(), held)
 	}

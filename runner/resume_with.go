@@ -78,7 +78,7 @@ func (r *Runner) newVersionDriver(runID string, flow *Flow, opts Options) (*driv
 	own.run.Graph, own.run.File, own.run.Source, own.run.Files = next.Graph, next.File, next.Source, next.Files
 	d, err := own.replayAll(opts)
 	if err == nil {
-		err = errors.Join(d.unread, d.checkAnswers())
+		err = errors.Join(d.secretsErr, d.checkAnswers())
 	}
 	return d, own.run, err
 }

@@ -16,14 +16,14 @@ import (
 type folder struct {
 	mu     sync.Mutex
 	path   string // absolute, or "" for a temporary folder without a name yet
-	lasts  bool   // its store deletes it
+	stored bool   // its store deletes it
 	exists bool
 }
 
 // newFolder returns the folder of a run, which its store keeps, or a temporary one.
 func newFolder(kept store.Store, runID string) *folder {
 	if places, ok := kept.(store.FolderStore); ok {
-		return &folder{path: places.RunDir(runID), lasts: true}
+		return &folder{path: places.RunDir(runID), stored: true}
 	}
 	return &folder{}
 }
@@ -74,7 +74,7 @@ func (f *folder) Close() {
 	defer f.mu.Unlock()
 	switch {
 	case !f.exists:
-	case f.lasts:
+	case f.stored:
 		_ = os.Remove(f.path) // fails unless the folder is empty
 	default:
 		_ = os.RemoveAll(f.path)

@@ -23,19 +23,19 @@ type sessionPart struct {
 }
 
 // loadSession returns the part of a session that the graph continues.
-func (f *Flow) loadSession(id string) (taken sessionPart, err error) {
+func (f *Flow) loadSession(id string) (part sessionPart, err error) {
 	kept := f.runner.cfg.Store
 	if id == "" || kept == nil {
-		return taken, nil
+		return part, nil
 	}
 	s, err := kept.Session(id)
 	if errors.Is(err, store.ErrNoSession) {
-		return taken, nil // the session's first run
+		return part, nil // the session's first run
 	}
 	if err != nil {
-		return taken, err
+		return part, err
 	}
-	taken.keys, taken.talk = map[string]any{}, s.Talk
+	part.keys, part.talk = map[string]any{}, s.Talk
 	var problems []string
 	for _, key := range f.tree.Graph.State {
 		name := key.Name.Value
@@ -48,9 +48,9 @@ func (f *Flow) loadSession(id string) (taken sessionPart, err error) {
 				id, name, mask.NewSessionMasker(s.Secret, s.Keys).MaskText(problem), id))
 			continue
 		}
-		taken.keys[name] = value
+		part.keys[name] = value
 	}
-	return taken, inputError(problems)
+	return part, inputError(problems)
 }
 
 // isShared reports whether the runs of a session share a key.

@@ -39,7 +39,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	if d.flow.tree.FindTree(work.Graph).HasGraphTools() {
 		d.enableGraphCalls(id, task)
 	}
-	ready := d.shareSetup(task, id, work.Turns)
+	ready := d.attachSetup(task, id, work.Turns)
 	handler := d.flow.runner.handlers[work.Kind]
 	if d.host != nil {
 		handler = HandlerFunc(deferToHost)
@@ -67,7 +67,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 		d.sendEvent(event)
 	}
 	if d.host == nil {
-		d.pace.Go(func() { end(d.runAttempt(ctx, task, handler)) })
+		d.virtualClock.Go(func() { end(d.runAttempt(ctx, task, handler)) })
 	} else if event := d.runAttempt(ctx, task, handler); event.Kind != "" {
 		end(event)
 	} else {
@@ -182,7 +182,7 @@ func (t *Task) RunHandler(ctx context.Context, run Handler) (out *handler.Attemp
 		}
 	}()
 	output, err := run.Run(ctx, t)
-	var asked *handler.Parked
+	var asked *handler.Interrupted
 	if errors.As(err, &asked) {
 		asks, bad := asked.PlainAsks()
 		if bad == nil {
@@ -218,7 +218,7 @@ func (d *driver) startDecision(ctx context.Context, c *machine.Command) {
 	task := d.newTask(id, &choice.Place, choice.Graph, -1)
 	task.Emit = func(said Said) { d.sendSaid(id, said) }
 	task.Log, task.Note = choice.Log, func(data any) error { return d.sendNote(id, data, nil, limit) }
-	d.shareSetup(task, id, choice.Turns)
+	d.attachSetup(task, id, choice.Turns)
 	end := func(target, reasoning string, err error) {
 		defer cancel(nil)
 		event := machine.Event{Kind: machine.Decided, Task: id, At: d.now(), Target: target, Reasoning: reasoning}
@@ -231,7 +231,7 @@ func (d *driver) startDecision(ctx context.Context, c *machine.Command) {
 		d.cancel[id] = d.host.Start(&Job{Task: task, Choice: &choice, Decided: end})
 		return
 	}
-	d.pace.Go(func() { end(d.flow.runner.cfg.Decider.Decide(ctx, task, choice)) })
+	d.virtualClock.Go(func() { end(d.flow.runner.cfg.Decider.Decide(ctx, task, choice)) })
 }
 
 // noDecider fails all decisions.

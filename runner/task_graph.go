@@ -63,7 +63,7 @@ func (c *graphCalls) beginCall(call handler.GraphCall, done func(graphResult)) *
 	d := c.driver
 	open := &openCall{done, sync.OnceFunc(func() {
 		c.addCounts(-1, 0)
-		d.pace.AddWork(1)
+		d.virtualClock.AddWork(1)
 	})}
 	c.addCounts(1, 0)
 	event := machine.Event{Kind: machine.GraphCalled, At: d.now(), Task: c.task, Graph: call.File, Call: call.Number + 1, Input: call.With}
@@ -71,7 +71,7 @@ func (c *graphCalls) beginCall(call handler.GraphCall, done func(graphResult)) *
 		d.calls[graphCall{event.Task, event.Call}] = open
 		return &event
 	})
-	d.pace.AddWork(-1)
+	d.virtualClock.AddWork(-1)
 	return open
 }
 
@@ -102,7 +102,7 @@ func (d *driver) enableGraphCalls(id machine.TaskID, task *Task) {
 	task.AddParallel = func(change int) {
 		parts := calls.addCounts(0, change)
 		d.sendMessage(func() *machine.Event { return nil }) // makes the driver check whether the run pauses
-		d.pace.AddWork(parts)
+		d.virtualClock.AddWork(parts)
 	}
 	task.CallGraph = calls.callGraph
 }

@@ -100,8 +100,8 @@ func (d *driver) findSetup(sc *machine.Scope) *graphSetup {
 	return s
 }
 
-// shareSetup sets the tools, providers and models of a task.
-func (d *driver) shareSetup(task *Task, id machine.TaskID, turns map[string]int) *graphSetup {
+// attachSetup sets the tools, providers and models of a task.
+func (d *driver) attachSetup(task *Task, id machine.TaskID, turns map[string]int) *graphSetup {
 	scopes := d.state.ScopesAround(id) // innermost first
 	own := d.findSetup(scopes[0])
 	task.Tools, task.Providers = own.tools, own.providers

@@ -44,7 +44,7 @@ func (d *driver) startTimer(c *machine.Command) {
 		}
 	}
 	delay := d.timerDelay(c)
-	if delay <= 0 && (d.pace == nil || c.Timer == machine.AnswerTimer) { // a run that only waits for people pauses at once
+	if delay <= 0 && (d.virtualClock == nil || c.Timer == machine.AnswerTimer) { // a run that only waits for people pauses at once
 		event.At = d.now()
 		d.queue = append(d.queue, event)
 		return

@@ -31,30 +31,30 @@ func (q *Question) Check() error {
 	return nil
 }
 
-// Parked is the error of a task that waits for people. See runner.Task.Interrupt.
-type Parked struct{ Asks []machine.Ask }
+// Interrupted is the error of an attempt that needs answers of people. See runner.Task.Interrupt.
+type Interrupted struct{ Asks []machine.Ask }
 
 // Error says that the task waits.
-func (p *Parked) Error() string { return "the task waits for people" }
+func (p *Interrupted) Error() string { return "the task waits for people" }
 
-// IsParked reports whether an error means that a task waits for people and will run again.
-func IsParked(err error) bool {
-	var parked *Parked
-	return errors.As(err, &parked)
+// IsInterrupted reports whether an error means that a task waits for people and will run again.
+func IsInterrupted(err error) bool {
+	var interrupted *Interrupted
+	return errors.As(err, &interrupted)
 }
 
-// JoinErrors joins the errors of concurrent calls. It returns the first real error, else a *Parked with
-// all questions, else nil.
+// JoinErrors joins the errors of concurrent calls. It returns the first real error, else an *Interrupted
+// with all questions, else nil.
 func JoinErrors(errs ...error) error {
-	var all *Parked
+	var all *Interrupted
 	for _, err := range errs {
-		var one *Parked
+		var one *Interrupted
 		switch {
 		case err == nil:
 		case !errors.As(err, &one):
 			return err
 		case all == nil:
-			all = &Parked{slices.Clone(one.Asks)}
+			all = &Interrupted{slices.Clone(one.Asks)}
 		default:
 			all.Asks = append(all.Asks, one.Asks...)
 		}
@@ -66,7 +66,7 @@ func JoinErrors(errs ...error) error {
 }
 
 // PlainAsks returns the questions with their schemas as plain data.
-func (p *Parked) PlainAsks() ([]machine.Ask, error) {
+func (p *Interrupted) PlainAsks() ([]machine.Ask, error) {
 	for i := range p.Asks {
 		ask := &p.Asks[i]
 		if ask.Schema == nil {

@@ -53,8 +53,8 @@ type Config struct {
 	Kept map[string][]byte
 }
 
-// Build compiles a graph and its subgraphs. files are the texts that it read, by absolute path. After
-// an error the tree is incomplete.
+// Build compiles a graph and its subgraphs. It also returns the texts of the files that it read, by
+// absolute path. If the findings contain errors, the tree is incomplete.
 func Build(g *spec.Graph, cfg Config) (tree *Tree, files map[string][]byte, found spec.Diagnostics) {
 	l := &resolver{cfg: &cfg, flows: map[string]*Tree{}, files: map[string][]byte{}}
 	tree = l.resolveGraph(g)
@@ -65,7 +65,7 @@ func Build(g *spec.Graph, cfg Config) (tree *Tree, files map[string][]byte, foun
 // buildPlan builds the plan of a tree whose inner graphs are resolved.
 func (t *Tree) buildPlan(kinds []spec.Kind) spec.Diagnostics {
 	inner := map[string]*machine.Plan{}
-	for key, tree := range t.inner { //lint:ignore mapiter each entry by itself
+	for key, tree := range t.inner { //lint:ignore mapiter entries are independent
 		inner[key] = tree.Plan
 	}
 	plan, found := machine.Build(t.Graph, kinds, inner)
@@ -176,7 +176,7 @@ func (t *Tree) HasGraphTools() bool { return len(t.tools) > 0 }
 
 // AddGraphDefaults adds default parameters and descriptions to tools that are graphs.
 func (t *Tree) AddGraphDefaults(tools map[string]any) {
-	for name := range tools { //lint:ignore mapiter each entry by itself
+	for name := range tools { //lint:ignore mapiter entries are independent
 		fields, _ := tools[name].(map[string]any)
 		file, _ := fields["graph"].(string)
 		if !slices.Contains(t.tools, file) {

@@ -58,8 +58,8 @@ func (r *Reader) passHeld(c *store.LogChunk) error {
 	return r.each(c)
 }
 
-// PassRest passes the texts on that PassChunk held back.
-func (r *Reader) PassRest() error {
+// Flush passes on the texts that PassChunk held back.
+func (r *Reader) Flush() error {
 	for _, call := range slices.Sorted(maps.Keys(r.open)) {
 		if err := r.passHeld(r.open[call]); err != nil {
 			return err
