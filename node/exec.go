@@ -57,10 +57,10 @@ func (h *execHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 		defer keeper.Close()
 	}
 	var events *eventFile
-	if job.mark, err = keeper.Mark(); err == nil {
-		events, err = openEvents(job.mark.Dir(), func(said runner.Said) { emitSaid(task, said) })
+	if job.program, err = keeper.NewProgram(); err == nil {
+		events, err = openEvents(job.program.Dir(), func(said runner.Said) { emitSaid(task, said) })
 	}
-	defer job.mark.Close()
+	defer job.program.Close()
 	if err != nil {
 		// Without a writable folder, programs can still run.
 		emitWarning(task, "%v: graphrun ignores events of this task", err)
@@ -108,12 +108,12 @@ type process struct {
 	Env       map[string]any `key:"env"`
 	EnvPass   any            `key:"env_pass"`
 
-	mark   *procs.Mark
-	argv   []string
-	dir    string   // absolute
-	env    []string // later entries win
-	stdin  []byte
-	timing Options // Grace, Kill and Linger
+	program *procs.Program
+	argv    []string
+	dir     string   // absolute
+	env     []string // later entries win
+	stdin   []byte
+	timing  Options // Grace, Kill and Linger
 	// outLog and errLog receive the output as it comes.
 	outLog, errLog io.Writer
 }
@@ -222,11 +222,11 @@ func (p *process) runProgram(ctx context.Context) ([]byte, error) {
 		Path: path, Args: p.argv, Dir: p.dir, Env: p.env, WaitDelay: p.timing.Linger,
 		Stdin: bytes.NewReader(p.stdin), Stdout: io.MultiWriter(p.outLog, stdout), Stderr: io.MultiWriter(p.errLog, stderr),
 	}
-	if err := p.mark.Start(cmd); err != nil {
+	if err := p.program.Start(cmd); err != nil {
 		return nil, p.startFailure(err)
 	}
 	ended, stopped := make(chan struct{}), make(chan bool, 1)
-	undo := context.AfterFunc(bounded, func() { stopped <- p.mark.Stop(cmd, ended, p.timing.Grace, p.timing.Kill) })
+	undo := context.AfterFunc(bounded, func() { stopped <- p.program.Stop(cmd, ended, p.timing.Grace, p.timing.Kill) })
 	err = cmd.Wait()
 	close(ended)
 	wasStopped := !undo() && <-stopped

@@ -23,13 +23,13 @@ import (
 
 // program is a running server.
 type program struct {
-	cmd    *exec.Cmd
-	mark   *process.Mark
-	stdin  io.WriteCloser
-	stdout io.ReadCloser
-	stderr *process.Tail
-	ended  chan struct{} // closed when the program and its process group have ended
-	opts   *Options
+	cmd     *exec.Cmd
+	program *process.Program
+	stdin   io.WriteCloser
+	stdout  io.ReadCloser
+	stderr  *process.Tail
+	ended   chan struct{} // closed when the program and its process group have ended
+	opts    *Options
 }
 
 func (s *server) startProgram() (*program, error) {
@@ -54,19 +54,19 @@ func (s *server) startProgram() (*program, error) {
 	if s.opts.Stderr != nil {
 		p.cmd.Stderr = io.MultiWriter(p.stderr, s.opts.Stderr(s.name))
 	}
-	p.mark, _ = s.opts.Keeper.Mark() // without a folder it works, too
+	p.program, _ = s.opts.Keeper.NewProgram() // without a folder it works, too
 	if p.stdin, err = p.cmd.StdinPipe(); err == nil {
-		err = p.mark.Start(p.cmd)
+		err = p.program.Start(p.cmd)
 	}
 	_ = child.Close()
 	if err != nil {
-		p.mark.Close()
+		p.program.Close()
 		return nil, errors.Join(err, stdout.Close())
 	}
 	go func() {
 		_ = p.cmd.Wait()
-		p.mark.Kill(p.cmd) // kill its children: one could keep stdout open
-		p.mark.Close()
+		p.program.Kill(p.cmd) // kill its children: one could keep stdout open
+		p.program.Close()
 		close(p.ended)
 	}()
 	return p, nil
@@ -92,7 +92,7 @@ func (p *program) stopProgram() error {
 	case <-time.After(p.opts.Grace / 5):
 	case <-p.opts.Kill:
 	}
-	p.mark.Stop(p.cmd, p.ended, p.opts.Grace, p.opts.Kill)
+	p.program.Stop(p.cmd, p.ended, p.opts.Grace, p.opts.Kill)
 	_ = p.stdout.Close()
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 
 func (s *Server) listActions(d *document, p *params) (any, error) {
 	out := []object{}
-	if d.current != d.version {
+	if d.checkedVersion != d.version {
 		return out, nil
 	}
 	start, end := d.text.position(d.text.offset(p.Range.Start)), d.text.position(d.text.offset(p.Range.End))
@@ -76,7 +76,7 @@ func (s *Server) listStubs(test *document, only string) (out []object) {
 		}
 		if value, err := json.Marshal(flowtest.MadeUp(g, n)); err == nil {
 			title := fmt.Sprintf("Add a stub for %s to %s", name, filepath.Base(test.path))
-			out = append(out, newQuickFix(title, test, newStub(test, doc, name+": {output: "+string(value)+"}")))
+			out = append(out, newQuickFix(title, test, newStubEdit(test, doc, name+": {output: "+string(value)+"}")))
 		}
 	}
 	return out
@@ -98,8 +98,8 @@ func findStubs(v *spec.Value) (out []string) {
 	return out
 }
 
-// newStub returns the edit that adds an entry to the default stubs of a test file.
-func newStub(test *document, doc *spec.Value, entry string) textEdit {
+// newStubEdit returns an edit that adds an entry to the default stubs of a test file.
+func newStubEdit(test *document, doc *spec.Value, entry string) textEdit {
 	insert := func(at int, text string) textEdit { return textEdit{test.text.span(at, at), text} }
 	defaults := "defaults:\n  stubs:\n    " + entry + "\n"
 	in := doc.Get("defaults").Get("stubs")

@@ -42,13 +42,13 @@ type Server struct {
 }
 
 type document struct {
-	uri, path string
-	version   int
-	text      *text
-	names     *names          // of the last text that was a YAML map, or empty
-	isGraph   bool            // the file is a graph file, or was one before the latest edits
-	checked   inspect.Checked // the last check
-	current   int             // the version of checked
+	uri, path      string
+	version        int
+	text           *text
+	names          *names          // of the last text that was a YAML map, or empty
+	isGraph        bool            // the file is a graph file, or was one before the latest edits
+	checked        inspect.Checked // the last check
+	checkedVersion int             // the version of checked
 }
 
 // New returns a server.
@@ -115,7 +115,7 @@ func (s *Server) answerRequest(ctx context.Context, c *jsonrpc2.Conn, r *jsonrpc
 		}
 		return describeServer(s.opts.Version, p.Init.Lenses), nil
 	case "textDocument/didOpen":
-		d = &document{uri: p.TextDocument.URI, path: pathFromURI(p.TextDocument.URI), text: newText(p.TextDocument.Text), names: &names{}, current: -1}
+		d = &document{uri: p.TextDocument.URI, path: pathFromURI(p.TextDocument.URI), text: newText(p.TextDocument.Text), names: &names{}, checkedVersion: -1}
 		s.open[d.uri] = d
 		s.applyChanges(d, &p)
 	case "textDocument/didChange":
@@ -204,7 +204,7 @@ func (s *Server) checkDocument(uri string) object {
 	if s.open[uri] != d || d.version != before.version {
 		return nil
 	}
-	d.checked, d.current = checked, d.version
+	d.checked, d.checkedVersion = checked, d.version
 	return object{"uri": uri, "version": d.version, "diagnostics": diagnostics}
 }
 

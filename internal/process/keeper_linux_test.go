@@ -10,10 +10,10 @@ import (
 )
 
 // sleeper starts a shell that says ready and then sleeps, under a mark.
-func sleeper(t *testing.T, place, script string) (*Keeper, *Mark, *exec.Cmd) {
+func sleeper(t *testing.T, place, script string) (*Keeper, *Program, *exec.Cmd) {
 	t.Helper()
 	k := NewKeeper(place)
-	m, err := k.Mark()
+	m, err := k.NewProgram()
 	if err != nil {
 		t.Fatal(err)
 	}

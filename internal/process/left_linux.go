@@ -27,7 +27,7 @@ func killMarked(marks ...string) (killed []int) {
 		if err != nil {
 			continue
 		}
-		if slices.Contains(marks, markOf(pid)) {
+		if slices.Contains(marks, readMark(pid)) {
 			group, err := syscall.Getpgid(pid)
 			if found.Kill() == nil {
 				killed = append(killed, pid)
@@ -43,8 +43,8 @@ func killMarked(marks ...string) (killed []int) {
 	return killed
 }
 
-// markOf returns the mark of a process, or "" without one or for another user's process.
-func markOf(pid int) string {
+// readMark returns the mark of a process, or "" without one or for another user's process.
+func readMark(pid int) string {
 	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {
 		return ""

@@ -150,79 +150,79 @@ func (k *Keeper) Close() error {
 // TempName returns the unguessable path of a temporary folder that does not exist yet.
 func TempName() string { return filepath.Join(os.TempDir(), "graphrun-"+rand.Text()) }
 
-// Mark is a program before or while it runs. All methods but Kill belong to one goroutine.
-type Mark struct {
+// Program is a program that will run or runs. All methods but Kill belong to one goroutine.
+type Program struct {
 	keeper *Keeper
 	dir    string
 	leader int // process id, or 0 before the start
 	group  group
 }
 
-// Mark creates the folder of a program. If it returns an error, the mark works without a folder.
-func (k *Keeper) Mark() (*Mark, error) {
+// NewProgram creates a program's folder, its mark. After an error, the program works without a folder.
+func (k *Keeper) NewProgram() (*Program, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.watchdog == nil { // before the program starts
 		k.watchdog = newWatchdog()
 	}
-	m := &Mark{keeper: k}
+	p := &Program{keeper: k}
 	err := os.MkdirAll(k.dir, 0o700)
 	if err == nil {
 		k.dir, err = filepath.Abs(k.dir)
 	}
 	if err == nil {
-		m.dir, err = os.MkdirTemp(k.dir, "task-")
+		p.dir, err = os.MkdirTemp(k.dir, "task-")
 	}
-	return m, err
+	return p, err
 }
 
 // Dir returns the program's folder, which is removed with it, or "".
-func (m *Mark) Dir() string { return m.dir }
+func (p *Program) Dir() string { return p.dir }
 
 // Start starts the program in a group of its own.
-func (m *Mark) Start(cmd *exec.Cmd) error {
+func (p *Program) Start(cmd *exec.Cmd) error {
 	OwnGroup(cmd)
-	if m.dir != "" {
-		cmd.Env = append(slices.Clip(cmd.Env), markVariable+"="+m.dir)
+	if p.dir != "" {
+		cmd.Env = append(slices.Clip(cmd.Env), markVariable+"="+p.dir)
 	}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	m.leader = cmd.Process.Pid
-	m.keeper.notifyWatchdog("+", m.leader) // at once, since this process may be killed
-	m.group.adopt(cmd)
+	p.leader = cmd.Process.Pid
+	p.keeper.notifyWatchdog("+", p.leader) // at once, since this process may be killed
+	p.group.adopt(cmd)
 	return nil
 }
 
 // Stop asks the program and its group to end, and kills what is left after the grace or when kill is
 // closed. The caller closes ended when the program has ended; if it is closed already, Stop does
 // nothing and returns false.
-func (m *Mark) Stop(cmd *exec.Cmd, ended <-chan struct{}, grace time.Duration, kill <-chan struct{}) bool {
+func (p *Program) Stop(cmd *exec.Cmd, ended <-chan struct{}, grace time.Duration, kill <-chan struct{}) bool {
 	select {
 	case <-ended:
 		return false
 	default:
 	}
-	m.group.terminate(cmd)
+	p.group.terminate(cmd)
 	patience := time.NewTimer(grace)
 	defer patience.Stop()
 	select {
 	case <-ended: // others of its group may still clean up
-		m.awaitGroup(cmd, patience.C, kill)
+		p.awaitGroup(cmd, patience.C, kill)
 	case <-patience.C:
 	case <-kill:
 	}
-	m.Kill(cmd)
+	p.Kill(cmd)
 	<-ended
 	return true
 }
 
 // awaitGroup waits until the group is empty, the timer patience fires or kill is closed. It polls,
 // since nothing reports the end of grandchildren.
-func (m *Mark) awaitGroup(cmd *exec.Cmd, patience <-chan time.Time, kill <-chan struct{}) {
+func (p *Program) awaitGroup(cmd *exec.Cmd, patience <-chan time.Time, kill <-chan struct{}) {
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
-	for m.group.isAlive(cmd) {
+	for p.group.isAlive(cmd) {
 		select {
 		case <-look.C:
 		case <-patience:
@@ -234,21 +234,21 @@ func (m *Mark) awaitGroup(cmd *exec.Cmd, patience <-chan time.Time, kill <-chan 
 }
 
 // Kill ends the program, its group and all processes with its mark.
-func (m *Mark) Kill(cmd *exec.Cmd) {
-	m.group.kill(cmd)
-	if m.dir != "" {
-		killMarked(m.dir)
+func (p *Program) Kill(cmd *exec.Cmd) {
+	p.group.kill(cmd)
+	if p.dir != "" {
+		killMarked(p.dir)
 	}
 }
 
 // Close forgets a program that has ended. Its remaining children continue.
-func (m *Mark) Close() {
-	m.group.release()
-	if m.leader != 0 {
-		m.keeper.notifyWatchdog("-", m.leader)
+func (p *Program) Close() {
+	p.group.release()
+	if p.leader != 0 {
+		p.keeper.notifyWatchdog("-", p.leader)
 	}
-	if m.dir != "" {
-		_ = os.RemoveAll(m.dir)
+	if p.dir != "" {
+		_ = os.RemoveAll(p.dir)
 	}
 }
 

@@ -168,7 +168,7 @@ func makePrintable(s string, column int) string {
 		switch {
 		case r == '\t':
 			text = strings.Repeat(" ", tabStop-column%tabStop)
-		case !terminal.Printable(r):
+		case !terminal.IsPrintable(r):
 			text = terminal.Replacement
 		}
 		b.WriteString(text)

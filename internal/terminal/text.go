@@ -77,9 +77,9 @@ func Pad(s string, columns int) string {
 	return s + strings.Repeat(" ", max(columns-Width(s), 0))
 }
 
-// Printable reports whether a character is safe to print: no control character and no change of
+// IsPrintable reports whether a character is safe to print: no control character and no change of
 // text direction.
-func Printable(r rune) bool {
+func IsPrintable(r rune) bool {
 	switch {
 	case unicode.IsControl(r), r == utf8.RuneError, r == '\u2028', r == '\u2029':
 		return false
@@ -98,7 +98,7 @@ func Line(s string) string { return Text(spaces.Replace(s)) }
 // Text makes a text safe for a terminal and keeps its lines and tabs.
 func Text(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || Printable(r) {
+		if r == '\n' || r == '\t' || IsPrintable(r) {
 			return r
 		}
 		return utf8.RuneError

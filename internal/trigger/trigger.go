@@ -181,7 +181,7 @@ type List struct {
 	file     *spec.File
 }
 
-// Check is ResolveFlows for the flows beside the settings file.
+// Check resolves the flows of the triggers in the folder of the settings file, and returns problems.
 func (l *List) Check() (spec.Diagnostics, error) {
 	if len(l.Triggers)+len(l.Problems) == 0 {
 		return nil, nil
