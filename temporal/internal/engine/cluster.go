@@ -69,14 +69,14 @@ func (c *Cluster) Close() { c.client.Close() }
 // coreQueue returns the task queue of a core version. Only workers of that version serve it.
 func coreQueue(queue string, core int) string { return fmt.Sprintf("%s@%d", queue, core) }
 
-// keeperQueue returns the task queue of sessions and groups, which workers of every version serve.
-func keeperQueue(queue string) string { return queue + "@sessions" }
+// sessionQueue returns the task queue of sessions and groups, which workers of every version serve.
+func sessionQueue(queue string) string { return queue + "@sessions" }
 
-// updateKeeper updates the workflow of a session or a group, or starts it. An update with the
+// updateOrStart updates the workflow of a session or a group, or starts it. An update with the
 // same id takes effect once.
-func (c *Cluster) updateKeeper(ctx context.Context, workflow, workflowID, update, id string, arg, reply any) error {
+func (c *Cluster) updateOrStart(ctx context.Context, workflow, workflowID, update, id string, arg, reply any) error {
 	start := c.client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
-		ID: workflowID, TaskQueue: keeperQueue(c.settings.TaskQueue), StaticSummary: workflowID,
+		ID: workflowID, TaskQueue: sessionQueue(c.settings.TaskQueue), StaticSummary: workflowID,
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 	}, workflow, nil)

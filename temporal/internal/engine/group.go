@@ -35,7 +35,7 @@ const (
 	maxInformed = 50
 )
 
-// claim is the claim of a run to a slot in a group.
+// claim is a run's claim to a slot in a group.
 type claim struct {
 	Ticket string `json:"ticket"` // names the claim
 	Group  string `json:"group"`
@@ -215,7 +215,7 @@ func (g *group) informMembers(ctx workflow.Context, which func(m *member, known 
 
 // Enter is the activity that sends a claim to its group.
 func (w *Worker) Enter(ctx context.Context, c claim) (out *turn, err error) {
-	err = w.updateKeeper(ctx, groupName, groupID(c.Group), enterName, "", c, &out)
+	err = w.updateOrStart(ctx, groupName, groupID(c.Group), enterName, "", c, &out)
 	return out, err
 }
 
@@ -244,7 +244,7 @@ func (t *turn) localizeTimes() store.GroupState {
 }
 
 // EnterGroup asks the group for a slot and returns its reply.
-func (k keeper) EnterGroup(group string, limit int) (out store.GroupState, err error) {
+func (k driverJournal) EnterGroup(group string, limit int) (out store.GroupState, err error) {
 	f, s := k.run, &k.slot
 	if k.failed != nil {
 		return out, k.failed
@@ -268,7 +268,7 @@ func (k keeper) EnterGroup(group string, limit int) (out store.GroupState, err e
 }
 
 // AwaitTurn waits for another turn, or for a request to stop the run, which it returns.
-func (k keeper) AwaitTurn() store.Request {
+func (k driverJournal) AwaitTurn() store.Request {
 	s := &k.slot
 	s.waiting, s.request = true, ""
 	err := k.run.Wait(func() bool { return !s.seen || s.request != "" })
@@ -279,7 +279,7 @@ func (k keeper) AwaitTurn() store.Request {
 }
 
 // Close gives the slot back, unless the run continues in another workflow.
-func (k keeper) Close() error {
+func (k driverJournal) Close() error {
 	if s := &k.slot; s.claim != nil && k.failed == nil {
 		left := k.run.leaveGroup(groupID(s.claim.Group), s.claim.Ticket)
 		s.claim, s.turn, s.seen = nil, nil, false

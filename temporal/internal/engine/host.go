@@ -262,7 +262,7 @@ func (f *workflowRun) newInput(job *runner.Job) *taskInput {
 	if makesNoCalls(in.Task.Kind) {
 		in.Graphs, in.Task.Tools, in.Task.Providers, in.Task.Talk, in.Task.Models = false, nil, nil, nil, nil
 	} else {
-		in.Tape = f.tape.selectTape(in)
+		in.Tape = f.tape.newTaskTape(in)
 	}
 	return in
 }

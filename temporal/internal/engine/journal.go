@@ -40,10 +40,10 @@ type journal struct {
 	liveFrom  int
 	verdicts  map[string]string // why offers were refused; "" if they were accepted
 
-	// sure is the number of final events. Later ones belong to the workflow task that began with
+	// finalEvents is the number of final events. Later ones belong to the workflow task that began with
 	// history event task; 0 if that is completed, -1 if none has begun.
-	sure, task int
-	replayed   int // the latest workflow task that was replayed, which is completed
+	finalEvents, task int
+	replayed          int // the latest workflow task that was replayed, which is completed
 }
 
 // newJournal returns the journal with which a workflow starts.
@@ -102,14 +102,14 @@ func (j *journal) beginTask(task int, isReplayed bool) {
 		task = -1
 	}
 	if task != j.task {
-		j.sure, j.task = j.eventCount(), task
+		j.finalEvents, j.task = j.eventCount(), task
 	}
 }
 
 // limitToFinal limits a number of events to that of the final ones. A negative number means any.
 func (j *journal) limitToFinal(most int) int {
-	if j.task != 0 && (most < 0 || most > j.sure) {
-		return j.sure
+	if j.task != 0 && (most < 0 || most > j.finalEvents) {
+		return j.finalEvents
 	}
 	return most
 }
@@ -130,7 +130,7 @@ func (j *journal) eventsAfter(n, size int) []json.RawMessage {
 
 // queryPart returns the part of the journal that a query asks for.
 func (j *journal) queryPart(q *journalQuery) *journalPart {
-	out := &journalPart{Sure: j.sure, Task: j.task, Events: j.eventsAfter(q.From, q.Size)}
+	out := &journalPart{FinalEvents: j.finalEvents, Task: j.task, Events: j.eventsAfter(q.From, q.Size)}
 	if q.Live >= 0 {
 		out.LiveFrom = max(q.Live, j.liveFrom)
 		out.Live = j.live[min(out.LiveFrom-j.liveFrom, len(j.live)):]
@@ -145,11 +145,11 @@ func (j *journal) Create(record store.RunRecord, first ...machine.Event) (store.
 	}
 	record.Labels = j.record.Labels
 	j.record, j.summary.Status = record, machine.Running
-	return keeper{j}, keeper{j}.Append(first...)
+	return driverJournal{j}, driverJournal{j}.Append(first...)
 }
 
 // Open opens the journal for a driver.
-func (j *journal) Open(string, string) (store.Journal, error) { return keeper{j}, j.failed }
+func (j *journal) Open(string, string) (store.Journal, error) { return driverJournal{j}, j.failed }
 
 // Run returns the record.
 func (j *journal) Run(string) (store.RunRecord, error) { return j.record, nil }
@@ -202,11 +202,11 @@ func (j *journal) SaveSession(left store.Session) error {
 	return nil
 }
 
-// keeper is the journal as the driver sees it.
-type keeper struct{ *journal }
+// driverJournal is the journal as the driver sees it.
+type driverJournal struct{ *journal }
 
 // Append adds events.
-func (k keeper) Append(events ...machine.Event) error {
+func (k driverJournal) Append(events ...machine.Event) error {
 	if k.failed != nil {
 		return k.failed
 	}
@@ -218,7 +218,7 @@ func (k keeper) Append(events ...machine.Event) error {
 }
 
 // Snapshot adds a snapshot.
-func (k keeper) Snapshot(s store.Snapshot) error {
+func (k driverJournal) Snapshot(s store.Snapshot) error {
 	s.Events = k.eventCount()
 	if n := len(k.snapshots); n > 0 && k.snapshots[n-1].Events == s.Events {
 		k.snapshots = k.snapshots[:n-1]
@@ -228,28 +228,28 @@ func (k keeper) Snapshot(s store.Snapshot) error {
 }
 
 // BytesSinceSnapshot returns the bytes of the events since the last snapshot.
-func (k keeper) BytesSinceSnapshot() int { return k.journaled }
+func (k driverJournal) BytesSinceSnapshot() int { return k.journaled }
 
 // SaveSummary changes the summary of the run.
-func (k keeper) SaveSummary(s store.RunSummary) error {
+func (k driverJournal) SaveSummary(s store.RunSummary) error {
 	k.summary = s
 	return nil
 }
 
 // ReplaceGraph replaces the version of the run. There are no snapshots to delete yet.
-func (k keeper) ReplaceGraph(record store.RunRecord) error {
+func (k driverJournal) ReplaceGraph(record store.RunRecord) error {
 	k.record = record
 	return nil
 }
 
 // Requests returns nil: requests reach the driver by runner.Drive.
-func (k keeper) Requests() <-chan store.Request { return nil }
+func (k driverJournal) Requests() <-chan store.Request { return nil }
 
 // Offers returns nil: offers reach the driver by runner.Drive.
-func (k keeper) Offers() <-chan store.Offer { return nil }
+func (k driverJournal) Offers() <-chan store.Offer { return nil }
 
 // SettleOffer accepts or refuses an offer.
-func (k keeper) SettleOffer(id string, events []machine.Event, refused string) (taken bool, err error) {
+func (k driverJournal) SettleOffer(id string, events []machine.Event, refused string) (accepted bool, err error) {
 	if refused == "" {
 		err = k.Append(events...)
 	}

@@ -31,15 +31,15 @@ func TestJournalSure(t *testing.T) {
 			j := newJournal(&Start{})
 			for _, one := range c.tasks {
 				j.beginTask(one.began, one.replayed)
-				if err := (keeper{j}).Append(machine.Event{Kind: machine.PauseAsked}); err != nil {
+				if err := (driverJournal{j}).Append(machine.Event{Kind: machine.PauseAsked}); err != nil {
 					t.Fatal(err)
 				}
-				if err := (keeper{j}).Snapshot(store.Snapshot{}); err != nil {
+				if err := (driverJournal{j}).Snapshot(store.Snapshot{}); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if j.task != c.task || c.task != 0 && j.sure != c.sure {
-				t.Errorf("%d events are sure, those after them of task %d; want %d, %d", j.sure, j.task, c.sure, c.task)
+			if j.task != c.task || c.task != 0 && j.finalEvents != c.sure {
+				t.Errorf("%d events are sure, those after them of task %d; want %d, %d", j.finalEvents, j.task, c.sure, c.task)
 			}
 			if s, err := j.Snapshot("r", j.limitToFinal(-1)); err != nil || s.Events != c.snapshot {
 				t.Errorf("the snapshot has %d events, want %d (%v)", s.Events, c.snapshot, err)

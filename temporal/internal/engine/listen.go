@@ -26,11 +26,11 @@ func (f *workflowRun) registerHandlers(ctx workflow.Context) error {
 	f.notes, f.turns = workflow.GetSignalChannel(f.ctx, signalNote), workflow.GetSignalChannel(f.ctx, signalTurn)
 	workflow.GoNamed(f.ctx, "cancel", func(own workflow.Context) {
 		ctx.Done().Receive(own, nil)
-		_ = f.handleAsk(own, store.RequestCancel)
+		_ = f.handleRequest(own, store.RequestCancel)
 	})
 	return errors.Join(
 		workflow.SetUpdateHandlerWithOptions(f.ctx, updateOffer, f.handleOffer, workflow.UpdateHandlerOptions{Validator: f.checkOffer}),
-		workflow.SetUpdateHandler(f.ctx, updateAsk, f.handleAsk),
+		workflow.SetUpdateHandler(f.ctx, updateRequest, f.handleRequest),
 		workflow.SetUpdateHandler(f.ctx, updateAdopt, f.handleAdopt),
 		workflow.SetUpdateHandler(f.ctx, updateGraph, f.handleGraph),
 		workflow.SetUpdateHandler(f.ctx, updateReserve, f.handleReserve),
@@ -60,8 +60,8 @@ func (f *workflowRun) awaitSettled(ctx workflow.Context) error {
 // isPaused reports whether the run pauses here.
 func (f *workflowRun) isPaused() bool { return f.current == nil && !f.over && f.successor == nil }
 
-// handleAsk passes a request to the driver, or cancels a paused run.
-func (f *workflowRun) handleAsk(ctx workflow.Context, request store.Request) error {
+// handleRequest passes a request to the driver, or cancels a paused run.
+func (f *workflowRun) handleRequest(ctx workflow.Context, request store.Request) error {
 	if err := f.awaitSettled(ctx); err != nil {
 		return err
 	}

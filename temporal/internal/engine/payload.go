@@ -56,9 +56,9 @@ func isLarge(p *common.Payload) bool {
 type blobs interface {
 	// put stores a text under a name, whole or not at all. It replaces an earlier one.
 	put(name string, text []byte) error
-	// get returns a text, since the time it was stored. A missing text is fs.ErrNotExist.
+	// get returns a text, storedAt when it was stored. Both fail with fs.ErrNotExist for a missing text.
 	get(name string) ([]byte, error)
-	since(name string) (time.Time, error)
+	storedAt(name string) (time.Time, error)
 	// list returns the names below a folder.
 	list(folder string) (names []string, err error)
 }
@@ -102,8 +102,8 @@ func wrapStoreError(err error) error {
 func storeBlob(b blobs, text []byte) (digest string, err error) {
 	digest = fmt.Sprintf("%x", sha256.Sum256(text))
 	name, _ := blobName(digest)
-	since, err := b.since(name)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && time.Since(since) > renewedAfter {
+	storedAt, err := b.storedAt(name)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && time.Since(storedAt) > renewedAfter {
 		err = b.put(name, text)
 	}
 	return digest, wrapStoreError(err)
@@ -346,7 +346,7 @@ func (b *bucket) get(name string) ([]byte, error) {
 	return text, err
 }
 
-func (b *bucket) since(name string) (time.Time, error) {
+func (b *bucket) storedAt(name string) (time.Time, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), bucketTime)
 	defer cancel()
 	info, err := b.client.StatObject(ctx, b.name, b.objectKey(name), minio.StatObjectOptions{})
@@ -397,7 +397,7 @@ func (f folder) put(name string, text []byte) error {
 
 func (f folder) get(name string) ([]byte, error) { return os.ReadFile(f.path(name)) }
 
-func (f folder) since(name string) (time.Time, error) {
+func (f folder) storedAt(name string) (time.Time, error) {
 	info, err := os.Stat(f.path(name))
 	if err != nil {
 		return time.Time{}, err

@@ -10,10 +10,10 @@ import (
 // unreached is a store that nobody reaches.
 type unreached struct{}
 
-func (unreached) put(string, []byte) error        { return errors.New("away") }
-func (unreached) get(string) ([]byte, error)      { return nil, errors.New("away") }
-func (unreached) since(string) (time.Time, error) { return time.Time{}, errors.New("away") }
-func (unreached) list(string) ([]string, error)   { return nil, errors.New("away") }
+func (unreached) put(string, []byte) error           { return errors.New("away") }
+func (unreached) get(string) ([]byte, error)         { return nil, errors.New("away") }
+func (unreached) storedAt(string) (time.Time, error) { return time.Time{}, errors.New("away") }
+func (unreached) list(string) ([]string, error)      { return nil, errors.New("away") }
 
 // TestInsistent: within a workflow a store that is away is no result, but a reason to
 // decide again later; what can't be converted is one.

@@ -51,11 +51,11 @@ func (s *Store) eventsAfter(runID string, n, size int) (out []json.RawMessage, e
 		}
 		hasMore = sumBytes(reply.Events) >= q.Size
 		isOpen := info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING
-		if isOpen && reply.Task != 0 && n+len(reply.Events) > reply.Sure {
+		if isOpen && reply.Task != 0 && n+len(reply.Events) > reply.FinalEvents {
 			if done, err := s.isCompleted(runID, run, int64(reply.Task)); err != nil {
 				return nil, err
 			} else if !done {
-				reply.Events = reply.Events[:max(0, reply.Sure-n)]
+				reply.Events = reply.Events[:max(0, reply.FinalEvents-n)]
 				hasMore = len(reply.Events) > 0
 			}
 		}

@@ -344,7 +344,7 @@ func (c *claimStore) Create(run store.RunRecord, first ...machine.Event) (store.
 // Fork stores the record and the events of a fork. It fails with errContinuesInWorkflow for a run without a group.
 func (c *claimStore) Fork(run store.RunRecord, _ string, n int, first ...machine.Event) (store.Journal, error) {
 	if c.start.Seed != nil {
-		kept := keeper{&journal{texts: c.start.Seed.Events[:n:n]}}
+		kept := driverJournal{&journal{texts: c.start.Seed.Events[:n:n]}}
 		if err := kept.Append(first...); err != nil {
 			return nil, err
 		}
@@ -362,7 +362,7 @@ func (c *claimStore) Fork(run store.RunRecord, _ string, n int, first ...machine
 
 // Open returns a journal that stores nothing.
 func (c *claimStore) Open(string, string) (store.Journal, error) {
-	return claimJournal{keeper{&journal{failed: errContinuesInWorkflow}}, c}, nil
+	return claimJournal{driverJournal{&journal{failed: errContinuesInWorkflow}}, c}, nil
 }
 
 // Delete does nothing, since no run was stored.
@@ -370,7 +370,7 @@ func (c *claimStore) Delete(string) error { return nil }
 
 // claimJournal is a journal that asks the group on the cluster for a slot.
 type claimJournal struct {
-	keeper
+	driverJournal
 	store *claimStore
 }
 
@@ -398,7 +398,7 @@ func (j claimJournal) EnterGroup(name string, limit int) (out store.GroupState, 
 		wanted := newClaim(c.start, rand.Text(), name, limit)
 		wanted.Once = true
 		if err := s.retryConnecting(func() error {
-			return s.cluster.updateKeeper(s.ctx, groupName, groupID(name), enterName, "", wanted, &c.turn)
+			return s.cluster.updateOrStart(s.ctx, groupName, groupID(name), enterName, "", wanted, &c.turn)
 		}); err != nil {
 			return out, err
 		}

@@ -19,14 +19,14 @@ import (
 
 // Names of sessions on the cluster.
 const (
-	sessionName   = "graphrun-session"
-	leaveName     = "graphrun-leave" // the activity of a run, and the update
-	querySession  = "graphrun-session"
-	sessionPrefix = "session/" // of workflow ids; no run's id has a slash
+	sessionName       = "graphrun-session"
+	updateSessionName = "graphrun-leave" // the activity of a run, and the update
+	querySession      = "graphrun-session"
+	sessionPrefix     = "session/" // of workflow ids; no run's id has a slash
 )
 
-// maxLeft is how many runs update a session before its workflow continues as new.
-const maxLeft = 500
+// maxSessionUpdates is how many runs update a session before its workflow continues as new.
+const maxSessionUpdates = 500
 
 // keptSession is a session on the cluster.
 type keptSession struct {
@@ -40,7 +40,7 @@ func (w *Worker) Session(ctx workflow.Context, kept *keptSession) error {
 	left := 0
 	err := errors.Join(
 		workflow.SetQueryHandler(ctx, querySession, func() (*keptSession, error) { return kept, nil }),
-		workflow.SetUpdateHandler(ctx, leaveName, func(_ workflow.Context, more *keptSession) error {
+		workflow.SetUpdateHandler(ctx, updateSessionName, func(_ workflow.Context, more *keptSession) error {
 			if kept != nil {
 				more.Session = more.MergeOver(kept.Session)
 			}
@@ -52,7 +52,7 @@ func (w *Worker) Session(ctx workflow.Context, kept *keptSession) error {
 		return err
 	}
 	err = workflow.Await(ctx, func() bool {
-		return (left >= maxLeft || workflow.GetInfo(ctx).GetContinueAsNewSuggested()) && workflow.AllHandlersFinished(ctx)
+		return (left >= maxSessionUpdates || workflow.GetInfo(ctx).GetContinueAsNewSuggested()) && workflow.AllHandlersFinished(ctx)
 	})
 	if err != nil {
 		return err
@@ -60,21 +60,21 @@ func (w *Worker) Session(ctx workflow.Context, kept *keptSession) error {
 	return workflow.NewContinueAsNewError(ctx, sessionName, kept)
 }
 
-// Leave is the activity that updates a session. A repeated update changes nothing.
-func (w *Worker) Leave(ctx context.Context, left *keptSession) error {
+// UpdateSession is the activity that updates a session. Repeating an update changes nothing.
+func (w *Worker) UpdateSession(ctx context.Context, left *keptSession) error {
 	id := left.Run + "/" + strconv.FormatInt(left.Updated.UnixNano(), 10)
-	return w.updateKeeper(ctx, sessionName, sessionPrefix+left.ID, leaveName, id, left, nil)
+	return w.updateOrStart(ctx, sessionName, sessionPrefix+left.ID, updateSessionName, id, left, nil)
 }
 
-// leaveSession updates the session of the run, if it has one.
-func (f *workflowRun) leaveSession() error {
+// saveSession saves the session of the run, if it has one.
+func (f *workflowRun) saveSession() error {
 	left, start := f.store.left, f.start
 	if left == nil {
 		return nil
 	}
-	leaving := workflow.ExecuteActivity(f.newActivityContext(sessionPrefix+left.ID), leaveName, keptSession{*left, start.Nonce})
-	f.await(leaving.IsReady)
-	return leaving.Get(f.ctx, nil)
+	saving := workflow.ExecuteActivity(f.newActivityContext(sessionPrefix+left.ID), updateSessionName, keptSession{*left, start.Nonce})
+	f.await(saving.IsReady)
+	return saving.Get(f.ctx, nil)
 }
 
 // readSession returns a session with its nonce.

@@ -101,7 +101,7 @@ func (s *Store) Open(runID, _ string) (store.Journal, error) {
 		return nil, err
 	}
 	if info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
-		return keeper{&journal{failed: fmt.Errorf("run %q has ended; resume continues it: %w", runID, errors.ErrUnsupported)}}, nil
+		return driverJournal{&journal{failed: fmt.Errorf("run %q has ended; resume continues it: %w", runID, errors.ErrUnsupported)}}, nil
 	}
 	return nil, &store.DrivenError{RunID: runID, Owner: formatWorkflowOwner(info)}
 }
@@ -126,17 +126,17 @@ func (s *Store) updateRun(runID, name string, reply any, args ...any) error {
 
 // SendRequest sends a run a request. It succeeds for a run that has ended, perhaps a moment ago.
 func (s *Store) SendRequest(runID string, request store.Request) error {
-	err := s.updateRun(runID, updateAsk, nil, request)
+	err := s.updateRun(runID, updateRequest, nil, request)
 	if errors.Is(err, store.ErrNoRun) {
 		_, err = s.findLatestWorkflow(runID)
 	}
 	return err
 }
 
-// longestOffer is how long Offer retries while a run pauses or continues, as long as locally.
+// longestOffer is how long SendOffer retries while a run pauses or continues, as for local runs.
 const longestOffer = 15 * time.Second
 
-// SendOffer gives a run answers; Offered returns its verdict. A run that has ended leaves the offer open.
+// SendOffer gives a run answers. OfferStatus returns the verdict. A run that has ended leaves an offer open.
 func (s *Store) SendOffer(runID string, offer store.Offer) error {
 	for end := time.Now().Add(longestOffer); ; {
 		refused := ""

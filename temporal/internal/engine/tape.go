@@ -30,8 +30,8 @@ func (t *taskInput) executionKey() string { return fmt.Sprintf("%s#%d", t.Task.P
 // isPlaying reports whether there is a recording to play.
 func (t *tape) isPlaying() bool { return t != nil && t.Digest != "" }
 
-// selectTape returns the tape of a task, or nil if its models and tools are called.
-func (t *tape) selectTape(in *taskInput) *tape {
+// newTaskTape returns the tape of a task, or nil if the run is neither recorded nor played.
+func (t *tape) newTaskTape(in *taskInput) *tape {
 	if t == nil {
 		return nil
 	}
@@ -115,7 +115,7 @@ type recorder struct {
 	store       *Store
 	runID       string
 	tape        *cassette.Cassette
-	taken       []string // names of recordings
+	copied      []string // names of recordings
 }
 
 // Event passes an event to the sink.
@@ -136,14 +136,14 @@ func (r *recorder) copyNew() error {
 	blobs := r.store.cluster.blobs
 	all, err := blobs.list(recordingFolder(r.runID))
 	for _, name := range all {
-		if err != nil || slices.Contains(r.taken, name) {
+		if err != nil || slices.Contains(r.copied, name) {
 			continue
 		}
 		var text []byte
 		if text, err = blobs.get(name); err == nil {
 			err = r.tape.AddCalls(text)
 		}
-		r.taken = append(r.taken, name)
+		r.copied = append(r.copied, name)
 	}
 	if err != nil {
 		err = fmt.Errorf("the recording lacks what a task has recorded: %w", err)

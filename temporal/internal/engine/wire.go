@@ -19,7 +19,7 @@ const (
 	taskName     = "graphrun-task"
 
 	updateOffer   = "graphrun-offer"   // an Offer; the reply says why it was refused
-	updateAsk     = "graphrun-ask"     // a Request
+	updateRequest = "graphrun-ask"     // a Request
 	updateAdopt   = "graphrun-adopt"   // the arguments of the next workflow; the reply says whether it was refused
 	updateReserve = "graphrun-reserve" // from a task: tokens of the budget
 	updateGraph   = "graphrun-graph"   // from a task: a graph as a tool
@@ -177,10 +177,10 @@ type journalQuery struct {
 // journalPart is the reply to a journalQuery.
 type journalPart struct {
 	Events []json.RawMessage `json:"events"`
-	// Sure is the number of final events. Later ones become final with the workflow task that
+	// FinalEvents is the number of final events. Later ones become final with the workflow task that
 	// began with history event Task; 0 if all are final, -1 if unknown.
-	Sure int `json:"sure,omitempty"`
-	Task int `json:"task,omitempty"`
+	FinalEvents int `json:"sure,omitempty"`
+	Task        int `json:"task,omitempty"`
 	// Live holds the live events from number LiveFrom on.
 	Live     []runner.LiveEvent `json:"live,omitempty"`
 	LiveFrom int                `json:"live_from,omitempty"`

@@ -67,7 +67,7 @@ func (c *Cluster) startWorker(o *cli.WorkSettings, events int) (stop func(), err
 	start := func(queue string, options worker.Options) {
 		one := worker.New(c.client, queue, options)
 		one.RegisterActivityWithOptions(w.Task, activity.RegisterOptions{Name: taskName})
-		one.RegisterActivityWithOptions(w.Leave, activity.RegisterOptions{Name: leaveName})
+		one.RegisterActivityWithOptions(w.UpdateSession, activity.RegisterOptions{Name: updateSessionName})
 		one.RegisterActivityWithOptions(w.Enter, activity.RegisterOptions{Name: enterName})
 		if !options.DisableWorkflowWorker {
 			w.registerWorkflows(one)
@@ -91,7 +91,7 @@ func (c *Cluster) startWorker(o *cli.WorkSettings, events int) (stop func(), err
 	var ready []string
 	if len(o.Queues) == 0 {
 		ready = []string{queue}
-		start(keeperQueue(queue), worker.Options{LocalActivityWorkerOnly: true, DeadlockDetectionTimeout: options.DeadlockDetectionTimeout})
+		start(sessionQueue(queue), worker.Options{LocalActivityWorkerOnly: true, DeadlockDetectionTimeout: options.DeadlockDetectionTimeout})
 		start(coreQueue(queue, c.core), options)
 	}
 	options.DisableWorkflowWorker = true

@@ -76,7 +76,7 @@ type workflowRun struct {
 type drive struct {
 	do            func() (*runner.Result, error)
 	settings      *runner.Options
-	resumesItself bool // nobody asked for it
+	resumesItself bool // no request asked for it
 }
 
 // Run is the workflow.
@@ -89,7 +89,7 @@ func (w *Worker) Run(ctx workflow.Context, start *Start, snapshot []byte, events
 	}
 	f, err := w.newRun(ctx, start)
 	if err != nil {
-		panic(wrongVersion + err.Error()) // other workers may be able to
+		panic(wrongVersion + err.Error()) // another worker may have this version
 	}
 	f.next = &drive{do: f.beginDrive, settings: &start.Settings} // before registerHandlers lets handlers run
 	if err := f.registerHandlers(ctx); err != nil {
@@ -220,7 +220,7 @@ func (f *workflowRun) awaitNext() error {
 func (f *workflowRun) endRun() (*Outcome, error) {
 	f.over = true
 	f.awaitHandlers()
-	if err := f.leaveSession(); err != nil {
+	if err := f.saveSession(); err != nil {
 		return nil, err
 	}
 	f.awaitHandlers()
