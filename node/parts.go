@@ -117,8 +117,8 @@ func holdsParts(v any) bool {
 	return some
 }
 
-// readContent returns the content of a text, of parts, or of other data as JSON, in which
-// parts stand between the pieces of text.
+// readContent returns the content of a text, of parts, or of other data as JSON, with its parts
+// between the pieces of text.
 func readContent(task *runner.Task, v any, find fileFinder) (content, error) {
 	if !holdsParts(v) {
 		pieces, media := eval.SplitPieces(v)

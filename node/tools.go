@@ -194,8 +194,8 @@ func newApprovalSchema(decl *tool.Declared) map[string]any {
 // approvalKey returns the key of the question about a call, unique in the visit.
 func (c *toolCall) approvalKey() string { return fmt.Sprintf("%s#%d", c.Name, c.number+1) }
 
-// askApproval asks a person about calls that need approval. It returns the calls with edited arguments,
-// and the answers of rejected calls by index. It returns an error while answers are missing.
+// askApproval asks a person to approve calls. It returns all calls, with arguments as the person edited
+// them, and the answers of rejected calls by index. While answers are missing, it returns an error.
 func (k *toolkit) askApproval(task *runner.Task, calls []toolCall) ([]toolCall, map[int]answer, error) {
 	registry, err := k.openRegistry(task)
 	if err != nil {

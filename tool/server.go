@@ -258,10 +258,10 @@ func (s *server) closeServer() error {
 // lateCalls is how many calls later a progress notification may still arrive.
 const lateCalls = 100
 
-// newProgressToken returns a token for a call, whose notifications hear receives.
-func (l *link) newProgressToken(hear func(*mcp.ProgressNotificationParams)) string {
+// newProgressToken returns a token for a call. receive gets the progress notifications of the call.
+func (l *link) newProgressToken(receive func(*mcp.ProgressNotificationParams)) string {
 	n := l.calls.Add(1)
-	l.progress.Store(progressToken(n), hear)
+	l.progress.Store(progressToken(n), receive)
 	l.progress.Delete(progressToken(n - lateCalls))
 	return progressToken(n)
 }
@@ -269,8 +269,8 @@ func (l *link) newProgressToken(hear func(*mcp.ProgressNotificationParams)) stri
 func progressToken(call int64) string { return "call-" + strconv.FormatInt(call, 10) }
 
 func (l *link) deliverProgress(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
-	if hear, ok := l.progress.Load(fmt.Sprint(req.Params.ProgressToken)); ok {
-		hear.(func(*mcp.ProgressNotificationParams))(req.Params)
+	if receive, ok := l.progress.Load(fmt.Sprint(req.Params.ProgressToken)); ok {
+		receive.(func(*mcp.ProgressNotificationParams))(req.Params)
 	}
 }
 

@@ -24,7 +24,7 @@ import (
 // program is a running server.
 type program struct {
 	cmd     *exec.Cmd
-	program *process.Program
+	process *process.Program
 	stdin   io.WriteCloser
 	stdout  io.ReadCloser
 	stderr  *process.Tail
@@ -54,19 +54,19 @@ func (s *server) startProgram() (*program, error) {
 	if s.opts.Stderr != nil {
 		p.cmd.Stderr = io.MultiWriter(p.stderr, s.opts.Stderr(s.name))
 	}
-	p.program, _ = s.opts.Keeper.NewProgram() // without a folder it works, too
+	p.process, _ = s.opts.Keeper.NewProgram() // without a folder it works, too
 	if p.stdin, err = p.cmd.StdinPipe(); err == nil {
-		err = p.program.Start(p.cmd)
+		err = p.process.Start(p.cmd)
 	}
 	_ = child.Close()
 	if err != nil {
-		p.program.Close()
+		p.process.Close()
 		return nil, errors.Join(err, stdout.Close())
 	}
 	go func() {
 		_ = p.cmd.Wait()
-		p.program.Kill(p.cmd) // kill its children: one could keep stdout open
-		p.program.Close()
+		p.process.Kill(p.cmd) // kill its children: one could keep stdout open
+		p.process.Close()
 		close(p.ended)
 	}()
 	return p, nil
@@ -92,7 +92,7 @@ func (p *program) stopProgram() error {
 	case <-time.After(p.opts.Grace / 5):
 	case <-p.opts.Kill:
 	}
-	p.program.Stop(p.cmd, p.ended, p.opts.Grace, p.opts.Kill)
+	p.process.Stop(p.cmd, p.ended, p.opts.Grace, p.opts.Kill)
 	_ = p.stdout.Close()
 	return nil
 }

@@ -153,9 +153,9 @@ type reader struct {
 	*wire.Call
 	result  result
 	done    []event // of a stream, each with an item
-	thought bool    // // a part of a thought has begun
+	thought bool    // a part of a thought has begun
 
-	opaque  bool            // // items hold more than text and calls
+	opaque  bool            // items hold more than text and calls
 	text    strings.Builder // of all messages
 	final   strings.Builder // of messages marked as the final answer
 	isFinal bool            // a message is marked so

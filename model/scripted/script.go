@@ -203,7 +203,7 @@ func (c *Client) Chat(ctx context.Context, req *model.Request, onText func(chunk
 	return answer, nil
 }
 
-// SkipCall marks the entry of a call as used that was answered before the run was resumed.
+// SkipCall marks the entry of a call that was answered before the run was resumed as used.
 // Call it for each earlier call in the order of the journal.
 func (c *Client) SkipCall(caller model.Caller) { c.takeEntry(caller) }
 

@@ -96,7 +96,7 @@ func DecodeKept(provider string, m *model.Message, into any) (found, unchanged b
 
 // KeptItems returns the items that this provider sent with a message and accepts back. It
 // returns nil if there are none or the message has changed since.
-func KeptItems[T any](provider string, m *model.Message, isTaken func(*T) bool) []any {
+func KeptItems[T any](provider string, m *model.Message, accepts func(*T) bool) []any {
 	var raw []json.RawMessage
 	if _, unchanged := DecodeKept(provider, m, &raw); !unchanged {
 		return nil
@@ -104,7 +104,7 @@ func KeptItems[T any](provider string, m *model.Message, isTaken func(*T) bool) 
 	var out []any
 	for _, text := range raw {
 		var item T
-		if _ = json.Unmarshal(text, &item); isTaken(&item) {
+		if _ = json.Unmarshal(text, &item); accepts(&item) {
 			out = append(out, text)
 		}
 	}
