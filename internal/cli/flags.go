@@ -153,7 +153,7 @@ func (a *app) printValue(cmd *cobra.Command, v any, text string) error {
 	return err
 }
 
-// printIndented is printValue with JSON that is always indented.
+// printIndented is like printValue, but always indents JSON.
 func (a *app) printIndented(cmd *cobra.Command, v any, text string) error {
 	if outputFormat(cmd) == "json" {
 		return writeJSON(a.Stdout, v, true)
@@ -181,7 +181,7 @@ func (a *app) printTable(cmd *cobra.Command, v any, none string, rows [][]string
 	return a.printValue(cmd, v, formatTable(rows))
 }
 
-// mapSlice applies a function to each item of a list.
+// mapSlice returns the results of a function for the items of a list.
 func mapSlice[T, U any](list []T, part func(T) U) []U {
 	out := make([]U, len(list))
 	for i, item := range list {

@@ -478,7 +478,7 @@ func formatEnvName(name string) string {
 // loadSettings sets flags that were not given from the environment, then from the settings file.
 func (a *app) loadSettings(cmd *cobra.Command, _ []string) error { return a.loadSettingsOf("", cmd) }
 
-// loadFolderSettings is loadSettings with the settings file of the folder that args name.
+// loadFolderSettings is like loadSettings, but starts at the folder that args name.
 func (a *app) loadFolderSettings(cmd *cobra.Command, args []string) error {
 	folder := firstArgument(args, "")
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {

@@ -239,12 +239,12 @@ func resumeDueRun(ctx context.Context, r *runner.Runner, f *driveFlags, line *st
 
 // runParallel calls work for each number below n, at most most of them at once.
 func runParallel(n, most int, work func(i int)) {
-	room := make(chan struct{}, most)
+	slots := make(chan struct{}, most)
 	var group sync.WaitGroup
 	for i := range n {
-		room <- struct{}{}
+		slots <- struct{}{}
 		group.Go(func() {
-			defer func() { <-room }()
+			defer func() { <-slots }()
 			work(i)
 		})
 	}

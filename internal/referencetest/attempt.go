@@ -1,4 +1,4 @@
-// Attempts: what the kinds do, and retries (§4).
+// Attempts of all kinds of nodes, and retries (§4).
 
 package referencetest
 
@@ -15,9 +15,9 @@ import (
 func (s *scope) startAttempt(u *unit) {
 	st := u.step
 	u.state, u.begun, u.failure, u.output, u.writes = running, true, nil, nil, nil
-	u.work++
-	work := u.work
-	alive := func() bool { return u.work == work && s.isAlive(st) }
+	u.epoch++
+	epoch := u.epoch
+	alive := func() bool { return u.epoch == epoch && s.isAlive(st) }
 	if d := s.timeout(st.node); d > 0 && st.node.Kind.Value != "human" {
 		s.run.schedule(d, false, func() bool { return alive() && (u.state == running) }, func() {
 			s.run.timed = true
@@ -131,8 +131,8 @@ func (s *scope) endEffect(u *unit, out Outcome) {
 func (s *scope) openQuestions(u *unit, keys []string) {
 	st := u.step
 	u.state, u.open = asking, slices.Clone(keys)
-	work := u.work
-	alive := func() bool { return u.work == work && s.isAlive(st) && u.state == asking }
+	epoch := u.epoch
+	alive := func() bool { return u.epoch == epoch && s.isAlive(st) && u.state == asking }
 	human := st.node.Kind.Value == "human"
 	for _, key := range keys {
 		answer, takes, ok := s.run.world.Answer(st.id(u), key)
@@ -198,14 +198,14 @@ func (s *scope) endAttempt(u *unit, output any, failure *Error) {
 		failure = s.validate(u, output)
 	}
 	s.discardInner(u)
-	u.work++
-	if failure != nil && !st.late {
+	u.epoch++
+	if failure != nil && !st.timedOut {
 		if delay, again := s.retryDelay(st.node, u, failure); again {
 			u.attempt++
 			u.round = 0
 			u.state = delayed
-			work := u.work
-			s.run.schedule(delay, false, func() bool { return u.work == work && s.isAlive(st) }, func() { u.state = queued })
+			epoch := u.epoch
+			s.run.schedule(delay, false, func() bool { return u.epoch == epoch && s.isAlive(st) }, func() { u.state = queued })
 			return
 		}
 	}
@@ -237,7 +237,7 @@ func (s *scope) validate(u *unit, output any) *Error {
 
 func (s *scope) validateStep(st *step, u *unit, output any) *Error {
 	if st.node.Kind.Value != "set" {
-		writes, fail := s.writesOf(st, output)
+		writes, fail := s.evalWrites(st, output)
 		if fail == nil {
 			fail = s.checkWrites(st, writes)
 		}
@@ -278,11 +278,11 @@ func (s *scope) retryDelay(n *spec.Node, u *unit, e *Error) (time.Duration, bool
 	if i < 0 {
 		return 0, false
 	}
-	u.counts[i]++
-	if u.counts[i] >= blocks[i].MaxAttempts {
+	u.failures[i]++
+	if u.failures[i] >= blocks[i].MaxAttempts {
 		return 0, false
 	}
-	d := float64(blocks[i].InitialInterval) * math.Pow(blocks[i].Backoff, float64(u.counts[i]-1))
+	d := float64(blocks[i].InitialInterval) * math.Pow(blocks[i].Backoff, float64(u.failures[i]-1))
 	return min(time.Duration(d), blocks[i].MaxInterval), true
 }
 

@@ -12,11 +12,11 @@ import (
 // Case is a flow, what its steps do, and the result that the language's page requires.
 type Case struct {
 	Name string
-	// Says is the sentence of the page that decides the result, with its section.
+	// Says quotes the sentence of the page that decides the result, with its section.
 	Says string
-	// Top holds further lines of the file, Nodes lines `id: {…}`. A node that only Edges
-	// name is an exec node that appends its id to `log`; one that begins with j has
-	// `join: {wait: all}` besides. State holds further keys.
+	// Top holds further lines of the file, State further keys, and Nodes lines `id: {…}`. A node that only
+	// Edges names is an exec node that appends its id to `log`; if the id begins with j, it also has
+	// `join: {wait: all}`.
 	Top, State, Nodes string
 	// Edges holds lines `a > b c {keys}`: an edge from a to each target, as one declaration. The first
 	// source is the start.
@@ -34,14 +34,14 @@ type Act struct {
 	Out   any
 	Fails string // the kind of its failure
 	Asks  []string
-	Never bool // nobody answers, or nobody decides
+	Never bool // nobody answers, or the decision fails
 }
 
 // Want is what a case expects; fields that are not set are not compared.
 type Want struct {
 	// Status is the expected status; "" means "completed".
 	Status, Quality, Reason string
-	// Path holds ids with blanks between; Log what the key `log` holds likewise.
+	// Path holds ids separated by blanks; Log holds the value of the key `log`, likewise.
 	Path, Log string
 	State     map[string]any
 	Output    any
@@ -49,7 +49,7 @@ type Want struct {
 	Error string
 	Steps int
 	Took  time.Duration
-	// Saw holds values that expressions of steps see, as texts: "d.visits.a": "2".
+	// Saw holds values of expressions of steps, as texts: "d.visits.a": "2".
 	Saw map[string]string
 	// Pending lists nodes.
 	Pending string
@@ -160,4 +160,4 @@ func (c Case) Choose(s StepID, _ []string) (string, bool) {
 	return to, !a.Never
 }
 
-func replaceOnce(text, old, by string) string { return strings.Replace(text, old, by, 1) }
+func replaceOnce(text, old, with string) string { return strings.Replace(text, old, with, 1) }

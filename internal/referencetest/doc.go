@@ -1,5 +1,5 @@
-// Package referencetest is a slow second implementation of the language, for tests only. It interprets
-// a graph as the pages say, and shares only the parser and the expressions with the machine.
+// Package referencetest is a slow second implementation of the language, for tests only. It follows the
+// documentation literally, and shares only the parser and the expressions with the machine.
 //
 // Start runs a Flow in virtual time against a World, which scripts attempts, people and decisions, and
 // how long each takes; Run.Resume continues a run that paused or did not complete. Result holds path,

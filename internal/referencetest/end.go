@@ -14,7 +14,7 @@ func (s *scope) limitError(reason string) *Error {
 	return &Error{Kind: "limit", Message: reason}
 }
 
-// mergeAll returns the thread behind all steps, with all branches merged as at a join.
+// mergeAll returns the thread after all steps, with all branches merged as by a join.
 func (s *scope) mergeAll() *thread {
 	arrived := slices.Concat(s.ended, s.live)
 	out := thread{past: past{}, hoisted: map[*step]int{}}
@@ -32,7 +32,7 @@ func (s *scope) mergeAll() *thread {
 // complete ends a scope that has no branch left. The status is `completed`, unless branches that never
 // met conflict, or the output can't be evaluated.
 func (s *scope) complete() {
-	_, found := s.stateOf(s.mergeAll())
+	_, found := s.computeState(s.mergeAll())
 	if len(found) > 0 {
 		s.end("failed", "conflict", &Error{Kind: "conflict", Message: "conflicting writes to " + found[0].key})
 		return
@@ -118,7 +118,7 @@ func (s *scope) end(status, reason string, e *Error) {
 	}
 }
 
-// cutOffAll stops everything that runs in a scope and in the scopes inside it.
+// cutOffAll stops all steps of a scope and of the scopes inside it.
 func (s *scope) cutOffAll() {
 	for _, st := range s.activeSteps() {
 		for _, u := range st.units {
@@ -133,7 +133,7 @@ func (s *scope) cutOffAll() {
 			if !st.done {
 				s.run.partial = append(s.run.partial, st.id(u))
 			}
-			u.work++
+			u.epoch++
 			u.state, u.open = queued, nil
 		}
 	}
@@ -151,7 +151,7 @@ func (s *scope) discardInner(u *unit) {
 		}
 	}
 	s.run.scopes = slices.DeleteFunc(s.run.scopes, func(o *scope) bool { return o == u.inner })
-	u.interior, u.inner = u.inner, nil
+	u.lastInner, u.inner = u.inner, nil
 }
 
 // nextFinal starts the next node of `finally`, or closes the scope.
@@ -178,11 +178,11 @@ func (s *scope) nextFinal() {
 func (s *scope) finishFinal(st *step) {
 	s.steps = append(s.steps, st)
 	s.final = nil
-	s.untidy = s.untidy || st.failure != nil
+	s.finallyFailed = s.finallyFailed || st.failure != nil
 }
 
-// close ends a scope. The end of the outermost scope is the end of the run; an inner scope passes its
-// result to its graph node.
+// close closes a scope. The outermost scope ends the run; an inner scope passes its result to its
+// graph node.
 func (s *scope) close() {
 	s.closed = true
 	s.run.scopes = slices.DeleteFunc(s.run.scopes, func(o *scope) bool { return o == s })
@@ -197,7 +197,7 @@ func (s *scope) close() {
 		return
 	}
 	around.degraded = around.degraded || s.quality() == "degraded"
-	state, _ := s.stateOf(s.mergeAll())
+	state, _ := s.computeState(s.mergeAll())
 	around.endAttempt(u, map[string]any{"output": s.output, "state": state, "status": "completed", "quality": s.quality()}, nil)
 }
 
@@ -205,7 +205,7 @@ func (s *scope) quality() string {
 	switch {
 	case s.endStatus != "completed":
 		return "failed"
-	case s.degraded, s.untidy:
+	case s.degraded, s.finallyFailed:
 		return "degraded"
 	}
 	return "clean"
@@ -236,7 +236,7 @@ func (r *Run) result(status string) Result {
 		Status: status, Limited: s.limited, Steps: s.executions, Own: s.own, Visits: map[string]int{}, Fired: maps.Clone(r.fired),
 		Partial: slices.Clone(r.partial), Took: r.now - r.began, Cancels: r.cancels, Timed: r.timed, Inner: map[string][]StepResult{},
 	}
-	out.State, _ = s.stateOf(s.mergeAll())
+	out.State, _ = s.computeState(s.mergeAll())
 	out.Log = s.log(out.Inner)
 	for _, l := range out.Log {
 		if !l.Final && l.Outcome != "refused" {
@@ -277,9 +277,9 @@ func (s *scope) log(inner map[string][]StepResult) []StepResult {
 			if st.isEach {
 				out[len(out)-1].Items = append(out[len(out)-1].Items, u.item)
 			}
-			if u.interior != nil {
-				key := u.interior.pathOf()
-				inner[key] = append(inner[key], u.interior.log(inner)...)
+			if u.lastInner != nil {
+				key := u.lastInner.path()
+				inner[key] = append(inner[key], u.lastInner.log(inner)...)
 			}
 		}
 	}
@@ -305,7 +305,7 @@ func (s *scope) reopen() {
 	if s.endStatus == "limit" {
 		s.extra, s.used, s.refusals = s.executions, 0, 0
 	}
-	s.frozen, s.closed, s.full, s.limited, s.untidy = false, false, false, false, false
+	s.frozen, s.closed, s.full, s.limited, s.finallyFailed = false, false, false, false, false
 	s.endStatus, s.endReason, s.endError, s.final = nil, nil, nil, nil
 	s.steps = slices.DeleteFunc(s.steps, func(st *step) bool { return st.isFinal })
 	if st := s.culprit; st != nil {
@@ -335,8 +335,8 @@ func (s *scope) reviveToken(st *step) {
 	s.live = append(s.live, t)
 	t.past, t.failed = st.past, nil
 	for _, fr := range t.place {
-		if l := fr.fan.lanes[fr.lane]; l.by == st {
-			l.failed, l.by = nil, nil
+		if l := fr.fan.lanes[fr.lane]; l.failedStep == st {
+			l.failed, l.failedStep = nil, nil
 		}
 	}
 }
@@ -358,17 +358,17 @@ func (s *scope) rerunStep(st *step) {
 		s.createUnits(st)
 		return
 	}
-	st.failure, st.late = nil, false
+	st.failure, st.timedOut = nil, false
 	st.writes = nil
 	for _, u := range resumable {
 		failed := u.failure != nil
 		u.failure, u.round, u.state = nil, 0, queued
 		if failed {
-			u.attempt, u.counts = 1, map[int]int{}
+			u.attempt, u.failures = 1, map[int]int{}
 		}
 		u.cutOff = false
-		if u.interior != nil && u.interior.endStatus != "completed" {
-			u.inner, u.interior, u.state = u.interior, nil, running
+		if u.lastInner != nil && u.lastInner.endStatus != "completed" {
+			u.inner, u.lastInner, u.state = u.lastInner, nil, running
 			u.inner.reopen()
 		}
 	}

@@ -9,12 +9,12 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// settleConflicts gives keys that conflict their value at the split, behind the failure
-// edge that took the conflict (§7 Merging).
+// settleConflicts resets conflicting keys to their values at the split, since a failure edge handled
+// the conflict (§7 Merging).
 func (s *scope) settleConflicts(st *step) {
 	for _, c := range st.settled {
 		w := write{key: c.key, absent: true}
-		state, _ := s.stateOf(&thread{past: c.fan.before, hoisted: c.fan.source.hoisted})
+		state, _ := s.computeState(&thread{past: c.fan.before, hoisted: c.fan.source.hoisted})
 		if v, ok := state[c.key]; ok {
 			w.update, w.absent = v, false
 		}
@@ -44,7 +44,7 @@ func (s *scope) propagate(t *token, e *Error, by *step) {
 	s.endBy(by, "failed", e)
 }
 
-// propagateFrom handles a failure as propagate does, starting at fan-out f.
+// propagateFrom is like propagate, but starts at fan-out f.
 func (s *scope) propagateFrom(t *token, f *fan, e *Error, by *step) {
 	for i := len(t.place) - 1; i >= 0; i-- {
 		around := t.place[i].fan
@@ -54,21 +54,21 @@ func (s *scope) propagateFrom(t *token, f *fan, e *Error, by *step) {
 		if failurePolicy(s.graph, around.source.node) == "fail_all" {
 			continue
 		}
-		s.dropLane(around, t.place[i].lane, t, e, by)
+		s.failBranch(around, t.place[i].lane, t, e, by)
 		return
 	}
 	s.endBy(by, "failed", e)
 }
 
-// dropLane ends a failed branch and cancels every token on it. If all branches of the fan-out have
-// failed, the fan-out has failed too.
-func (s *scope) dropLane(f *fan, l int, t *token, e *Error, by *step) {
+// failBranch ends a branch that failed, and cancels every token on it. If all branches of the fan-out
+// have failed, the fan-out has failed too.
+func (s *scope) failBranch(f *fan, l int, t *token, e *Error, by *step) {
 	s.degraded = true
-	if by.done { // the failed step is in the past of what failed
+	if by.done { // the failed step belongs to the past of its branch
 		t.past = unionPasts(t.past, past{by: true})
 	}
 	failedAt := t
-	for _, inner := range s.fans { // what others on the branch had done is a matter of time
+	for _, inner := range s.fans { // how far other tokens on the branch have come depends on timing
 		s.run.timed = s.run.timed || slices.Contains(inner.place, frame{f, l})
 	}
 	for _, o := range slices.Clone(s.live) {
@@ -77,29 +77,29 @@ func (s *scope) dropLane(f *fan, l int, t *token, e *Error, by *step) {
 		}
 	}
 	failedAt.failed = e
-	f.lanes[l].failed, f.lanes[l].by = e, by
+	f.lanes[l].failed, f.lanes[l].failedStep = e, by
 	if slices.ContainsFunc(f.lanes, func(l *lane) bool { return l.failed == nil }) {
 		return
 	}
 	first := f.lanes[0]
-	if failurePolicy(s.graph, f.source.node) == "wait_all" && s.bringErrors(f) {
+	if failurePolicy(s.graph, f.source.node) == "wait_all" && s.passErrors(f) {
 		return
 	}
 	for i := len(f.place) - 1; i >= 0; i-- {
 		if around := f.place[i].fan; !f.source.joined[around] {
-			stand := &token{thread: f.source.thread, scope: s, node: first.by.node.ID.Value, step: first.by}
-			stand.past = f.before
-			s.propagateFrom(stand, around, first.failed, first.by)
+			substitute := &token{thread: f.source.thread, scope: s, node: first.failedStep.node.ID.Value, step: first.failedStep}
+			substitute.past = f.before
+			s.propagateFrom(substitute, around, first.failed, first.failedStep)
 			return
 		}
 	}
-	s.endBy(first.by, "failed", first.failed)
+	s.endBy(first.failedStep, "failed", first.failed)
 }
 
-// bringErrors passes the errors of a fan-out of which every branch failed to its join: the first node
-// in file order that all branches can reach. It returns false if there is no such join, or if no failed
+// passErrors passes the errors of a fan-out whose branches all failed to its join: the first join in
+// file order that all branches can reach. It returns false if there is no such join, or if no failed
 // branch could reach it.
-func (s *scope) bringErrors(f *fan) bool {
+func (s *scope) passErrors(f *fan) bool {
 	for _, n := range s.graph.Nodes {
 		id := n.ID.Value
 		if n.Join == nil && f.implicit != id || slices.ContainsFunc(f.lanes, func(l *lane) bool { return l.first != id && !s.reaches(l.first, id, f) }) {
@@ -122,62 +122,62 @@ func (s *scope) bringErrors(f *fan) bool {
 	return false
 }
 
-// desertion names a join and a fan-out for which the join was decided.
-type desertion struct {
+// joinDecision names a join that was decided, and the fan-out for which it was.
+type joinDecision struct {
 	fan  *fan
 	node string
 }
 
 func (s *scope) markDecided(place []frame, n *spec.Node) {
 	for _, fr := range place {
-		s.decidedJoins[desertion{fr.fan, n.ID.Value}] = true
+		s.decidedJoins[joinDecision{fr.fan, n.ID.Value}] = true
 	}
 }
 
 func (s *scope) wasDecided(place []frame, n *spec.Node) bool {
-	return slices.ContainsFunc(place, func(fr frame) bool { return s.decidedJoins[desertion{fr.fan, n.ID.Value}] })
+	return slices.ContainsFunc(place, func(fr frame) bool { return s.decidedJoins[joinDecision{fr.fan, n.ID.Value}] })
 }
 
-// failDeserted fails a join with `on_bypass: fail` that no token reached, because branches took failure
-// edges (§7 "fail fails also when nobody arrived").
-func (s *scope) failDeserted() bool {
+// failUnreachedJoin fails a join with `on_bypass: fail` that no token reached, because branches took
+// failure edges (§7 "fail fails also when nobody arrived").
+func (s *scope) failUnreachedJoin() bool {
 	for _, n := range s.graph.Nodes {
 		if n.Join == nil || n.Join.OnBypass.Value != "fail" {
 			continue
 		}
-		bends := slices.Clone(s.bends)
-		slices.SortFunc(bends, func(a, b *detour) int { return comparePath(a.step, b.step) })
-		for _, d := range bends {
-			f := s.findDesertedFan(d.step, n)
+		detours := slices.Clone(s.detours)
+		slices.SortFunc(detours, func(a, b *detour) int { return comparePath(a.step, b.step) })
+		for _, d := range detours {
+			f := s.findUnreachedFan(d.step, n)
 			if f == nil {
 				continue
 			}
-			ghost := &token{thread: d.step.thread, scope: s, node: n.ID.Value}
-			ghost.past, ghost.rank, ghost.hoisted = f.before, f.source.rank+1, f.source.hoisted
-			ghost.order = append(slices.Clone(d.step.order), -1)
-			ghost.place, ghost.joined = f.place, f.source.joined
-			ghost.lanes = maps.Clone(d.step.lanes)
-			ghost.lanes[f] = map[int]bool{-1: true} // on none of the branches
-			ghost.branch = branchOf(ghost.thread)
+			substitute := &token{thread: d.step.thread, scope: s, node: n.ID.Value}
+			substitute.past, substitute.rank, substitute.hoisted = f.before, f.source.rank+1, f.source.hoisted
+			substitute.order = append(slices.Clone(d.step.order), -1)
+			substitute.place, substitute.joined = f.place, f.source.joined
+			substitute.lanes = maps.Clone(d.step.lanes)
+			substitute.lanes[f] = map[int]bool{-1: true} // on none of the branches
+			substitute.branch = findBranch(substitute.thread)
 			s.degraded = true
 			s.markDecided(d.step.place, n)
-			s.live = append(s.live, ghost)
-			s.makeStep(ghost, nil, nil)
-			ghost.step.preset = &Error{Kind: "bypassed", Node: n.ID.Value, Message: "bypassed"}
+			s.live = append(s.live, substitute)
+			s.makeStep(substitute, nil, nil)
+			substitute.step.preset = &Error{Kind: "bypassed", Node: n.ID.Value, Message: "bypassed"}
 			return true
 		}
 	}
 	return false
 }
 
-// findDesertedFan returns the outermost fan-out of a detour from which no token came to a join and none
-// can come any more, or nil.
-func (s *scope) findDesertedFan(d *step, n *spec.Node) *fan {
+// findUnreachedFan returns the outermost fan-out of a detour from which no token reached a join and
+// none can any more, or nil.
+func (s *scope) findUnreachedFan(d *step, n *spec.Node) *fan {
 	if s.wasDecided(d.place, n) || slices.ContainsFunc(s.live, func(o *token) bool { return s.canReturnToJoin(o, d, n) }) {
 		return nil
 	}
 	if slices.ContainsFunc(s.steps, func(st *step) bool { return st.node == n && st.past[d] }) {
-		return nil // the branch came after all
+		return nil // the branch arrived after all
 	}
 	for _, fr := range d.place {
 		if !d.joined[fr.fan] && s.joinsBranchesOf(fr.fan, n) && s.reachesDirectly(d.node.ID.Value, n, fr.fan) {
@@ -203,7 +203,7 @@ func (s *scope) reachesDirectly(from string, to *spec.Node, f *fan) bool {
 	for len(todo) > 0 {
 		at := todo[0]
 		todo = todo[1:]
-		for _, w := range listWays(s.graph) {
+		for _, w := range listTransitions(s.graph) {
 			if w.from != at || seen[w.to] || w.to == spec.END || w.to == f.source.node.ID.Value {
 				continue
 			}

@@ -41,21 +41,21 @@ func Parse(text string) (*Flow, error) {
 	return f, nil
 }
 
-// way is a possible step from one node to another, by an edge or by `ends`.
-type way struct {
+// transition is a way from one node to another: an edge, or an entry of `ends`.
+type transition struct {
 	from, to string
 	failure  bool
 }
 
-// listWays lists all ways of a graph (§6).
-func listWays(g *spec.Graph) []way {
-	var out []way
+// listTransitions lists all transitions of a graph (§6).
+func listTransitions(g *spec.Graph) []transition {
+	var out []transition
 	for _, e := range g.Edges {
-		out = append(out, way{e.From.Value, e.To.Value, e.Condition == "on_failure"})
+		out = append(out, transition{e.From.Value, e.To.Value, e.Condition == "on_failure"})
 	}
 	for _, n := range g.Nodes {
 		for _, end := range n.Ends {
-			out = append(out, way{n.ID.Value, end.Target.Value, false})
+			out = append(out, transition{n.ID.Value, end.Target.Value, false})
 		}
 	}
 	return out
@@ -76,7 +76,7 @@ func (f *Flow) reaches(g *spec.Graph, from, to, avoid string) bool {
 // distance returns the smallest number of edges of a path that does not pass the node avoid, or -1 if
 // there is no such path. A path without edges does not count.
 func distance(g *spec.Graph, from, to, avoid string, failures bool) int {
-	all := listWays(g)
+	all := listTransitions(g)
 	seen := map[string]bool{}
 	front := []string{from}
 	for steps := 1; len(front) > 0; steps++ {

@@ -1,4 +1,4 @@
-// Joins: when they run, and what they merge (§7).
+// Joins: when they run, and how they merge branches (§7).
 
 package referencetest
 
@@ -39,10 +39,10 @@ func (s *scope) fireJoin() bool {
 		s.decideJoin(groups[0]) // all wait for each other, so the first join in the file runs
 		return true
 	}
-	return s.failDeserted()
+	return s.failUnreachedJoin()
 }
 
-// decideJoin runs a join that no further token can reach, or does what on_bypass says.
+// decideJoin runs a join that no further token can reach, or, if it was bypassed, applies on_bypass.
 func (s *scope) decideJoin(group []*token) {
 	n := s.graph.Node(group[0].node)
 	q := quorum(n)
@@ -68,10 +68,10 @@ func (s *scope) decideJoin(group []*token) {
 	}
 }
 
-// isBypassed reports whether a branch that a group waited for took a failure edge and did not arrive
+// isBypassed reports whether a branch for which a group waited took a failure edge and did not arrive
 // (§7 "A failure never counts as an arrival").
 func (s *scope) isBypassed(group []*token) bool {
-	for _, d := range s.bends {
+	for _, d := range s.detours {
 		came := slices.ContainsFunc(group, func(w *token) bool { return w.past[d.step] })
 		if came {
 			continue
@@ -100,7 +100,7 @@ func laneOn(place []frame, f *fan) int {
 	return -1
 }
 
-// joinTokens merges the tokens that arrived, and those that failed or were cancelled on their way, into
+// joinTokens merges the tokens that arrived, and those that failed or were cancelled before, into
 // one step (§7 Merging, §5 Rank).
 func (s *scope) joinTokens(group []*token, preset *Error) {
 	n := s.graph.Node(group[0].node)
@@ -128,7 +128,7 @@ func (s *scope) joinTokens(group []*token, preset *Error) {
 	for p := range t.past {
 		t.rank = max(t.rank, p.rank+1)
 	}
-	t.place = s.placeBehind(group)
+	t.place = s.joinedPlace(group)
 	t.joined = maps.Clone(first.joined)
 	for _, m := range group {
 		for _, fr := range m.place {
@@ -137,14 +137,14 @@ func (s *scope) joinTokens(group []*token, preset *Error) {
 			}
 		}
 	}
-	t.branch = branchOf(t.thread)
+	t.branch = findBranch(t.thread)
 	for _, m := range group {
 		s.markDecided(m.place, n)
 	}
 	s.live = append(s.live, t)
 	s.makeStep(t, group, lost)
 	t.step.preset = preset
-	if _, found := s.stateOf(&t.thread); len(found) > 0 {
+	if _, found := s.computeState(&t.thread); len(found) > 0 {
 		t.step.settled = found
 		if preset == nil {
 			t.step.preset = &Error{Kind: "conflict", Node: n.ID.Value, Message: "conflicting writes to " + found[0].key}
@@ -165,10 +165,10 @@ func (s *scope) mergeThreads(arrived, lost []*token) thread {
 	for _, m := range arrived {
 		maps.Copy(out.past, m.past)
 		for f, lanes := range m.lanes { // a lost branch may be merged at several joins
-			out.lanes[f] = cloneLanes(out.lanes[f], lanes)
+			out.lanes[f] = unionLanes(out.lanes[f], lanes)
 		}
 	}
-	split := splitOf(places)
+	split := findSplit(places)
 	for _, l := range lost {
 		for p := range l.past {
 			if !out.past[p] {
@@ -187,7 +187,7 @@ func (s *scope) mergeThreads(arrived, lost []*token) thread {
 	return out
 }
 
-func cloneLanes(a, b map[int]bool) map[int]bool {
+func unionLanes(a, b map[int]bool) map[int]bool {
 	out := maps.Clone(a)
 	if out == nil {
 		out = map[int]bool{}
@@ -196,8 +196,8 @@ func cloneLanes(a, b map[int]bool) map[int]bool {
 	return out
 }
 
-// splitOf returns the outermost fan-out at which places differ, or nil if they do not.
-func splitOf(places [][]frame) *fan {
+// findSplit returns the outermost fan-out at which places differ, or nil if they do not.
+func findSplit(places [][]frame) *fan {
 	for i := 0; ; i++ {
 		var at *fan
 		lanes := map[frame]bool{}
@@ -221,9 +221,9 @@ func splitOf(places [][]frame) *fan {
 	}
 }
 
-// placeBehind returns the place of a joined token. It is outside of the fan-out if all its branches
+// joinedPlace returns the place of a joined token. It is outside of the fan-out if all its branches
 // met; otherwise it is on the first branch that arrived.
-func (s *scope) placeBehind(group []*token) []frame {
+func (s *scope) joinedPlace(group []*token) []frame {
 	place := group[0].place
 	if len(group) == 1 {
 		return place
@@ -254,7 +254,7 @@ func (s *scope) placeBehind(group []*token) []frame {
 	return place[:k+1]
 }
 
-// divergesAt reports whether members of a group stand on different branches of a fan-out.
+// divergesAt reports whether members of a group are on different branches of a fan-out.
 func (s *scope) divergesAt(group []*token, f *fan) bool {
 	lanes := map[int]bool{}
 	for _, m := range group {

@@ -21,7 +21,7 @@ func unionPasts(pasts ...past) past {
 	return out
 }
 
-// frame says on which branch of a fan-out something stands.
+// frame is a branch of a fan-out. A place is a list of frames, outermost fan-out first.
 type frame struct {
 	fan  *fan
 	lane int
@@ -37,16 +37,16 @@ type fan struct {
 	implicit string
 }
 
-// lane is a branch of a fan-out.
+// lane holds what is known about a branch of a fan-out.
 type lane struct {
-	first  string // its first node
-	failed *Error // it was dropped, or the whole fan-out failed
-	by     *step  // whose failure that was
+	first      string // its first node
+	failed     *Error // why the branch was dropped or the fan-out failed
+	failedStep *step  // whose failure that was
 }
 
-// thread is what a token and its steps know about how they were reached: the past, and which of its
-// steps belong to failed and cancelled branches. hoisted holds the rank after which such a step is
-// merged: the rank of the node where the outermost merged fan-out began.
+// thread is how a token or a step was reached: its past, and which steps of the past belong to failed
+// and cancelled branches. hoisted holds the rank after which such a step is merged: the rank of the
+// step where the outermost merged fan-out began.
 type thread struct {
 	past    past
 	hoisted map[*step]int
@@ -74,7 +74,7 @@ func sharedFan(a, b []frame) *fan {
 	return nil
 }
 
-// write is one key and the update that its reducer is given.
+// write is a key and the update that its reducer gets.
 type write struct {
 	key    string
 	update any
@@ -121,12 +121,12 @@ func comparePath(a, b *step) int {
 // conflict is a key that two branches wrote under parallel.conflict: error.
 type conflict struct {
 	key string
-	fan *fan // where they parted
+	fan *fan // where the two branches began
 }
 
-// stateOf computes the state from the writes of a past. It also returns the conflicts that no policy
-// decided, by key; for those the state holds the last write.
-func (s *scope) stateOf(t *thread) (state map[string]any, conflicts []conflict) {
+// computeState computes the state from the writes of a past. It also returns the conflicts that no
+// policy decided, by key; for those the state holds the last write.
+func (s *scope) computeState(t *thread) (state map[string]any, conflicts []conflict) {
 	state = maps.Clone(s.base)
 	writers := map[string][]*step{} // of keys with `replace`, in merge order
 	for _, st := range t.mergeOrder() {
@@ -134,12 +134,12 @@ func (s *scope) stateOf(t *thread) (state map[string]any, conflicts []conflict) 
 			if s.replaces(w.key) {
 				writers[w.key] = append(writers[w.key], st)
 			} else {
-				mustReduce(s, state, w)
+				applyWrite(s, state, w)
 			}
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(writers)) {
-		winner, found := s.winner(key, writers[key])
+		winner, found := s.findWinner(key, writers[key])
 		conflicts = append(conflicts, found...)
 		for _, w := range winner.writes {
 			if w.key == key && w.absent {
@@ -152,10 +152,10 @@ func (s *scope) stateOf(t *thread) (state map[string]any, conflicts []conflict) 
 	return state, conflicts
 }
 
-// winner returns the step whose write to a key counts. A write in the past of another write does not
-// count. Between two other writes, parallel.conflict of the node where their branches separated
+// findWinner returns the step whose write to a key counts. A write in the past of another write does
+// not count. Between two other writes, parallel.conflict of the node where their branches began
 // decides, for the innermost fan-outs first.
-func (s *scope) winner(key string, writers []*step) (*step, []conflict) {
+func (s *scope) findWinner(key string, writers []*step) (*step, []conflict) {
 	left := slices.DeleteFunc(slices.Clone(writers), func(a *step) bool {
 		return slices.ContainsFunc(writers, func(b *step) bool { return b.past[a] })
 	})
@@ -166,7 +166,7 @@ func (s *scope) winner(key string, writers []*step) (*step, []conflict) {
 		var at *fan
 		for i, x := range left {
 			for _, y := range left[i+1:] {
-				if f := partedAt(x, y); at == nil || comparePath(at.source, f.source) < 0 {
+				if f := separatingFan(x, y); at == nil || comparePath(at.source, f.source) < 0 {
 					a, b, at = x, y, f
 				}
 			}
@@ -186,9 +186,9 @@ func (s *scope) winner(key string, writers []*step) (*step, []conflict) {
 	return left[0], found
 }
 
-// partedAt returns the innermost fan-out on which two steps, neither in the past of the other, were on
-// different branches.
-func partedAt(a, b *step) *fan {
+// separatingFan returns the innermost fan-out of which two steps, neither in the past of the other,
+// were on different branches.
+func separatingFan(a, b *step) *fan {
 	var out *fan
 	for f, lanes := range a.lanes {
 		others, both := b.lanes[f]
@@ -208,9 +208,9 @@ func (s *scope) replaces(key string) bool {
 	return k == nil || !k.Reducer.IsSet() || k.Reducer.Value == "replace"
 }
 
-// mustReduce applies a write that was checked when its step ended. After a merge with other writes it
-// may violate the schema; then it changes nothing.
-func mustReduce(s *scope, state map[string]any, w write) {
+// applyWrite applies a write that was checked when its step ended. If it violates the schema after a
+// merge with other writes, it changes nothing.
+func applyWrite(s *scope, state map[string]any, w write) {
 	if v, err := s.reduce(state[w.key], w); err == nil {
 		state[w.key] = v
 	}
@@ -218,7 +218,7 @@ func mustReduce(s *scope, state map[string]any, w write) {
 
 // view returns what the expressions of a step see (§8). The step itself is not in its past.
 func (s *scope) view(st *step) View {
-	state, _ := s.stateOf(&st.thread)
+	state, _ := s.computeState(&st.thread)
 	visits, history, nodes := map[string]any{}, map[string]any{}, map[string]any{}
 	for _, n := range s.graph.Nodes {
 		id := n.ID.Value
@@ -274,7 +274,7 @@ func (s *scope) recordStep(p *step, visits, history, nodes map[string]any) {
 func (s *scope) routingEnv(st *step) map[string]any {
 	t := st.thread
 	t.past = unionPasts(st.past, past{st: true})
-	state, _ := s.stateOf(&t)
+	state, _ := s.computeState(&t)
 	env := maps.Clone(st.view.Env)
 	for k := range st.view.State {
 		delete(env, k)

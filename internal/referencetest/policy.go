@@ -1,4 +1,4 @@
-// Policies, watched on the past of each step (§10).
+// Policies, checked against the past of each step (§10).
 
 package referencetest
 

@@ -267,7 +267,7 @@ func (m *maker) makeEdges(i int, id string) []string {
 	edge := func(to string, keys ...string) {
 		m.edges = append(m.edges, strings.Join(append([]string{"from: " + id, "to: " + to}, keys...), ", "))
 	}
-	any := func() string {
+	pick := func() string {
 		if m.roll(m.w.Back) {
 			return m.ids[m.IntN(i+1)]
 		}
@@ -278,13 +278,13 @@ func (m *maker) makeEdges(i int, id string) []string {
 		return nil
 	case 'g':
 		if m.failing && m.roll(m.w.FailureEdges) {
-			edge(any(), "condition: on_failure")
+			edge(pick(), "condition: on_failure")
 		}
-		return []string{fmt.Sprintf("ends: {x: %s, y: %s, z: %s}", m.pickTarget(i), any(), m.pickTarget(i))}
+		return []string{fmt.Sprintf("ends: {x: %s, y: %s, z: %s}", m.pickTarget(i), pick(), m.pickTarget(i))}
 	}
 	if m.roll(m.w.Guards) {
 		for range 1 + m.IntN(2) {
-			m.makeGuardedEdges(i, any, edge)
+			m.makeGuardedEdges(i, pick, edge)
 		}
 	}
 	plain := 1
@@ -316,13 +316,13 @@ func (m *maker) makeEdges(i int, id string) []string {
 			if m.roll(30) {
 				keys = append(keys, "when: \"error.kind == 'tool'\"")
 			}
-			edge(any(), keys...)
+			edge(pick(), keys...)
 		}
 	}
 	return nil
 }
 
-func (m *maker) makeGuardedEdges(i int, any func() string, edge func(string, ...string)) {
+func (m *maker) makeGuardedEdges(i int, pick func() string, edge func(string, ...string)) {
 	other := m.ids[m.IntN(len(m.ids))]
 	keys := []string{"when: \"" + m.pick(
 		fmt.Sprintf("step %% %d == 0", 2+m.IntN(3)), fmt.Sprintf("visits.%s < %d", m.ids[i], 2+m.IntN(3)), fmt.Sprintf("visits.%s < %d", other, 1+m.IntN(3)),
@@ -330,7 +330,7 @@ func (m *maker) makeGuardedEdges(i int, any func() string, edge func(string, ...
 	if m.roll(25) {
 		keys = append(keys, fmt.Sprintf("priority: %d", m.IntN(4)-1))
 	}
-	to := any()
+	to := pick()
 	if m.roll(15) {
 		to = "[" + to + ", " + m.pickTarget(i) + "]"
 	}

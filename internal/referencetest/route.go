@@ -1,4 +1,4 @@
-// What follows a step: edges, goto, branches that begin (§6, §7).
+// Routing: edges, goto, and the branches that begin (§6, §7).
 
 package referencetest
 
@@ -11,7 +11,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// target is where a finished step leads.
+// target is a node that a finished step leads to, with its input.
 type target struct {
 	to    string
 	value any
@@ -21,7 +21,7 @@ type target struct {
 // detour is a failure edge that a step took.
 type detour struct{ step *step }
 
-// finishStep ends a step, keeps its writes, and resolves its edges.
+// finishStep ends a step, records it, and follows its edges.
 func (s *scope) finishStep(st *step) {
 	st.done = true
 	if st.failure != nil {
@@ -56,7 +56,7 @@ func (s *scope) routeStep(st *step) {
 		s.degraded = s.degraded || fallback
 		if st.failure != nil {
 			s.degraded = true
-			s.bends = append(s.bends, &detour{st})
+			s.detours = append(s.detours, &detour{st})
 			s.settleConflicts(st)
 		}
 		s.followTargets(st, targets)
@@ -224,7 +224,7 @@ func (s *scope) evalGoto(st *step, output any) (out []target, dynamic bool, fail
 		env := maps.Clone(st.view.Env)
 		state := maps.Clone(st.view.State)
 		for _, w := range s.pendingWrites(st) {
-			mustReduce(s, state, w)
+			applyWrite(s, state, w)
 		}
 		maps.Copy(env, state)
 		env["state"], env["output"], env["outcome"] = state, output, "success"

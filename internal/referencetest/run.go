@@ -23,25 +23,26 @@ type Run struct {
 	seq    int
 	root   *scope
 	scopes []*scope // that have not ended, outer before inner
-	// pausing keeps further steps from starting.
+	// pausing prevents further steps from starting.
 	pausing bool
-	halted  []Pending // at breakpoints
+	halted  []Pending // the breakpoints that paused it
 	fired   map[int]int
-	cancels int
-	timed   bool
-	partial []StepID
+	cancels int      // cancelled steps and branches
+	timed   bool     // see Result.Timed
+	partial []StepID // steps that were cut off
 }
 
 // event is a scheduled change. It is skipped if alive reports false at its time.
 type event struct {
 	at     time.Duration
 	seq    int
-	people bool // an answer, or the timeout of a question
+	people bool // it is an answer, or the timeout of a question
 	alive  func() bool
 	do     func()
 }
 
-// scope is the run of one graph: of the outermost graph, or of the subgraph in a graph node's attempt.
+// scope is one execution of a graph: of the outermost graph, or of a subgraph by an attempt of a graph
+// node.
 type scope struct {
 	run   *Run
 	graph *spec.Graph
@@ -50,32 +51,32 @@ type scope struct {
 	input any
 	base  map[string]any // the state before the first step
 
-	live  []*token  // tokens that run, are ready, or wait at a join
-	ended []*token  // at END, or dropped where they waited
-	gone  []*token  // failed or cancelled
-	bends []*detour // failure edges that were taken
-	fans  []*fan
+	live    []*token  // tokens that run, are ready to run, or wait at a join
+	ended   []*token  // at END, or dropped where they waited
+	gone    []*token  // failed or cancelled
+	detours []*detour // failure edges that were taken
+	fans    []*fan    // all fan-outs so far
 	// decidedJoins are the joins that ran, or failed, for a fan-out.
-	decidedJoins map[desertion]bool
+	decidedJoins map[joinDecision]bool
 	steps        []*step // that finished, in that order
 
-	executions int           // begun, with those of inner scopes
-	own        int           // begun, without them
-	extra      int           // executions before the last resume from a limit
-	refusals   int           // by max_visits
-	used       time.Duration // active time
-	full       bool          // max_steps keeps a step from starting
-	degraded   bool
-	untidy     bool // a node of finally failed
-	limited    bool
+	executions    int           // begun, with those of inner scopes
+	own           int           // begun, without them
+	extra         int           // executions before the last resume from a limit
+	refusals      int           // by max_visits
+	used          time.Duration // active time
+	full          bool          // max_steps prevents a step from starting
+	degraded      bool
+	finallyFailed bool // a node of finally failed
+	limited       bool // max_steps ended it, with on_max_steps: flag
 	// How the scope ends. frozen means that only `finally` still runs.
 	frozen               bool
 	endStatus, endReason any
 	endError             *Error
-	culprit              *step // whose failure ended it
+	culprit              *step // the step that ended it
 	output               any
-	finals               []string
-	final                *step
+	finals               []string // the nodes of finally that are left
+	final                *step    // the node of finally that runs
 	closed               bool
 }
 
@@ -87,9 +88,9 @@ func Start(f *Flow, input map[string]any, w World, o Options) (*Run, Result) {
 	return r, r.loop()
 }
 
-// newScope starts the run of a graph. Its first state is made of the defaults and the input (§3).
+// newScope starts an execution of a graph. Its first state consists of defaults and input (§3).
 func (r *Run) newScope(g *spec.Graph, input map[string]any, outer *unit) *scope {
-	s := &scope{run: r, graph: g, bound: r.flow.bound[g], outer: outer, base: map[string]any{}, decidedJoins: map[desertion]bool{}}
+	s := &scope{run: r, graph: g, bound: r.flow.bound[g], outer: outer, base: map[string]any{}, decidedJoins: map[joinDecision]bool{}}
 	given := map[string]any{}
 	for i, k := range g.State {
 		if b := s.bound.Keys[i]; b.HasInitial {
@@ -111,13 +112,13 @@ func (r *Run) newScope(g *spec.Graph, input map[string]any, outer *unit) *scope 
 	return s
 }
 
-// schedule adds an event that comes after the duration d.
+// schedule adds an event that occurs after the duration d.
 func (r *Run) schedule(d time.Duration, people bool, alive func() bool, do func()) {
 	r.seq++
 	r.events = append(r.events, &event{r.now + max(d, 0), r.seq, people, alive, do})
 }
 
-// nextEvent returns the event that comes first, or nil.
+// nextEvent returns the earliest event, or nil.
 func (r *Run) nextEvent() *event {
 	r.events = slices.DeleteFunc(r.events, func(e *event) bool { return !e.alive() })
 	var first *event
@@ -209,7 +210,8 @@ func (r *Run) cancel() {
 	r.root.end("cancelled", "", &Error{Kind: "cancelled", Message: "cancelled"})
 }
 
-// startAllReady starts everything that is ready, in order, until only the clock can change something.
+// startAllReady starts everything that is ready, in order, until nothing can happen before the next
+// event.
 func (r *Run) startAllReady() {
 	for {
 		moved := false
@@ -232,7 +234,7 @@ type candidate struct {
 	unit *unit // nil: the step begins
 }
 
-// startOne starts the first candidate that has room (§5: in order of rank, then declaration).
+// startOne starts the first candidate that the limits allow (§5: in order of rank, then declaration).
 func (r *Run) startOne() bool {
 	var ready []candidate
 	for _, s := range r.scopes {
@@ -276,7 +278,7 @@ func (s *scope) activeSteps() []*step {
 	return out
 }
 
-// compareDeep compares steps of different scopes by the path order of the outermost steps that differ.
+// compareDeep compares steps of any scopes: by path order of the outermost enclosing steps that differ.
 func compareDeep(a, b *step) int {
 	x, y := a.chain(), b.chain()
 	for i := range min(len(x), len(y)) {
@@ -308,7 +310,7 @@ func (s *scope) enclosing() []*scope {
 	return out
 }
 
-// endOneScope ends one scope in which nothing can happen any more, outermost scopes first.
+// endOneScope ends the outermost scope in which nothing can happen any more.
 func (r *Run) endOneScope() bool {
 	for _, s := range r.scopes {
 		switch {
@@ -373,8 +375,8 @@ func takesPlace(n *spec.Node) bool {
 	return !slices.Contains([]string{"set", "pass", "fail", "wait", "human", "graph"}, n.Kind.Value)
 }
 
-// pathOf returns the scope path of the scope's steps, such as "outer[2]/inner".
-func (s *scope) pathOf() string {
+// path returns the scope path of the scope's steps, such as "outer[2]/inner".
+func (s *scope) path() string {
 	if s.outer == nil {
 		return ""
 	}
@@ -383,7 +385,7 @@ func (s *scope) pathOf() string {
 	if st.isEach {
 		at += "[" + strconv.Itoa(s.outer.index) + "]"
 	}
-	if around := st.scope.pathOf(); around != "" {
+	if around := st.scope.path(); around != "" {
 		at = around + "/" + at
 	}
 	return at

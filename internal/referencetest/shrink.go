@@ -1,4 +1,4 @@
-// Smaller files that show the same fault, and results as text.
+// Making failing files smaller, and results as text.
 
 package referencetest
 
@@ -26,7 +26,7 @@ func Shrink(text string, bad func(text string) bool) string {
 
 var nodeLine = regexp.MustCompile(`^( +)(\w+): \{kind`)
 
-// smallerTexts returns files with one part left out: half of the lines, a node with its edges, a line,
+// smallerTexts returns files with one part left out: a block of lines, a node with its edges, a line,
 // an entry of a flow map.
 func smallerTexts(text string) []string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")

@@ -1,4 +1,4 @@
-// One step: visit limit, elements, time limits (§4, §5, §7 each).
+// Steps: visit limit, elements, timeouts (§4, §5, §7 each).
 
 package referencetest
 
@@ -36,7 +36,7 @@ type step struct {
 	view             View
 	isEach           bool
 	units            []*unit
-	late             bool            // step_timeout
+	timedOut         bool            // by step_timeout
 	passed           map[string]bool // breakpoints, by list
 	output           any
 	failure          *Error
@@ -46,7 +46,7 @@ type step struct {
 type unitState int
 
 const (
-	queued  unitState = iota // its attempt waits for room
+	queued  unitState = iota // its attempt waits for max_concurrency
 	running                  // its attempt runs
 	delayed                  // until the next attempt
 	asking                   // until all questions are answered
@@ -55,22 +55,22 @@ const (
 
 // unit is one element of a step with `each`, or the whole step without it.
 type unit struct {
-	step     *step
-	index    int // of the element
-	item     any
-	state    unitState
-	attempt  int
-	round    int
-	counts   map[int]int // failures by block of retry
-	open     []string    // keys of questions
-	inner    *scope      // of a graph node
-	work     int         // changes with every attempt, so that late events are ignored
-	begun    bool
-	output   any
-	failure  *Error
-	writes   []write
-	interior *scope // the last inner scope that ended
-	cutOff   bool   // with others of its step
+	step      *step
+	index     int // of the element
+	item      any
+	state     unitState
+	attempt   int
+	round     int
+	failures  map[int]int // how many, by block of retry
+	open      []string    // keys of the open questions
+	inner     *scope      // of a graph node
+	epoch     int         // changes with every attempt, so that late events are ignored
+	begun     bool
+	output    any
+	failure   *Error
+	writes    []write
+	lastInner *scope // the inner scope that ended last
+	cutOff    bool   // it was stopped before it ended
 }
 
 func (st *step) newError(kind, message string) *Error {
@@ -80,7 +80,7 @@ func (st *step) newError(kind, message string) *Error {
 // id returns the name of a step, or of one element of it.
 func (st *step) id(u *unit) StepID {
 	out := StepID{
-		Scope: st.scope.pathOf(), Node: st.node.ID.Value, Visit: st.visit, Element: -1, Branch: st.branch,
+		Scope: st.scope.path(), Node: st.node.ID.Value, Visit: st.visit, Element: -1, Branch: st.branch,
 		Rank: st.rank, Order: slices.Clone(st.order),
 	}
 	if o := st.scope.outer; o != nil {
@@ -157,7 +157,7 @@ func (s *scope) beginStep(st *step) {
 		return
 	}
 	if limit := s.graph.Limits.StepTimeout; limit > 0 && st.node.Kind.Value != "human" {
-		s.run.schedule(limit, false, func() bool { return s.isAlive(st) && !st.done }, func() { s.stepTimeout(st) })
+		s.run.schedule(limit, false, func() bool { return s.isAlive(st) && !st.done }, func() { s.timeOutStep(st) })
 	}
 	s.createUnits(st)
 }
@@ -194,7 +194,7 @@ func (s *scope) createUnits(st *step) {
 }
 
 func (s *scope) addUnit(st *step, item any) {
-	st.units = append(st.units, &unit{step: st, index: len(st.units), item: item, attempt: 1, counts: map[int]int{}})
+	st.units = append(st.units, &unit{step: st, index: len(st.units), item: item, attempt: 1, failures: map[int]int{}})
 }
 
 // startPureUnits starts the units of a node that needs no place.
@@ -305,27 +305,27 @@ func (s *scope) endEach(st *step) {
 	s.finishStep(st)
 }
 
-// stopUnits stops the units of a step; later events of them are ignored.
+// stopUnits stops the units of a step. Their later events are ignored.
 func (s *scope) stopUnits(st *step) {
 	for _, u := range st.units {
 		if u.state != ended {
-			if u.inner != nil { // a resume may go on within it
+			if u.inner != nil { // a resume may continue it
 				before := s.run.partial
 				u.inner.cutOffAll()
 				s.run.partial = before
 			}
-			u.work++
+			u.epoch++
 			s.discardInner(u)
 			u.state, u.cutOff = ended, true
 		}
 	}
 }
 
-// stepTimeout fails a step at its timeout, without a retry (§2).
-func (s *scope) stepTimeout(st *step) {
+// timeOutStep fails a step at its timeout, without a retry (§2).
+func (s *scope) timeOutStep(st *step) {
 	s.run.timed = true
 	s.stopUnits(st)
-	st.late = true
+	st.timedOut = true
 	st.output, st.writes = nil, nil
 	st.failure = st.newError("timeout", "step_timeout")
 	for _, u := range st.units {

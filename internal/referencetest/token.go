@@ -1,4 +1,4 @@
-// Tokens: where branches are, and which tokens wait for which (§7).
+// Tokens: the current ends of branches, and which tokens wait for which (§7).
 
 package referencetest
 
@@ -8,13 +8,13 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// token is the end of a branch. It is at a node, and runs it or waits there for other tokens.
+// token is the current end of a branch. It is at a node, where it runs or waits for other tokens.
 type token struct {
 	thread
 	scope *scope
 	node  string
-	from  *step // that led here; nil at the start
-	value any   // what came along the edge
+	from  *step // whose edge led here; nil at the start
+	value any   // the input that the edge gave
 	cause *Error
 	step  *step // nil while it waits at a join
 	// carried are failed branches whose errors a fan-out passes to its join when all its branches
@@ -23,8 +23,8 @@ type token struct {
 	failed  *Error // of a branch that failed
 }
 
-// isOnBranch reports whether a token is on a branch of a fan-out, or on a branch inside it, and has not
-// left it by a join.
+// isOnBranch reports whether a token is on a branch of a fan-out, or on a branch inside that branch,
+// and no join has merged it.
 func (t *token) isOnBranch(f *fan, l int) bool {
 	return !t.joined[f] && slices.Contains(t.place, frame{f, l})
 }
@@ -39,10 +39,10 @@ func (s *scope) placeToken(t *token) {
 		s.ended = append(s.ended, t)
 		return
 	}
-	for k, fr := range t.place { // a token that returns to the node where the branches began leaves the fan-out
+	for k, fr := range t.place { // a token that returns to the source of a fan-out leaves the fan-out
 		if fr.fan.source.node.ID.Value == t.node {
 			t.place = t.place[:k]
-			t.branch = branchOf(t.thread)
+			t.branch = findBranch(t.thread)
 			break
 		}
 	}
@@ -50,14 +50,14 @@ func (s *scope) placeToken(t *token) {
 	if s.watchReach(t); s.frozen {
 		return
 	}
-	if s.graph.Node(t.node).Join != nil || s.implicitFor(t) != nil {
+	if s.graph.Node(t.node).Join != nil || s.findImplicitFan(t) != nil {
 		return
 	}
 	s.makeStep(t, []*token{t}, nil)
 }
 
-// branchOf returns the first node of the innermost branch that was not joined.
-func branchOf(t thread) string {
+// findBranch returns the first node of the innermost branch that was not joined.
+func findBranch(t thread) string {
 	for i := len(t.place) - 1; i >= 0; i-- {
 		if fr := t.place[i]; !t.joined[fr.fan] {
 			return fr.fan.lanes[fr.lane].first
@@ -66,8 +66,8 @@ func branchOf(t thread) string {
 	return ""
 }
 
-// implicitFor returns the outermost fan-out that has the token's node as its implicit join.
-func (s *scope) implicitFor(t *token) *fan {
+// findImplicitFan returns the outermost fan-out that has the token's node as its implicit join.
+func (s *scope) findImplicitFan(t *token) *fan {
 	for _, fr := range t.place {
 		if fr.fan.implicit == t.node && !t.joined[fr.fan] {
 			return fr.fan
@@ -76,7 +76,7 @@ func (s *scope) implicitFor(t *token) *fan {
 	return nil
 }
 
-// makeStep makes the step of one token, or of the tokens that met at a join.
+// makeStep makes the step of one token, or of the tokens that a join merged.
 func (s *scope) makeStep(t *token, met []*token, lost []*token) {
 	st := &step{thread: t.thread, scope: s, node: s.graph.Node(t.node), token: t, cause: t.cause, inputs: map[string]any{}, branches: map[string]any{}}
 	t.step = st
@@ -132,7 +132,7 @@ func (s *scope) awaitedFan(w *token, other []frame) *fan {
 	if f == nil || s.graph.Node(w.node).Join != nil {
 		return f
 	}
-	outer := s.implicitFor(w)
+	outer := s.findImplicitFan(w)
 	for _, fr := range w.place {
 		if fr.fan == outer && outer != nil {
 			return f

@@ -150,8 +150,8 @@ func reduceMessages(list, update []any) (any, error) {
 	return slices.Concat([]any{}, out), nil
 }
 
-// writesOf returns the writes that `writes` makes of an output (§4).
-func (s *scope) writesOf(st *step, output any) ([]write, *Error) {
+// evalWrites returns the writes that `writes` makes of an output (§4).
+func (s *scope) evalWrites(st *step, output any) ([]write, *Error) {
 	var out []write
 	object, isObject := output.(map[string]any)
 	for _, k := range st.node.Writes.Keys {

@@ -1,4 +1,4 @@
-// The input and output of a run: the world that answers it, options, and its result.
+// What a run gets and returns: the world, options, and the result.
 
 package referencetest
 
@@ -42,8 +42,8 @@ type Error struct {
 	Details             any
 }
 
-// World scripts everything that is not decided by the graph. Its answers must depend
-// on the arguments only. An attempt of a `human` node is a question with the key "".
+// World decides everything that the graph does not. Its answers must depend only on the arguments. An
+// attempt of a `human` node is a question with the key "".
 type World interface {
 	// Attempt returns the outcome of attempt n (from 1), and how long it takes.
 	Attempt(step StepID, n int) (Outcome, time.Duration)

@@ -37,9 +37,10 @@ func commandJSON(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// commandEvents implements `events FILE TYPE CHECK...`. FILE holds JSON lines. A CHECK is like those of
-// commandJSON, but its field is the list of that field's values in all events of TYPE: `events stdout
-// node_started node='a b b'`. `count=N` checks the number of events.
+// commandEvents implements `events FILE TYPE CHECK...`. FILE holds one event per line, as JSON. The
+// CHECKs are those of commandJSON, applied to the events of TYPE: a field stands for the list of its
+// values in these events, as in `events stdout node_started node='a b b'`, and `count=N` checks how
+// many events there are.
 func commandEvents(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: events FILE TYPE CHECK...")

@@ -87,29 +87,29 @@ func formatComparable(event map[string]any, number bool) string {
 // checkStream checks that event numbers rise and that every execution ends once. Each attempt has its
 // own start event.
 func checkStream(events []map[string]any) error {
-	last, runs := 0.0, map[string]bool{}
+	last, running := 0.0, map[string]bool{}
 	for _, event := range events {
 		seq, _ := event["seq"].(float64)
 		if seq <= last {
 			return fmt.Errorf("number %v comes after %v", seq, last)
 		}
 		last = seq
-		of := fmt.Sprint(cmp.Or(event["place"], event["node"]), "@", event["branch"], "#", event["visit"])
+		key := fmt.Sprint(cmp.Or(event["place"], event["node"]), "@", event["branch"], "#", event["visit"])
 		switch event["event"] {
 		case "node_started":
-			runs[of] = true
+			running[key] = true
 		case "node_completed", "node_failed":
-			if !runs[of] {
-				return fmt.Errorf("%s is not running and ends at %v", of, seq)
+			if !running[key] {
+				return fmt.Errorf("%s is not running and ends at %v", key, seq)
 			}
-			delete(runs, of)
+			delete(running, key)
 		}
 	}
 	if events[len(events)-1]["status"] == "paused" {
 		return nil
 	}
-	for of := range runs {
-		return fmt.Errorf("%s has not ended", of)
+	for key := range running {
+		return fmt.Errorf("%s has not ended", key)
 	}
 	return nil
 }
