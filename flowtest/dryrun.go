@@ -119,7 +119,7 @@ func (m madeUpModel) Chat(_ context.Context, req *model.Request, _ func(string))
 	content, isText := made.(string)
 	if !isText || req.Schema != nil {
 		content = jsonText(made)
-	} else if text, isText := MadeUp(m.task.Graph, findNode(m.task), m.dry.kinds...).(string); isText {
+	} else if text, isText := MakeUpOutput(m.task.Graph, findNode(m.task), m.dry.kinds...).(string); isText {
 		content = text
 	}
 	if e, _ := m.dry.findStub(m.task); e != nil && e.output != nil && (req.Caller.Role == "chat" || req.Caller.Role == "") {
@@ -137,7 +137,7 @@ func (d *dryRun) findStub(task *runner.Task) (e *entry, problem string) {
 	if s == nil {
 		return nil, ""
 	}
-	return s.pickEntry(occasion{task.Visit, task.Attempt, task.Index}, "visit")
+	return s.pickEntry(attemptKey{task.Visit, task.Attempt, task.Index}, "visit")
 }
 
 // recordPrompt records the prompt of a model call, and the made-up answer.
@@ -214,7 +214,7 @@ func (d *dryRun) planNode(ctx context.Context, task *runner.Task) (*runner.Reply
 	case "graph", "llm", "agent", "tools":
 		return nil, nil
 	}
-	out := MadeUp(task.Graph, findNode(task), d.kinds...)
+	out := MakeUpOutput(task.Graph, findNode(task), d.kinds...)
 	if task.Kind == stubKind {
 		if choices, ok := task.Config["choices"].([]any); ok && len(choices) > 0 {
 			out = choices[0]
@@ -422,8 +422,8 @@ func NeedsStub(n *spec.Node) bool {
 	return !slices.Contains([]string{"set", "pass", "wait", "fail", "graph", "human", "tool", "tools"}, n.Kind.Value)
 }
 
-// MadeUp returns an output that fits a node's schema, its state keys and its readers' expressions.
-func MadeUp(g *spec.Graph, n *spec.Node, kinds ...spec.Kind) any {
+// MakeUpOutput returns an output that fits a node's schema, its state keys and its readers' expressions.
+func MakeUpOutput(g *spec.Graph, n *spec.Node, kinds ...spec.Kind) any {
 	if w, err := explore.NewWorld(g, kinds); err == nil {
 		return w.Usual(n.Index)
 	}

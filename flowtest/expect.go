@@ -17,15 +17,15 @@ import (
 )
 
 type expectation struct {
-	file   *File
-	value  *spec.Value
-	update bool // the case says "expect: update"
-	wheres []where
-	edges  []expectedEdge
+	file       *File
+	value      *spec.Value
+	update     bool // the case says "expect: update"
+	assertions []assertion
+	edges      []expectedEdge
 }
 
-// where is an expression that must be true at the end.
-type where struct {
+// assertion is an expression that must be true at the end.
+type assertion struct {
 	text    spec.Text
 	program *eval.Program
 }
@@ -67,7 +67,7 @@ func (f *File) readExpectation(c *Case, v *spec.Value) *expectation {
 	if d := v.Get("duration"); d != nil && !isPattern(d.Text.Value) && !spec.IsDuration(d.Text.Value) {
 		f.report(d.Span, "invalid-value", `"duration" is %q; want a duration such as 1h30m, or /a pattern/`, d.Text.Value)
 	}
-	x.wheres = f.compileWheres(v.Get("where"))
+	x.assertions = f.compileAssertions(v.Get("where"))
 	if edges := v.Get("edges"); edges != nil {
 		x.edges = append(f.readExpectedEdges(edges.Get("fired"), true), f.readExpectedEdges(edges.Get("not_fired"), false)...)
 	}
@@ -142,7 +142,7 @@ func (x *expectation) expectsInvalidOutput() bool {
 	const kind = "invalid_output"
 	named := x.value.Get("error").Get("kind")
 	return named != nil && matchText(named.Text.Value, kind) ||
-		slices.ContainsFunc(x.wheres, func(w where) bool { return strings.Contains(w.text.Value, kind) })
+		slices.ContainsFunc(x.assertions, func(w assertion) bool { return strings.Contains(w.text.Value, kind) })
 }
 
 func (x *expectation) check(r *runner.Result) []Failure {
@@ -333,12 +333,12 @@ func (f *File) endScope() *eval.Scope {
 	return eval.NewScope(names, eval.ScopeOptions{Roots: []string{"state"}, Open: !g.StrictState})
 }
 
-func (f *File) compileWheres(v *spec.Value) []where {
+func (f *File) compileAssertions(v *spec.Value) []assertion {
 	if v == nil {
 		return nil
 	}
 	scope := f.endScope()
-	var out []where
+	var out []assertion
 	for _, text := range listTexts(v) {
 		program, err := scope.Compile(text.Value, eval.Condition)
 		if err != nil {
@@ -346,7 +346,7 @@ func (f *File) compileWheres(v *spec.Value) []where {
 			f.found[len(f.found)-1].Suggestion = err.Suggestion
 			continue
 		}
-		out = append(out, where{text, program})
+		out = append(out, assertion{text, program})
 	}
 	return out
 }
@@ -395,7 +395,7 @@ func failureData(e *runner.Failure) map[string]any {
 
 func (k *checker) checkWheres() {
 	var vm eval.VM
-	for _, w := range k.x.wheres {
+	for _, w := range k.x.assertions {
 		k.at = w.text.Span
 		reason := vm.Explain(w.program, k.end, func(_ []any, v any) string { return shorten(formatValue(v)) })
 		holds, err := vm.Test(w.program, k.end)
@@ -493,7 +493,7 @@ func diffValues(want, got any) []string {
 	return append([]string{"- want, + got"}, diffLines(w, g)...)
 }
 
-// alignValue makes parts of want that match got equal to it, so that a difference hides them.
+// alignValue replaces the parts of want that match got by those of got, so that a diff hides them.
 func alignValue(want, got any, subset bool) any {
 	if matchValue(want, got, subset) {
 		return got

@@ -24,28 +24,28 @@ func namedCase() []spec.Key {
 	}, caseKeys()...)
 }
 
-func anyMap(name, doc string) spec.Key {
+func newMapKey(name, doc string) spec.Key {
 	return spec.Key{Name: name, Type: spec.TypeMap, Elem: &spec.Key{Type: spec.TypeAny}, Doc: doc}
 }
 
-// oneOrMany is a text or a list of texts.
-func oneOrMany(name, doc string) spec.Key {
+// newTextsKey returns a key that takes a text or a list of texts.
+func newTextsKey(name, doc string) spec.Key {
 	text := spec.Key{Type: spec.TypeString}
 	return spec.Key{Name: name, Type: spec.TypeOneOf, Forms: []spec.Key{text, {Type: spec.TypeList, Elem: &text}}, Doc: doc}
 }
 
 func caseKeys() []spec.Key {
-	stub, decision := stubKey(2), oneOrMany("", "")
+	stub, decision := stubKey(2), newTextsKey("", "")
 	return []spec.Key{
-		anyMap("input", "The run's input, by state key."),
+		newMapKey("input", "The run's input, by state key."),
 		{Name: "stubs", Type: spec.TypeMap, Elem: &stub, Doc: "Results of nodes that do not run, by node (outer/inner in a subgraph): one stub for every visit, or a list with one a visit."},
-		anyMap("answers", "What people answer, by node, NODE:KEY for the question of a program, NODE[0] for an element: an answer, or a list of them by visit."),
+		newMapKey("answers", "What people answer, by node, NODE:KEY for the question of a program, NODE[0] for an element: an answer, or a list of them by visit."),
 		{Name: "decide", Type: spec.TypeMap, Elem: &decision, Doc: "What llm_decide edges decide, by node: a target, or a list of them by visit."},
 		{Name: "models", Type: spec.TypeString, Doc: "A file of scripted answers, relative to this one: model nodes then run for real against it."},
 		{Name: "tools", Type: spec.TypeMap, Elem: &stub, Doc: "Results of tools that are not called, by name (server.tool): one stub for every call, or a list with one a call."},
 		{Name: "run", Type: spec.TypeObject, Keys: runKeys(), Doc: "Options of the run, like the flags of graphrun run."},
 		{Name: "resume", Type: spec.TypeList, NonEmpty: true, Elem: &spec.Key{Type: spec.TypeObject, Keys: []spec.Key{
-			anyMap("answers", "What people answer then."),
+			newMapKey("answers", "What people answer then."),
 			{Name: "after", Type: spec.TypeDuration, Default: "0s", Doc: "The virtual time that passes before."},
 		}}, Doc: "How the paused run is resumed, one entry for each resume."},
 		{Name: "expect", Type: spec.TypeOneOf, Forms: []spec.Key{
@@ -61,13 +61,13 @@ func stubKey(deep int) spec.Key {
 }
 
 func entryKey(deep int) spec.Key {
-	event := anyMap("", "")
+	event := newMapKey("", "")
 	keys := []spec.Key{
 		{Name: "output", Type: spec.TypeAny, Doc: "The node's output."},
 		{Name: "error", Type: spec.TypeObject, Doc: "The node's failure.", Keys: []spec.Key{
 			{Name: "kind", Type: spec.TypeString, Required: true, Doc: "The kind of the failure."},
 			{Name: "message", Type: spec.TypeString, Doc: "The failure in words."},
-			anyMap("details", "More about the failure."),
+			newMapKey("details", "More about the failure."),
 		}},
 		{Name: "expr", Type: spec.TypeString, Role: spec.RoleExpr, Doc: "An expression for the output; it reads what the node's own expressions read."},
 		{Name: "real", Type: spec.TypeBool, Doc: "Runs the node as it is."},
@@ -92,9 +92,9 @@ func runKeys() []spec.Key {
 		{Name: "max_concurrency", Type: spec.TypeInt, Positive: true, Doc: "The most nodes at once."},
 		{Name: "timeout", Type: spec.TypeDuration, Positive: true, Doc: "The longest active time."},
 		{Name: "goal", Type: spec.TypeString, Doc: "The goal of the run."},
-		oneOrMany("pause_before", "Nodes to pause before."),
-		oneOrMany("pause_after", "Nodes to pause after."),
-		{Name: "session", Type: spec.TypeOneOf, Forms: []spec.Key{{Type: spec.TypeString}, anyMap("", "")}, Doc: "The id of a new session, or the state keys that the session's last run left."},
+		newTextsKey("pause_before", "Nodes to pause before."),
+		newTextsKey("pause_after", "Nodes to pause after."),
+		{Name: "session", Type: spec.TypeOneOf, Forms: []spec.Key{{Type: spec.TypeString}, newMapKey("", "")}, Doc: "The id of a new session, or the state keys that the session's last run left."},
 		{Name: "labels", Type: spec.TypeMap, Elem: &spec.Key{Type: spec.TypeString}, Doc: "Labels of the run."},
 	}
 }
@@ -106,9 +106,9 @@ func expectKeys() []spec.Key {
 	}
 	visits := count("", "")
 	path := []spec.Key{
-		oneOrMany("exactly", "The whole path."), oneOrMany("starts", "The path begins with these."), oneOrMany("ends", "The path ends with these."),
-		oneOrMany("contains", "These are all on the path."), oneOrMany("order", "These are on the path in this order, others between them."),
-		oneOrMany("never", "None of these is on the path."),
+		newTextsKey("exactly", "The whole path."), newTextsKey("starts", "The path begins with these."), newTextsKey("ends", "The path ends with these."),
+		newTextsKey("contains", "These are all on the path."), newTextsKey("order", "These are on the path in this order, others between them."),
+		newTextsKey("never", "None of these is on the path."),
 		{Name: "matches", Type: spec.TypeString, Doc: "A regular expression over the names, joined by a space."},
 	}
 	return []spec.Key{
@@ -118,14 +118,14 @@ func expectKeys() []spec.Key {
 		count("exit", "The exit code."), count("steps", "Node executions."),
 		{Name: "visits", Type: spec.TypeMap, Elem: &visits, Doc: "How often nodes ran."},
 		{Name: "output", Type: spec.TypeAny, Doc: "The run's output. Of an object, only the keys named here count."},
-		anyMap("state", "The state at the end. Only the keys named here count, also in objects."),
-		anyMap("state_exactly", "The whole state at the end."),
+		newMapKey("state", "The state at the end. Only the keys named here count, also in objects."),
+		newMapKey("state_exactly", "The whole state at the end."),
 		{Name: "error", Type: spec.TypeObject, Doc: "Why the run failed.", Keys: []spec.Key{
 			{Name: "kind", Type: spec.TypeString, Doc: "The kind of the failure."},
 			{Name: "node", Type: spec.TypeString, Doc: "The node that failed."},
 			{Name: "message", Type: spec.TypeString, Doc: "The failure in words."},
 			{Name: "attempt", Type: spec.TypeInt, Doc: "The last attempt."},
-			anyMap("details", "More about the failure."),
+			newMapKey("details", "More about the failure."),
 		}},
 		{Name: "pending", Type: spec.TypeList, Elem: &spec.Key{Type: spec.TypeObject, Keys: []spec.Key{
 			{Name: "node", Type: spec.TypeString, Doc: "The node that asks."},
@@ -137,9 +137,9 @@ func expectKeys() []spec.Key {
 		}}, Doc: "All open questions of the run."},
 		{Name: "duration", Type: spec.TypeString, Doc: "The virtual time that passed, such as 48h."},
 		{Name: "edges", Type: spec.TypeObject, Keys: []spec.Key{
-			oneOrMany("fired", "Edges that fired, by id or as \"from -> to\"."), oneOrMany("not_fired", "Edges that did not fire."),
+			newTextsKey("fired", "Edges that fired, by id or as \"from -> to\"."), newTextsKey("not_fired", "Edges that did not fire."),
 		}, Doc: "Which edges fired."},
-		oneOrMany("where", "Expressions that are true at the end, over state keys, state, output, status, quality, reason, path, steps, visits, nodes, history, error, pending, duration (in seconds)."),
+		newTextsKey("where", "Expressions that are true at the end, over state keys, state, output, status, quality, reason, path, steps, visits, nodes, history, error, pending, duration (in seconds)."),
 		{Name: "path", Type: spec.TypeOneOf, Forms: []spec.Key{{Type: spec.TypeList, Elem: &spec.Key{Type: spec.TypeString}}, {Type: spec.TypeObject, Keys: path}}, Doc: "The nodes that ran, in order: the whole list, or conditions on it."},
 	}
 }

@@ -301,7 +301,7 @@ func answerNode(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
 		}
 		return nil, a.giveUp(a.c.Line, "no stub for %q, a node of kind %s", task.Node, task.Kind)
 	}
-	e, problem := s.pickEntry(occasion{a.countVisit(task), task.Attempt, task.Index}, "visit")
+	e, problem := s.pickEntry(attemptKey{a.countVisit(task), task.Attempt, task.Index}, "visit")
 	if problem != "" {
 		return nil, a.giveUp(s.line, "%s", problem)
 	}
@@ -454,7 +454,7 @@ func (a *runningCase) callTool(ctx context.Context, task *runner.Task, call hand
 	a.calls[call.Name]++
 	number := a.calls[call.Name]
 	a.mu.Unlock()
-	e, problem := s.pickEntry(occasion{number, 1, -1}, "call")
+	e, problem := s.pickEntry(attemptKey{number, 1, -1}, "call")
 	if problem != "" {
 		return nil, true, a.giveUp(s.line, "%s", problem)
 	}

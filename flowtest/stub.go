@@ -102,14 +102,14 @@ func (e *entry) guardedExpr() string {
 	return "(" + e.guard + ") ? (" + e.expr.Value + ") : nil"
 }
 
-// occasion identifies an execution.
-type occasion struct {
+// attemptKey identifies an attempt for the stubs of its node.
+type attemptKey struct {
 	visit, attempt int // from 1
 	index          int // of an element, from 0; -1 without each
 }
 
 // pickEntry returns the entry for an execution, or the reason why there is none.
-func (s *stub) pickEntry(at occasion, what string) (e *entry, problem string) {
+func (s *stub) pickEntry(at attemptKey, what string) (e *entry, problem string) {
 	e = s.visits[0]
 	if n := len(s.visits); s.list && at.visit > n {
 		entries := strconv.Itoa(n) + " entries"

@@ -301,7 +301,7 @@ func (a *agent) takeTurns(ctx context.Context, next string, read func(*model.Res
 			return value, nil
 		}
 		if a.invalid++; a.invalid > a.node.Retries {
-			return nil, unfitFailure(response, a.invalid, problem)
+			return nil, invalidAnswerFailure(response, a.invalid, problem)
 		}
 		a.addQuestion(retryPrompt(problem))
 	}

@@ -50,7 +50,7 @@ func (a *agent) workUntilAccepted(ctx context.Context, work func(context.Context
 		case v.Word == "ESCALATE":
 			return nil, a.escalationFailure("the judge handed the matter over", v.Feedback, value)
 		case a.rounds >= a.judge.MaxRounds:
-			return nil, a.unacceptedFailure(v.Feedback, value)
+			return nil, a.rejectedFailure(v.Feedback, value)
 		}
 		a.addQuestion("Your answer was not accepted." + feedbackText(v.Feedback) + " Answer again, and better.")
 	}
@@ -84,7 +84,7 @@ func (a *agent) escalationFailure(why, feedback string, value any) *runner.Failu
 	}
 }
 
-func (a *agent) unacceptedFailure(feedback string, value any) *runner.Failure {
+func (a *agent) rejectedFailure(feedback string, value any) *runner.Failure {
 	return a.escalationFailure(fmt.Sprintf("the judge accepted no answer in %s", eval.Count(a.rounds, "round")), feedback, value)
 }
 
@@ -218,7 +218,7 @@ func (a *agent) runTrials(ctx context.Context) (any, error) {
 			return best, nil
 		}
 		if j.IsBounded != nil && a.rounds >= j.MaxRounds {
-			return nil, a.unacceptedFailure(v.Feedback, best)
+			return nil, a.rejectedFailure(v.Feedback, best)
 		}
 		a.repeats = 0
 		a.addQuestion(fmt.Sprintf("That was trial %d; it scored %g, the best so far %g.%s Think about what to change, and answer again.",

@@ -37,16 +37,16 @@ func (c *caller) askUntilFits(
 			return value, response, nil
 		}
 		if try >= retries {
-			return nil, nil, unfitFailure(response, try+1, problem)
+			return nil, nil, invalidAnswerFailure(response, try+1, problem)
 		}
-		s.voidText() // the next answer replaces it
+		s.retractText() // the next answer replaces it
 		req.Messages = append(req.Messages[:len(req.Messages):len(req.Messages)],
 			model.Message{Role: model.Assistant, Content: response.Content},
 			model.Message{Role: model.User, Content: retryPrompt(problem)})
 	}
 }
 
-func unfitFailure(response *model.Response, tries int, problem error) *runner.Failure {
+func invalidAnswerFailure(response *model.Response, tries int, problem error) *runner.Failure {
 	return &runner.Failure{
 		Kind:    "invalid_output",
 		Message: fmt.Sprintf("the answer of the model does not fit, after %s: %v", eval.Count(tries, "attempt"), problem),

@@ -110,7 +110,7 @@ func (c *caller) callModel(ctx context.Context, role, named string, req model.Re
 	usage.DurationMS = new(took.Milliseconds())
 	reservation.Settle(usage)
 	if err != nil && ctx.Err() == nil && streamed != "" {
-		s.voidText()
+		s.retractText()
 	}
 	runAfterModel(ctx, c.task, ref.name, &req, response, modelFailure(err))
 	return c.journalResult(key, response, err, usage)
@@ -189,8 +189,8 @@ func (s *stream) endCall() string {
 	return s.text.String()
 }
 
-// voidText emits that the text so far is not part of the answer.
-func (s *stream) voidText() {
+// retractText emits that the text so far is not part of the answer.
+func (s *stream) retractText() {
 	if s != nil {
 		emitSaid(s.task, runner.Said{Type: "text", Broken: true})
 	}

@@ -46,8 +46,8 @@ func (c content) newMessage(role model.Role) model.Message {
 	return model.Message{Role: role, Content: c.text, Parts: c.parts}
 }
 
-// contentOfParts returns the content of parts. If all are texts, it is one text.
-func contentOfParts(parts []model.Part) content {
+// buildContent returns the content of parts. If all are texts, it is one text.
+func buildContent(parts []model.Part) content {
 	out := content{text: model.FormatParts(parts)}
 	if slices.ContainsFunc(parts, func(p model.Part) bool { return p.Kind != model.TextPart }) {
 		out.parts = parts
@@ -138,7 +138,7 @@ func readContent(task *runner.Task, v any, find fileFinder) (content, error) {
 			return content{}, err
 		}
 	}
-	return contentOfParts(parts), nil
+	return buildContent(parts), nil
 }
 
 func readPart(task *runner.Task, item any, find fileFinder) (model.Part, error) {

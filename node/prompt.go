@@ -183,7 +183,7 @@ func (k *toolkit) readPrompt(ctx context.Context, task *runner.Task, written *sp
 		}
 		parts = append(parts, said.parts...)
 	}
-	return contentOfParts(parts), nil
+	return buildContent(parts), nil
 }
 
 // readPromptItem returns the content of an item of a prompt. ofFile means that the file has it as a part.
@@ -203,7 +203,7 @@ func (k *toolkit) readPromptItem(ctx context.Context, task *runner.Task, number 
 		return readValueContent(task, text)
 	}
 	part, err := readPart(task, item, findAnyFile)
-	return contentOfParts([]model.Part{part}), err
+	return buildContent([]model.Part{part}), err
 }
 
 // fetchFromServer fetches a numbered part and journals it, so that a resumed task sends the same.

@@ -87,7 +87,7 @@ type driver struct {
 }
 
 func newDriver(f *Flow, opts Options, known secrets) *driver {
-	clock := f.clockFor(&opts)
+	clock := f.chooseClock(&opts)
 	d := &driver{
 		flow: f, opts: opts, clock: clock, plan: f.tree.Plan, state: f.tree.Plan.NewState(), secrets: known, mask: f.newMask(known),
 		inbox: make(chan message, 64), done: make(chan struct{}), cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},

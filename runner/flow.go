@@ -53,7 +53,7 @@ func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts.Clock = f.clockFor(&opts)
+	opts.Clock = f.chooseClock(&opts)
 	opts.RunID = cmp.Or(opts.RunID, store.NewRunID(opts.Clock.Now()))
 	opts.Dir = cmp.Or(opts.Dir, filepath.Dir(f.tree.Graph.File.Name))
 	return newDriver(f, opts, secrets).startRun(ctx, values)
@@ -88,7 +88,7 @@ func (f *Flow) checkOptions(opts *Options) (values map[string]any, err error) {
 	return values, inputError(problems)
 }
 
-func (f *Flow) clockFor(opts *Options) Clock {
+func (f *Flow) chooseClock(opts *Options) Clock {
 	if opts.Clock != nil {
 		return opts.Clock
 	}
@@ -97,7 +97,7 @@ func (f *Flow) clockFor(opts *Options) Clock {
 
 // NewRecord returns the record of a new run of the flow, for a driver in another process.
 func (f *Flow) NewRecord(opts Options) store.RunRecord {
-	now := f.clockFor(&opts).Now()
+	now := f.chooseClock(&opts).Now()
 	opts.RunID = cmp.Or(opts.RunID, store.NewRunID(now))
 	return f.newRecord(&opts, now)
 }

@@ -65,7 +65,7 @@ func (d *driver) newTalk(talk *machine.Talk) *handler.Talk {
 		return nil
 	}
 	out := &handler.Talk{Talk: *talk}
-	out.Ran = make([]machine.Ran, len(talk.Ran))
+	out.Ran = make([]machine.FinishedNode, len(talk.Ran))
 	for i, ran := range talk.Ran {
 		ran.Output = d.mask.MaskText(ran.Output)
 		out.Ran[i] = ran

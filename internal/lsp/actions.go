@@ -74,7 +74,7 @@ func (s *Server) listStubs(test *document, only string) (out []object) {
 		if !flowtest.NeedsStub(n) || slices.Contains(stubbed, name) || only != "" && name != only {
 			continue
 		}
-		if value, err := json.Marshal(flowtest.MadeUp(g, n)); err == nil {
+		if value, err := json.Marshal(flowtest.MakeUpOutput(g, n)); err == nil {
 			title := fmt.Sprintf("Add a stub for %s to %s", name, filepath.Base(test.path))
 			out = append(out, newQuickFix(title, test, newStubEdit(test, doc, name+": {output: "+string(value)+"}")))
 		}

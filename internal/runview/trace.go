@@ -36,17 +36,17 @@ type Tracer struct {
 	colors  terminal.Colors
 	columns columns
 	// unrouted are finished steps whose routing is still unknown.
-	unrouted []finished
+	unrouted []nodeEnd
 	// unprinted are failed steps without a next node. The end of the run prints their output.
-	unprinted []finished
+	unprinted []nodeEnd
 	// elements counts the finished elements of running nodes with each.
 	elements map[string]elements
 	// spent sums the usage of model calls by node until a line shows it.
 	spent map[string]spending
 }
 
-// finished is the end of a node execution.
-type finished struct {
+// nodeEnd is the end of a node execution.
+type nodeEnd struct {
 	runner.Event
 	word     string
 	elements elements
@@ -97,7 +97,7 @@ func (t *Tracer) Lines(e *runner.Event) []string {
 // recordEnd records the end of a node. Its line waits for the routing, which follows at once or
 // when a model has decided.
 func (t *Tracer) recordEnd(e *runner.Event) []string {
-	f := finished{*e, "ok", t.elements[e.Node]}
+	f := nodeEnd{*e, "ok", t.elements[e.Node]}
 	delete(t.elements, e.Node)
 	switch {
 	case e.Type == runner.NodeFailed && e.Step == 0 && e.Error.Kind == "cancelled":
@@ -175,7 +175,7 @@ func (t *Tracer) formatReport(e *runner.Event) []string {
 	return []string{t.formatStart(e) + line}
 }
 
-func (t *Tracer) formatEnd(f *finished, route string) string {
+func (t *Tracer) formatEnd(f *nodeEnd, route string) string {
 	paint := t.colors.Good
 	switch f.word {
 	case "failed":
@@ -289,7 +289,7 @@ func formatDuration(d time.Duration) string {
 
 // formatEndLines returns the line of a node's end and the last output of a failed program. If no
 // node follows, the end of the run prints that output.
-func (t *Tracer) formatEndLines(f *finished, route string) []string {
+func (t *Tracer) formatEndLines(f *nodeEnd, route string) []string {
 	said := formatLastOutput(f.Error, t.colors)
 	if len(said) > 0 && route == "" && !f.Finally {
 		t.unprinted, said = append(t.unprinted, *f), nil

@@ -131,7 +131,7 @@ func setLevel(c *wire.Call, body map[string]any, level string) error {
 	budget := budgets[level]
 	switch {
 	case level == "none" && alwaysThinks.Get().MatchString(c.Model):
-		return wire.AlwaysReasonsError(c.Model, []string{"low", "medium", "high", "xhigh", "max"})
+		return wire.ReasoningRequiredError(c.Model, []string{"low", "medium", "high", "xhigh", "max"})
 	case level == "none" && betweenTools.Get().MatchString(c.Model):
 		body["thinking"] = map[string]any{"type": "between_tools"}
 	case level == "none":
@@ -334,8 +334,8 @@ type reader struct {
 	args strings.Builder
 }
 
-// Whole reads an answer that was not streamed.
-func (r *reader) Whole(body []byte) error {
+// ReadWhole reads an answer that was not streamed.
+func (r *reader) ReadWhole(body []byte) error {
 	var m reply
 	if err := r.Decode(body, &m); err != nil {
 		return err

@@ -316,8 +316,8 @@ type reader struct {
 	whole   bool
 }
 
-// Whole reads an answer that was not streamed.
-func (r *reader) Whole(body []byte) error {
+// ReadWhole reads an answer that was not streamed.
+func (r *reader) ReadWhole(body []byte) error {
 	var c completion
 	if err := r.Decode(body, &c); err != nil {
 		return err

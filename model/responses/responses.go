@@ -163,8 +163,8 @@ type reader struct {
 	calls   []item
 }
 
-// Whole reads an answer that was not streamed.
-func (r *reader) Whole(body []byte) error { return r.Decode(body, &r.result) }
+// ReadWhole reads an answer that was not streamed.
+func (r *reader) ReadWhole(body []byte) error { return r.Decode(body, &r.result) }
 
 // Event reads an event. It keeps items only when they are done, since they may be partial until then.
 func (r *reader) Event(_ string, data []byte) (wire.Progress, error) {

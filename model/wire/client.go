@@ -67,11 +67,11 @@ type Protocol struct {
 
 // Reader assembles an answer.
 type Reader interface {
-	// Whole reads an answer that came at once.
-	Whole(body []byte) error
+	// ReadWhole reads an answer that was not streamed.
+	ReadWhole(body []byte) error
 	// Event reads an event of a stream.
 	Event(name string, data []byte) (Progress, error)
-	// Response returns the answer after Whole or the last event.
+	// Response returns the answer after ReadWhole or the last event.
 	Response() (*model.Response, error)
 }
 
@@ -171,7 +171,7 @@ func (c *Client) Chat(ctx context.Context, req *model.Request, onText func(chunk
 	} else {
 		var text []byte
 		if text, err = io.ReadAll(call); err == nil {
-			err = r.Whole(text)
+			err = r.ReadWhole(text)
 		}
 	}
 	if err != nil {

@@ -132,7 +132,7 @@ func nearestLevel(name, level string) (string, error) {
 		least, most := slices.Index(levels, e.least), slices.Index(levels, e.most)
 		switch {
 		case level == "none" && least > 0:
-			return "", AlwaysReasonsError(name, levels[least:most+1])
+			return "", ReasoningRequiredError(name, levels[least:most+1])
 		case level == "minimal" && e.least != "minimal":
 			return "low", nil // the lowest level of these models
 		}
@@ -141,7 +141,7 @@ func nearestLevel(name, level string) (string, error) {
 	return level, nil
 }
 
-// AlwaysReasonsError returns the failure of reasoning: none for a model that can't turn it off.
-func AlwaysReasonsError(name string, has []string) *model.Error {
+// ReasoningRequiredError returns the error for reasoning: none if a model always reasons.
+func ReasoningRequiredError(name string, has []string) *model.Error {
 	return InvalidRequest("reasoning is none; %s always reasons: it takes %s", name, strings.Join(has, ", "))
 }

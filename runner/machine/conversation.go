@@ -105,7 +105,7 @@ type Talk struct {
 	Continues bool
 	// Moved means that another model node spoke last. Ran lists the nodes since then.
 	Moved bool
-	Ran   []Ran
+	Ran   []FinishedNode
 	// Done lists the last maxDone nodes of the task's past; Steps counts all of them.
 	Done  []string
 	Steps int
@@ -120,8 +120,8 @@ type Talk struct {
 	KeepLast  int
 }
 
-// Ran is a node that finished since a model last spoke.
-type Ran struct {
+// FinishedNode is a node that finished since a model last spoke.
+type FinishedNode struct {
 	Node string `json:"node"`
 	// Output is the beginning of its output as JSON, or of its failure.
 	Output string `json:"output"`
@@ -281,7 +281,7 @@ type thread struct {
 	Shared  []int        `json:"shared,omitempty"`
 	Private *privateList `json:"private,omitempty"`
 	// Ran are the nodes that finished since a model last spoke.
-	Ran []Ran `json:"ran,omitempty"`
+	Ran []FinishedNode `json:"ran,omitempty"`
 	// Text is the last model answer, Result the last tool result, At the rank of the step that set
 	// either.
 	Text   *string `json:"text,omitempty"`
@@ -408,13 +408,13 @@ func (t *Task) recordRan(th *thread, n *node) {
 		th.Shared, th.Private, th.Ran = nil, nil, nil
 	}
 	if !n.talk.model || t.Failure != nil {
-		ran := Ran{Node: n.id, Task: t.ID}
+		ran := FinishedNode{Node: n.id, Task: t.ID}
 		if t.Failure != nil {
 			ran.Failed, ran.Output = true, cutText(t.Failure.Kind+": "+t.Failure.Message, maxRanOutput)
 		} else {
 			ran.Output = previewValue(eval.ShortenURIs(t.output()), maxRanOutput)
 		}
-		th.Ran = mergeRan(th.Ran, []Ran{ran})
+		th.Ran = mergeFinishedNodes(th.Ran, []FinishedNode{ran})
 	}
 	if t.Failure != nil {
 		return
@@ -430,11 +430,11 @@ func (t *Task) recordRan(th *thread, n *node) {
 	}
 }
 
-// mergeRan appends the entries of b to a, each visit once, and keeps the last maxRan.
-func mergeRan(a, b []Ran) []Ran {
+// mergeFinishedNodes appends the entries of b to a, each visit once, and keeps the last maxRan.
+func mergeFinishedNodes(a, b []FinishedNode) []FinishedNode {
 	out := slices.Clip(a)
 	for _, ran := range b {
-		if !slices.ContainsFunc(a, func(other Ran) bool { return other.Task == ran.Task }) {
+		if !slices.ContainsFunc(a, func(other FinishedNode) bool { return other.Task == ran.Task }) {
 			out = append(out, ran)
 		}
 	}
@@ -456,7 +456,7 @@ func (sc *Scope) mergeThreads(tasks []*Task) *thread {
 		if other.At >= th.At {
 			th.Text, th.Result, th.At = other.Text, other.Result, other.At
 		}
-		th.Ran = mergeRan(th.Ran, other.Ran)
+		th.Ran = mergeFinishedNodes(th.Ran, other.Ran)
 	}
 	th.Shared = sc.state.Talk.mergeLists(lists)
 	return &th

@@ -77,9 +77,9 @@ func (t *Telemetry) Event(e *runner.Event) error {
 	return nil
 }
 
-func stepKey(e *runner.Event) string { return fmt.Sprint(placeOf(e), "#", e.Visit, "@", e.Branch) }
+func stepKey(e *runner.Event) string { return fmt.Sprint(eventPlace(e), "#", e.Visit, "@", e.Branch) }
 
-func placeOf(e *runner.Event) string { return cmp.Or(e.Place, e.Node) }
+func eventPlace(e *runner.Event) string { return cmp.Or(e.Place, e.Node) }
 
 func (t *Telemetry) startSpan(own, parent trace.SpanContext, name string, at time.Time, options ...trace.SpanStartOption) trace.Span {
 	ctx := trace.ContextWithSpanContext(context.WithValue(context.Background(), idKey{}, own), parent)
@@ -167,7 +167,7 @@ func (t *Telemetry) beginStep(r *run, e *runner.Event, prefix string) {
 	if e.Branch != "" {
 		attrs = append(attrs, attribute.String("graphrun.branch", e.Branch))
 	}
-	s := &step{prefix: prefix, place: placeOf(e), visit: e.Visit}
+	s := &step{prefix: prefix, place: eventPlace(e), visit: e.Visit}
 	own := t.newSpanContext(r.id, prefix+"step "+e.Branch, s.place, e.Visit)
 	s.span = t.startSpan(own, r.parentSpan(s.place), "step "+e.Node, e.Time, trace.WithLinks(links...), trace.WithAttributes(attrs...))
 	r.steps[stepKey(e)] = s
@@ -204,12 +204,12 @@ func (t *Telemetry) endStep(r *run, e *runner.Event) {
 	t.took.Record(context.Background(), e.Duration.Seconds(), attrs)
 }
 
-// attemptOf returns the attempt, or else the run, that an event belongs to.
-func (r *run) attemptOf(e *runner.Event) trace.SpanContext {
+// findAttempt returns the attempt, or else the run, that an event belongs to.
+func (r *run) findAttempt(e *runner.Event) trace.SpanContext {
 	if s := r.steps[stepKey(e)]; s != nil {
 		return s.current()
 	}
-	return r.parentSpan(placeOf(e))
+	return r.parentSpan(eventPlace(e))
 }
 
 // addModelCall adds the span of a model call by the GenAI conventions, without prompt and answer.
@@ -226,9 +226,9 @@ func (t *Telemetry) addModelCall(r *run, e *runner.Event) {
 	if u.CostUSD != nil {
 		attrs = append(attrs, attribute.Float64("graphrun.cost_usd", *u.CostUSD))
 	}
-	own := t.newSpanContext(r.id, "model", placeOf(e), e.Visit, e.Attempt, u.Turn, int(e.Seq))
+	own := t.newSpanContext(r.id, "model", eventPlace(e), e.Visit, e.Attempt, u.Turn, int(e.Seq))
 	began := e.Time.Add(-e.Duration)
-	span := t.startSpan(own, r.attemptOf(e), "chat "+model, began, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attrs...))
+	span := t.startSpan(own, r.findAttempt(e), "chat "+model, began, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attrs...))
 	endSpan(span, e.Time, nil)
 	for kind, n := range map[string]int{"input": u.InputTokens, "output": u.OutputTokens} { //lint:ignore mapiter the counts are independent
 		t.tokens.Record(context.Background(), float64(n), metric.WithAttributes(append(attrs[:3:3], attribute.String("gen_ai.token.type", kind))...))
@@ -246,8 +246,8 @@ func (t *Telemetry) addToolCall(r *run, e *runner.Event) {
 	}
 	ms, _ := data["duration_ms"].(int)
 	began := e.Time.Add(-time.Duration(ms) * time.Millisecond)
-	own := t.newSpanContext(r.id, "tool", placeOf(e), e.Visit, e.Attempt, int(e.Seq))
-	span := t.startSpan(own, r.attemptOf(e), "execute_tool "+e.Said.Name, began, trace.WithAttributes(attrs...))
+	own := t.newSpanContext(r.id, "tool", eventPlace(e), e.Visit, e.Attempt, int(e.Seq))
+	span := t.startSpan(own, r.findAttempt(e), "execute_tool "+e.Said.Name, began, trace.WithAttributes(attrs...))
 	var failure *machine.Failure
 	if bad, _ := data["is_error"].(bool); bad {
 		failure = &machine.Failure{Kind: "tool", Message: "the tool failed"}
@@ -301,7 +301,7 @@ func (t *Telemetry) emitLog(r *run, e *runner.Event) {
 	record.SetSeverity(severity)
 	record.SetBody(attribute.StringValue(body))
 	record.AddAttributes(attrs...)
-	t.logger.Emit(trace.ContextWithSpanContext(context.Background(), r.attemptOf(e)), record)
+	t.logger.Emit(trace.ContextWithSpanContext(context.Background(), r.findAttempt(e)), record)
 }
 
 // describeRunEnd returns the status of a run and the nodes that ask a question.
