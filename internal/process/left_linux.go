@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// killMarked kills the processes with one of the marks and their groups, and returns the ids of
-// those that were still there.
+// killMarked kills the processes with one of the marks, and their groups. It returns the ids of the
+// processes.
 func killMarked(marks ...string) (killed []int) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -23,22 +23,22 @@ func killMarked(marks ...string) (killed []int) {
 		if err != nil || pid == os.Getpid() {
 			continue
 		}
-		found, err := os.FindProcess(pid) // a pidfd: the number can't be reused meanwhile
+		process, err := os.FindProcess(pid) // a pidfd: the number can't be reused meanwhile
 		if err != nil {
 			continue
 		}
 		if slices.Contains(marks, readMark(pid)) {
 			group, err := syscall.Getpgid(pid)
-			if found.Kill() == nil {
+			if process.Kill() == nil {
 				killed = append(killed, pid)
 			}
-			// The rest of its group belongs to it, even without the variable: a driver that died at the
-			// start of the program has not told the watchdog.
+			// Kill the rest of its group too, even without the variable: a driver that died while it
+			// started the program did not notify the watchdog.
 			if err == nil && group > 1 && group != syscall.Getpgrp() {
 				_ = syscall.Kill(-group, syscall.SIGKILL)
 			}
 		}
-		_ = found.Release()
+		_ = process.Release()
 	}
 	return killed
 }

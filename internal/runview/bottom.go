@@ -250,7 +250,7 @@ func (v *View) Listener() func(line store.LogChunk) {
 		return nil
 	}
 	return func(line store.LogChunk) {
-		if line.Stream == "text" { // events bring it
+		if line.Stream == "text" { // events carry it too
 			return
 		}
 		v.mu.Lock()

@@ -367,7 +367,7 @@ func (c *Call) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Decode reads an answer that came at once.
+// Decode reads an answer that was not streamed.
 func (c *Call) Decode(text []byte, into any) error {
 	if err := json.Unmarshal(text, into); err != nil {
 		return c.BadAnswerError("is not the JSON that it should be: %v; it begins with %q", err, eval.Shorten(string(text), 80))

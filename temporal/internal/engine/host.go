@@ -286,7 +286,7 @@ func (f *workflowRun) receiveNotes() {
 
 func (c *call) forwardNote(n *note) {
 	task := c.job.Task
-	if n.Beside != 0 {
+	if n.ParallelChange != 0 {
 		c.countConcurrentCalls(n)
 		return
 	}
@@ -308,7 +308,7 @@ func (c *call) countConcurrentCalls(n *note) {
 	if c.job.Task.AddParallel == nil || n.Attempt < c.attempt {
 		return
 	}
-	change := n.Beside
+	change := n.ParallelChange
 	if n.Attempt > c.attempt {
 		change -= c.concurrent
 		c.attempt = n.Attempt

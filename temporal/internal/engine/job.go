@@ -143,7 +143,7 @@ func (j *job) newTask() *runner.Task {
 			return j.askRun(ctx, updateGraph, &graphCall{Task: j.in.ID, GraphCall: call})
 		}
 		t.AddParallel = func(change int) { // fails when the task is over
-			_ = j.sendNote(&note{Beside: change, Attempt: activity.GetInfo(j.ctx).Attempt})
+			_ = j.sendNote(&note{ParallelChange: change, Attempt: activity.GetInfo(j.ctx).Attempt})
 		}
 	}
 	t.Models = cmp.Or(t.Models, &handler.ModelAccess{})

@@ -149,9 +149,9 @@ type note struct {
 	Task  string         `json:"task"`
 	Data  any            `json:"data,omitempty"`
 	Usage *handler.Usage `json:"usage,omitempty"`
-	// Beside is a change for Task.AddParallel. A note with it has no Data. Attempt is that of the activity.
-	Beside  int   `json:"beside,omitempty"`
-	Attempt int32 `json:"attempt,omitempty"`
+	// ParallelChange is for Task.AddParallel; the note then has no Data. Attempt is that of the activity.
+	ParallelChange int   `json:"beside,omitempty"`
+	Attempt        int32 `json:"attempt,omitempty"`
 }
 
 // reservation asks for tokens of the budget for a call. The reply has the tokens for the answer.
