@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// sketch writes messages as words: u, a, a(1,2) with calls, 1 or 1! for results.
-func sketch(messages []Message) string {
+// formatMessages writes messages as words: u, a, a(1,2) with calls, 1 or 1! for results.
+func formatMessages(messages []Message) string {
 	var out []string
 	for _, m := range messages {
 		word := string(m.Role[0])
@@ -66,14 +66,14 @@ func TestPaired(t *testing.T) {
 	} {
 		in := build(test.in)
 		got := PairResults(in)
-		if s := sketch(got); s != test.want {
+		if s := formatMessages(got); s != test.want {
 			t.Errorf("%s: got %s, want %s", test.in, s, test.want)
 		}
-		if s := sketch(in); s != test.in {
+		if s := formatMessages(in); s != test.in {
 			t.Errorf("%s was changed to %s", test.in, s)
 		}
 		if !isPaired(got) {
-			t.Errorf("%s: %s is not paired", test.in, sketch(got))
+			t.Errorf("%s: %s is not paired", test.in, formatMessages(got))
 		}
 	}
 	if got := PairResults(build("5"))[0].Content; got != "Result of the tool t: r" {
@@ -87,10 +87,10 @@ func TestPairedAlways(t *testing.T) {
 		in := build(strings.Join(words, " "))
 		got := PairResults(in)
 		if !isPaired(got) {
-			t.Fatalf("%s", sketch(got))
+			t.Fatalf("%s", formatMessages(got))
 		}
 		if twice := PairResults(got); fmt.Sprint(twice) != fmt.Sprint(got) {
-			t.Fatalf("%s becomes %s", sketch(got), sketch(twice))
+			t.Fatalf("%s becomes %s", formatMessages(got), formatMessages(twice))
 		}
 	})
 }

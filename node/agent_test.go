@@ -234,7 +234,7 @@ start: a
 		if result.Status != machine.Completed || len(chat.requests) != 2 {
 			t.Fatalf("%s: %v", kind, result.Error)
 		}
-		if text := chat.requests[1].sketch(); strings.Contains(text, "et-42") || !strings.Contains(text, "t:it is ***!") {
+		if text := chat.requests[1].formatMessages(); strings.Contains(text, "et-42") || !strings.Contains(text, "t:it is ***!") {
 			t.Errorf("%s: the model is told %s", kind, text)
 		}
 	}
@@ -261,7 +261,7 @@ nodes: {a: {kind: agent, prompt: go, tools: [flaky]}}`+agentEdge, runner.Options
 			if result.Status != machine.Completed {
 				t.Fatal(result.Error)
 			}
-			if text := chat.requests[1].sketch(); !strings.Contains(text, c.want) {
+			if text := chat.requests[1].formatMessages(); !strings.Contains(text, c.want) {
 				t.Errorf("the model is told %s", text)
 			}
 			made, _ := os.ReadFile(filepath.Join(dir, "made"))

@@ -27,7 +27,7 @@ edges: [{from: a, to: a, when: visits.a < 5}, {from: a, to: END}]`
 	} {
 		t.Run(name, func(t *testing.T) {
 			chat := newChat(t, func(string) string { return "ok" })
-			result := runFlow(t, chat, fill(loop, c.limit, c.node), runner.Options{})
+			result := runFlow(t, chat, fillFlow(loop, c.limit, c.node), runner.Options{})
 			if c.calls == 5 {
 				if result.Status != machine.Completed {
 					t.Errorf("%s: %v", result.Status, result.Error)

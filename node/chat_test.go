@@ -54,9 +54,9 @@ type chatRequest struct {
 	Extra       any            `json:"extra"`
 }
 
-// split takes apart what the adapter joined: texts of the user, but for the
-// feedback on earlier visits.
-func (r *chatRequest) split() {
+// splitTexts splits the user's texts that the adapter joined, except the feedback on earlier
+// visits.
+func (r *chatRequest) splitTexts() {
 	var out []chatMessage
 	for _, m := range r.Messages {
 		text, isText := m.Content.(string)
@@ -75,8 +75,8 @@ func (r *chatRequest) split() {
 	r.Messages = out
 }
 
-// sketch is a request's messages in one line, without the system prompt.
-func (r *chatRequest) sketch() string {
+// formatMessages returns a request's messages in one line, without the system prompt.
+func (r *chatRequest) formatMessages() string {
 	var out []string
 	for _, m := range r.Messages {
 		text, _ := m.Content.(string)
@@ -129,7 +129,7 @@ func newChat(t *testing.T, reply func(asked string) string) *chat {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		req.split()
+		req.splitTexts()
 		c.mu.Lock()
 		c.requests = append(c.requests, req)
 		if c.header != nil {
@@ -185,7 +185,7 @@ func (c *chat) sketches() []string {
 	defer c.mu.Unlock()
 	out := make([]string, len(c.requests))
 	for i := range c.requests {
-		out[i] = c.requests[i].sketch()
+		out[i] = c.requests[i].formatMessages()
 	}
 	return out
 }

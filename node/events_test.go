@@ -35,7 +35,7 @@ func TestEventsAreHeardWhileRunning(t *testing.T) {
 
 func TestEvents(t *testing.T) {
 	long := strings.Repeat("x", maxEventLine)
-	task := sh(`say() { printf '%s' "$1" >> "$GRAPHRUN_TASK_EVENTS"; }
+	task := newShellTask(`say() { printf '%s' "$1" >> "$GRAPHRUN_TASK_EVENTS"; }
 		cat > "$GRAPHRUN_TASK_EVENTS"; echo ok`, map[string]any{"stdin": strings.Join([]string{
 		`{"event":"progress","percent":40,"message":"almost"}`,
 		`{"event":"progress","message":"same"}`,
@@ -93,7 +93,7 @@ func TestEvents(t *testing.T) {
 func TestEventFileIsRemoved(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
-	got, err := runExec(t, sh(`ls -d "$TMPDIR"/*; stat -c %a "$(dirname "$GRAPHRUN_TASK_EVENTS")"; exit`, map[string]any{"parse": "lines"}))
+	got, err := runExec(t, newShellTask(`ls -d "$TMPDIR"/*; stat -c %a "$(dirname "$GRAPHRUN_TASK_EVENTS")"; exit`, map[string]any{"parse": "lines"}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestEventFileIsRemoved(t *testing.T) {
 func TestEventsWithoutFile(t *testing.T) {
 	t.Setenv("TMPDIR", os.Args[0]+"/nope") // below a file
 	rec := &recorder{}
-	task := sh(`echo '{"event":"text","text":"x"}' >> "$GRAPHRUN_TASK_EVENTS" && echo ok`, nil)
+	task := newShellTask(`echo '{"event":"text","text":"x"}' >> "$GRAPHRUN_TASK_EVENTS" && echo ok`, nil)
 	task.Emit = rec.emit
 	if got, err := runExec(t, task); got != "ok" || err != nil {
 		t.Errorf("got %v, %v", got, err)
@@ -121,7 +121,7 @@ func TestEventsWithoutFile(t *testing.T) {
 
 func TestAFloodOfBadEventsIsSummedUp(t *testing.T) {
 	rec := &recorder{}
-	task := sh(`i=0; while [ $i -lt 500 ]; do echo "bad $i"; i=$((i+1)); done > "$GRAPHRUN_TASK_EVENTS"`, nil)
+	task := newShellTask(`i=0; while [ $i -lt 500 ]; do echo "bad $i"; i=$((i+1)); done > "$GRAPHRUN_TASK_EVENTS"`, nil)
 	task.Emit = rec.emit
 	if _, err := runExec(t, task); err != nil {
 		t.Fatal(err)

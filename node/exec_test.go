@@ -13,8 +13,8 @@ import (
 	"github.com/graphrun/graphrun/runner/handler"
 )
 
-// sh is a task that runs a shell script.
-func sh(script string, more map[string]any) *runner.Task {
+// newShellTask returns a task that runs a shell script.
+func newShellTask(script string, more map[string]any) *runner.Task {
 	config := map[string]any{"script": script}
 	for k, v := range more {
 		config[k] = v
@@ -50,7 +50,7 @@ func TestExecOutput(t *testing.T) {
 		{"json", "json", "\uFEFF[true]\n", []any{true}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			task := sh("cat", map[string]any{"stdin": test.stdout})
+			task := newShellTask("cat", map[string]any{"stdin": test.stdout})
 			if test.parse != "" {
 				task.Config["parse"] = test.parse
 			}
@@ -74,7 +74,7 @@ func TestExecBadJSON(t *testing.T) {
 		{"\x1b[31mno\x1b[0m json", `begins "no json"`},
 		{"1e999", "not one JSON value"},
 	} {
-		_, err := runExec(t, sh("cat", map[string]any{"stdin": test.stdout, "parse": "json"}))
+		_, err := runExec(t, newShellTask("cat", map[string]any{"stdin": test.stdout, "parse": "json"}))
 		checkFailure(t, err, "invalid_output", test.part, `"sh"`)
 	}
 }
@@ -92,7 +92,7 @@ func TestExecArguments(t *testing.T) {
 }
 
 func TestExecStdin(t *testing.T) {
-	task := sh("cat", nil)
+	task := newShellTask("cat", nil)
 	task.Node, task.Visit = "outer/inner", 3
 	task.Input = []any{"<&>"}
 	task.State = map[string]any{"who": `Ada "L"`}
@@ -126,7 +126,7 @@ func TestExecStdin(t *testing.T) {
 }
 
 func TestExecStdinUnread(t *testing.T) {
-	task := sh("echo fine", map[string]any{"stdin": strings.Repeat("x", 1<<20)})
+	task := newShellTask("echo fine", map[string]any{"stdin": strings.Repeat("x", 1<<20)})
 	if got, err := runExec(t, task); got != "fine" || err != nil {
 		t.Errorf("got %v, %v", got, err)
 	}
@@ -137,7 +137,7 @@ func TestExecEnvironment(t *testing.T) {
 	t.Setenv("GRAPHRUN_TASK_OLD", "of the parent")
 	t.Setenv("NODE_TEST_KEPT", "kept")
 	t.Setenv("NODE_TEST_CHANGED", "before")
-	task := sh(`for v in RUN_ID NODE VISIT ATTEMPT KEY OLD; do eval "echo $v=\${GRAPHRUN_TASK_$v-unset}"; done
+	task := newShellTask(`for v in RUN_ID NODE VISIT ATTEMPT KEY OLD; do eval "echo $v=\${GRAPHRUN_TASK_$v-unset}"; done
 		echo "$NODE_TEST_KEPT $NODE_TEST_CHANGED $N"; pwd; echo "$PWD"; test -f "$GRAPHRUN_TASK_EVENTS" && echo file`,
 		map[string]any{
 			"parse": "lines", "env": map[string]any{"NODE_TEST_CHANGED": "after", "N": 1.5},
@@ -255,7 +255,7 @@ func TestExecExitStatus(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := runExec(t, sh(test.script, nil))
+			_, err := runExec(t, newShellTask(test.script, nil))
 			failure := checkFailure(t, err, "exit_status")
 			if failure.Message != test.message {
 				t.Errorf("message is %q, want %q", failure.Message, test.message)
@@ -269,7 +269,7 @@ func TestExecExitStatus(t *testing.T) {
 
 func TestExecLongStderr(t *testing.T) {
 	script := `i=0; while [ $i -lt 3000 ]; do echo "line $i é"; i=$((i+1)); done >&2; exit 1`
-	_, err := runExec(t, sh(script, nil))
+	_, err := runExec(t, newShellTask(script, nil))
 	failure := checkFailure(t, err, "exit_status", "line 2999 é")
 	stderr, _ := failure.Details["stderr"].(string)
 	if len(stderr) > detailBytes || len(stderr) < detailBytes-4 || !strings.HasSuffix(stderr, "line 2999 é\n") {
@@ -279,7 +279,7 @@ func TestExecLongStderr(t *testing.T) {
 
 func TestExecEndedContext(t *testing.T) {
 	dir := t.TempDir()
-	task := sh("touch ran", nil)
+	task := newShellTask("touch ran", nil)
 	task.Dir = dir
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -297,7 +297,7 @@ func TestExecLasting(t *testing.T) {
 	defer around.Close()
 	var places []any
 	for range 2 {
-		task := sh(`dirname "$GRAPHRUN_TASK_MARK"`, nil)
+		task := newShellTask(`dirname "$GRAPHRUN_TASK_MARK"`, nil)
 		task.Scope = handler.NewScope(&around, "")
 		place, err := runExec(t, task)
 		if err != nil {

@@ -25,7 +25,7 @@ edges: [{from: a, to: [b, c]}, {from: b, to: d}, {from: [c, d], to: j}, {from: j
 		want []string
 	}{
 		"one list runs through all nodes": {
-			fill(loop, "", "") + "\nfeedback_on_revisit: false",
+			fillFlow(loop, "", "") + "\nfeedback_on_revisit: false",
 			[]string{
 				"u:pa",
 				"u:pa | a:<pa> | u:MARKER | u:pb",
@@ -34,19 +34,19 @@ edges: [{from: a, to: [b, c]}, {from: b, to: d}, {from: [c, d], to: j}, {from: j
 			},
 		},
 		"isolated neither sees nor enters the list": {
-			fill(loop, "", ", conversation: isolated") + "\nfeedback_on_revisit: false",
+			fillFlow(loop, "", ", conversation: isolated") + "\nfeedback_on_revisit: false",
 			[]string{"u:pa", "u:pb", "u:pa | a:<pa> | u:pa", "u:pb"},
 		},
 		"isolated for the whole graph": {
-			fill(loop, "", "") + "\nfeedback_on_revisit: false\nconversation: isolated",
+			fillFlow(loop, "", "") + "\nfeedback_on_revisit: false\nconversation: isolated",
 			[]string{"u:pa", "u:pb", "u:pa", "u:pb"},
 		},
 		"reset clears the list": {
-			fill(loop, "", ", conversation: reset") + "\nfeedback_on_revisit: false",
+			fillFlow(loop, "", ", conversation: reset") + "\nfeedback_on_revisit: false",
 			[]string{"u:pa", "u:pb", "u:pb | a:<pb> | u:MARKER | u:pa", "u:pb"},
 		},
 		"own": {
-			fill(loop, ", conversation: {see: own}", "") + "\nfeedback_on_revisit: false",
+			fillFlow(loop, ", conversation: {see: own}", "") + "\nfeedback_on_revisit: false",
 			[]string{
 				"u:pa",
 				"u:pa | a:<pa> | u:MARKER | u:pb",
@@ -55,7 +55,7 @@ edges: [{from: a, to: [b, c]}, {from: b, to: d}, {from: [c, d], to: j}, {from: j
 			},
 		},
 		"branches go on from where they parted and meet in declaration order": {
-			fill(fan, "", ""),
+			fillFlow(fan, "", ""),
 			[]string{
 				"u:pa",
 				"u:pa | a:<pa> | u:MARKER | u:pb",
@@ -65,7 +65,7 @@ edges: [{from: a, to: [b, c]}, {from: b, to: d}, {from: [c, d], to: j}, {from: j
 			},
 		},
 		"branch": {
-			fill(fan, ", conversation: {see: branch}", ", conversation: {see: branch}"),
+			fillFlow(fan, ", conversation: {see: branch}", ", conversation: {see: branch}"),
 			[]string{
 				"u:pa",
 				"u:pb",
@@ -118,7 +118,7 @@ edges: [{from: a, to: b}, {from: b, to: END}]`,
 	}
 }
 
-func fill(flow string, parts ...string) string {
+func fillFlow(flow string, parts ...string) string {
 	for _, part := range parts {
 		flow = strings.Replace(flow, "%s", part, 1)
 	}

@@ -163,8 +163,8 @@ func runKind(ctx context.Context, kind string, opts Options, task *runner.Task) 
 	return nil, fmt.Errorf("no kind %q", kind)
 }
 
-// asFailure is the failure that err is; the test ends if it is none.
-func asFailure(t *testing.T, err error) *runner.Failure {
+// requireFailure returns the failure in err, and ends the test if there is none.
+func requireFailure(t *testing.T, err error) *runner.Failure {
 	t.Helper()
 	var failure *runner.Failure
 	if !errors.As(err, &failure) || failure == nil {
@@ -176,7 +176,7 @@ func asFailure(t *testing.T, err error) *runner.Failure {
 // checkFailure compares the kind and looks for parts of the message.
 func checkFailure(t *testing.T, err error, kind string, parts ...string) *runner.Failure {
 	t.Helper()
-	failure := asFailure(t, err)
+	failure := requireFailure(t, err)
 	if failure.Kind != kind {
 		t.Errorf("kind is %q (%s), want %q", failure.Kind, failure.Message, kind)
 	}

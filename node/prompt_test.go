@@ -35,7 +35,7 @@ edges: [{from: a, to: b}, {from: b, to: END}]`
 	if got := chat.requests[1].system(); got != goal {
 		t.Errorf("b: %s", got)
 	}
-	if got, want := chat.requests[1].sketch(), "u:pa | a:hello | u:MARKER | u:"+strings.ReplaceAll(focus, "\n\n", " | u:")+" | u:pb"; got != want {
+	if got, want := chat.requests[1].formatMessages(), "u:pa | a:hello | u:MARKER | u:"+strings.ReplaceAll(focus, "\n\n", " | u:")+" | u:pb"; got != want {
 		t.Errorf("b: %s", got)
 	}
 	chat = newChat(t, inOrder("hello", `{"n": 1}`))

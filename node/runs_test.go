@@ -13,9 +13,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// talker prepares a flow of one model node whose model is at a URL, once for
-// many runs.
-func talker(tb testing.TB, url string) *runner.Flow {
+// prepareTalk prepares a flow of one model node, whose model is at a URL, for many runs.
+func prepareTalk(tb testing.TB, url string) *runner.Flow {
 	tb.Helper()
 	r, err := runner.New(runner.Config{Kinds: node.Kinds(node.Options{}), Decider: node.NewDecider(node.Options{})})
 	if err != nil {
@@ -57,7 +56,7 @@ func chunked(tb testing.TB, chunks int) string {
 // A run leaves nothing behind in the process: the heap after many is that after
 // a few.
 func TestManyRunsLeaveNothing(t *testing.T) {
-	f := talker(t, chunked(t, 3))
+	f := prepareTalk(t, chunked(t, 3))
 	heap := func(runs int) uint64 {
 		for range runs {
 			result, err := f.Run(t.Context(), runner.Options{})
@@ -84,7 +83,7 @@ func TestManyRunsLeaveNothing(t *testing.T) {
 // local connection, to a line of the event stream.
 func BenchmarkStream(b *testing.B) {
 	const chunks = 5000
-	f := talker(b, chunked(b, chunks))
+	f := prepareTalk(b, chunked(b, chunks))
 	b.ReportAllocs()
 	for b.Loop() {
 		result, err := f.Run(b.Context(), runner.Options{Sink: runner.NewJSONSink(io.Discard)})

@@ -119,11 +119,11 @@ func TestOutputCap(t *testing.T) {
 		t.Errorf("details hold %d bytes of stdout", len(out))
 	}
 
-	task = sh("printf 12345", map[string]any{"max_output": 5, "parse": "text"})
+	task = newShellTask("printf 12345", map[string]any{"max_output": 5, "parse": "text"})
 	if got, err := runExec(t, task); got != "12345" || err != nil {
 		t.Errorf("exactly the cap: %v, %v", got, err)
 	}
-	_, err = runExec(t, sh("printf 123456", map[string]any{"max_output": 5}))
+	_, err = runExec(t, newShellTask("printf 123456", map[string]any{"max_output": 5}))
 	checkFailure(t, err, "invalid_output")
 }
 

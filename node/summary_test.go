@@ -38,7 +38,7 @@ edges: [{from: a, to: b}, {from: b, to: END}]`
 			t.Errorf("%s: %v, %d calls", name, result.Error, len(chat.requests))
 			continue
 		}
-		if got := chat.requests[test.calls-1].sketch(); !strings.Contains(got, test.told) {
+		if got := chat.requests[test.calls-1].formatMessages(); !strings.Contains(got, test.told) {
 			t.Errorf("%s: told %s", name, got)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// nasty are texts that a careless writer would let break the output.
-func nasty() []string {
+// nastyTexts returns texts that break the output of a careless writer.
+func nastyTexts() []string {
 	return []string{
 		`plain`, `say "hi"`, `a\b`, `ends with \`, `\"`, "two\nlines", "tab\tand\x00nul", `\n is no break`, `<b>&amp;</b>`,
 		`a && b &lt; c`, `x -> y; }`, "日本語", "\xff\xfe", "", " ", `#; // /* */`, "\r\n", `\G \N \l`, strings.Repeat("long ", 200),
@@ -67,7 +67,7 @@ func TestGraphvizReadsIt(t *testing.T) {
 	if err != nil {
 		t.Skip("Graphviz (dot) is not installed: whether it reads the output is not tested")
 	}
-	for _, text := range nasty() {
+	for _, text := range nastyTexts() {
 		var in, said bytes.Buffer
 		if err := WriteDOT(&in, drawNasty(text), "LR"); err != nil {
 			t.Fatal(err)

@@ -72,7 +72,7 @@ func TestJSON(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name, append(text, '\n'))
+		compareGolden(t, name, append(text, '\n'))
 		if err := compiledSchema(t).Validate(plain(t, d)); err != nil {
 			t.Error(name, err)
 		}

@@ -21,10 +21,10 @@ func TestMermaid(t *testing.T) {
 	if err := WriteMermaid(&out, drawFlow(t, Options{}), ""); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "flow.mmd", out.Bytes())
+	compareGolden(t, "flow.mmd", out.Bytes())
 }
 
-func golden(t *testing.T, name string, got []byte) {
+func compareGolden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if os.Getenv("UPDATE_GOLDEN") != "" {
@@ -57,7 +57,7 @@ func TestMermaidReadsIt(t *testing.T) {
 	}
 	var names []string
 	var drawings []*Drawing
-	names, drawings = append(names, "quotes", "texts"), append(drawings, drawNasty(`say "hi" <b>`), drawTexts(append(nasty(), markdown()...)))
+	names, drawings = append(names, "quotes", "texts"), append(drawings, drawNasty(`say "hi" <b>`), drawTexts(append(nastyTexts(), markdown()...)))
 	flows, err := filepath.Glob("../examples/*/flow.yaml")
 	if err != nil || len(flows) == 0 {
 		t.Fatal("no examples", err)

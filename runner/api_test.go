@@ -125,7 +125,7 @@ func TestHooks(t *testing.T) {
 		}
 	}
 	var log calls
-	f := flowOf(t, runner.Config{
+	f := prepareFlow(t, runner.Config{
 		Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
 			"it": func(_ context.Context, task *runner.Task) (any, error) {
 				log = append(log, fmt.Sprintf("run %s %d", task.Node, task.Attempt))
@@ -194,7 +194,7 @@ edges:
 		t.Run(c.answer, func(t *testing.T) {
 			d := &decider{answers: []string{c.answer}}
 			events := &recorder{}
-			got := finish(t, flowOf(t, runner.Config{Kinds: kinds, Decider: d}, flow), runner.Options{Sink: events})
+			got := finish(t, prepareFlow(t, runner.Config{Kinds: kinds, Decider: d}, flow), runner.Options{Sink: events})
 			wantResult(t, got, machine.Completed, c.path, "")
 			if got.Quality != c.quality {
 				t.Errorf("quality %s, want %s", got.Quality, c.quality)
@@ -218,7 +218,7 @@ edges:
 // Every mistake of the input is said at once, and nothing runs.
 func TestInputError(t *testing.T) {
 	ran := false
-	f := flowOf(t, runner.Config{Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
+	f := prepareFlow(t, runner.Config{Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
 		"it": func(context.Context, *runner.Task) (any, error) { ran = true; return nil, nil },
 	})}}, `
 state:

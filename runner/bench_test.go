@@ -20,9 +20,9 @@ import (
 // turn, in the same process, and reports the median of the ratios: absolute
 // times of a shared machine say little.
 
-// cycle is two nodes that count to limit, a condition and a write each step;
-// ballast is the number of further state keys.
-func cycle(limit, ballast int) string {
+// cycleFlow returns a flow of two nodes that count to limit, with a condition and a write per
+// step. ballast is the number of further state keys.
+func cycleFlow(limit, ballast int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "graphrun: v1\nname: cycle\nstart: a\nlimits: {max_steps: %d}\nstate:\n  n: {type: integer, default: 0}\n", limit+1)
 	for i := range ballast {
@@ -144,7 +144,7 @@ func compare(b *testing.B, steps int, base, candidate func()) {
 
 func BenchmarkCycle(b *testing.B) {
 	const steps = 1000
-	f := prepare(b, cycle(steps, 0))
+	f := prepare(b, cycleFlow(steps, 0))
 	l := newLoop(b, steps, 0)
 	base := func() { l.run(b) }
 	b.Run("no-sink", func(b *testing.B) {
@@ -172,10 +172,10 @@ func BenchmarkFlat(b *testing.B) {
 				func() { mustRun(b, large, largeOpts, steps*many) })
 		})
 	}
-	ten := prepare(b, cycle(steps, 10))
-	pair("keys-10-to-1000", 1, ten, prepare(b, cycle(steps, 1000)), runner.Options{}, runner.Options{})
-	pair("run-1000-to-1000000", 1000, ten, prepare(b, cycle(1_000_000, 10)), runner.Options{}, runner.Options{})
-	withText := strings.Replace(cycle(steps, 10), "state:\n", "state:\n  text: {type: string}\n", 1)
+	ten := prepare(b, cycleFlow(steps, 10))
+	pair("keys-10-to-1000", 1, ten, prepare(b, cycleFlow(steps, 1000)), runner.Options{}, runner.Options{})
+	pair("run-1000-to-1000000", 1000, ten, prepare(b, cycleFlow(1_000_000, 10)), runner.Options{}, runner.Options{})
+	withText := strings.Replace(cycleFlow(steps, 10), "state:\n", "state:\n  text: {type: string}\n", 1)
 	text := prepare(b, withText)
 	small := runner.Options{Input: map[string]any{"text": strings.Repeat("x", 1<<10)}}
 	for _, size := range []int{100 << 10, 10 << 20} {

@@ -13,8 +13,9 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// untilCancelled is a handler that says it runs, then waits for its context.
-func untilCancelled(runs chan<- string) runner.HandlerFunc {
+// waitUntilCancelled returns a handler that sends its node to runs and then waits until its
+// context is cancelled.
+func waitUntilCancelled(runs chan<- string) runner.HandlerFunc {
 	return func(ctx context.Context, task *runner.Task) (any, error) {
 		runs <- task.Node
 		<-ctx.Done()
@@ -24,7 +25,7 @@ func untilCancelled(runs chan<- string) runner.HandlerFunc {
 
 func TestCancelWhileRunning(t *testing.T) {
 	runs := make(chan string, 1)
-	f := flowOf(t, runner.Config{Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{"hang": untilCancelled(runs)})}}, `
+	f := prepareFlow(t, runner.Config{Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{"hang": waitUntilCancelled(runs)})}}, `
 state: {n: {type: integer, default: 0}}
 nodes: {a: {kind: set, set: {n: 1}}, b: {kind: work, do: hang, retry: {max_attempts: 3}}}
 edges: [{from: a, to: b}, {from: b, to: END}]`)
@@ -47,7 +48,7 @@ edges: [{from: a, to: b}, {from: b, to: END}]`)
 func TestCancelBeforeTheStart(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	f := flowOf(t, runner.Config{Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{"hang": untilCancelled(make(chan string, 1))})}}, `
+	f := prepareFlow(t, runner.Config{Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{"hang": waitUntilCancelled(make(chan string, 1))})}}, `
 nodes: {a: {kind: work, do: hang}}
 edges: [{from: a, to: END}]`)
 	wantResult(t, started(t, ctx, f, runner.Options{})(), machine.Cancelled, "", "")
@@ -59,7 +60,7 @@ func TestHandlerThatDoesNotStop(t *testing.T) {
 	var finished sync.WaitGroup
 	finished.Add(1)
 	clock := newFakeClock()
-	f := flowOf(t, runner.Config{Clock: clock, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
+	f := prepareFlow(t, runner.Config{Clock: clock, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
 		"ignore": func(_ context.Context, task *runner.Task) (any, error) {
 			defer finished.Done()
 			runs <- task.Node
@@ -83,7 +84,7 @@ edges: [{from: a, to: END}]`)
 func TestTimeoutOnTheClock(t *testing.T) {
 	runs := make(chan string, 4)
 	attempts := 0
-	hang := untilCancelled(runs)
+	hang := waitUntilCancelled(runs)
 	handlers := map[string]runner.HandlerFunc{
 		"hang": hang,
 		"hang once": func(ctx context.Context, task *runner.Task) (any, error) {
@@ -95,7 +96,7 @@ func TestTimeoutOnTheClock(t *testing.T) {
 	}
 	t.Run("an attempt", func(t *testing.T) {
 		clock := newFakeClock()
-		end := started(t, context.Background(), flowOf(t, runner.Config{Clock: clock, Kinds: []runner.Kind{work(handlers)}}, `
+		end := started(t, context.Background(), prepareFlow(t, runner.Config{Clock: clock, Kinds: []runner.Kind{work(handlers)}}, `
 nodes: {a: {kind: work, do: hang, timeout: 5s}}
 edges: [{from: a, to: END}]`), runner.Options{})
 		<-runs
@@ -109,7 +110,7 @@ edges: [{from: a, to: END}]`), runner.Options{})
 	t.Run("a retried attempt", func(t *testing.T) {
 		clock := newFakeClock()
 		events := &recorder{}
-		end := started(t, context.Background(), flowOf(t, runner.Config{Clock: clock, Kinds: []runner.Kind{work(handlers)}}, `
+		end := started(t, context.Background(), prepareFlow(t, runner.Config{Clock: clock, Kinds: []runner.Kind{work(handlers)}}, `
 nodes: {a: {kind: work, do: hang once, timeout: 5s, retry: {max_attempts: 2, initial_interval: 3s, jitter: 0}}}
 edges: [{from: a, to: END}]`), runner.Options{Sink: events})
 		<-runs
@@ -127,7 +128,7 @@ edges: [{from: a, to: END}]`), runner.Options{Sink: events})
 	})
 	t.Run("the run", func(t *testing.T) {
 		clock := newFakeClock()
-		end := started(t, context.Background(), flowOf(t, runner.Config{Clock: clock, Kinds: []runner.Kind{work(handlers)}}, `
+		end := started(t, context.Background(), prepareFlow(t, runner.Config{Clock: clock, Kinds: []runner.Kind{work(handlers)}}, `
 limits: {timeout: 9s}
 nodes: {a: {kind: work, do: hang, timeout: 20s}}
 edges: [{from: a, to: END}]`), runner.Options{Timeout: 7 * time.Second})
@@ -141,7 +142,7 @@ edges: [{from: a, to: END}]`), runner.Options{Timeout: 7 * time.Second})
 	})
 	t.Run("a wait", func(t *testing.T) {
 		clock := newFakeClock()
-		end := started(t, context.Background(), flowOf(t, runner.Config{Clock: clock}, `
+		end := started(t, context.Background(), prepareFlow(t, runner.Config{Clock: clock}, `
 nodes: {a: {kind: wait, for: 100h}}
 edges: [{from: a, to: END}]`), runner.Options{})
 		clock.fire(100 * time.Hour)
@@ -151,7 +152,7 @@ edges: [{from: a, to: END}]`), runner.Options{})
 
 func TestRetryDelaysOnTheClock(t *testing.T) {
 	clock := newFakeClock()
-	end := started(t, context.Background(), flowOf(t, runner.Config{Clock: clock, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
+	end := started(t, context.Background(), prepareFlow(t, runner.Config{Clock: clock, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
 		"fail": func(context.Context, *runner.Task) (any, error) { return nil, errors.New("no") },
 	})}}, `
 nodes: {a: {kind: work, do: fail, retry: {max_attempts: 4, initial_interval: 1s, backoff: 10, max_interval: 60s, jitter: 0}}}
@@ -253,7 +254,7 @@ func TestEmitFromGoroutines(t *testing.T) {
 
 // A flow may be run many times at once.
 func TestConcurrentRuns(t *testing.T) {
-	f := flowOf(t, runner.Config{Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
+	f := prepareFlow(t, runner.Config{Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
 		"twice": func(_ context.Context, task *runner.Task) (any, error) { return task.Config["with"].(int) * 2, nil },
 	})}}, `
 state: {n: {type: integer, required: true}, log: {type: array, reducer: append}}
@@ -299,7 +300,7 @@ func (s *failingSink) Event(*runner.Event) error {
 // A sink that fails is not asked again; the run goes on, and its result comes
 // with the error.
 func TestSinkError(t *testing.T) {
-	f := flowOf(t, runner.Config{}, "nodes: {a: {kind: pass}, b: {kind: pass}}\nedges: [{from: a, to: b}, {from: b, to: END}]")
+	f := prepareFlow(t, runner.Config{}, "nodes: {a: {kind: pass}, b: {kind: pass}}\nedges: [{from: a, to: b}, {from: b, to: END}]")
 	full := errors.New("the sink is full")
 	for at := 1; at <= 8; at++ {
 		result, err := f.Run(context.Background(), runner.Options{Sink: &failingSink{at, full}})

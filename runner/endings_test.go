@@ -92,8 +92,8 @@ func (p *process) gone() bool {
 	return p.dead
 }
 
-// doomed reports whether this execution is the one to fail.
-func (p *process) doomed() bool {
+// mustFail reports whether this execution is the one that must fail.
+func (p *process) mustFail() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.begun++
@@ -175,7 +175,7 @@ func (p *process) work() runner.Kind {
 			{Name: "fails", Type: spec.TypeAny, Role: spec.RoleTemplate, Doc: "How many attempts fail."},
 		}},
 		Handler: runner.HandlerFunc(func(ctx context.Context, task *runner.Task) (any, error) {
-			doomed, name := p.doomed(), attemptName(task)
+			doomed, name := p.mustFail(), attemptName(task)
 			p.world.mu.Lock()
 			p.world.started[name]++
 			p.world.mu.Unlock()
@@ -247,9 +247,9 @@ func newWorld() *world {
 	return &world{kept: &store.Memory{}, did: map[string]int{}, started: map[string]int{}}
 }
 
-// outcomeOf is what must be the same however often a run was interrupted. The order
-// of the path is left out: it depends on when what.
-func outcomeOf(r *runner.Result, err error) map[string]any {
+// stableOutcome returns the part of a result that interruptions must not change. It omits
+// the order of the path, which depends on timing.
+func stableOutcome(r *runner.Result, err error) map[string]any {
 	if err != nil {
 		return map[string]any{"error": err.Error()}
 	}
@@ -371,7 +371,7 @@ func interrupted(t *testing.T, files map[string]string, w *world, list []interru
 			return map[string]any{"error": err.Error()}, false
 		}
 		if result.Status == machine.Completed {
-			return outcomeOf(result, nil), in.how == byFailure
+			return stableOutcome(result, nil), in.how == byFailure
 		}
 	}
 	// The timeout of the interruption holds until another is given. A driver that was
@@ -381,7 +381,7 @@ func interrupted(t *testing.T, files map[string]string, w *world, list []interru
 	if err == nil && result.Status == machine.Limit {
 		result, err = drive(t, files, w, "", 0, true, opts)
 	}
-	return outcomeOf(result, err), false
+	return stableOutcome(result, err), false
 }
 
 // checkRepeats compares what was done to the world: each attempt once, but what was in
@@ -484,7 +484,7 @@ func everyEnding(t *testing.T, seed int64) {
 				list = append(list, interruption{other, 2 + random.Intn(1+points[other])})
 			}
 			tried++
-			if problem := oneEnding(t, files, list, want, undisturbed); problem != "" {
+			if problem := checkEnding(t, files, list, want, undisturbed); problem != "" {
 				t.Fatalf("seed %d, %v: %s\n%s--- c.yaml\n%s", seed, list, problem, files["flow.yaml"], files["c.yaml"])
 			}
 		}
@@ -492,9 +492,9 @@ func everyEnding(t *testing.T, seed int64) {
 	t.Logf("%d endings of a run of %d events", tried, events)
 }
 
-// oneEnding says in what way a run that was interrupted came to something else than
-// it comes to undisturbed, or that its replay does not hold; "": neither.
-func oneEnding(t *testing.T, files map[string]string, list []interruption, want map[string]any, undisturbed *world) (problem string) {
+// checkEnding describes how an interrupted run ended differently from the undisturbed one, or
+// why its replay failed. It returns "" if neither is the case.
+func checkEnding(t *testing.T, files map[string]string, list []interruption, want map[string]any, undisturbed *world) (problem string) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		got, skip := interrupted(t, files, w, list)
@@ -516,14 +516,14 @@ func oneEnding(t *testing.T, files map[string]string, list []interruption, want 
 			problem += fmt.Sprintf("\nreplay: %+v, %v", diverged, err)
 		}
 		if problem != "" {
-			problem += "\njournal:\n" + journalOf(w)
+			problem += "\njournal:\n" + formatJournal(w)
 		}
 	})
 	return problem
 }
 
-// journalOf is a run's journal, a line an event.
-func journalOf(w *world) string {
+// formatJournal returns the journal of a run, one line per event.
+func formatJournal(w *world) string {
 	var out strings.Builder
 	events, _ := w.kept.Events("k", 0, math.MaxInt)
 	for i := range events {

@@ -156,7 +156,7 @@ func TestBranchesEnd(t *testing.T) {
 			if c.cancel {
 				go func() { <-p.waiting; cancel() }()
 			}
-			f := flowOf(t, runner.Config{Kinds: []runner.Kind{work(p.handlers(others, c.first))}}, c.flow)
+			f := prepareFlow(t, runner.Config{Kinds: []runner.Kind{work(p.handlers(others, c.first))}}, c.flow)
 			got, err := f.Run(ctx, runner.Options{})
 			if err != nil {
 				t.Fatal(err)

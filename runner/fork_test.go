@@ -14,7 +14,7 @@ import (
 func TestForkBeginsWhenItIsForked(t *testing.T) {
 	var kept store.Memory
 	cfg := runner.Config{Store: &kept}
-	f := flowOf(t, cfg, "nodes: {a: {kind: pass}, b: {kind: pass}}\nedges: [{from: a, to: b}, {from: b, to: END}]")
+	f := prepareFlow(t, cfg, "nodes: {a: {kind: pass}, b: {kind: pass}}\nedges: [{from: a, to: b}, {from: b, to: END}]")
 	first := finish(t, f, runner.Options{RunID: "one"})
 	r, err := runner.New(cfg)
 	if err != nil {
@@ -57,7 +57,7 @@ func TestListedStepsGoOn(t *testing.T) {
 		},
 	}
 	cfg := runner.Config{Store: &kept, Clock: clock, Kinds: []runner.Kind{work(handlers)}}
-	f := flowOf(t, cfg, "nodes: {a: {kind: work, do: it}, b: {kind: work, do: it}, c: {kind: work, do: it}}\nedges: [{from: a, to: b}, {from: b, to: c}, {from: c, to: END}]")
+	f := prepareFlow(t, cfg, "nodes: {a: {kind: work, do: it}, b: {kind: work, do: it}, c: {kind: work, do: it}}\nedges: [{from: a, to: b}, {from: b, to: c}, {from: c, to: END}]")
 	finish(t, f, runner.Options{RunID: "one"})
 	for i, steps := range listed {
 		if steps != i {

@@ -43,8 +43,8 @@ func (j *countingJournal) Append(e ...machine.Event) error {
 	return j.Journal.Append(e...)
 }
 
-// fanOf is a fan-out of a hundred branches of that node, and a join.
-func fanOf(node string) string {
+// fanOutFlow returns a flow with a hundred branches of a node, and a join.
+func fanOutFlow(node string) string {
 	var nodes, edges strings.Builder
 	for i := range 100 {
 		fmt.Fprintf(&nodes, "  n%d: {%s}\n", i, node)
@@ -57,7 +57,7 @@ func fanOf(node string) string {
 // Steps without effects need no commit of their own, however many there are.
 func TestPureStepsShareACommit(t *testing.T) {
 	s := &counting{}
-	f := flowOf(t, runner.Config{Store: s}, fanOf("kind: set, set: {log: step}"))
+	f := prepareFlow(t, runner.Config{Store: s}, fanOutFlow("kind: set, set: {log: step}"))
 	if got := finish(t, f, runner.Options{}); got.Status != machine.Completed || got.Steps != 102 || s.commits != 1 {
 		t.Errorf("%s, %d steps in %d commits", got.Status, got.Steps, s.commits)
 	}
@@ -67,12 +67,12 @@ func TestPureStepsShareACommit(t *testing.T) {
 func TestCommitsAreShared(t *testing.T) {
 	s := &counting{ready: &sync.WaitGroup{}}
 	s.ready.Add(100)
-	f := flowOf(t, runner.Config{Store: s, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
+	f := prepareFlow(t, runner.Config{Store: s, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
 		"x": func(_ context.Context, task *runner.Task) (any, error) {
 			s.ready.Done()
 			return task.Visit, nil
 		},
-	})}}, fanOf("kind: work, do: x, writes: [log]"))
+	})}}, fanOutFlow("kind: work, do: x, writes: [log]"))
 	got := finish(t, f, runner.Options{RunID: "one"})
 	// The beginning and the starts: the ends have the rest.
 	if ends := s.commits - 2; got.Status != machine.Completed || got.Steps != 102 || ends > 90 {
@@ -97,7 +97,7 @@ func (slotlessJournal) EnterGroup(string, int) (store.GroupState, error) {
 // A run that is killed before it has its slot goes on when it is resumed.
 func TestKilledBeforeItsSlot(t *testing.T) {
 	memory, text := &store.Memory{}, "concurrency: {group: name, limit: 1}\nstate: {n: {type: integer}, name: {default: g}}\nnodes: {a: {kind: set, set: {n: n + 1}}}\nedges: [{from: a, to: END}]\n"
-	f := flowOf(t, runner.Config{Store: slotless{memory}}, text)
+	f := prepareFlow(t, runner.Config{Store: slotless{memory}}, text)
 	if _, err := f.Run(t.Context(), runner.Options{RunID: "one", Input: map[string]any{"n": 2}}); !errors.Is(err, errKilled) {
 		t.Fatalf("the process lives: %v", err)
 	}

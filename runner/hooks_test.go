@@ -18,7 +18,7 @@ import (
 func TestHooksReply(t *testing.T) {
 	var log []string
 	said := func(format string, args ...any) { log = append(log, fmt.Sprintf(format, args...)) }
-	f := flowOf(t, runner.Config{
+	f := prepareFlow(t, runner.Config{
 		Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
 			"it": func(_ context.Context, task *runner.Task) (any, error) { said("run %s", task.Node); return "own", nil },
 			"fail": func(_ context.Context, task *runner.Task) (any, error) {

@@ -65,7 +65,7 @@ edges: [{from: a, to: b}, {from: b, to: c}, {from: c, to: END}]`
 		return nil, nil
 	}})
 	h := &slowHost{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
-	f := flowOf(t, runner.Config{Kinds: []runner.Kind{never}, Host: h}, flow)
+	f := prepareFlow(t, runner.Config{Kinds: []runner.Kind{never}, Host: h}, flow)
 	result, err := f.Run(t.Context(), runner.Options{})
 	if err != nil || result.Status != machine.Completed || time.Duration(result.Duration) != 3*time.Hour || len(result.State["all"].([]any)) != 3 {
 		t.Errorf("the run is %+v (%v), want it completed after 3 tasks and 3h", result, err)
@@ -73,7 +73,7 @@ edges: [{from: a, to: b}, {from: b, to: c}, {from: c, to: END}]`
 
 	h = &slowHost{now: h.now, stuck: errors.New("leave"), held: true}
 	config := runner.Config{Kinds: []runner.Kind{never}, Host: h, Store: &store.Memory{}}
-	f = flowOf(t, config, flow)
+	f = prepareFlow(t, config, flow)
 	if _, err := f.Run(t.Context(), runner.Options{RunID: "r"}); !errors.Is(err, h.stuck) {
 		t.Fatalf("the run ends with %v, want %v", err, h.stuck)
 	}

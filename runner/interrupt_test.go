@@ -39,7 +39,7 @@ func TestInterrupt(t *testing.T) {
 			},
 		})},
 	}
-	f := flowOf(t, cfg, oneWork)
+	f := prepareFlow(t, cfg, oneWork)
 	result := finish(t, f, runner.Options{RunID: "r"})
 	if len(result.Pending) != 1 || result.Pending[0].Target() != "a:amount" || result.Pending[0].Prompt != "How much?" {
 		t.Fatalf("pending %+v, want a:amount", result.Pending)

@@ -55,7 +55,7 @@ func journalHandlers() map[string]runner.HandlerFunc {
 // ended.
 func TestJournalReplays(t *testing.T) {
 	memory := &store.Memory{}
-	f := flowOf(t, runner.Config{Kinds: []runner.Kind{work(journalHandlers())}, Store: memory}, journalFlow)
+	f := prepareFlow(t, runner.Config{Kinds: []runner.Kind{work(journalHandlers())}, Store: memory}, journalFlow)
 	got := finish(t, f, runner.Options{RunID: "one"})
 	wantResult(t, got, machine.Completed, "a b a b a b a b a b c d", "")
 	record, err := memory.Run("one")
@@ -108,7 +108,7 @@ func TestJournalReplays(t *testing.T) {
 func TestJournalOrder(t *testing.T) {
 	memory := &store.Memory{}
 	seen := 0
-	f := flowOf(t, runner.Config{Store: memory, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
+	f := prepareFlow(t, runner.Config{Store: memory, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
 		"look": func(_ context.Context, task *runner.Task) (any, error) {
 			events, err := memory.Events(task.RunID, 0, math.MaxInt)
 			for _, e := range events {
@@ -126,7 +126,7 @@ func TestJournalOrder(t *testing.T) {
 }
 
 func TestRunExists(t *testing.T) {
-	f := flowOf(t, runner.Config{Store: &store.Memory{}}, "nodes: {a: {kind: pass}}\nedges: [{from: a, to: END}]")
+	f := prepareFlow(t, runner.Config{Store: &store.Memory{}}, "nodes: {a: {kind: pass}}\nedges: [{from: a, to: END}]")
 	finish(t, f, runner.Options{RunID: "one"})
 	if result, err := f.Run(context.Background(), runner.Options{RunID: "one"}); !errors.Is(err, store.ErrRunExists) || result != nil {
 		t.Errorf("a second run of one id gives %v, %v", result, err)
@@ -171,7 +171,7 @@ func TestBrokenJournal(t *testing.T) {
 	for keeps := range 6 {
 		ran := 0
 		broken := &brokenStore{left: keeps, err: full}
-		f := flowOf(t, runner.Config{Store: broken, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
+		f := prepareFlow(t, runner.Config{Store: broken, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
 			"it": func(context.Context, *runner.Task) (any, error) { ran++; return nil, nil },
 		})}}, "nodes: {a: {kind: work, do: it}, b: {kind: work, do: it}, c: {kind: work, do: it}}\nedges: [{from: a, to: b}, {from: b, to: c}, {from: c, to: END}]")
 		_, err := f.Run(context.Background(), runner.Options{RunID: "one"})

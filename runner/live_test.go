@@ -13,7 +13,7 @@ import (
 func TestDurationOfALiveRun(t *testing.T) {
 	clock := newFakeClock()
 	s := &store.Memory{}
-	f := flowOf(t, runner.Config{Clock: clock, Store: s}, "nodes: {a: {kind: wait, for: 1h}}\nedges: [{from: a, to: END}]\n")
+	f := prepareFlow(t, runner.Config{Clock: clock, Store: s}, "nodes: {a: {kind: wait, for: 1h}}\nedges: [{from: a, to: END}]\n")
 	end := started(t, t.Context(), f, runner.Options{RunID: "one"})
 	clock.mu.Lock()
 	for len(clock.timers) == 0 {

@@ -32,9 +32,9 @@ func work(handlers map[string]runner.HandlerFunc) runner.Kind {
 	}
 }
 
-// flowOf prepares a flow, without its head, that a runner with that
-// configuration runs.
-func flowOf(tb testing.TB, cfg runner.Config, text string) *runner.Flow {
+// prepareFlow prepares a flow for a runner with a configuration. The text lacks the head of
+// the file.
+func prepareFlow(tb testing.TB, cfg runner.Config, text string) *runner.Flow {
 	tb.Helper()
 	r, err := runner.New(cfg)
 	if err != nil {
@@ -54,7 +54,7 @@ func flowOf(tb testing.TB, cfg runner.Config, text string) *runner.Flow {
 // run runs a flow of work nodes.
 func run(tb testing.TB, text string, handlers map[string]runner.HandlerFunc, opts runner.Options) *runner.Result {
 	tb.Helper()
-	return finish(tb, flowOf(tb, runner.Config{Kinds: []runner.Kind{work(handlers)}}, text), opts)
+	return finish(tb, prepareFlow(tb, runner.Config{Kinds: []runner.Kind{work(handlers)}}, text), opts)
 }
 
 func finish(tb testing.TB, f *runner.Flow, opts runner.Options) *runner.Result {

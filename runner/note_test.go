@@ -57,7 +57,7 @@ func TestNotesAreFoundAgain(t *testing.T) {
 // A note is no larger than a value may be, and is refused before it is kept.
 func TestNotesAreBounded(t *testing.T) {
 	kept := &store.Memory{}
-	f := flowOf(t, runner.Config{Store: kept, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
+	f := prepareFlow(t, runner.Config{Store: kept, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
 		"note": func(_ context.Context, task *runner.Task) (any, error) {
 			return nil, task.Note(map[string]any{"text": strings.Repeat("x", 2000)})
 		},

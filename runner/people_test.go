@@ -54,9 +54,9 @@ func TestAnswerWhileOthersRun(t *testing.T) {
 			}
 			text := strings.TrimPrefix(fmt.Sprintf(asksWhile, "t"), "graphrun: v1\nname: t\nstart: s\n")
 			text = strings.Replace(text, `kind: human, prompt: "a?", writes: [x]`, test.node, 1)
-			f := flowOf(t, cfg, strings.NewReplacer("s: {kind: pass}\n  a: ", "a: {kind: pass}\n  b: ", "[{from: s, to: [a, w]}, {from: [a, w]", "[{from: a, to: [b, w]}, {from: [b, w]").Replace(text))
+			f := prepareFlow(t, cfg, strings.NewReplacer("s: {kind: pass}\n  a: ", "a: {kind: pass}\n  b: ", "[{from: s, to: [a, w]}, {from: [a, w]", "[{from: a, to: [b, w]}, {from: [b, w]").Replace(text))
 			target := "b" + test.target[1:]
-			end := started(t, t.Context(), f, runner.Options{RunID: "r", Answers: others(target), Sink: sinkFunc(func(e *runner.Event) {
+			end := started(t, t.Context(), f, runner.Options{RunID: "r", Answers: answerOther(target), Sink: sinkFunc(func(e *runner.Event) {
 				if e.Said != nil && e.Said.Type == "question" {
 					asked <- e.Said.Question.Target()
 				}
@@ -95,8 +95,8 @@ func TestAnswerWhileOthersRun(t *testing.T) {
 	}
 }
 
-// others answers the other element's question in advance.
-func others(target string) map[string][]string {
+// answerOther returns an answer to the other element's question.
+func answerOther(target string) map[string][]string {
 	if strings.Contains(target, "[1]") {
 		return map[string][]string{strings.Replace(target, "[1]", "[0]", 1): {"other"}}
 	}
@@ -115,8 +115,8 @@ const branches = `nodes: {a: {kind: pass}, b: {kind: wait, for: 1h}, c: {kind: w
 edges: [{from: a, to: [b, c]}, {from: [b, c], to: d}, {from: d, to: END}]
 parallel: {on_failure: fail_all`
 
-// endingOf is how a run ended: its status, and what failed where.
-func endingOf(result *runner.Result) string {
+// formatEnding returns how a run ended: its status, and which node failed how.
+func formatEnding(result *runner.Result) string {
 	if result == nil {
 		return "no result"
 	}
@@ -169,7 +169,7 @@ edges: [{from: a, to: [b, c]}, {from: [b, c], to: END}]`, time.Minute, "wait", 1
 				flow += "\nedges: [{from: a, to: END}]"
 			}
 			began := clock.Now()
-			result := finish(t, flowOf(t, cfg, flow), runner.Options{RunID: "r", Park: test.park})
+			result := finish(t, prepareFlow(t, cfg, flow), runner.Options{RunID: "r", Park: test.park})
 			if result.Status != machine.Paused || result.Reason != test.reason || result.Due == nil || !result.Due.Equal(began.Add(test.due)) {
 				t.Fatalf("%s: %s, due %v; want %s in %s", result.Status, result.Reason, result.Due, test.reason, test.due)
 			}
@@ -193,7 +193,7 @@ edges: [{from: a, to: [b, c]}, {from: [b, c], to: END}]`, time.Minute, "wait", 1
 			if test.ends == "" {
 				test.ends = "completed: "
 			}
-			if got := endingOf(result); err != nil || got != test.ends || result.Due != nil {
+			if got := formatEnding(result); err != nil || got != test.ends || result.Due != nil {
 				t.Errorf("when its time has come: %s, %v; want %s", got, err, test.ends)
 			}
 		})

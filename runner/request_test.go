@@ -33,7 +33,7 @@ func TestRequestToCancel(t *testing.T) {
 		},
 	}
 	cfg := runner.Config{Store: &kept, Kinds: []runner.Kind{work(handlers)}}
-	f := flowOf(t, cfg, twoSteps)
+	f := prepareFlow(t, cfg, twoSteps)
 	wantStatus(t, finish(t, f, runner.Options{RunID: "one"}), machine.Cancelled, 1)
 	wantStatus(t, resume(t, cfg, "one", runner.Options{}), machine.Completed, 2)
 }
@@ -51,7 +51,7 @@ func TestRequestToPause(t *testing.T) {
 		},
 	}
 	cfg := runner.Config{Store: &kept, Kinds: []runner.Kind{work(handlers)}}
-	f := flowOf(t, cfg, "limits: {max_steps: 100000000}\nnodes: {a: {kind: work, do: a}}\nedges: [{from: a, to: END, when: output == true}, {from: a, to: a}]")
+	f := prepareFlow(t, cfg, "limits: {max_steps: 100000000}\nnodes: {a: {kind: work, do: a}}\nedges: [{from: a, to: END, when: output == true}, {from: a, to: a}]")
 	result := finish(t, f, runner.Options{RunID: "one"})
 	wantStatus(t, result, machine.Paused, result.Steps)
 	resumed = true
@@ -63,7 +63,7 @@ func TestRequestToPause(t *testing.T) {
 func TestCancelUndriven(t *testing.T) {
 	var kept store.Memory
 	cfg := runner.Config{Store: &kept}
-	f := flowOf(t, cfg, "nodes: {a: {kind: human, prompt: '?'}}\nedges: [{from: a, to: END}]")
+	f := prepareFlow(t, cfg, "nodes: {a: {kind: human, prompt: '?'}}\nedges: [{from: a, to: END}]")
 	wantStatus(t, finish(t, f, runner.Options{RunID: "one"}), machine.Paused, 0)
 	r, err := runner.New(cfg)
 	if err != nil {
@@ -94,7 +94,7 @@ func TestCancelCrashed(t *testing.T) {
 	}
 	crash := &brokenStore{left: 4, err: context.DeadlineExceeded}
 	cfg := runner.Config{Store: crash, Kinds: []runner.Kind{work(handlers)}}
-	f := flowOf(t, cfg, twoSteps)
+	f := prepareFlow(t, cfg, twoSteps)
 	if _, err := f.Run(context.Background(), runner.Options{RunID: "one"}); err == nil {
 		t.Fatal("the run was to crash")
 	}
@@ -121,7 +121,7 @@ func TestCancelCrashedWhileCancelling(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			crash := &brokenStore{left: map[string]int{"task": 4, "elements": 6}[name], err: context.DeadlineExceeded}
 			cfg := runner.Config{Store: crash, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{"a": nothing, "b": nothing})}}
-			f := flowOf(t, cfg, text)
+			f := prepareFlow(t, cfg, text)
 			if _, err := f.Run(context.Background(), runner.Options{RunID: "one"}); err == nil {
 				t.Fatal("the run was to crash")
 			}
@@ -171,7 +171,7 @@ func wantStatus(t *testing.T, r *runner.Result, status machine.Status, steps int
 func TestInterruptWhileAsking(t *testing.T) {
 	var kept store.Memory
 	cfg := runner.Config{Store: &kept}
-	f := flowOf(t, cfg, "nodes: {a: {kind: human, prompt: '?'}}\nedges: [{from: a, to: END}]")
+	f := prepareFlow(t, cfg, "nodes: {a: {kind: human, prompt: '?'}}\nedges: [{from: a, to: END}]")
 	ctx, cancel := context.WithCancel(context.Background())
 	result, err := f.Run(ctx, runner.Options{
 		RunID: "one",

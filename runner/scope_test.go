@@ -34,7 +34,7 @@ func TestScope(t *testing.T) {
 		}
 		return nil, nil
 	}
-	f := flowOf(t, runner.Config{
+	f := prepareFlow(t, runner.Config{
 		Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{"use": use})},
 		Load:  func(string) ([]byte, error) { return []byte(child), nil },
 	}, `

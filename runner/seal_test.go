@@ -32,7 +32,7 @@ func TestSecretsInPieces(t *testing.T) {
 				return nil, nil
 			})}
 			cfg := runner.Config{Kinds: []runner.Kind{kind}}
-			f := flowOf(t, cfg, "secrets: {l: {env: LONG}, s: {env: SHORT}}\nnodes: {a: {kind: exec, command: [x], env: {L: '{{ secrets.l }}', S: '{{ secrets.s }}'}}}\nedges: [{from: a, to: END}]")
+			f := prepareFlow(t, cfg, "secrets: {l: {env: LONG}, s: {env: SHORT}}\nnodes: {a: {kind: exec, command: [x], env: {L: '{{ secrets.l }}', S: '{{ secrets.s }}'}}}\nedges: [{from: a, to: END}]")
 			events := &recorder{}
 			finish(t, f, runner.Options{Sink: events})
 			var got strings.Builder
@@ -49,10 +49,10 @@ func TestSecretsInPieces(t *testing.T) {
 // What a node says never gets into the journal with a secret in it.
 func TestSecretsAreNotStored(t *testing.T) {
 	t.Setenv("T", canary)
-	for name := range leaky() {
+	for name := range leakyHandlers() {
 		var kept store.Memory
 		cfg := runner.Config{Store: &kept, Kinds: []runner.Kind{leakyKind()}}
-		f := flowOf(t, cfg, "secrets: {t: {env: T}}\nnodes: {a: {kind: exec, command: ["+name+"], env: {T: '{{ secrets.t }}'}}}\nedges: [{from: a, to: END}]")
+		f := prepareFlow(t, cfg, "secrets: {t: {env: T}}\nnodes: {a: {kind: exec, command: ["+name+"], env: {T: '{{ secrets.t }}'}}}\nedges: [{from: a, to: END}]")
 		finish(t, f, runner.Options{RunID: "one"})
 		events, err := kept.Events("one", 0, math.MaxInt)
 		if err != nil {

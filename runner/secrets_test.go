@@ -17,11 +17,11 @@ import (
 
 const canary = `can"ary-4711-é`
 
-// shown is everything that a run shows of itself, as text: its events by both
-// ways, its result and its error.
-func shown(t *testing.T, cfg runner.Config, flow string, opts runner.Options) (*runner.Result, string) {
+// runAndShow runs a flow and returns everything that the run shows, as text: its live and
+// recorded events, its result and its error.
+func runAndShow(t *testing.T, cfg runner.Config, flow string, opts runner.Options) (*runner.Result, string) {
 	t.Helper()
-	f := flowOf(t, cfg, flow)
+	f := prepareFlow(t, cfg, flow)
 	var out strings.Builder
 	for _, sink := range []runner.Sink{&recorder{}, nil} {
 		var lines bytes.Buffer
@@ -78,13 +78,13 @@ func leakyKind() runner.Kind {
 		Spec: spec.Kind{Name: "exec"},
 		Handler: runner.HandlerFunc(func(ctx context.Context, task *runner.Task) (any, error) {
 			do, _ := task.Config["command"].([]any)
-			return leaky()[fmt.Sprint(do...)](ctx, task)
+			return leakyHandlers()[fmt.Sprint(do...)](ctx, task)
 		}),
 	}
 }
 
-// leaky are handlers that do with a secret what they should not.
-func leaky() map[string]runner.HandlerFunc {
+// leakyHandlers returns handlers that leak a secret in different ways.
+func leakyHandlers() map[string]runner.HandlerFunc {
 	secret := func(task *runner.Task) string {
 		env, _ := task.Config["env"].(map[string]any)
 		return fmt.Sprint(env["T"])
@@ -120,7 +120,7 @@ func TestSecretsAreHidden(t *testing.T) {
 		"in a label that is not there": `{kind: exec, command: [return], env: {T: "{{ secrets.token }}"}, goto: output.text, ends: [END]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, text := shown(t, runner.Config{Kinds: []runner.Kind{leakyKind()}}, `
+			_, text := runAndShow(t, runner.Config{Kinds: []runner.Kind{leakyKind()}}, `
 secrets: {token: {env: GRAPHRUN_TEST_TOKEN}}
 state: {got: {}, number: {type: integer}}
 nodes: {a: `+rest+`}
@@ -134,7 +134,7 @@ edges: [{from: a, to: END}]`, runner.Options{})
 		"in what an edge computes": `{from: a, to: b, transform: output.text}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, text := shown(t, runner.Config{Kinds: []runner.Kind{leakyKind()}}, `
+			_, text := runAndShow(t, runner.Config{Kinds: []runner.Kind{leakyKind()}}, `
 secrets: {token: {env: GRAPHRUN_TEST_TOKEN}}
 state: {got: {}, number: {type: integer}}
 nodes: {a: {kind: exec, command: [return], env: {T: "{{ secrets.token }}"}, writes: {got: output}}, b: {kind: pass}}
@@ -148,7 +148,7 @@ edges: [`+edge+`, {from: a, to: b, when: step > 5}, {from: b, to: END}]`, runner
 func TestSecretOfADecider(t *testing.T) {
 	t.Setenv("GRAPHRUN_TEST_TOKEN", canary)
 	for _, answer := range []string{"b", canary, "error"} {
-		_, text := shown(t, runner.Config{Kinds: []runner.Kind{leakyKind()}, Decider: leakyDecider(answer)}, `
+		_, text := runAndShow(t, runner.Config{Kinds: []runner.Kind{leakyKind()}, Decider: leakyDecider(answer)}, `
 secrets: {token: {env: GRAPHRUN_TEST_TOKEN}}
 nodes: {a: {kind: exec, command: [return], env: {T: "{{ secrets.token }}"}}, b: {kind: pass}, c: {kind: pass}}
 edges: [{from: a, to: b, condition: llm_decide}, {from: a, to: c, condition: llm_decide, fallback: true}, {from: [b, c], to: END}]`, runner.Options{})
@@ -167,7 +167,7 @@ func (d leakyDecider) Decide(context.Context, *runner.Task, handler.Choice) (tar
 
 // The value of a secret state key is hidden too, whole and wherever it shows.
 func TestSecretStateKeys(t *testing.T) {
-	result, text := shown(t, runner.Config{Kinds: []runner.Kind{leakyKind()}}, `
+	result, text := runAndShow(t, runner.Config{Kinds: []runner.Kind{leakyKind()}}, `
 state: {pin: {type: string, secret: true}, deep: {type: object, secret: true}, said: {}}
 nodes: {a: {kind: exec, command: [return], env: {T: "{{ pin }}"}, writes: {said: output.text, deep: "{'inner': output.text}"}}}
 edges: [{from: a, to: END}]`, runner.Options{Input: map[string]any{"pin": canary}})
@@ -197,7 +197,7 @@ edges: [{from: a, to: b}, {from: b, to: END}]`, map[string]runner.HandlerFunc{
 }
 
 func TestUnreadableSecrets(t *testing.T) {
-	f := flowOf(t, runner.Config{}, `
+	f := prepareFlow(t, runner.Config{}, `
 secrets: {one: {env: GRAPHRUN_TEST_NOT_SET}, two: {file: testdata/no-such-file}}
 nodes: {a: {kind: pass}}
 edges: [{from: a, to: END}]`)

@@ -30,7 +30,7 @@ func (s *forgetful) SaveSession(left store.Session) error {
 func TestSessionIsLeftByAResume(t *testing.T) {
 	kept := &forgetful{err: errors.New("the disk is full")}
 	cfg := runner.Config{Store: kept}
-	f := flowOf(t, cfg, "state: {n: {type: integer, default: 0, scope: session}}\nnodes: {a: {kind: set, set: {n: n + 1}}}\nedges: [{from: a, to: END}]")
+	f := prepareFlow(t, cfg, "state: {n: {type: integer, default: 0, scope: session}}\nnodes: {a: {kind: set, set: {n: n + 1}}}\nedges: [{from: a, to: END}]")
 	opts := runner.Options{RunID: "one", Session: "s"}
 	if _, err := f.Run(context.Background(), opts); !errors.Is(err, kept.err) {
 		t.Fatalf("the run ends with %v", err)
@@ -69,8 +69,8 @@ func TestSessionsOfTwoRunsAtOnce(t *testing.T) {
 		},
 	}
 	cfg := runner.Config{Store: &kept, Kinds: []runner.Kind{work(handlers)}}
-	f := flowOf(t, cfg, "state: {n: {type: integer, default: 0, scope: session}}\nnodes: {a: {kind: work, do: it, writes: {n: n + output}}}\nedges: [{from: a, to: END}]")
-	other = flowOf(t, cfg, "state: {n: {type: integer, default: 0, scope: session}, m: {type: integer, default: 7, scope: session}}\nnodes: {a: {kind: work, do: it, writes: {n: n + output}}}\nedges: [{from: a, to: END}]")
+	f := prepareFlow(t, cfg, "state: {n: {type: integer, default: 0, scope: session}}\nnodes: {a: {kind: work, do: it, writes: {n: n + output}}}\nedges: [{from: a, to: END}]")
+	other = prepareFlow(t, cfg, "state: {n: {type: integer, default: 0, scope: session}, m: {type: integer, default: 7, scope: session}}\nnodes: {a: {kind: work, do: it, writes: {n: n + output}}}\nedges: [{from: a, to: END}]")
 	finish(t, f, runner.Options{RunID: "outer", Session: "s"})
 	if s, err := kept.Session("s"); err != nil || !reflect.DeepEqual(s.Keys, map[string]any{"n": 1, "m": 7}) {
 		t.Errorf("the session is %+v (%v)", s, err)
@@ -84,7 +84,7 @@ func TestSessionDoesNotFit(t *testing.T) {
 	if err := kept.SaveSession(save); err != nil {
 		t.Fatal(err)
 	}
-	f := flowOf(t, runner.Config{Store: &kept}, "state: {pin: {type: string, enum: [a], scope: session, secret: true}, n: {type: integer}}\nnodes: {a: {kind: pass}}\nedges: [{from: a, to: END}]")
+	f := prepareFlow(t, runner.Config{Store: &kept}, "state: {pin: {type: string, enum: [a], scope: session, secret: true}, n: {type: integer}}\nnodes: {a: {kind: pass}}\nedges: [{from: a, to: END}]")
 	_, err := f.Run(context.Background(), runner.Options{RunID: "one", Session: "s"})
 	var bad *runner.InputError
 	if !errors.As(err, &bad) || !strings.Contains(err.Error(), `session "s": key "pin"`) || strings.Contains(err.Error(), "4711") {

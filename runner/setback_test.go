@@ -37,7 +37,7 @@ func (d *durations) Event(e *runner.Event) error {
 // Nothing takes less than no time, whatever is done to the clock.
 func TestClockSetBack(t *testing.T) {
 	var took durations
-	f := flowOf(t, runner.Config{Clock: &setBack{now: time.Unix(1790000000, 0)}, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
+	f := prepareFlow(t, runner.Config{Clock: &setBack{now: time.Unix(1790000000, 0)}, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
 		"it": func(context.Context, *runner.Task) (any, error) { return nil, nil },
 	})}}, "nodes: {a: {kind: work, do: it}, b: {kind: work, do: it}}\nedges: [{from: a, to: b}, {from: b, to: END}]")
 	result, err := f.Run(context.Background(), runner.Options{Sink: &took, History: true})

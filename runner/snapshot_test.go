@@ -139,9 +139,9 @@ func comparable(t *testing.T, r *runner.Result) string {
 	return string(text)
 }
 
-// toEnd resumes a run until it has completed, and returns how it paused, how it
-// failed and how it completed.
-func toEnd(t *testing.T, r *runner.Runner, fails *bool, result *runner.Result, err error, again func()) (stages []string) {
+// resumeToEnd resumes a run until it has completed, and returns its distinct results: paused,
+// failed, completed.
+func resumeToEnd(t *testing.T, r *runner.Runner, fails *bool, result *runner.Result, err error, again func()) (stages []string) {
 	t.Helper()
 	for range 1000 {
 		opts := runner.Options{}
@@ -180,7 +180,7 @@ func TestSnapshotsAfterCrashes(t *testing.T) {
 			runner.SnapshotAlways(r)
 		}
 		result, err := r.Run(context.Background(), g, runner.Options{RunID: "one", Labels: map[string]string{"a": "b"}})
-		return toEnd(t, r, &fails, result, err, func() { s.after = step }), s
+		return resumeToEnd(t, r, &fails, result, err, func() { s.after = step }), s
 	}
 	want, whole := stages(-1, -1, false)
 	if len(want) != 3 || whole.snapshots > 0 {
@@ -196,7 +196,7 @@ func TestSnapshotsAfterCrashes(t *testing.T) {
 	for after := 1; after < 260; after += 11 {
 		for _, step := range []int{-1, 20 + after%5} {
 			got, s := stages(after, step, true)
-			showsAsReplayed(t, s)
+			checkSnapshotRead(t, s)
 			if last := len(got) - 1; got[last] != want[2] {
 				t.Fatalf("after %d writes, then every %d: %d snapshots\n%s", after, step, s.snapshots, cmp.Diff(want[2], got[last]))
 			}
@@ -204,9 +204,9 @@ func TestSnapshotsAfterCrashes(t *testing.T) {
 	}
 }
 
-// showsAsReplayed checks that a run which is read from its latest snapshot is
-// the one that is read from its beginning.
-func showsAsReplayed(t *testing.T, s store.Store) {
+// checkSnapshotRead checks that reading a run from its latest snapshot gives the same as
+// reading it from its beginning.
+func checkSnapshotRead(t *testing.T, s store.Store) {
 	t.Helper()
 	r, _ := snapshotRunner(t, s, new(bool))
 	var latest, all recorder
@@ -244,7 +244,7 @@ state: {n: {type: integer, default: 0}, pad: {type: string, default: "` + string
 nodes: {a: {kind: set, set: {n: n + 1}}, b: {kind: human, prompt: "?"}}
 edges: [{from: a, to: a, when: n < ` + fmt.Sprint(steps) + `}, {from: a, to: b}, {from: b, to: END}]
 `
-	f := flowOf(t, runner.Config{Store: s}, flow)
+	f := prepareFlow(t, runner.Config{Store: s}, flow)
 	finish(t, f, runner.Options{RunID: "one"})
 	all, err := s.Store.Events("one", 0, math.MaxInt)
 	if err != nil || len(all) < steps/1000 || s.snapshots < 5 {
@@ -273,7 +273,7 @@ edges: [{from: a, to: a, when: n < ` + fmt.Sprint(steps) + `}, {from: a, to: b},
 	if n := len(latest.of(runner.EdgesResolved)); s.read > 4000 || n < 400 {
 		t.Errorf("%d events were read, %d steps told", s.read, n)
 	}
-	readsNearby(t, s, r, steps)
+	checkNearbyReads(t, s, r, steps)
 	if result.Status != machine.Completed || len(result.Path) != steps+1 || result.Steps != steps+1 || result.Path[steps] != "b" || result.State["n"] != steps {
 		t.Errorf("%s after %d steps, path of %d", result.Status, result.Steps, len(result.Path))
 	}

@@ -80,7 +80,7 @@ func TestStepsAreReadFromNear(t *testing.T) {
 	r, g := snapshotRunner(t, kept, &fails)
 	runner.SnapshotAlways(r)
 	result, err := r.Run(context.Background(), g, runner.Options{RunID: "one"})
-	toEnd(t, r, &fails, result, err, nil)
+	resumeToEnd(t, r, &fails, result, err, nil)
 	readsStepsAlike(t, r, "one")
 	whole, err := r.Replay("one", 0, -1, runner.Options{})
 	if err != nil {
@@ -140,8 +140,8 @@ func TestSubgraphsAreReadFromNear(t *testing.T) {
 	readsStepsAlike(t, r, "one")
 }
 
-// readsNearby checks how much is read to tell of one step of a long run.
-func readsNearby(t *testing.T, s *crashing, r *runner.Runner, steps int) {
+// checkNearbyReads checks how much of a long run is read to show one step.
+func checkNearbyReads(t *testing.T, s *crashing, r *runner.Runner, steps int) {
 	t.Helper()
 	for _, at := range []int{1, 2, steps / 3, steps / 2, steps - 1} {
 		s.read = 0

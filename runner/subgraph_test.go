@@ -338,7 +338,7 @@ edges:
 func TestPeopleAreAskedBesideTimers(t *testing.T) {
 	clock := newFakeClock()
 	asked := make(chan string)
-	f := flowOf(t, runner.Config{Clock: clock, Load: func(string) ([]byte, error) { return []byte(askedBeside), nil }},
+	f := prepareFlow(t, runner.Config{Clock: clock, Load: func(string) ([]byte, error) { return []byte(askedBeside), nil }},
 		"nodes: {a: {kind: graph, each: '[1]', graph: child.yaml}}\nedges: [{from: a, to: END}]\n")
 	end := started(t, t.Context(), f, runner.Options{Ask: func(_ context.Context, q view.Pending, _ string) (string, error) {
 		asked <- q.Target()

@@ -48,7 +48,7 @@ edges: [{from: a, to: b}, {from: b, to: END}]
 		for _, sink := range []runner.Sink{nil, &recorder{}} {
 			cfg.Kinds, cfg.Load = []runner.Kind{work}, load
 			var got []string
-			f := flowOf(t, cfg, flow)
+			f := prepareFlow(t, cfg, flow)
 			_, err := f.Run(t.Context(), runner.Options{Sink: sink, Warn: func(node, message string) { got = append(got, node+": "+message) }})
 			if err != nil {
 				t.Fatal(err)

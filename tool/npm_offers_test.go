@@ -14,9 +14,9 @@ import (
 	"testing"
 )
 
-// beside is the file of another server from npm, beside the one that the tests are
-// told of.
-func beside(t *testing.T, name string) string {
+// findOtherServer returns the file of another npm server, in the same folder as the one that
+// the tests were given.
+func findOtherServer(t *testing.T, name string) string {
 	t.Helper()
 	main := os.Getenv("GRAPHRUN_TEST_MCP")
 	if main == "" {
@@ -33,8 +33,8 @@ func fromNPM(command []any, more map[string]any) map[string]any {
 	return map[string]any{"srv": map[string]any{"mcp": mcp}}
 }
 
-// onHTTP starts the real server on HTTP and returns its address.
-func onHTTP(t *testing.T) string {
+// startHTTPServer starts the real server on HTTP and returns its address.
+func startHTTPServer(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -42,7 +42,7 @@ func onHTTP(t *testing.T) string {
 	}
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
 	_ = listener.Close()
-	cmd := exec.Command("node", beside(t, "server-everything"), "streamableHttp")
+	cmd := exec.Command("node", findOtherServer(t, "server-everything"), "streamableHttp")
 	cmd.Env = append(os.Environ(), "PORT="+port)
 	said, err := cmd.StderrPipe()
 	if err != nil {
@@ -65,10 +65,10 @@ func onHTTP(t *testing.T) string {
 func TestRealServerOffers(t *testing.T) {
 	for name, decls := range map[string]func(t *testing.T) map[string]any{
 		"stdio": func(t *testing.T) map[string]any {
-			return fromNPM([]any{"node", beside(t, "server-everything"), "stdio"}, nil)
+			return fromNPM([]any{"node", findOtherServer(t, "server-everything"), "stdio"}, nil)
 		},
 		"http": func(t *testing.T) map[string]any {
-			return map[string]any{"srv": map[string]any{"mcp": map[string]any{"url": onHTTP(t)}}}
+			return map[string]any{"srv": map[string]any{"mcp": map[string]any{"url": startHTTPServer(t)}}}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -100,13 +100,13 @@ func TestRealServerOffers(t *testing.T) {
 			if got := <-actor.progress; got != "srv.trigger-long-running-operation  1/2" {
 				t.Errorf("progress %q", got)
 			}
-			asked(t, r)
+			checkElicitation(t, r)
 		})
 	}
 }
 
-// asked has a real server put its question, and answers it.
-func asked(t *testing.T, r *Registry) {
+// checkElicitation lets a real server ask its question, and answers it.
+func checkElicitation(t *testing.T, r *Registry) {
 	t.Helper()
 	actor := &fakeActor{}
 	const name = "trigger-elicitation-request"
@@ -129,7 +129,7 @@ func asked(t *testing.T, r *Registry) {
 // The server of the file system works in its folder, and nowhere else.
 func TestRealFileSystem(t *testing.T) {
 	dir := t.TempDir()
-	r := newRegistry(t, fromNPM([]any{"node", beside(t, "server-filesystem"), dir}, nil))
+	r := newRegistry(t, fromNPM([]any{"node", findOtherServer(t, "server-filesystem"), dir}, nil))
 	actor := &fakeActor{}
 	path := filepath.Join(dir, "a.txt")
 	if got, problem := callServer(t, r, actor, "write_file", map[string]any{"path": path, "content": "hello"}); problem != "" {
@@ -146,7 +146,7 @@ func TestRealFileSystem(t *testing.T) {
 // What the server of memory keeps is there after it was stopped and started.
 func TestRealMemory(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "memory.jsonl")
-	decls := fromNPM([]any{"node", beside(t, "server-memory")}, map[string]any{"env": map[string]any{"MEMORY_FILE_PATH": file}})
+	decls := fromNPM([]any{"node", findOtherServer(t, "server-memory")}, map[string]any{"env": map[string]any{"MEMORY_FILE_PATH": file}})
 	r := newRegistry(t, decls)
 	ada := map[string]any{"name": "Ada", "entityType": "person", "observations": []any{"counts"}}
 	if got, problem := callServer(t, r, &fakeActor{}, "create_entities", map[string]any{"entities": []any{ada}}); problem != "" {

@@ -15,8 +15,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// atRoot reads a file of the repository's root.
-func atRoot(t *testing.T, name ...string) []byte {
+// readRootFile reads a file below the repository's root.
+func readRootFile(t *testing.T, name ...string) []byte {
 	t.Helper()
 	src, err := os.ReadFile(filepath.Join(append([]string{"..", ".."}, name...)...))
 	if err != nil {
@@ -48,7 +48,7 @@ func TestProblemMatcher(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(atRoot(t, ".github", "problem-matcher.json"), &file); err != nil {
+	if err := json.Unmarshal(readRootFile(t, ".github", "problem-matcher.json"), &file); err != nil {
 		t.Fatal(err)
 	}
 	p := file.ProblemMatcher[0].Pattern[0]
@@ -96,7 +96,7 @@ func TestDefinitionsCallWhatExists(t *testing.T) {
 		Files                     string
 		PassFilenames             *bool `yaml:"pass_filenames"`
 	}
-	if err := yaml.Unmarshal(atRoot(t, ".pre-commit-hooks.yaml"), &hooks); err != nil {
+	if err := yaml.Unmarshal(readRootFile(t, ".pre-commit-hooks.yaml"), &hooks); err != nil {
 		t.Fatal(err)
 	}
 	empty := t.TempDir()
@@ -128,7 +128,7 @@ func TestDefinitionsCallWhatExists(t *testing.T) {
 			}
 		}
 	}
-	if err := yaml.Unmarshal(atRoot(t, "action.yml"), &action); err != nil {
+	if err := yaml.Unmarshal(readRootFile(t, "action.yml"), &action); err != nil {
 		t.Fatal(err)
 	}
 	if action.Runs.Using != "composite" || action.Description == "" {
@@ -150,7 +150,7 @@ func TestDefinitionsCallWhatExists(t *testing.T) {
 		}
 		for _, script := range regexp.MustCompile(`packaging/\w+\.sh`).FindAllString(step.Run, -1) {
 			scripts++
-			atRoot(t, script)
+			readRootFile(t, script)
 		}
 	}
 	if scripts != 2 {

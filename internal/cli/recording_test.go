@@ -109,11 +109,11 @@ func TestRecordedOncePlayedOften(t *testing.T) {
 	if n := calls.Load(); n != 10 {
 		t.Errorf("a replay asked the server: %d calls", n)
 	}
-	holdNo(t, dir, canary)
+	checkAbsent(t, dir, canary)
 }
 
-// holdNo fails for each file that holds a text.
-func holdNo(t *testing.T, dir, text string) {
+// checkAbsent fails for each file that contains a text.
+func checkAbsent(t *testing.T, dir, text string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

@@ -58,7 +58,7 @@ func TestToolLoopOverTheWire(t *testing.T) {
 		}
 		var bodies []string
 		keep := func(r modeltest.Request) { bodies = append(bodies, string(r.Raw)) }
-		url := inTurn(t, modeltest.ServeFile(t, filepath.Join(answers, first), 0, keep), modeltest.ServeFile(t, filepath.Join(answers, "text-stream.http"), 0, keep))
+		url := startRelay(t, modeltest.ServeFile(t, filepath.Join(answers, first), 0, keep), modeltest.ServeFile(t, filepath.Join(answers, "text-stream.http"), 0, keep))
 		t.Chdir(t.TempDir())
 		if err := os.WriteFile("flow.yaml", []byte(strings.Replace(toolLoop, "PROVIDER", declared[provider], 1)), 0o600); err != nil {
 			t.Fatal(err)
@@ -118,8 +118,8 @@ func checkLoop(t *testing.T, provider, events string) {
 	}
 }
 
-// inTurn is a server that hands the first request to one, all others to another.
-func inTurn(t *testing.T, first, rest string) string {
+// startRelay starts a server that forwards the first request to one URL, all others to another.
+func startRelay(t *testing.T, first, rest string) string {
 	t.Helper()
 	var n atomic.Int64
 	return modeltest.ServeHandler(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -127,11 +127,11 @@ func inTurn(t *testing.T, first, rest string) string {
 		if n.Add(1) == 1 {
 			target = first
 		}
-		passOn(w, r, target)
+		forwardRequest(w, r, target)
 	}))
 }
 
-func passOn(w http.ResponseWriter, r *http.Request, target string) {
+func forwardRequest(w http.ResponseWriter, r *http.Request, target string) {
 	req := httptest.NewRequestWithContext(r.Context(), r.Method, target+r.URL.Path, r.Body)
 	req.RequestURI, req.Header = "", r.Header
 	resp, err := http.DefaultTransport.RoundTrip(req)

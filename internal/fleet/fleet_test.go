@@ -75,8 +75,8 @@ func (y *yard) waitForStatus(t *testing.T, id string, status machine.Status) *ru
 	}
 }
 
-// naps waits until a run of the flow napping is at the node that takes its time.
-func naps(t *testing.T, wake string) {
+// waitForNap waits until a run of the flow napping executes its slow node.
+func waitForNap(t *testing.T, wake string) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		if _, err := os.Stat(wake + ".began"); err == nil {
@@ -120,7 +120,7 @@ func TestTakenUp(t *testing.T) {
 			if _, err := first.Start(first.flow, runner.Options{RunID: "r"}); err != nil {
 				t.Fatal(err)
 			}
-			naps(t, wake)
+			waitForNap(t, wake)
 			if c.wake {
 				time.AfterFunc(50*time.Millisecond, func() { _ = os.WriteFile(wake, nil, 0o600) })
 			}

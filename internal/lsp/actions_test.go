@@ -31,7 +31,7 @@ type action struct {
 
 func (e *editor) actions(before string, n int) (out []action) {
 	e.t.Helper()
-	p := e.at(before, n)
+	p := e.requestAt(before, n)
 	p["range"] = object{"start": p["position"], "end": p["position"]}
 	e.call("textDocument/codeAction", p, &out)
 	return out
@@ -157,7 +157,7 @@ func TestTypedCompletion(t *testing.T) {
 	for before, want := range map[string]string{
 		"word == 'acc": "why", "'accept'}": "'reject'", "accept'}": "reject",
 	} {
-		if got := labels(t, e, e.at(before, 1)); !slices.Contains(got, want) {
+		if got := labels(t, e, e.requestAt(before, 1)); !slices.Contains(got, want) {
 			t.Errorf("before %q, %q is offered, want %q", before, got, want)
 		}
 	}
@@ -167,7 +167,7 @@ func TestTypedCompletion(t *testing.T) {
 func TestHoverOfRule(t *testing.T) {
 	e := newEditor(t, filepath.Join(t.TempDir(), "flow.yaml"), stubless+"# graphrun: ignore missing-timeout\n")
 	var hover struct{ Contents struct{ Value string } }
-	e.call("textDocument/hover", e.at("missing-timeout", 1), &hover)
+	e.call("textDocument/hover", e.requestAt("missing-timeout", 1), &hover)
 	if !strings.HasPrefix(hover.Contents.Value, "**missing-timeout** — ") {
 		t.Errorf("it says %q", hover.Contents.Value)
 	}

@@ -82,8 +82,8 @@ func newEditor(t *testing.T, path, text string) *editor {
 	if answer.Capabilities["renameProvider"] == nil {
 		t.Errorf("the server can %v", answer.Capabilities)
 	}
-	e.tell("initialized", object{})
-	e.tell("textDocument/didOpen", object{"textDocument": object{"uri": e.uri, "languageId": "yaml", "version": 0, "text": text}})
+	e.notify("initialized", object{})
+	e.notify("textDocument/didOpen", object{"textDocument": object{"uri": e.uri, "languageId": "yaml", "version": 0, "text": text}})
 	return e
 }
 
@@ -108,15 +108,15 @@ func (e *editor) try(method string, params, result any) error {
 	return e.conn.Call(ctx, method, params, result)
 }
 
-func (e *editor) tell(method string, params any) {
+func (e *editor) notify(method string, params any) {
 	e.t.Helper()
 	if err := e.conn.Notify(context.Background(), method, params); err != nil {
 		e.t.Fatal(err)
 	}
 }
 
-// at is the request about the place before a text, which stands in the file once or n times.
-func (e *editor) at(before string, n int) object {
+// requestAt returns parameters for the position before a text, which the file has once or n times.
+func (e *editor) requestAt(before string, n int) object {
 	e.t.Helper()
 	at := -1
 	for range n {
@@ -141,7 +141,7 @@ func (e *editor) replace(from, to int, with string) {
 	r := object{"start": e.position(from), "end": e.position(to)}
 	e.text = e.text[:from] + with + e.text[to:]
 	e.version++
-	e.tell("textDocument/didChange", object{
+	e.notify("textDocument/didChange", object{
 		"textDocument":   object{"uri": e.uri, "version": e.version},
 		"contentChanges": []object{{"range": r, "text": with}},
 	})
@@ -237,7 +237,7 @@ func TestSession(t *testing.T) {
 			Changes map[string][]struct{ NewText string }
 		}
 	}
-	r := e.at("chek", 1)
+	r := e.requestAt("chek", 1)
 	r["range"] = object{"start": r["position"], "end": r["position"]}
 	e.call("textDocument/codeAction", r, &actions)
 	if len(actions) != 1 || actions[0].Edit.Changes[e.uri][0].NewText != "check" {
@@ -263,7 +263,7 @@ func TestSession(t *testing.T) {
 		{"exec\n", "human"},
 		{"edges:", "policies"},
 	} {
-		if got := labels(t, e, e.at(test.before, 1)); !slices.Contains(got, test.want) {
+		if got := labels(t, e, e.requestAt(test.before, 1)); !slices.Contains(got, test.want) {
 			t.Errorf("before %q, %q is offered, want %q", test.before, got, test.want)
 		}
 	}
@@ -273,18 +273,18 @@ func TestSession(t *testing.T) {
 	for before, want := range map[string]string{
 		"draft.visits": "Edges from: check", "tries < 3": "how often it was written", "timeout": "**timeout**", "tries: {type": "Written by: draft",
 	} {
-		e.call("textDocument/hover", e.at(before, 1), &hover)
+		e.call("textDocument/hover", e.requestAt(before, 1), &hover)
 		if !strings.Contains(hover.Contents.Value, want) {
 			t.Errorf("at %q it says %q, want %q", before, hover.Contents.Value, want)
 		}
 	}
 	var place struct{ Range struct{ Start position } }
-	e.call("textDocument/definition", e.at("draft }}", 1), &place)
+	e.call("textDocument/definition", e.requestAt("draft }}", 1), &place)
 	if place.Range.Start != (position{7, 2}) {
 		t.Errorf("draft is declared at %v", place)
 	}
 	var uses []struct{ Range struct{ Start position } }
-	e.call("textDocument/references", e.at("draft:", 1), &uses)
+	e.call("textDocument/references", e.requestAt("draft:", 1), &uses)
 	if len(uses) != 6 || uses[2].Range.Start != (position{10, 46}) { // behind a character of two units
 		t.Errorf("draft stands at %+v", uses)
 	}
@@ -295,13 +295,13 @@ func TestSession(t *testing.T) {
 	}
 
 	// A name is changed wherever it stands; one that is taken is refused.
-	if got := e.rename(e.at("draft:", 1), "write"); strings.Contains(got, "draft") || strings.Count(got, "write") != 6 {
+	if got := e.rename(e.requestAt("draft:", 1), "write"); strings.Contains(got, "draft") || strings.Count(got, "write") != 6 {
 		t.Errorf("renamed it is\n%s", got)
 	}
-	if got := e.rename(e.at("tries + 1", 1), "count"); strings.Contains(got, "tries") || strings.Count(got, "count") != 5 {
+	if got := e.rename(e.requestAt("tries + 1", 1), "count"); strings.Contains(got, "tries") || strings.Count(got, "count") != 5 {
 		t.Errorf("renamed it is\n%s", got)
 	}
-	params = e.at("draft:", 1)
+	params = e.requestAt("draft:", 1)
 	params["newName"] = "check"
 	if err := e.try("textDocument/rename", params, nil); err == nil || !strings.Contains(err.Error(), `node "check" already exists`) {
 		t.Errorf("a name that is taken: %v", err)

@@ -31,7 +31,7 @@ func TestRenamedExamplesPassTheirTests(t *testing.T) {
 			}
 			path := filepath.Join(dir, "flow.yaml")
 			names := func() (out []string) {
-				for _, n := range graphOf(t, path).Nodes {
+				for _, n := range parseGraph(t, path).Nodes {
 					out = append(out, n.ID.Value)
 				}
 				return out
@@ -96,11 +96,11 @@ func renameNode(t *testing.T, path string, i int, name string) {
 	t.Helper()
 	src := readFile(t, path)
 	e := newEditor(t, path, string(src))
-	n := graphOf(t, path).Nodes[i]
+	n := parseGraph(t, path).Nodes[i]
 	e.renameFiles(object{"textDocument": object{"uri": e.uri}, "position": e.position(n.ID.Span.From)}, name)
 }
 
-func graphOf(t *testing.T, path string) *spec.Graph {
+func parseGraph(t *testing.T, path string) *spec.Graph {
 	t.Helper()
 	g, found := spec.Parse(path, readFile(t, path), spec.Options{})
 	if found.HasErrors() {
@@ -208,7 +208,7 @@ func TestRenameAcrossFiles(t *testing.T) {
 			}
 		}
 		e := newEditor(t, filepath.Join(dir, test.file), files[test.file])
-		e.renameFiles(e.at(test.before, test.n), test.name)
+		e.renameFiles(e.requestAt(test.before, test.n), test.name)
 		for name, wants := range test.want {
 			got := string(readFile(t, filepath.Join(dir, name)))
 			for _, want := range wants {

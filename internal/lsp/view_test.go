@@ -79,17 +79,17 @@ func TestView(t *testing.T) {
 		}
 		ActiveParameter int
 	}
-	e.call("textDocument/signatureHelp", e.at("2) <", 1), &help)
+	e.call("textDocument/signatureHelp", e.requestAt("2) <", 1), &help)
 	if len(help.Signatures) != 1 || help.Signatures[0].Label != "max(1, 3, 2)" || len(help.Signatures[0].Parameters) != 3 || help.ActiveParameter != 1 {
 		t.Errorf("the signature is %+v", help)
 	}
 	help.Signatures = nil
-	e.call("textDocument/signatureHelp", e.at("< 3 and", 1), &help)
+	e.call("textDocument/signatureHelp", e.requestAt("< 3 and", 1), &help)
 	if len(help.Signatures) > 0 {
 		t.Errorf("outside of a call the signature is %+v", help)
 	}
 	var hover struct{ Contents struct{ Value string } }
-	e.call("textDocument/hover", e.at("max(", 1), &hover)
+	e.call("textDocument/hover", e.requestAt("max(", 1), &hover)
 	if !strings.Contains(hover.Contents.Value, "`max(1, 3, 2)` is `3`") {
 		t.Errorf("it says %q", hover.Contents.Value)
 	}

@@ -69,7 +69,7 @@ func mismatch(want referencetest.Want, got referencetest.Result) string {
 	add("pending", want.Pending != "", want.Pending, strings.Join(pending, " "))
 	for what, text := range want.Saw {
 		node, path, _ := strings.Cut(what, ".")
-		add("what "+what+" was", true, text, saw(got, node, path))
+		add("what "+what+" was", true, text, evalSeen(got, node, path))
 	}
 	return strings.Join(out, "\n")
 }
@@ -83,8 +83,8 @@ func words(v any) string {
 	return strings.Join(out, " ")
 }
 
-// saw evaluates an expression over what the last step of a node saw.
-func saw(r referencetest.Result, node, text string) string {
+// evalSeen evaluates an expression in the environment of the last step of a node.
+func evalSeen(r referencetest.Result, node, text string) string {
 	out := "no step"
 	for _, l := range r.Log {
 		if l.Node != node {

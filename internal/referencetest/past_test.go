@@ -52,7 +52,7 @@ func TestAgreesWithSketch(t *testing.T) {
 		if a, b := strings.Join(want.Path, " "), strings.Join(got.Path, " "); a != b {
 			diff = "path: " + a + "\n got: " + b
 		}
-		if !same(want.State, got.State) {
+		if !equalStates(want.State, got.State) {
 			diff += fmt.Sprintf("\nstate: %v\n  got: %v", want.State, got.State)
 		}
 		views := map[string]map[string]any{}
@@ -61,7 +61,7 @@ func TestAgreesWithSketch(t *testing.T) {
 		}
 		for _, v := range want.Views {
 			key := fmt.Sprint(v.Rank, v.Order, v.Node)
-			if !same(v.State, views[key]) {
+			if !equalStates(v.State, views[key]) {
 				diff += fmt.Sprintf("\nview %s: %v\n   got: %v", key, v.State, views[key])
 			}
 		}
@@ -75,8 +75,8 @@ func TestAgreesWithSketch(t *testing.T) {
 	t.Logf("%d graphs, %d differ", count, bad)
 }
 
-// same compares states; keys that hold nothing count as absent.
-func same(a, b map[string]any) bool {
+// equalStates reports whether states are equal. Keys without a value count as absent.
+func equalStates(a, b map[string]any) bool {
 	clean := func(m map[string]any) map[string]any {
 		out := map[string]any{}
 		for k, v := range m {

@@ -33,8 +33,8 @@ func run(t *testing.T, text string, w referencetest.World, o referencetest.Optio
 	return r, got
 }
 
-// differ describes how two results differ in what the contract promises.
-func differ(a, b referencetest.Result, views bool) string {
+// describeDifference describes how two results differ in what the language promises.
+func describeDifference(a, b referencetest.Result, views bool) string {
 	var out []string
 	add := func(what string, x, y any) {
 		if !reflect.DeepEqual(x, y) {
@@ -75,7 +75,7 @@ func TestTimingDecidesNothing(t *testing.T) {
 				if got.Timed {
 					t.Errorf("%s %d: timing %d is timed, 0 is not", name, seed, timing+1)
 				}
-				if diff := differ(want, got, true); diff != "" {
+				if diff := describeDifference(want, got, true); diff != "" {
 					t.Fatalf("%s %d: timing %d:\n%s\n%s", name, seed, timing+1, diff, text)
 				}
 			}

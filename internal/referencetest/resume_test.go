@@ -32,7 +32,7 @@ func TestResumeEqualsUninterrupted(t *testing.T) {
 					paused++
 					got = r.Resume(world, referencetest.Options{PauseAt: at})
 				}
-				if diff := differ(want, got, true); diff != "" {
+				if diff := describeDifference(want, got, true); diff != "" {
 					t.Fatalf("%s %d: paused at %v:\n%s\n%s", name, seed, at, diff, text)
 				}
 				r, got = run(t, text, world, referencetest.Options{CancelAt: at})
@@ -44,7 +44,7 @@ func TestResumeEqualsUninterrupted(t *testing.T) {
 					got = r.Resume(world, referencetest.Options{CancelAt: at * 2})
 					at *= 2
 				}
-				if diff := differ(want, got, true); diff != "" {
+				if diff := describeDifference(want, got, true); diff != "" {
 					t.Fatalf("%s %d: cancelled at %v:\n%s\n%s", name, seed, at, diff, text)
 				}
 			}
@@ -89,7 +89,7 @@ func TestResumeAfterFailure(t *testing.T) {
 		}
 		resumed++
 		got = r.Resume(sound, referencetest.Options{})
-		if diff := differ(want, got, true); diff != "" {
+		if diff := describeDifference(want, got, true); diff != "" {
 			t.Fatalf("%d:\n%s\n%s", seed, diff, text)
 		}
 	}

@@ -175,7 +175,7 @@ func TestFileURI(t *testing.T) {
 
 func TestFingerprintIgnoresWhereTheLineIs(t *testing.T) {
 	at := func(src string) string {
-		file, span := marked(t, src)
+		file, span := parseMarked(t, src)
 		return Fingerprint(&spec.Diagnostic{File: file, Span: span, Rule: "r", Message: "m"})
 	}
 	same := at("a: «b»\n")

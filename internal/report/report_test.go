@@ -11,8 +11,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// marked reads a text in which « and » enclose a span.
-func marked(t *testing.T, text string) (*spec.File, spec.Span) {
+// parseMarked parses a text in which « and » enclose a span.
+func parseMarked(t *testing.T, text string) (*spec.File, spec.Span) {
 	t.Helper()
 	from := strings.Index(text, "«")
 	to := strings.Index(text, "»") - len("«")
@@ -95,7 +95,7 @@ flow.yaml:1:151: error: found it [a-rule]
 `},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			file, span := marked(t, c.src)
+			file, span := parseMarked(t, c.src)
 			got := printed(t, "text", Options{}, spec.Diagnostic{
 				File: file, Span: span, Rule: "a-rule", Severity: spec.Error, Message: "found it",
 			})
@@ -108,7 +108,7 @@ flow.yaml:1:151: error: found it [a-rule]
 
 func example(t *testing.T) []spec.Diagnostic {
 	t.Helper()
-	file, span := marked(t, "nodes:\n  a: {kind: pass}\nedges:\n  - {from: «b», to: a}\n")
+	file, span := parseMarked(t, "nodes:\n  a: {kind: pass}\nedges:\n  - {from: «b», to: a}\n")
 	other := spec.Span{From: 9, To: 10}
 	return []spec.Diagnostic{
 		{
@@ -227,7 +227,7 @@ func FuzzText(f *testing.F) {
 // TestManyFindingsStayReadable: all have their line, the first of a rule their
 // source, and the summary says how many are of which rule.
 func TestManyFindingsStayReadable(t *testing.T) {
-	file, span := marked(t, "a: «v»\n")
+	file, span := parseMarked(t, "a: «v»\n")
 	var ds spec.Diagnostics
 	for range 2 * maxShown {
 		ds = append(ds, spec.Diagnostic{File: file, Span: span, Severity: spec.Error, Rule: "often", Message: "again"})

@@ -22,7 +22,7 @@ func typing(in io.Reader) (*Asker, *bytes.Buffer) {
 	return k, out
 }
 
-func choices(values ...any) any { return map[string]any{"enum": values} }
+func enumSchema(values ...any) any { return map[string]any{"enum": values} }
 
 func TestAskReadsALineForEachQuestion(t *testing.T) {
 	k, out := typing(strings.NewReader("2\r\nfree text\nlast"))
@@ -30,7 +30,7 @@ func TestAskReadsALineForEachQuestion(t *testing.T) {
 		schema any
 		want   string
 	}{
-		{choices("yes", "no"), "2"},
+		{enumSchema("yes", "no"), "2"},
 		{map[string]any{"type": "string"}, "free text"},
 		{map[string]any{"type": "string"}, "last"},
 	} {
@@ -61,8 +61,8 @@ func TestAskEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// review is a schema that has one of everything.
-func review() map[string]any {
+// reviewSchema returns a schema with a property of every type.
+func reviewSchema() map[string]any {
 	return map[string]any{
 		"type": "object", "required": []any{"verdict", "points"},
 		"properties": map[string]any{
@@ -77,7 +77,7 @@ func review() map[string]any {
 
 func TestAskFieldByField(t *testing.T) {
 	k, out := typing(strings.NewReader("sh\nshi\n\nx\n0\n3\n[a, b]\nY\n\n"))
-	got, err := k.ReadAnswer(t.Context(), view.Pending{Node: "review", Prompt: "Well?", Schema: review()}, "")
+	got, err := k.ReadAnswer(t.Context(), view.Pending{Node: "review", Prompt: "Well?", Schema: reviewSchema()}, "")
 	if want := `{"points":3,"tags":["a","b"],"urgent":true,"verdict":"ship"}`; err != nil || got != want {
 		t.Errorf("got %s, %v, want %s", got, err, want)
 	}
@@ -150,7 +150,7 @@ func TestShellWord(t *testing.T) {
 func TestAskWraps(t *testing.T) {
 	k, out := typing(strings.NewReader("ship\n3\n\n\n\n"))
 	k.columns = func() int { return 40 }
-	schema := review()
+	schema := reviewSchema()
 	properties := schema["properties"].(map[string]any)
 	properties["points"].(map[string]any)["description"] = "How many of the points of the list are met, by your own count."
 	if _, err := k.ReadAnswer(t.Context(), view.Pending{Node: "review", Prompt: "Well?", Schema: schema}, ""); err != nil {

@@ -23,8 +23,8 @@ edges: [{from: critique, to: critique}]}`), spec.Options{}) // critique may be v
 	return g
 }
 
-// story is a run with two branches at once, a retry, speech and a failure.
-func story() []runner.Event {
+// storyEvents returns the events of a run with two branches, a retry, speech and a failure.
+func storyEvents() []runner.Event {
 	return []runner.Event{
 		{Type: runner.RunStarted, RunID: "r1", Graph: "g", Start: "write", MaxSteps: 9},
 		{Type: runner.NodeStarted, Node: "write", Visit: 1, Attempt: 1, Kind: "exec"},
@@ -61,7 +61,7 @@ func story() []runner.Event {
 func TestPlainView(t *testing.T) {
 	var out bytes.Buffer
 	v := NewPlain(&out, NewTracer(traceGraph(), terminal.NewColors(false)), nil)
-	events := story()
+	events := storyEvents()
 	for i := range events {
 		v.Event(&events[i])
 	}
@@ -167,7 +167,7 @@ func TestLiveViewLeavesOnlyTheTrace(t *testing.T) {
 		s := &screen{t: t, columns: columns}
 		now := time.Unix(0, 0)
 		v := newStillView(s, func() time.Time { now = now.Add(100 * time.Millisecond); return now })
-		events := story()
+		events := storyEvents()
 		for i := range events {
 			v.Event(&events[i])
 			for _, line := range v.bottom.drawn {
@@ -200,7 +200,7 @@ func TestLiveViewShowsWhatRuns(t *testing.T) {
 	s := &screen{t: t, columns: 60}
 	now := time.Unix(0, 0)
 	v := newStillView(s, func() time.Time { return now })
-	events := story()
+	events := storyEvents()
 	for i := range events[:7] {
 		now = now.Add(time.Second)
 		v.Event(&events[i])

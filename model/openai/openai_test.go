@@ -23,10 +23,10 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// points are what today's models want of the protocol: OpenAI's own, whose answers are
-// written after its reference of chat completions, and Gemini's, after Google's pages
-// on compatibility with OpenAI, on thought signatures and on errors.
-func points(dir string) *modeltest.Protocol {
+// newProtocol returns what today's models require of the protocol. The answers follow OpenAI's
+// reference of chat completions, and for Gemini Google's pages on compatibility with OpenAI, on
+// thought signatures and on errors.
+func newProtocol(dir string) *modeltest.Protocol {
 	return &modeltest.Protocol{
 		Open: func(provider, name, url string) model.Client {
 			c, err := New(Config{Model: name, Provider: provider, BaseURL: url})
@@ -47,7 +47,7 @@ func points(dir string) *modeltest.Protocol {
 }
 
 func TestPoints(t *testing.T) {
-	w := points("testdata")
+	w := newProtocol("testdata")
 	w.Kept, w.Thoughts = []string{`"reasoning_content":"I must look"`}, "I must look"
 	w.Usage = model.Usage{InputTokens: 80, OutputTokens: 33, CachedTokens: 64, ReasoningTokens: 20}
 	modeltest.RunProtocol(t, w)
@@ -64,7 +64,7 @@ func TestGemini(t *testing.T) {
 		file, cut := modeltest.FindRecording("testdata/gemini", scenario, streams)
 		return dial(t, modeltest.ServeFile(t, file, cut, nil))
 	})
-	w := points("testdata/gemini")
+	w := newProtocol("testdata/gemini")
 	w.Kept = []string{`"extra_content":{"google":{"thought_signature":"SigA=="}}`}
 	w.Usage = model.Usage{InputTokens: 80, OutputTokens: 33, CachedTokens: 64, ReasoningTokens: 20}
 	modeltest.RunProtocol(t, w)

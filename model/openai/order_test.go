@@ -12,8 +12,8 @@ import (
 	"github.com/graphrun/graphrun/model/wire"
 )
 
-// answering is a client of a server that answers all requests alike.
-func answering(t *testing.T, status int, kind, body string) *wire.Client {
+// newAnsweringClient returns a client of a server that gives all requests the same answer.
+func newAnsweringClient(t *testing.T, status int, kind, body string) *wire.Client {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", kind)
 		w.WriteHeader(status)
@@ -29,7 +29,7 @@ func answering(t *testing.T, status int, kind, body string) *wire.Client {
 
 // Calls that are streamed stand in the order of their indexes.
 func TestCallsByIndex(t *testing.T) {
-	client := answering(t, http.StatusOK, "text/event-stream",
+	client := newAnsweringClient(t, http.StatusOK, "text/event-stream",
 		`data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"b","function":{"name":"second","arguments":"{}"}}]}}]}`+"\n\n"+
 			`data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"first","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`+"\n\n"+
 			"data: [DONE]\n\n")
@@ -42,7 +42,7 @@ func TestCallsByIndex(t *testing.T) {
 // A status of 400 or 404 says more than a word for a server's own errors beside it.
 func TestStatusBeatsWords(t *testing.T) {
 	for status, word := range map[int]string{400: "server_error", 404: "api_error"} {
-		client := answering(t, status, "application/json", `{"error":{"type":"`+word+`","message":"try pulling it first"}}`)
+		client := newAnsweringClient(t, status, "application/json", `{"error":{"type":"`+word+`","message":"try pulling it first"}}`)
 		var failure *model.Error
 		_, err := client.Chat(t.Context(), &model.Request{Messages: []model.Message{{Role: "user", Content: "x"}}}, nil)
 		if !errors.As(err, &failure) || failure.Kind != "invalid_input" {

@@ -14,8 +14,8 @@ import (
 	"github.com/graphrun/graphrun/model/modeltest"
 )
 
-// answering calls a server that answers with a body of a type.
-func answering(t *testing.T, status int, contentType, body string) (*model.Response, string, error) {
+// callAnswering calls a server that answers with a body of a type.
+func callAnswering(t *testing.T, status int, contentType, body string) (*model.Response, string, error) {
 	t.Helper()
 	client := dial(t, modeltest.ServeHandler(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", contentType)
@@ -66,7 +66,7 @@ func TestAccents(t *testing.T) {
 		{"a stream without a type", "", ": hello\n\n" + events(delta(`{"content":"ok"}`), finished), model.Response{Content: "ok", Stop: model.StopEnd, Usage: model.Usage{Unreported: true}}},
 		{"other choices", stream, events(`{"choices":[{"index":1,"delta":{"content":"no"}},{"index":0,"delta":{"content":"yes"},"finish_reason":"eos"}]}`), model.Response{Content: "yes", Stop: model.StopEnd, Usage: model.Usage{Unreported: true}}},
 	} {
-		got, text, err := answering(t, 200, test.kind, test.body)
+		got, text, err := callAnswering(t, 200, test.kind, test.body)
 		if err != nil {
 			t.Errorf("%s: %v", test.name, err)
 			continue
@@ -97,7 +97,7 @@ func TestErrorsOfServers(t *testing.T) {
 		{502, "", "overloaded", "", "502 Bad Gateway"},
 		{504, "", "timeout", "", "504 Gateway Timeout"},
 	} {
-		_, _, err := answering(t, test.status, "application/json", test.body)
+		_, _, err := callAnswering(t, test.status, "application/json", test.body)
 		var failure *model.Error
 		if !errors.As(err, &failure) || failure.Kind != test.kind || failure.Class != test.class || failure.Status != test.status || !strings.Contains(err.Error(), test.message) {
 			t.Errorf("%d %s: got %#v", test.status, test.body, err)
@@ -109,7 +109,7 @@ func TestErrorsOfServers(t *testing.T) {
 		`{"choices":[{"finish_reason":"content_filter","delta":{}}]}`:                 {Kind: "llm", Class: "content_filter"},
 		`{"object":"error","message":"boom","type":"InternalServerError","code":500}`: {Kind: "overloaded", Status: 500},
 	} {
-		_, _, err := answering(t, 200, "text/event-stream", "data: "+body+"\n\n")
+		_, _, err := callAnswering(t, 200, "text/event-stream", "data: "+body+"\n\n")
 		var failure *model.Error
 		if !errors.As(err, &failure) {
 			t.Fatal(err)

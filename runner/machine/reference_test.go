@@ -62,7 +62,7 @@ func TestAgreesWithReference(t *testing.T) {
 						continue
 					}
 					compared++
-					if diff := differ(want, simulate(t, text, world, seed)); diff != "" {
+					if diff := describeDifference(want, simulate(t, text, world, seed)); diff != "" {
 						bad++
 						t.Errorf("%s %d timing %d:\n%s\n%s", name, seed, timing, diff, text)
 						break
@@ -111,7 +111,7 @@ func TestCases(t *testing.T) {
 				return got
 			}()
 			got := start(t, compile(t, c.FileText()), nil, c, c.Options).result()
-			diff := differ(want, got)
+			diff := describeDifference(want, got)
 			if want.Reason != got.Reason && c.Want.Reason != "" {
 				diff += fmt.Sprintf("\nreason: %s, %s", want.Reason, got.Reason)
 			}
@@ -151,7 +151,7 @@ func TestShrink(t *testing.T) {
 		if want.Timed || first.Status != "" && want.Status != first.Status {
 			return ""
 		}
-		diff = differ(want, start(t, compile(t, text), nil, world, referencetest.Options{}).result())
+		diff = describeDifference(want, start(t, compile(t, text), nil, world, referencetest.Options{}).result())
 		found := regexp.MustCompile(`(?m)^\w+:`).FindAllString(diff, -1)
 		if first.Status != "" && !slices.Equal(found, kinds) {
 			return ""
@@ -201,7 +201,7 @@ func TestResumeEqualsUninterrupted(t *testing.T) {
 						paused++
 						got.resume(world, referencetest.Options{PauseAt: at})
 					}
-					if diff := differ(want.result(), got.result()); diff != "" {
+					if diff := describeDifference(want.result(), got.result()); diff != "" {
 						fail("paused", at, diff)
 						break
 					}
@@ -210,7 +210,7 @@ func TestResumeEqualsUninterrupted(t *testing.T) {
 						cancelled++
 						got.resume(world, referencetest.Options{CancelAt: cut * 2})
 					}
-					if diff := differ(want.result(), got.result()); diff != "" {
+					if diff := describeDifference(want.result(), got.result()); diff != "" {
 						fail("cancelled", at, diff)
 						break
 					}

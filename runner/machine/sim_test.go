@@ -252,8 +252,8 @@ func (s *sim) result() referencetest.Result {
 	return out
 }
 
-// differ says how two results differ in what the contract promises.
-func differ(want, got referencetest.Result) string {
+// describeDifference describes how two results differ in what the language promises.
+func describeDifference(want, got referencetest.Result) string {
 	var out []string
 	add := func(what string, w, g any) {
 		if !reflect.DeepEqual(w, g) {
@@ -262,19 +262,19 @@ func differ(want, got referencetest.Result) string {
 	}
 	add("status", want.Status+" "+want.Quality, got.Status+" "+got.Quality)
 	add("path", strings.Join(want.Path, " "), strings.Join(got.Path, " "))
-	add("state", wordless(want.State), wordless(got.State))
-	add("output", wordless(want.Output), wordless(got.Output))
+	add("state", withoutMessages(want.State), withoutMessages(got.State))
+	add("output", withoutMessages(want.Output), withoutMessages(got.Output))
 	add("steps", want.Steps, got.Steps)
 	return strings.Join(out, "\n")
 }
 
-// wordless is data in which errors have no message: those are not compared.
-func wordless(v any) any {
+// withoutMessages returns data without the messages of errors, which are not compared.
+func withoutMessages(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for key, value := range v {
-			if out[key] = wordless(value); key == "message" && v["kind"] != nil {
+			if out[key] = withoutMessages(value); key == "message" && v["kind"] != nil {
 				out[key] = ""
 			}
 			if key == "details" && v["kind"] != nil {
@@ -285,7 +285,7 @@ func wordless(v any) any {
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = wordless(v[i])
+			out[i] = withoutMessages(v[i])
 		}
 		return out
 	}
@@ -301,7 +301,7 @@ func TestSnapshots(t *testing.T) {
 		got := &sim{t: t, plan: plan, state: plan.NewState(), world: world, snapshots: true}
 		got.apply(machine.Event{Kind: machine.RunBegan, Run: &machine.RunInfo{ID: "r"}})
 		got.loop()
-		if diff := differ(want.result(), got.result()); diff != "" {
+		if diff := describeDifference(want.result(), got.result()); diff != "" {
 			t.Fatalf("%d:\n%s\n%s", seed, diff, text)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// kills is how often the driver is killed; GRAPHRUN_KILLS says how often instead.
-func kills(t *testing.T) int {
+// countKills returns how often to kill the driver. GRAPHRUN_KILLS overrides the default.
+func countKills(t *testing.T) int {
 	if n, err := strconv.Atoi(os.Getenv("GRAPHRUN_KILLS")); err == nil {
 		return n
 	}
@@ -28,7 +28,7 @@ func TestKill(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	random := rand.New(rand.NewPCG(seed, 0))
 	kept, grew := 0, 0
-	for round := range kills(t) {
+	for round := range countKills(t) {
 		d := startDriver(t, path, 0)
 		d.kept = kept
 		if round%5 == 4 { // somewhere between its start and its first events
@@ -37,7 +37,7 @@ func TestKill(t *testing.T) {
 			timer.Stop()
 		} else {
 			for range 1 + random.IntN(40) {
-				if !d.hear() {
+				if !d.readLine() {
 					break
 				}
 			}

@@ -44,7 +44,7 @@ func TestLocksEndWithTheProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs.db")
 	d := startDriver(t, path, 0)
 	for range 3 {
-		d.hear()
+		d.readLine()
 	}
 	s := open(t, path, sqlite.Options{})
 	var driven *store.DrivenError

@@ -147,8 +147,8 @@ func startDriver(t *testing.T, path string, limit int, args ...string) *driver {
 	return &driver{cmd: cmd, stdout: bufio.NewScanner(stdout)}
 }
 
-// hear takes in one line; it reports whether there was one.
-func (d *driver) hear() bool {
+// readLine reads a line and reports whether there was one.
+func (d *driver) readLine() bool {
 	if !d.stdout.Scan() {
 		return false
 	}
@@ -163,7 +163,7 @@ func (d *driver) hear() bool {
 
 // finish hears the rest and waits for the end.
 func (d *driver) finish() {
-	for d.hear() {
+	for d.readLine() {
 	}
 	_ = d.cmd.Wait()
 }

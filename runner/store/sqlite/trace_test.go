@@ -34,7 +34,7 @@ func TestSyncs(t *testing.T) {
 	out := filepath.Join(dir, "calls")
 	d := startDriver(t, filepath.Join(dir, "runs.db"), steps, tracer(t, "-o", out, "-e", "trace=fsync,fdatasync")...)
 	commits := -1 // "began" is none
-	for d.hear() {
+	for d.readLine() {
 		commits++
 	}
 	d.finish()

@@ -37,8 +37,8 @@ edges:
 	return first, fits, strings.Replace(first, "n < 12", "n < 5", 1)
 }
 
-// told is what commands say of a run that has nothing to do with times.
-func told(t *testing.T, o *engine.Options, where ...string) (all []string) {
+// listOutputs returns the outputs of commands about a run, without times.
+func listOutputs(t *testing.T, o *engine.Options, where ...string) (all []string) {
 	t.Helper()
 	look := func(args ...string) string {
 		stdout, stderr, code := command(o, append(args, where...)...)
@@ -72,7 +72,7 @@ func TestAdopt(t *testing.T) {
 	}{{"paused", 10000, false}, {"moved", 60, false}, {"ended", 10000, true}} {
 		t.Run(test.name, func(t *testing.T) {
 			o := &engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
-			workerOf(t, *o, engine.WorkerOptions{MaxEvents: test.events})
+			startWorker(t, *o, engine.WorkerOptions{MaxEvents: test.events})
 			dir := t.TempDir()
 			t.Chdir(dir)
 			first, fits, other := versions()
@@ -110,7 +110,7 @@ func TestAdopt(t *testing.T) {
 				add("runs", "show", "one")
 				add("resume", "one", "--answer", "ask=more")
 				add("resume", "one", "--with-file", "first.yaml")
-				return said, told(t, o, where...)
+				return said, listOutputs(t, o, where...)
 			}
 			here, toldHere := drive(nil, "--store", filepath.Join(dir, "runs.db"))
 			there, toldThere := drive(o)

@@ -30,7 +30,7 @@ edges:
 // from it has another time once it is done, so nobody is told of it before.
 func TestReadAhead(t *testing.T) {
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
-	workerOf(t, o, engine.WorkerOptions{Queue: "nothing"}) // the server is ready
+	startWorker(t, o, engine.WorkerOptions{Queue: "nothing"}) // the server is ready
 	dir := t.TempDir()
 	file := filepath.Join(dir, "flow.yaml")
 	if err := os.WriteFile(file, []byte(gate), 0o600); err != nil {

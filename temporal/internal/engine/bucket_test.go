@@ -85,8 +85,8 @@ func (s *s3) setting(bucket string) string {
 	return fmt.Sprintf("s3://%s/team/a?endpoint=http://%s&region=us-east-1", bucket, s.address)
 }
 
-// objects are the files of what is kept below a prefix.
-func (s *s3) objects(prefix string) (files []string) {
+// listObjects returns the files of the objects below a prefix.
+func (s *s3) listObjects(prefix string) (files []string) {
 	s.t.Helper()
 	err := filepath.WalkDir(filepath.Join(s.root, "buckets", "payloads", prefix), func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() {
@@ -121,7 +121,7 @@ func TestBucket(t *testing.T) {
 			t.Errorf("of %d bytes come back %d: %v", size, len(back), err)
 		}
 	}
-	kept := s.objects("team/a")
+	kept := s.listObjects("team/a")
 	if len(kept) != 2 {
 		t.Fatalf("the bucket has %v, want two objects", kept)
 	}
@@ -137,7 +137,7 @@ func TestBucket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(before, times(t, s.objects("team/a"))); diff != "" {
+	if diff := cmp.Diff(before, times(t, s.listObjects("team/a"))); diff != "" {
 		t.Errorf("a value that was there was sent again:\n%s", diff)
 	}
 
@@ -156,7 +156,7 @@ func TestBucket(t *testing.T) {
 		t.Fatal(err)
 	}
 	renewed := 0
-	for _, at := range times(t, s.objects("team/a")) {
+	for _, at := range times(t, s.listObjects("team/a")) {
 		if time.Since(at) < time.Hour {
 			renewed++
 		}
@@ -295,15 +295,14 @@ edges:
   - {from: count, to: END}
 `
 
-// farRun runs farFlow with two workers that share nothing but the bucket, which is away
-// when the first task ends: from then for a time that is longer than a worker may be
-// silent.
-func farRun(t *testing.T, text, pad int) *engine.Options {
+// runFarFlow runs farFlow with two workers that share only the bucket. When the first task
+// ends, the bucket becomes unavailable for longer than a worker may be silent.
+func runFarFlow(t *testing.T, text, pad int) *engine.Options {
 	t.Helper()
 	s := startS3(t)
 	o := &engine.Options{Address: serverOf(t), Payloads: s.setting("payloads")}
 	const heartbeat = 2 * time.Second
-	workerOf(t, *o, engine.WorkerOptions{Heartbeat: heartbeat})
+	startWorker(t, *o, engine.WorkerOptions{Heartbeat: heartbeat})
 	far := exec.Command(os.Args[0])
 	far.Dir = t.TempDir()
 	far.Env = append(os.Environ(), "GRAPHRUN_TEST_WORKER="+o.Address, "GRAPHRUN_TEST_PAYLOADS="+o.Payloads, "GRAPHRUN_TEST_QUEUE=far",
@@ -324,7 +323,7 @@ func farRun(t *testing.T, text, pad int) *engine.Options {
 	result := make(chan outcome, 1)
 	go func() {
 		defer close(result) // also when the command says no result
-		result <- outcomeOf(t, o, "run", file, "-i", "dir="+dir, "-i", "pad="+strings.Repeat("p", pad), "--run-id", "far")
+		result <- runCommand(t, o, "run", file, "-i", "dir="+dir, "-i", "pad="+strings.Repeat("p", pad), "--run-id", "far")
 	}()
 	waitFor(t, func() bool {
 		_, err := os.Stat(filepath.Join(dir, "made"))
@@ -363,7 +362,7 @@ func farRun(t *testing.T, text, pad int) *engine.Options {
 // TestBucketFlow: a value goes from worker to worker through a bucket. The task whose
 // result could not be kept for a while does not run again, and its log is kept.
 func TestBucketFlow(t *testing.T) {
-	o := farRun(t, 200_000, 10)
+	o := runFarFlow(t, 200_000, 10)
 	if logs, stderr, code := command(o, "logs", "far"); code != 0 || !strings.Contains(logs, "far away") {
 		t.Errorf("logs (exit code %d): %s%s", code, logs, stderr)
 	}
@@ -372,5 +371,5 @@ func TestBucketFlow(t *testing.T) {
 // TestBucketDecision: a run whose workflow needs the bucket while that is away goes on
 // when it is back.
 func TestBucketDecision(t *testing.T) {
-	farRun(t, 10, 100_000)
+	runFarFlow(t, 10, 100_000)
 }

@@ -54,8 +54,8 @@ func startServer(t *testing.T, args ...string) (address string, kill func()) {
 	return lines.Text(), kill
 }
 
-// workerOf starts a worker in this process.
-func workerOf(t *testing.T, o engine.Options, w engine.WorkerOptions) {
+// startWorker starts a worker in this process.
+func startWorker(t *testing.T, o engine.Options, w engine.WorkerOptions) {
 	t.Helper()
 	var cluster *engine.Cluster
 	var err error
@@ -159,7 +159,7 @@ func conformance() []flow {
 // TestHints: what a command says one would do next finds the run again.
 func TestHints(t *testing.T) {
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
-	workerOf(t, o, engine.WorkerOptions{})
+	startWorker(t, o, engine.WorkerOptions{})
 	t.Chdir("../../../examples/triage")
 	_, stderr, code := command(&o, "run", "flow.yaml", "--run-id", "hints")
 	if want := "--engine temporal"; code != 10 || !strings.Contains(stderr, want) || strings.Contains(stderr, "--store") {
@@ -170,7 +170,7 @@ func TestHints(t *testing.T) {
 // TestConformance runs the examples with both engines.
 func TestConformance(t *testing.T) {
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
-	workerOf(t, o, engine.WorkerOptions{})
+	startWorker(t, o, engine.WorkerOptions{})
 	examples, err := filepath.Abs("../../../examples")
 	if err != nil {
 		t.Fatal(err)

@@ -79,9 +79,9 @@ edges:
   - {from: met, to: END}
 `
 
-// stepsOf is how many steps loop takes that goes round as often as this: work and list
-// each round, then left, right, rest and met.
-func stepsOf(rounds int) int { return 2*rounds + 4 }
+// countSteps returns the number of steps of loop for a number of rounds: work and list in each
+// round, then left, right, rest and met.
+func countSteps(rounds int) int { return 2*rounds + 4 }
 
 func writeLoop(t *testing.T, dir string) string {
 	t.Helper()
@@ -92,8 +92,8 @@ func writeLoop(t *testing.T, dir string) string {
 	return file
 }
 
-// outcomeOf runs a command and reads its result.
-func outcomeOf(t *testing.T, o *engine.Options, args ...string) outcome {
+// runCommand runs a command and reads its result.
+func runCommand(t *testing.T, o *engine.Options, args ...string) outcome {
 	t.Helper()
 	stdout, stderr, code := command(o, append(args, "-o", "json")...)
 	var out outcome
@@ -109,12 +109,12 @@ func outcomeOf(t *testing.T, o *engine.Options, args ...string) outcome {
 // what it comes to in one.
 func TestMove(t *testing.T) {
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
-	workerOf(t, o, engine.WorkerOptions{MaxEvents: 60})
+	startWorker(t, o, engine.WorkerOptions{MaxEvents: 60})
 	dir := t.TempDir()
 	file := writeLoop(t, dir)
 	marks := "marks=" + filepath.Join(dir, "marks")
-	here := outcomeOf(t, nil, "run", file, "-i", marks, "--store", filepath.Join(dir, "runs.db"))
-	there := outcomeOf(t, &o, "run", file, "-i", marks, "--run-id", "moved")
+	here := runCommand(t, nil, "run", file, "-i", marks, "--store", filepath.Join(dir, "runs.db"))
+	there := runCommand(t, &o, "run", file, "-i", marks, "--run-id", "moved")
 	if diff := cmp.Diff(here, there); diff != "" {
 		t.Errorf("in one workflow (-), in several (+):\n%s", diff)
 	}
@@ -125,7 +125,7 @@ func TestMove(t *testing.T) {
 	if starts := strings.Count(events, `"event":"run_started"`); starts != 1 {
 		t.Errorf("%d events say that the run started, want 1", starts)
 	}
-	if again := outcomeOf(t, &o, "runs", "show", "moved"); again.Steps != here.Steps || cmp.Diff(again.Path, here.Path) != "" {
+	if again := runCommand(t, &o, "runs", "show", "moved"); again.Steps != here.Steps || cmp.Diff(again.Path, here.Path) != "" {
 		t.Errorf("show has %d steps, path %v; want %d, %v", again.Steps, again.Path, here.Steps, here.Path)
 	}
 }
@@ -154,7 +154,7 @@ func TestKilledWorkers(t *testing.T) {
 		kills = n
 	}
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
-	workerOf(t, o, engine.WorkerOptions{Queue: "nothing"}) // the server is ready
+	startWorker(t, o, engine.WorkerOptions{Queue: "nothing"}) // the server is ready
 	dir := t.TempDir()
 	file := writeLoop(t, dir)
 	const runs = 4
@@ -179,7 +179,7 @@ func TestKilledWorkers(t *testing.T) {
 		close(over)
 	}()
 	for i := range runs {
-		group.Go(func() { readAlong(t, o, fmt.Sprintf("run%d", i)) })
+		group.Go(func() { followJournal(t, o, fmt.Sprintf("run%d", i)) })
 	}
 	random := rand.New(rand.NewSource(1))
 	workers := []*exec.Cmd{workerProcess(t, o), workerProcess(t, o)}
@@ -200,21 +200,21 @@ func TestKilledWorkers(t *testing.T) {
 	for _, w := range workers {
 		kill(w)
 	}
-	workerOf(t, o, engine.WorkerOptions{}) // for those who look at the runs
+	startWorker(t, o, engine.WorkerOptions{}) // for those who look at the runs
 	tasks, again := 0, 0
 	for i, r := range results {
-		if r.Code != 0 || len(r.Path) != stepsOf(loops) || r.State["n"] != float64(loops) || len(r.State["sum"].([]any)) != 5*loops {
+		if r.Code != 0 || len(r.Path) != countSteps(loops) || r.State["n"] != float64(loops) || len(r.State["sum"].([]any)) != 5*loops {
 			t.Errorf("run %d: exit code %d after %d steps, %v", i, r.Code, r.Steps, r.Error)
 		}
-		ran, repeated := repeatedIn(t, o, fmt.Sprintf("run%d", i), fmt.Sprintf("%s/marks%d", dir, i))
+		ran, repeated := countRepeated(t, o, fmt.Sprintf("run%d", i), fmt.Sprintf("%s/marks%d", dir, i))
 		tasks, again = tasks+ran, again+repeated
 	}
 	t.Logf("%d workers killed, %d tasks, of which %d ran again, none of which the run had known the end", killed, tasks, again)
 }
 
-// repeatedIn looks for tasks of the loop that began after the run knew of their end, of
-// which there are none. It counts the tasks, and those that began more than once.
-func repeatedIn(t *testing.T, o engine.Options, runID, marks string) (tasks, again int) {
+// countRepeated counts the tasks of the loop, and the tasks that began more than once. It fails
+// the test if a task began again after the run had recorded its end.
+func countRepeated(t *testing.T, o engine.Options, runID, marks string) (tasks, again int) {
 	t.Helper()
 	c, err := o.Dial()
 	if err != nil {
@@ -266,9 +266,9 @@ func repeatedIn(t *testing.T, o engine.Options, runID, marks string) (tasks, aga
 	return len(begun), again
 }
 
-// readAlong reads the journal of a run as it grows, until the run has ended. What was
-// read has to stay: who follows a run reads no event twice.
-func readAlong(t *testing.T, o engine.Options, runID string) {
+// followJournal reads the growing journal of a run until the run has ended. Events that were
+// read must not change, since followers read each event only once.
+func followJournal(t *testing.T, o engine.Options, runID string) {
 	c, err := o.Dial()
 	if err != nil {
 		t.Error(err)
@@ -319,7 +319,7 @@ func TestKilledServer(t *testing.T) {
 	address, kill := startServer(t, "--db", db)
 	_, port, _ := strings.Cut(address, ":")
 	o := engine.Options{Address: address, Payloads: t.TempDir()}
-	workerOf(t, o, engine.WorkerOptions{Heartbeat: 2 * time.Second})
+	startWorker(t, o, engine.WorkerOptions{Heartbeat: 2 * time.Second})
 	file := writeLoop(t, dir)
 	marks := func(i int) string { return fmt.Sprintf("%s/marks%d", dir, i) }
 	const runs, loops = 3, 20
@@ -346,10 +346,10 @@ func TestKilledServer(t *testing.T) {
 	}
 	group.Wait()
 	for i, r := range results {
-		if r.Code != 0 || r.Status != "completed" || len(r.Path) != stepsOf(loops) || len(r.State["sum"].([]any)) != 5*loops {
+		if r.Code != 0 || r.Status != "completed" || len(r.Path) != countSteps(loops) || len(r.State["sum"].([]any)) != 5*loops {
 			t.Errorf("run %d: exit code %d after %d steps, %v", i, r.Code, r.Steps, r.Error)
 		}
-		tasks, again := repeatedIn(t, o, fmt.Sprintf("run%d", i), marks(i))
+		tasks, again := countRepeated(t, o, fmt.Sprintf("run%d", i), marks(i))
 		t.Logf("run %d: %d tasks, of which %d ran again", i, tasks, again)
 	}
 }

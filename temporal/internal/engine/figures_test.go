@@ -55,7 +55,7 @@ func TestFigures(t *testing.T) {
 		t.Skip("GRAPHRUN_TEMPORAL_FIGURES does not say how often to measure")
 	}
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
-	workerOf(t, o, engine.WorkerOptions{})
+	startWorker(t, o, engine.WorkerOptions{})
 	c, err := client.Dial(client.Options{HostPort: o.Address, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +114,7 @@ func TestThroughput(t *testing.T) {
 		t.Skip("GRAPHRUN_TEMPORAL_FIGURES does not say how often to measure")
 	}
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
-	workerOf(t, engine.Options{Address: o.Address, Payloads: o.Payloads}, engine.WorkerOptions{Queue: "nothing"}) // the server is ready
+	startWorker(t, engine.Options{Address: o.Address, Payloads: o.Payloads}, engine.WorkerOptions{Queue: "nothing"}) // the server is ready
 	ctx := context.Background()
 	const runs, steps = 60, 10
 	all := func(do func(i int) error) time.Duration {

@@ -56,7 +56,7 @@ func graphsOf(t *testing.T) (all []randomGraph) {
 func TestRandomGraphs(t *testing.T) {
 	all := graphsOf(t)
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
-	workerOf(t, o, engine.WorkerOptions{})
+	startWorker(t, o, engine.WorkerOptions{})
 	c, err := o.Dial()
 	if err != nil {
 		t.Fatal(err)

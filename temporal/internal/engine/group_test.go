@@ -64,11 +64,11 @@ func (g *theGroup) begin(file, runID, stands string, want int) {
 			g.Errorf("%s: exit code %d, want %d\n%s", runID, code, want, stderr)
 		}
 	})
-	waitFor(g.T, func() bool { return g.stands(runID) == stands })
+	waitFor(g.T, func() bool { return g.formatStatus(runID) == stands })
 }
 
-// stands is how a run stands: its status, and the reason of one that pauses.
-func (g *theGroup) stands(runID string) string {
+// formatStatus returns the status of a run, or the reason if it is paused.
+func (g *theGroup) formatStatus(runID string) string {
 	stdout, _, _ := command(&g.o, "runs", "list", "-o", "json")
 	var all []struct {
 		ID     string `json:"run_id"`
@@ -105,16 +105,16 @@ func (g *theGroup) marks() (in []string, most int) {
 	return in, most
 }
 
-// letOut lets a run out, or all.
-func (g *theGroup) letOut(runID string) {
+// releaseRun lets the waiting node of a run end, or of every run for "all".
+func (g *theGroup) releaseRun(runID string) {
 	g.Helper()
 	if err := os.WriteFile(filepath.Join(g.dir, "go."+runID), nil, 0o600); err != nil {
 		g.Fatal(err)
 	}
 }
 
-// comesIn waits until a run is inside, and says how long that took.
-func (g *theGroup) comesIn(runID string) time.Duration {
+// waitUntilInside waits until a run executes in the group, and returns how long that took.
+func (g *theGroup) waitUntilInside(runID string) time.Duration {
 	g.Helper()
 	from := time.Now()
 	waitFor(g.T, func() bool { in, _ := g.marks(); return slices.Contains(in, runID) })
@@ -141,8 +141,8 @@ func (g *theGroup) replays(events int, runs ...string) {
 	}
 }
 
-// moves reports whether a workflow was followed by others.
-func (g *theGroup) moves(id string) bool {
+// hasContinued reports whether a workflow has continued as a new one.
+func (g *theGroup) hasContinued(id string) bool {
 	g.Helper()
 	c, err := g.o.Dial()
 	if err != nil {
@@ -164,7 +164,7 @@ func TestGroupInOrder(t *testing.T) {
 	for _, limit := range []int{1, 2} {
 		t.Run(fmt.Sprint("limit ", limit), func(t *testing.T) {
 			g := newGroup(t)
-			workerOf(t, g.o, engine.WorkerOptions{Queue: "nothing"}) // the server is ready
+			startWorker(t, g.o, engine.WorkerOptions{Queue: "nothing"}) // the server is ready
 			worker := func() *exec.Cmd {
 				w := exec.Command(os.Args[0])
 				w.Env = append(os.Environ(), "GRAPHRUN_TEST_WORKER="+g.o.Address, "GRAPHRUN_TEST_PAYLOADS="+g.o.Payloads, fmt.Sprint("GRAPHRUN_TEST_EVENTS=", events))
@@ -188,17 +188,17 @@ func TestGroupInOrder(t *testing.T) {
 				}
 				g.begin(file, id, stands, 0)
 				if i < limit {
-					g.comesIn(id)
+					g.waitUntilInside(id)
 				}
 				want = append(want, id)
 			}
 			for i, id := range want {
-				g.comesIn(id)
+				g.waitUntilInside(id)
 				if i == runs/4 && limit == 1 {
 					_ = killed.Process.Kill()
 					worker()
 				}
-				g.letOut(id)
+				g.releaseRun(id)
 			}
 			g.runs.Wait()
 			in, most := g.marks()
@@ -210,7 +210,7 @@ func TestGroupInOrder(t *testing.T) {
 				t.Errorf("they came in in the order %v", in)
 			}
 			for _, id := range []string{want[runs-1], engine.GroupID("g")} { // that run waited long
-				if !g.moves(id) {
+				if !g.hasContinued(id) {
 					t.Errorf("%s has one history", id)
 				}
 			}
@@ -223,7 +223,7 @@ func TestGroupInOrder(t *testing.T) {
 // ended by the cluster, which nobody is told of.
 func TestGroupHolders(t *testing.T) {
 	g := newGroup(t)
-	workerOf(t, g.o, engine.WorkerOptions{})
+	startWorker(t, g.o, engine.WorkerOptions{})
 	file := g.flow("flow", fmt.Sprintf(grouped, 1, "wait"))
 	asks := g.flow("asks", strings.ReplaceAll(`graphrun: v1
 name: asks
@@ -238,18 +238,18 @@ edges: [{from: h, to: work}, {from: work, to: END}]
 
 	g.begin(asks, "asks", "human", 10)
 	g.begin(file, "one", "running", 130)
-	g.comesIn("one")
+	g.waitUntilInside("one")
 	g.begin(file, "two", "concurrency", 1)
 	if _, stderr, code := command(&g.o, "answer", "asks", "h=yes"); code != 0 {
 		t.Fatalf("answer: exit code %d\n%s", code, stderr)
 	}
-	if stands := g.stands("asks"); stands != "human" {
+	if stands := g.formatStatus("asks"); stands != "human" {
 		t.Errorf("the run that waits to go on stands as %q, want that of before", stands)
 	}
 	if _, stderr, code := command(&g.o, "runs", "cancel", "one"); code != 0 {
 		t.Fatalf("cancel: exit code %d\n%s", code, stderr)
 	}
-	g.comesIn("two")
+	g.waitUntilInside("two")
 
 	c, err := g.o.Dial()
 	if err != nil {
@@ -259,15 +259,15 @@ edges: [{from: h, to: work}, {from: work, to: END}]
 	if err := c.Terminate(t.Context(), "two"); err != nil {
 		t.Fatal(err)
 	}
-	g.comesIn("asks") // the group finds out by itself
-	waitFor(t, func() bool { return g.stands("asks") == "completed" })
+	g.waitUntilInside("asks") // the group finds out by itself
+	waitFor(t, func() bool { return g.formatStatus("asks") == "completed" })
 
 	g.begin(file, "three", "running", 1)
-	g.comesIn("three")
+	g.waitUntilInside("three")
 	if err := c.Terminate(t.Context(), "three"); err != nil {
 		t.Fatal(err)
 	}
-	g.letOut("all")
+	g.releaseRun("all")
 	g.begin(file, "four", "completed", 0) // it asks whether the other is still there
 	if stdout, stderr, code := command(&g.o, "resume", "two"); code != 0 {
 		t.Errorf("resume: exit code %d\n%s%s", code, stdout, stderr)

@@ -34,7 +34,7 @@ edges:
 // session to take what it leaves, gets a reply.
 func TestAskedWhileLeaving(t *testing.T) {
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
-	workerOf(t, o, engine.WorkerOptions{})
+	startWorker(t, o, engine.WorkerOptions{})
 	dir := t.TempDir()
 	file := filepath.Join(dir, "flow.yaml")
 	if err := os.WriteFile(file, []byte(remembers), 0o600); err != nil {
@@ -99,7 +99,7 @@ func TestAskedWhileLeaving(t *testing.T) {
 // leaves no run behind that goes on.
 func TestInterruptedAtOnce(t *testing.T) {
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
-	workerOf(t, o, engine.WorkerOptions{})
+	startWorker(t, o, engine.WorkerOptions{})
 	file := waitsLong(t)
 	ctx, interrupt := context.WithCancel(t.Context())
 	interrupt()

@@ -15,7 +15,7 @@ import (
 // nobody knows.
 func TestOfferTooLate(t *testing.T) {
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
-	workerOf(t, o, engine.WorkerOptions{})
+	startWorker(t, o, engine.WorkerOptions{})
 	file := filepath.Join(t.TempDir(), "flow.yaml")
 	text := "graphrun: v1\nname: short\nstart: a\nnodes: {a: {kind: pass}}\nedges: [{from: a, to: END}]\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/graphrun/graphrun/temporal/internal/engine"
 )
 
-// number is that of an environment variable.
-func number(t *testing.T, name string, otherwise int) int {
+// readNumber returns the number in an environment variable, or otherwise.
+func readNumber(t *testing.T, name string, otherwise int) int {
 	t.Helper()
 	text := os.Getenv(name)
 	if text == "" {
@@ -33,7 +33,7 @@ func number(t *testing.T, name string, otherwise int) int {
 // size is that of the contract of the engine, or, in the rounds of every day, a small
 // one: GRAPHRUN_TEMPORAL_SCALE says how many per cent.
 func size(t *testing.T, large, small int) int {
-	return max(large*number(t, "GRAPHRUN_TEMPORAL_SCALE", 0)/100, small)
+	return max(large*readNumber(t, "GRAPHRUN_TEMPORAL_SCALE", 0)/100, small)
 }
 
 func manySteps(n int) string {
@@ -144,7 +144,7 @@ edges:
 // seconds a run may take on the cluster.
 func TestScale(t *testing.T) {
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
-	workerOf(t, o, engine.WorkerOptions{})
+	startWorker(t, o, engine.WorkerOptions{})
 	c, err := o.Dial()
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +152,7 @@ func TestScale(t *testing.T) {
 	defer c.Close()
 	small := o // moves the run from workflow to workflow with its state
 	small.Queue = "small"
-	workerOf(t, small, engine.WorkerOptions{MaxEvents: 15})
+	startWorker(t, small, engine.WorkerOptions{MaxEvents: 15})
 	for _, f := range []struct {
 		name, text string
 		o          engine.Options
@@ -174,9 +174,9 @@ func TestScale(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "inner.yaml"), []byte(threeSteps), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			here := outcomeOf(t, nil, "run", file, "--store", filepath.Join(dir, "runs.db"))
+			here := runCommand(t, nil, "run", file, "--store", filepath.Join(dir, "runs.db"))
 			from := time.Now()
-			there := outcomeOf(t, &f.o, "run", file, "--run-id", f.name)
+			there := runCommand(t, &f.o, "run", file, "--run-id", f.name)
 			events, _, _ := command(&f.o, "runs", "events", f.name)
 			took := time.Since(from)
 			sizes, err := c.Sizes(t.Context(), f.name)
@@ -189,7 +189,7 @@ func TestScale(t *testing.T) {
 			}
 			t.Logf("%d steps in %s, moved %d times; %d events, at most %d in one history", there.Steps, took.Round(time.Millisecond),
 				strings.Count(events, `"event":"run_resumed"`), own, most)
-			if budget := number(t, "GRAPHRUN_TEMPORAL_BUDGET", 0); budget > 0 && took > time.Duration(budget)*time.Second {
+			if budget := readNumber(t, "GRAPHRUN_TEMPORAL_BUDGET", 0); budget > 0 && took > time.Duration(budget)*time.Second {
 				t.Errorf("the run took %s, want at most %d s (GRAPHRUN_TEMPORAL_BUDGET)", took, budget)
 			}
 			if there.Code != 0 {
@@ -228,7 +228,7 @@ func TestTerminatedAtOnce(t *testing.T) {
 	if err := c.TerminateWorkflow(t.Context(), "ended", "", "enough"); err != nil {
 		t.Fatal(err)
 	}
-	workerOf(t, o, engine.WorkerOptions{})
+	startWorker(t, o, engine.WorkerOptions{})
 	_, stderr, code := command(&o, "runs", "show", "ended")
 	if want := `run "ended" was ended by the cluster before anything of it began`; code != 1 || !strings.Contains(stderr, want) {
 		t.Errorf("exit code %d, want 1 and %q in\n%s", code, want, stderr)
@@ -238,7 +238,7 @@ func TestTerminatedAtOnce(t *testing.T) {
 // TestTerminated: whoever follows a run whose workflow is ended from outside is told so.
 func TestTerminated(t *testing.T) {
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
-	workerOf(t, o, engine.WorkerOptions{})
+	startWorker(t, o, engine.WorkerOptions{})
 	file := waitsLong(t)
 	c, err := client.Dial(client.Options{HostPort: o.Address})
 	if err != nil {

@@ -75,7 +75,7 @@ edges:
 func TestTape(t *testing.T) {
 	t.Setenv("TAPED_KEY", "canary-4711")
 	o := &engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
-	workerOf(t, *o, engine.WorkerOptions{MaxEvents: 40})
+	startWorker(t, *o, engine.WorkerOptions{MaxEvents: 40})
 	t.Chdir(t.TempDir())
 	for name, text := range taped() {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
@@ -88,7 +88,7 @@ func TestTape(t *testing.T) {
 		if o == nil {
 			args = append(args, "--store", "runs.db")
 		}
-		return outcomeOf(t, o, append([]string{"run", "flow.yaml"}, args...)...)
+		return runCommand(t, o, append([]string{"run", "flow.yaml"}, args...)...)
 	}
 	read := func(name string) string {
 		text, err := os.ReadFile(name)

@@ -119,12 +119,12 @@ func TestSecured(t *testing.T) {
 		Address: a.guard(serverOf(t), "open sesame"), Payloads: t.TempDir(), CA: a.file("ca.pem"), Cert: a.file("client.pem"), Key: a.file("client.key"),
 		ServerName: "temporal.test", APIKey: "open sesame",
 	}
-	workerOf(t, o, engine.WorkerOptions{})
+	startWorker(t, o, engine.WorkerOptions{})
 	file := filepath.Join(t.TempDir(), "flow.yaml")
 	if err := os.WriteFile(file, []byte(visits), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out := outcomeOf(t, &o, "run", file); out.Code != 0 || out.Status != "completed" {
+	if out := runCommand(t, &o, "run", file); out.Code != 0 || out.Status != "completed" {
 		t.Errorf("exit code %d, status %s: %v", out.Code, out.Status, out.Error)
 	}
 	for name, c := range map[string]struct {

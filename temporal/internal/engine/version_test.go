@@ -34,25 +34,25 @@ edges:
 func TestVersions(t *testing.T) {
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
 	older, newer := o.OfCore(1), o.OfCore(2)
-	workerOf(t, older, engine.WorkerOptions{})
-	workerOf(t, newer, engine.WorkerOptions{})
+	startWorker(t, older, engine.WorkerOptions{})
+	startWorker(t, newer, engine.WorkerOptions{})
 	file := filepath.Join(t.TempDir(), "flow.yaml")
 	if err := os.WriteFile(file, []byte(visits), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	want := outcomeOf(t, nil, "run", file, "--store", filepath.Join(t.TempDir(), "runs.db"))
+	want := runCommand(t, nil, "run", file, "--store", filepath.Join(t.TempDir(), "runs.db"))
 	from := time.Now()
 	var group sync.WaitGroup
 	for i := range 6 {
 		group.Go(func() {
 			by := []engine.Options{older, newer}[i%2]
 			id := fmt.Sprintf("run%d", i)
-			there := outcomeOf(t, &by, "run", file, "--run-id", id)
+			there := runCommand(t, &by, "run", file, "--run-id", id)
 			if diff := cmp.Diff(want, there); diff != "" {
 				t.Errorf("%s: on this machine (-), on the cluster (+):\n%s", id, diff)
 			}
 			other := []engine.Options{newer, older}[i%2]
-			if shown := outcomeOf(t, &other, "runs", "show", id); shown.Status != want.Status || cmp.Diff(shown.Path, want.Path) != "" {
+			if shown := runCommand(t, &other, "runs", "show", id); shown.Status != want.Status || cmp.Diff(shown.Path, want.Path) != "" {
 				t.Errorf("%s is shown as %s after %v", id, shown.Status, shown.Path)
 			}
 		})
