@@ -123,7 +123,7 @@ func (s *search) exploreEdges(ctx context.Context) map[int]string {
 			maps.Copy(fired, t.fired)
 		}
 	}
-	if a := s.world.Ask(nil, func(r *explore.Run) bool { return r.State.HasEnded() }); a.Found {
+	if a := s.world.FindRun(nil, func(r *explore.Run) bool { return r.State.HasEnded() }); a.Found {
 		keep(s.tryCase(a.Input, s.convertChoices(a.Chosen)))
 	}
 	for i, e := range s.graph.Edges {

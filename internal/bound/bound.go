@@ -30,10 +30,10 @@ type Bounds struct {
 	Steps, LLMCalls, Tokens Range
 	CostUSD                 Range
 
-	walk     *walk
-	models   []string // the models a run may call, as provider/name
-	priced   bool     // models is complete, and a graph around this one has the same prices
-	attained *bool    // the result of Attain
+	walk      *walk
+	models    []string // the models a run may call, as provider/name
+	priced    bool     // models is complete, and a graph around this one has the same prices
+	foundRuns *bool    // the result of FindRuns
 }
 
 // Range is a lower and an upper bound.
@@ -41,7 +41,7 @@ type Range struct {
 	Min float64
 	// Max is +Inf when nothing bounds the value.
 	Max float64
-	// MinPath and MaxPath are the nodes of paths with these values, or nil. See Attain for runs.
+	// MinPath and MaxPath are the nodes of paths with these values, or nil. See FindRuns for runs.
 	MinPath, MaxPath []string
 	// Limit is the limit that sets Max, or "" when the graph itself bounds it.
 	Limit string
@@ -186,18 +186,18 @@ func (w *walk) boundCutShort(out *Bounds, ends bool) bool {
 	return true
 }
 
-// Attain searches for runs that reach the bounds of steps and model calls, and replaces the path of
+// FindRuns searches for runs that reach the bounds of steps and model calls, and replaces the path of
 // each bound by that of a run or by nil. It reports whether it followed all paths to runs.
-func (b *Bounds) Attain() bool {
-	if b.attained != nil {
-		return *b.attained
+func (b *Bounds) FindRuns() bool {
+	if b.foundRuns != nil {
+		return *b.foundRuns
 	}
 	exact := b.Followed
-	b.attained = &exact
+	b.foundRuns = &exact
 	g := b.walk.Source
 	for _, n := range g.Nodes {
 		if inner := b.walk.loadChild(n); inner != nil {
-			inner.Attain()
+			inner.FindRuns()
 		}
 	}
 	world, err := explore.NewWorld(g, nil)
@@ -225,7 +225,7 @@ func (b *Bounds) Attain() bool {
 		for _, name := range guide {
 			way = append(way, g.Node(name).Index)
 		}
-		a := world.Ask(way, func(r *explore.Run) bool {
+		a := world.FindRun(way, func(r *explore.Run) bool {
 			if !r.State.HasEnded() || !aim.most && r.State.Status != machine.Completed || b.countTaken(r, aim.metric, aim.most) != aim.total {
 				return false
 			}

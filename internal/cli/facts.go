@@ -61,7 +61,7 @@ func (a *app) printBound(cmd *cobra.Command, f *boundFlags, path string) error {
 	if !ok {
 		return usagef("%s: no run of this graph can complete, so there is nothing to bound", path)
 	}
-	r := inspect.NewBound(g, b, lint.Loops(g, lint.Options{Load: spec.Beside(path)}), b.Attain())
+	r := inspect.NewBound(g, b, lint.Loops(g, lint.Options{Load: spec.Beside(path)}), b.FindRuns())
 	for _, c := range []struct {
 		flag string
 		most float64

@@ -395,7 +395,7 @@ func Bypass(n *spec.Node) string {
 	return cmp.Or(n.Join.OnBypass.Value, "drop")
 }
 
-// Tolerates reports whether a run may go on although a branch of some fan-out has failed.
+// Tolerates reports whether a run may continue although a branch of some fan-out has failed.
 func Tolerates(g *spec.Graph) bool {
 	tolerant := func(how string) bool { return how != "" && how != "fail_all" }
 	return tolerant(g.Parallel.OnFailure) ||
@@ -416,7 +416,7 @@ func ParallelOf(g *spec.Graph, node int) spec.Parallel {
 
 // findImplicitJoins sets Joins, and the Join of each group: where branches join without a declaration.
 func (w *Graph) findImplicitJoins() {
-	var any []int // targets of groups of which any subset may fire
+	var any []int // targets of groups that may fire in part
 	for v, g := range w.AllGroups() {
 		g.Join = -1
 		switch {

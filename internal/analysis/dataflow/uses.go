@@ -4,6 +4,7 @@ package dataflow
 
 import (
 	"cmp"
+	"iter"
 	"regexp"
 	"slices"
 	"strings"
@@ -90,6 +91,19 @@ func NewUses(g *spec.Graph, bound *bind.Graph, from []int) *Uses {
 
 // OfNode returns the expressions of a node, without those of its edges.
 func (x *Uses) OfNode(i int) []*Use { return x.All[x.byNode[i][0]:x.byNode[i][1]] }
+
+// Reads iterates over the reads of all uses.
+func (x *Uses) Reads() iter.Seq2[*Use, eval.Read] {
+	return func(yield func(*Use, eval.Read) bool) {
+		for _, u := range x.All {
+			for _, r := range u.Program.Reads {
+				if !yield(u, r) {
+					return
+				}
+			}
+		}
+	}
+}
 
 // Constants returns the distinct texts and numbers in uses, policies excepted.
 func Constants(uses []*Use) (out []any) {

@@ -41,7 +41,7 @@ type Question struct {
 	Allow func(r *Run, node int, taken []Taken) bool
 	// Hopeless, if set, reports whether a run can't become the answer any more.
 	Hopeless func(r *Run) bool
-	// Fixed are state keys for whose unknown values the search tries none.
+	// Fixed are state keys. While they are unknown, the search tries no values for them.
 	Fixed map[string]bool
 	// Omit is a state key that no input sets, or "". States with different values of it differ.
 	Omit string
@@ -50,7 +50,7 @@ type Question struct {
 	// Proof ends the search at the first gap.
 	Proof bool
 	// Guide is a path. The search first tries runs that follow it further, later those that
-	// repeat nodes beside it, and last those that went on past its end.
+	// repeat nodes beside it, and last those that continued past its end.
 	Guide []int
 	// Budget holds the steps left for several searches, Most those of this one.
 	Budget *int
@@ -264,7 +264,7 @@ func (s *search) followRun(b *branch, concrete bool) {
 		case s.isSpent() && !concrete:
 			s.noteGap(TooMany)
 			return
-		case r.settle():
+		case r.applyOnlyEvent():
 		case len(events) > 0:
 			if !r.takeEvent(*events[0]) {
 				s.noteGap(otherWay)
@@ -523,7 +523,7 @@ func NewWorld(g *spec.Graph, kinds []spec.Kind) (*World, error) {
 		return nil, errors.New(found[0].Message)
 	}
 	resumed := *g
-	resumed.PauseBefore, resumed.PauseAfter = nil, nil // runs go on behind breakpoints
+	resumed.PauseBefore, resumed.PauseAfter = nil, nil // runs continue after breakpoints
 	plan, found := machine.BuildBound(&resumed, bound, nil, nil)
 	if plan == nil {
 		return nil, errors.New(found[0].Message)
@@ -555,22 +555,22 @@ func (w *World) Fire(edge int) Answer {
 		completes = fired(r) && r.State.Status == machine.Completed && r.asking == 0
 		return completes || fired(r) && r.State.Status != machine.Limit
 	}
-	a := w.ask(q, worldMost)
+	a := w.explore(q, worldMost)
 	if a.Found && !completes {
 		q.Found = func(r *Run) bool { return fired(r) && r.State.Status == machine.Completed && r.asking == 0 }
-		if b := w.ask(q, worldNicer); b.Found {
+		if b := w.explore(q, worldNicer); b.Found {
 			return b
 		}
 	}
 	return a
 }
 
-// Ask asks for a run. It first tries runs that visit the nodes of a guide.
-func (w *World) Ask(guide []int, found func(*Run) bool) Answer {
-	return w.ask(Question{Guide: guide, Found: found}, worldMost)
+// FindRun asks for a run. It first tries runs that visit the nodes of a guide.
+func (w *World) FindRun(guide []int, found func(*Run) bool) Answer {
+	return w.explore(Question{Guide: guide, Found: found}, worldMost)
 }
 
-func (w *World) ask(q Question, most int) Answer {
+func (w *World) explore(q Question, most int) Answer {
 	count := map[int]int{}
 	q.Visits = map[int]int{}
 	for _, v := range q.Guide {

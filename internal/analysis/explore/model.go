@@ -25,7 +25,6 @@ type Model struct {
 	bound *bind.Graph
 	all   []*dataflow.Use
 	own   [][]*dataflow.Use // by node
-	asked []string
 	// counts holds the state keys that decide how runs go, members the paths read in them.
 	counts  map[string]bool
 	members map[string][][]string
@@ -46,12 +45,11 @@ type Model struct {
 	inputs      []part
 }
 
-// NewModel prepares a graph. never is nil, or the condition of a policy after the node with the index
-// at. asked are state keys that a question reads.
-func NewModel(flow *controlflow.Graph, bound *bind.Graph, uses *dataflow.Uses, never *eval.Program, at int, asked ...string) *Model {
+// NewModel prepares a graph. never is nil, or the condition of a policy after the node with the index at.
+func NewModel(flow *controlflow.Graph, bound *bind.Graph, uses *dataflow.Uses, never *eval.Program, at int) *Model {
 	g, n := flow.Source, len(flow.Source.Nodes)
 	m := &Model{
-		graph: g, bound: bound, all: slices.Clip(uses.All), own: make([][]*dataflow.Use, n), asked: asked,
+		graph: g, bound: bound, all: slices.Clip(uses.All), own: make([][]*dataflow.Use, n),
 		counts: map[string]bool{}, members: map[string][][]string{}, decisive: map[*eval.Program]bool{}, copies: map[*eval.Program]bool{},
 		computed: map[string][]*eval.Program{}, computes: make([]map[string]bool, n), visits: map[int]int{},
 		mayFail: make([]bool, n), failures: make([][]*machine.Failure, n), sources: make([]source, n),
@@ -78,7 +76,7 @@ func NewModel(flow *controlflow.Graph, bound *bind.Graph, uses *dataflow.Uses, n
 			}
 		}
 	}
-	m.findCaught(flow)
+	m.findCaughtNodes(flow)
 	m.findDecisive()
 	for v, n := range g.Nodes {
 		if limit := n.VisitLimit(g); limit > 0 {
@@ -87,12 +85,12 @@ func NewModel(flow *controlflow.Graph, bound *bind.Graph, uses *dataflow.Uses, n
 		m.sources[v] = m.findSource(v)
 		m.findFailures(v)
 	}
-	m.findInputs()
+	m.listInputs()
 	return m
 }
 
-// findCaught finds the nodes after whose failures a run can continue.
-func (m *Model) findCaught(flow *controlflow.Graph) {
+// findCaughtNodes finds the nodes after whose failures a run can continue.
+func (m *Model) findCaughtNodes(flow *controlflow.Graph) {
 	for v, n := range m.graph.Nodes {
 		m.ranks = m.ranks || n.Join != nil && n.Join.Wait != "all"
 		switch how := controlflow.ParallelOf(m.graph, v).OnFailure; {
@@ -144,10 +142,6 @@ func (m *Model) findDecisive() {
 			todo = append(todo, p)
 		}
 	}
-	for _, name := range m.asked {
-		m.members[name] = [][]string{nil}
-		count(name)
-	}
 	for _, e := range m.all {
 		if e.Node >= 0 && m.decides(e) {
 			todo = append(todo, e.Program)
@@ -196,7 +190,7 @@ func (m *Model) findTarget(e *dataflow.Use) string {
 	return ""
 }
 
-// noteContext records that a condition reads a name that is no state key.
+// noteContext records that a condition reads a name that is not a state key.
 func (m *Model) noteContext(path []string, p *eval.Program) {
 	unknown := false
 	switch path[0] {
@@ -237,7 +231,7 @@ func findGreatest(t *eval.Tree) int {
 	return n
 }
 
-// unset stands for a value that is absent.
+// unset is the value of a part that is absent.
 type unset struct{}
 
 // Limits of the options.
@@ -250,13 +244,13 @@ const (
 // AnyText is the sample of a text without constraints.
 const AnyText = "made up"
 
-// findInputs finds the options of inputs.
-func (m *Model) findInputs() {
+// listInputs lists the inputs with their options.
+func (m *Model) listInputs() {
 	for _, k := range m.graph.State {
 		name := k.Name.Value
 		p := part{
 			path: []string{name}, name: name, source: "input " + name, keys: []string{name}, partial: true, usual: unset{},
-			counts: m.counts[name], now: slices.Contains(m.asked, name) || !dataflow.Replaces(k), optional: !k.Required || k.Default != nil,
+			counts: m.counts[name], now: !dataflow.Replaces(k), optional: !k.Required || k.Default != nil,
 		}
 		if !k.Once {
 			p.options, p.partial = listValues(k.Schema, m.findConstants(name, map[string]bool{}), m.members[name])
@@ -314,8 +308,8 @@ func mergeValues(list, more []any) []any {
 	return out
 }
 
-// fillParts finds the options of the parts of a result, and its value without them.
-func (m *Model) fillParts(v int, doc map[string]any, src *source) {
+// findPartOptions finds the options of the parts of a result, and its value without them.
+func (m *Model) findPartOptions(v int, doc map[string]any, src *source) {
 	n := m.graph.Nodes[v]
 	src.base = m.newBaseResult(n, doc)
 	expected := map[string]any{}
@@ -582,10 +576,10 @@ func (m *Model) findSource(v int) source {
 		for _, key := range p.keys {
 			p.name = p.keys[0]
 			p.counts = p.counts || m.counts[key]
-			p.now = p.now || !dataflow.Replaces(m.graph.Key(key)) || slices.Contains(m.asked, key)
+			p.now = p.now || !dataflow.Replaces(m.graph.Key(key))
 		}
 	}
-	m.fillParts(v, doc, &src)
+	m.findPartOptions(v, doc, &src)
 	return src
 }
 

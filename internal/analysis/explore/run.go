@@ -33,7 +33,7 @@ type Run struct {
 	slots    []slot
 	concrete bool // no value stays open
 	input    map[string]any
-	// now is the virtual time in nanoseconds; it stands still in a Late search.
+	// now is the virtual time in nanoseconds; a Late search does not advance it.
 	now     int64
 	tasks   []machine.TaskID // that run
 	cancels []machine.TaskID
@@ -227,8 +227,8 @@ func (r *Run) enterNode(v int) {
 	r.Path = append(r.Path, v)
 }
 
-// settle applies an event without alternatives. It returns false if there is none.
-func (r *Run) settle() bool {
+// applyOnlyEvent applies an event without alternatives. It returns false if there is none.
+func (r *Run) applyOnlyEvent() bool {
 	known := slices.IndexFunc(r.tasks, func(id machine.TaskID) bool { return r.findResult(id) != nil })
 	switch {
 	case len(r.cancels) > 0:

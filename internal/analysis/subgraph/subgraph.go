@@ -58,7 +58,7 @@ func References(g *spec.Graph) []spec.Text {
 	return out
 }
 
-// Load returns the graph that a graph of a file names, or nil if it can't know the file.
+// Load returns the graph that a graph of a file names, or nil if the file is unknown.
 func (l *Loader) Load(g *spec.Graph, file, name string) *Graph {
 	at, isInner := name, strings.HasPrefix(name, "#")
 	switch {
