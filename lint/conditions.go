@@ -98,9 +98,9 @@ func (d *judgement) unconditionalEdges() (edges []int) {
 	return edges
 }
 
-// claimsOf returns the outcomes of conditions that read only known names.
-func (f *facts) claimsOf(a arc, known func(name string) bool) (out []solve.Claim) {
-	for _, o := range f.outcomesOf(a) {
+// listClaims returns the outcomes of conditions that read only known names.
+func (f *facts) listClaims(a arc, known func(name string) bool) (out []solve.Claim) {
+	for _, o := range f.listOutcomes(a) {
 		if !slices.ContainsFunc(o.program.Reads, func(r eval.Read) bool { return !known(r.Path[0]) }) {
 			out = append(out, solve.Claim{Tree: o.program.Tree, Holds: o.holds})
 		}
@@ -118,8 +118,8 @@ func checkConstantConditions(f *facts) {
 	constant := map[int]bool{} // edges
 	for _, d := range f.judgements() {
 		for k, v := range d.result.Verdicts {
-			isAlways := d.site.node.Routing == "all" && len(d.conditions[k].Reads) == 0 // beside conditions
-			if !v.Always && !v.Never || v.Always && isAlways {
+			isMeant := d.site.node.Routing == "all" && len(d.conditions[k].Reads) == 0 // the edge fires beside others
+			if !v.Always && !v.Never || v.Always && isMeant {
 				continue
 			}
 			why := ""
@@ -188,8 +188,8 @@ func namesRead(t *eval.Tree) (keys []string) {
 	return keys
 }
 
-// checkPointless reports conditions of edges that lead where the edge without a condition leads.
-func checkPointless(f *facts) {
+// checkPointlessConditions reports conditions of edges that lead where the edge without a condition leads.
+func checkPointlessConditions(f *facts) {
 	for _, d := range f.judgements() {
 		n := d.site.node
 		groups := f.flow().Groups[n.Index]
@@ -207,7 +207,7 @@ func checkPointless(f *facts) {
 		for k > 0 && isSame(k-1) {
 			k--
 		}
-		isCase := func(earlier *eval.Program) bool { // of a value that other edges ask for
+		isCase := func(earlier *eval.Program) bool { // it compares a value that earlier edges compare
 			return slices.ContainsFunc(earlier.Reads, func(r eval.Read) bool { return d.conditions[k].Uses(r.Path[0]) })
 		}
 		if k == len(d.edges) || slices.ContainsFunc(d.conditions[:k], isCase) {
@@ -223,7 +223,7 @@ func checkPointless(f *facts) {
 }
 
 func checkShadowedEdges(f *facts) {
-	f.reportUndecidable()
+	f.reportEdgesBesideDecision()
 	for _, d := range f.judgements() {
 		always := slices.IndexFunc(d.result.Verdicts, func(v solve.Verdict) bool { return v.Always })
 		for k, v := range d.result.Verdicts {
@@ -260,8 +260,8 @@ func describeEarlier(names []string) string {
 	return "one of the earlier " + strings.Join(names, ", ") + " holds too"
 }
 
-// reportUndecidable reports edges beside a model's decision that are not its fallback.
-func (f *facts) reportUndecidable() {
+// reportEdgesBesideDecision reports edges beside a model's decision that are not its fallback.
+func (f *facts) reportEdgesBesideDecision() {
 	decides := map[string]*spec.Edge{}
 	for _, d := range f.listDecisions() {
 		decides[d.edges[0].From.Value] = d.edges[0]
@@ -277,16 +277,15 @@ func (f *facts) reportUndecidable() {
 }
 
 func checkMissingFallbacks(f *facts) {
-	f.reportNoSuccess()
-	f.reportNoSkip()
+	f.reportNoWayOut()
 	for i := range f.judgements() {
 		d := &f.judgements()[i]
 		if d.site.failed || d.result.Exhaustive || choosesNext(d.site.node) || f.flow().Has(d.site.node.Index, controlflow.ByDefault, controlflow.ByDecision) {
 			continue
 		}
-		path, values, open := f.findStuck(d)
+		path, values, open := f.findStuckRun(d)
 		if path == nil && open {
-			if values = f.findUncovered(d); len(values) > 0 {
+			if values = f.findUncoveredValue(d); len(values) > 0 {
 				path = f.pathTo(d.site.node.Index)
 			}
 		}
@@ -305,9 +304,9 @@ func checkMissingFallbacks(f *facts) {
 	}
 }
 
-// findUncovered returns a value of the node's result for which no condition of a decision
+// findUncoveredValue returns a value of the node's result for which no condition of a decision
 // holds, as in `output = "no"`, or nil. The conditions may read nothing else.
-func (f *facts) findUncovered(d *judgement) []string {
+func (f *facts) findUncoveredValue(d *judgement) []string {
 	var read []string
 	var trees []*eval.Tree
 	for _, p := range d.conditions {
@@ -332,9 +331,9 @@ func (f *facts) findUncovered(d *judgement) []string {
 	return nil
 }
 
-// findStuck returns the path of a run that gets stuck because no condition of a decision holds, and
+// findStuckRun returns the path of a run that gets stuck because no condition of a decision holds, and
 // the values that the conditions read, as in "n = 3". open says that such a run may exist unfound.
-func (f *facts) findStuck(d *judgement) (path []int, values []string, open bool) {
+func (f *facts) findStuckRun(d *judgement) (path []int, values []string, open bool) {
 	seen := map[*eval.Program]map[string]any{} // what each condition read last
 	isStuck := func(r *explore.Run) bool {
 		how := r.State.Failure
@@ -350,7 +349,7 @@ func (f *facts) findStuck(d *judgement) (path []int, values []string, open bool)
 		}
 	}}
 	a := f.findRun(f.pathTo(d.site.node.Index), q)
-	if guide := f.pathOfRounds(d); !a.Found && a.Gap != "" && guide != nil {
+	if guide := f.findPathOfRounds(d); !a.Found && a.Gap != "" && guide != nil {
 		a = f.findRun(guide, q)
 	}
 	for _, p := range d.conditions {
@@ -367,8 +366,8 @@ func (f *facts) findStuck(d *judgement) (path []int, values []string, open bool)
 	return a.Witness, values, a.Gap != ""
 }
 
-// pathOfRounds returns a path to a decision that repeats a cycle until a count of visits is reached.
-func (f *facts) pathOfRounds(d *judgement) (path []int) {
+// findPathOfRounds returns a path to a decision that repeats a cycle until a count of visits is reached.
+func (f *facts) findPathOfRounds(d *judgement) (path []int) {
 	const most = 20
 	v := d.site.node.Index
 	for _, p := range d.conditions {
@@ -393,23 +392,20 @@ func (f *facts) pathOfRounds(d *judgement) (path []int) {
 	return path
 }
 
-// reportNoSuccess reports nodes whose edges all are for their failure.
-func (f *facts) reportNoSuccess() {
-	onFailure := func(e int) bool { return f.graph.Edges[e].Condition == "on_failure" }
-	for v, edges := range f.Out {
-		n := f.graph.Nodes[v]
-		if len(edges) == 0 || choosesNext(n) || slices.ContainsFunc(edges, func(e int) bool { return !onFailure(e) }) {
+// reportNoWayOut reports nodes whose edges all are for their failure, and nodes whose edges all have
+// conditions although a visit limit may skip them.
+func (f *facts) reportNoWayOut() {
+	isOther := func(e int) bool { return f.graph.Edges[e].Condition != "on_failure" }
+	for v, n := range f.graph.Nodes {
+		edges := f.Out[v]
+		if choosesNext(n) {
 			continue
 		}
-		d := f.report(n.ID.Span, "no edge of %q fires when it succeeds: all are for its failure", n.ID.Value)
-		d.Related = append(d.Related, f.related(f.graph.Edges[edges[0]].To.Span, "this is for its failure"))
-	}
-}
-
-// reportNoSkip reports nodes whose edges all have conditions although a visit limit may skip them.
-func (f *facts) reportNoSkip() {
-	for v, n := range f.graph.Nodes {
-		if n.OnMaxVisits == "skip" && n.MaxVisits > 0 && f.flow().Cyclic[v] && !choosesNext(n) && !f.flow().Has(v, controlflow.ByDefault) {
+		if len(edges) > 0 && !slices.ContainsFunc(edges, isOther) {
+			d := f.report(n.ID.Span, "no edge of %q fires when it succeeds: all are for its failure", n.ID.Value)
+			d.Related = append(d.Related, f.related(f.graph.Edges[edges[0]].To.Span, "this is for its failure"))
+		}
+		if n.OnMaxVisits == "skip" && n.MaxVisits > 0 && f.flow().Cyclic[v] && !f.flow().Has(v, controlflow.ByDefault) {
 			f.report(n.ID.Span, "no edge of %q fires when a visit beyond max_visits is skipped: only edges without a condition are tried then", n.ID.Value)
 		}
 	}

@@ -77,30 +77,24 @@ func (f *facts) canRepeat(cycle []int) bool {
 type cycles struct {
 	f       *facts
 	ignored int  // the node whose visits no limit counts, or -1
-	trust   bool // that counters of programs end
+	trust   bool // assume that counters of programs end
 	arcs    []arc
 	of      []int            // component of each vertex among the arcs
 	out     map[int][]arc    // arcs inside of components, by their beginnings
 	why     map[int][]string // by node: what bounds its arcs, in words
-	// writers caches writersBeside, progress the progress of keys, while of stays the same.
-	writers  map[loopKey][]*spec.Node
-	progress map[progressKey]*progress
+	// progress caches combineChanges while of stays the same.
+	progress map[loopKey]*progress
 }
 
 // findOpenCycles returns the cycles that nothing bounds. It ignores max_visits of one node,
 // unless that is -1, and may trust that counters of programs end. It removes bounded arcs
 // until no other is found, because an inner cycle may reset what ends it.
 func (f *facts) findOpenCycles(ignored int, trust bool) *cycles {
-	r := &cycles{f: f, ignored: ignored, trust: trust, why: map[int][]string{}}
-	for _, a := range f.arcs() {
-		if f.flow().Cyclic[a.From] && f.sharesCycle(a.From, a.To) {
-			r.arcs = append(r.arcs, a)
-		}
-	}
+	r := &cycles{f: f, ignored: ignored, trust: trust, arcs: f.arcs(), why: map[int][]string{}}
 	for before := -1; before != len(r.arcs); {
 		before = len(r.arcs)
 		r.of, _ = f.NewDigraph(r.arcs).SCC()
-		r.out, r.writers, r.progress = map[int][]arc{}, map[loopKey][]*spec.Node{}, map[progressKey]*progress{}
+		r.out, r.progress = map[int][]arc{}, map[loopKey]*progress{}
 		for _, a := range r.arcs {
 			if r.of[a.From] == r.of[a.To] {
 				r.out[a.From] = append(r.out[a.From], a)
@@ -139,8 +133,8 @@ func (r *cycles) explainBound(a arc) (why string, bounded bool) {
 	case r.groupKind(a) == controlflow.ByGoto && n.Goto.IsSet() && r.readsCounter(f.bound.Nodes[a.From].Goto, a):
 		return "goto of " + n.ID.Value + ": " + strings.TrimSpace(n.Goto.Value), true
 	}
-	for _, o := range f.outcomesOf(a) {
-		if r.endsFinally(o.program.Tree, o.holds, a, r.readsCounter(o.program, a)) {
+	for _, o := range f.listOutcomes(a) {
+		if r.holdsFinitelyOften(o.program.Tree, o.holds, a, r.readsCounter(o.program, a)) {
 			return strings.TrimSpace(o.program.Source), true
 		}
 	}
@@ -177,8 +171,8 @@ type outcome struct {
 	holds   bool
 }
 
-// outcomesOf returns the outcomes of conditions that taking an arc implies.
-func (f *facts) outcomesOf(a arc) (out []outcome) {
+// listOutcomes returns the outcomes of conditions that taking an arc implies.
+func (f *facts) listOutcomes(a arc) (out []outcome) {
 	groups, n := f.flow().Groups[a.From], f.graph.Nodes[a.From]
 	g := &groups[a.Group]
 	isSkip := g.Kind == controlflow.ByDefault && kindAfterLimit(n) == g.Kind && n.VisitLimit(f.graph) > 0
@@ -207,14 +201,14 @@ func (f *facts) outcomesOf(a arc) (out []outcome) {
 	return out
 }
 
-// endsFinally reports whether a condition has an outcome at an arc only finitely often. If it is
-// trusted, it reads a counter of programs, and parts that can't be analysed are assumed to end.
-func (r *cycles) endsFinally(t *eval.Tree, holds bool, a arc, trusted bool) bool {
+// holdsFinitelyOften reports whether a condition has an outcome at an arc only finitely often. If
+// trusted, it reads a counter of programs, and parts that can't be analysed are assumed to change.
+func (r *cycles) holdsFinitelyOften(t *eval.Tree, holds bool, a arc, trusted bool) bool {
 	switch {
 	case t.Op == eval.TreeUnary && t.Name == "not":
-		return r.endsFinally(t.Args[0], !holds, a, trusted)
+		return r.holdsFinitelyOften(t.Args[0], !holds, a, trusted)
 	case t.Op == eval.TreeBinary && (t.Name == "and" || t.Name == "or"):
-		left, right := r.endsFinally(t.Args[0], holds, a, trusted), r.endsFinally(t.Args[1], holds, a, trusted)
+		left, right := r.holdsFinitelyOften(t.Args[0], holds, a, trusted), r.holdsFinitelyOften(t.Args[1], holds, a, trusted)
 		if (t.Name == "and") == holds {
 			return left || right
 		}
@@ -269,44 +263,22 @@ func (r *cycles) isFixed(t *eval.Tree, a arc) bool {
 		case eval.TreeOther:
 			fixed = false
 		case eval.TreePath:
-			key := r.f.graph.Key(p.Path[0])
-			fixed = fixed && key != nil && len(r.writersBeside(a, key.Name.Value)) == 0
+			isBeside := func(n *spec.Node) bool { return r.isBeside(n, a) }
+			fixed = fixed && r.f.graph.Key(p.Path[0]) != nil && !slices.ContainsFunc(r.f.writersOf()[p.Path[0]], isBeside)
 		}
 	})
 	return fixed
 }
 
-// loopKey is a strongly connected component and a state key that its nodes write.
+// isBeside reports whether a node may run on the cycles of an arc or beside them.
+func (r *cycles) isBeside(n *spec.Node, a arc) bool {
+	return r.of[n.Index] == r.of[a.From] || r.f.inParallel(n.Index, a.From)
+}
+
+// loopKey is a number in the state, or the length of a list, that nodes of a loop change.
 type loopKey struct {
-	component int
-	name      string
-}
-
-// writersBeside returns the nodes that may write a key on the cycles of an arc or beside them.
-func (r *cycles) writersBeside(a arc, name string) []*spec.Node {
-	f, at := r.f, loopKey{r.classOf(a), name}
-	out, known := r.writers[at]
-	if known {
-		return out
-	}
-	for _, n := range f.writersOf()[name] {
-		if r.of[n.Index] == r.of[a.From] || f.inParallel(n.Index, a.From) {
-			out = append(out, n)
-		}
-	}
-	r.writers[at] = out
-	return out
-}
-
-// classOf returns a number that arcs share if the same nodes may run on or beside their cycles.
-func (r *cycles) classOf(a arc) int {
-	switch {
-	case !r.f.flow().FansOut:
-		return r.of[a.From]
-	case r.f.pairs().Unknown():
-		return -1
-	}
-	return a.From
+	loop, key int
+	length    bool
 }
 
 // readsCounter reports whether a program reads a state key that programs may count with.
@@ -316,11 +288,12 @@ func (r *cycles) readsCounter(p *eval.Program, a arc) bool {
 
 // mayCount reports whether a program may count with a state key on the cycles of an arc.
 func (r *cycles) mayCount(name string, a arc) bool {
-	f, at := r.f, loopKey{r.f.flow().SCC[a.From], name}
+	f := r.f
 	key, declared := f.keyOf[name]
 	if !r.trust || !declared {
 		return false
 	}
+	at := loopKey{loop: f.flow().SCC[a.From], key: key}
 	counts, known := f.counters[at]
 	if !known {
 		counts = slices.ContainsFunc(f.writersOf()[name], func(n *spec.Node) bool {
@@ -375,7 +348,7 @@ type progress struct {
 	made func(a arc) bool // has it changed on this arc?
 }
 
-// passesLimit reports whether the number goes on until its comparison with a limit has changed.
+// passesLimit reports whether the number moves until its comparison with a limit changes.
 func (p *progress) passesLimit(op string, limit *eval.Tree) bool {
 	if math.IsInf(p.stop, 0) {
 		return true
@@ -396,16 +369,21 @@ func (r *cycles) findProgress(t *eval.Tree, a arc) *progress {
 	}
 	switch path := t.Path; {
 	case length && len(path) == 2 && path[0] == "history", !length && len(path) == 2 && path[0] == "visits":
-		return r.progressOfVisits(path[1], length, a)
+		return r.findVisitProgress(path[1], length, a)
 	case !length && len(path) == 3 && path[0] == "nodes" && path[2] == "visits":
-		return r.progressOfVisits(path[1], false, a)
+		return r.findVisitProgress(path[1], false, a)
 	case !length && len(path) == 1 && path[0] == "step":
 		return &progress{true, math.Inf(1), func(a arc) bool { return r.isCounted(a) || r.f.graph.Nodes[a.From].OnMaxVisits == "skip" }}
 	case len(path) == 1 && r.f.graph.Key(path[0]) != nil:
-		at := progressKey{r.classOf(a), r.f.keyOf[path[0]], length}
+		at := loopKey{r.of[a.From], r.f.keyOf[path[0]], length}
+		if r.f.pairs().Unknown() {
+			at.loop = -1
+		} else if r.f.flow().FansOut {
+			at.loop = a.From
+		}
 		p, known := r.progress[at]
 		if !known {
-			p = r.combineChanges(at.key, length, r.writersBeside(a, path[0]))
+			p = r.combineChanges(at.key, length, a)
 			r.progress[at] = p
 		}
 		return p
@@ -413,8 +391,8 @@ func (r *cycles) findProgress(t *eval.Tree, a arc) *progress {
 	return nil
 }
 
-// progressOfVisits returns the progress of the visits of a node, or of those that succeeded.
-func (r *cycles) progressOfVisits(name string, succeeded bool, a arc) *progress {
+// findVisitProgress returns the progress of the visits of a node, or of those that succeeded.
+func (r *cycles) findVisitProgress(name string, succeeded bool, a arc) *progress {
 	n := r.f.graph.Node(name)
 	if n == nil || r.of[n.Index] != r.of[a.From] {
 		return nil
@@ -427,19 +405,14 @@ func (r *cycles) progressOfVisits(name string, succeeded bool, a arc) *progress 
 	return p
 }
 
-// progressKey is a number in the state, or the length of a list, for arcs of the same classOf.
-type progressKey struct {
-	beside, key int
-	length      bool
-}
-
-// combineChanges returns the progress that the writers of a key make together, or nil.
-func (r *cycles) combineChanges(key int, length bool, writers []*spec.Node) *progress {
+// combineChanges returns the progress that the writers of a key on the cycles of an arc, or beside
+// them, make together, or nil.
+func (r *cycles) combineChanges(key int, length bool, a arc) *progress {
 	by := map[int]bool{} // the nodes that surely change it
 	var direction int
 	var stops []float64
-	for _, n := range writers {
-		if !r.f.flow().Reached[n.Index] {
+	for _, n := range r.f.writersOf()[r.f.graph.State[key].Name.Value] {
+		if !r.isBeside(n, a) || !r.f.flow().Reached[n.Index] {
 			continue
 		}
 		c, known := r.f.findChange(n.Index, key, length)

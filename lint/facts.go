@@ -29,9 +29,8 @@ type facts struct {
 	bound *bind.Graph
 	opts  Options
 	*controlflow.Vertices
-	wellFormed bool           // every name of a node is known
-	valid      bool           // it has no errors
-	keyOf      map[string]int // index of each declared state key
+	has   need           // what rules can rely on
+	keyOf map[string]int // index of each declared state key
 
 	rule   *Rule // that is being checked
 	found  spec.Diagnostics
@@ -44,13 +43,14 @@ type facts struct {
 
 	uses        func() *dataflow.Uses
 	access      func() []dataflow.Access
+	writes      func() []writer
 	writersOf   func() map[string][]*spec.Node // nodes that may write each declared key
-	tested      func() map[string]bool
+	testedNames func() map[string]bool
 	subgraphs   func() *subgraph.Loader
 	taints      func() *taint.Analysis
 	flow        func() *controlflow.Graph
 	alive       func() *graphalg.Digraph // the arcs that are not proven dead
-	leastSteps  func() []int
+	stepsBefore func() map[int]int
 	pairs       func() *concurrency.Pairs // errs on the side of yes
 	surePairs   func() *concurrency.Pairs // errs on the side of no
 	assigned    func() *assignment.Analysis
@@ -72,18 +72,19 @@ func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
 	}
 	f.uses = sync.OnceValue(func() *dataflow.Uses { return dataflow.NewUses(g, f.bound, f.From) })
 	f.access = sync.OnceValue(func() []dataflow.Access { return dataflow.Accesses(g, f.bound) })
+	f.writes = sync.OnceValue(f.listWrites)
 	f.writersOf = sync.OnceValue(f.findWriters)
-	f.tested = sync.OnceValue(f.findTested)
+	f.testedNames = sync.OnceValue(f.findTestedNames)
 	f.subgraphs = sync.OnceValue(func() *subgraph.Loader { return subgraph.New(g, opts.Kinds, opts.Load, Filter) })
 	f.taints = sync.OnceValue(func() *taint.Analysis {
-		if !f.wellFormed {
+		if f.has == needNode {
 			return taint.New(g, f.bound, f.access(), nil)
 		}
 		return taint.New(g, f.bound, f.access(), f.flow())
 	})
 	f.flow = sync.OnceValue(func() *controlflow.Graph { return controlflow.New(f.Vertices, f.bound) })
 	f.alive = sync.OnceValue(func() *graphalg.Digraph { return f.filterArcs(nil) })
-	f.leastSteps = sync.OnceValue(f.countSteps)
+	f.stepsBefore = sync.OnceValue(f.countSteps)
 	f.pairs = sync.OnceValue(func() *concurrency.Pairs { return concurrency.FindPairs(f.flow(), nil) })
 	f.surePairs = sync.OnceValue(func() *concurrency.Pairs { return concurrency.FindPairs(f.flow(), f.startsBoth) })
 	f.assigned = sync.OnceValue(func() *assignment.Analysis { return assignment.New(f.flow(), 0, f.isDead) })
@@ -104,14 +105,28 @@ func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
 	return f
 }
 
+// writer is a write, its node, and its place among the writes of the node.
+type writer struct {
+	node, order int
+	dataflow.Write
+}
+
+// listWrites lists the writes of all nodes.
+func (f *facts) listWrites() (out []writer) {
+	for v, a := range f.access() {
+		for i, w := range a.Writes {
+			out = append(out, writer{v, i, w})
+		}
+	}
+	return out
+}
+
 func (f *facts) findWriters() map[string][]*spec.Node {
 	out := map[string][]*spec.Node{}
-	for v, a := range f.access() {
-		for i := range a.Writes {
-			name, n := a.Writes[i].Name.Value, f.graph.Nodes[v]
-			if have := out[name]; !slices.Contains(have[max(0, len(have)-1):], n) {
-				out[name] = append(have, n)
-			}
+	for _, w := range f.writes() {
+		name, n := w.Name.Value, f.graph.Nodes[w.node]
+		if have := out[name]; !slices.Contains(have[max(0, len(have)-1):], n) {
+			out[name] = append(have, n)
 		}
 	}
 	return out
@@ -175,7 +190,7 @@ func (f *facts) maySkipUnassigned(v int) bool {
 	return f.mayContinueAfterFailure(n)
 }
 
-// mayContinueAfterFailure reports whether a run may go on although a node has failed.
+// mayContinueAfterFailure reports whether a run may continue although a node has failed.
 func (f *facts) mayContinueAfterFailure(n *spec.Node) bool {
 	return controlflow.Tolerates(f.graph) || f.flow().Has(n.Index, controlflow.OnFailure)
 }
@@ -221,16 +236,12 @@ func (f *facts) verticesBefore(to int) []bool {
 // leadsTo reports whether a path of at least one edge connects two vertices.
 func (f *facts) leadsTo(from, to int) bool { return f.verticesBefore(to)[from] }
 
-// countSteps returns the least step at which each node can run, or 1 where nothing is known.
-func (f *facts) countSteps() []int {
-	out, far := make([]int, len(f.graph.Nodes)+2), map[int]int{}
-	if !f.flow().Anywhere {
-		far = graphalg.Distances(f.flow().Digraph.Next, f.Start())
+// countSteps returns the fewest steps before each node, or none if a node may lead anywhere.
+func (f *facts) countSteps() map[int]int {
+	if f.flow().Anywhere {
+		return nil
 	}
-	for v := range out {
-		out[v] = far[v] + 1
-	}
-	return out
+	return graphalg.Distances(f.flow().Digraph.Next, f.Start())
 }
 
 // situation is a vertex on a path, with the values that keys can have there after the path.
@@ -264,7 +275,7 @@ func (f *facts) findSituations() []situation {
 					next.known = nil
 				}
 				name := fmt.Sprint(t, next.known)
-				if !seen[name] && !f.isDead(g) && f.solver.Possible(f.claimsOf(arc{From: v, To: t, Group: k}, isKnown), domainOf) {
+				if !seen[name] && !f.isDead(g) && f.solver.Possible(f.listClaims(arc{From: v, To: t, Group: k}, isKnown), domainOf) {
 					seen[name] = true
 					list = append(list, next)
 				}
@@ -281,7 +292,7 @@ func (f *facts) knownAfter(v int, before map[string][]any) map[string][]any {
 	for _, w := range f.access()[v].Writes {
 		delete(known, w.Name.Value)
 		d, ok := f.domainOfWrite(f.graph.Nodes[v], w.Name.Value)
-		if ok && len(d.Values) > 0 && f.tested()[w.Name.Value] && dataflow.Replaces(f.graph.State[w.Key]) && !f.graph.Nodes[v].Each.IsSet() {
+		if ok && len(d.Values) > 0 && f.testedNames()[w.Name.Value] && dataflow.Replaces(f.graph.State[w.Key]) && !f.graph.Nodes[v].Each.IsSet() {
 			known[w.Name.Value] = d.Values
 		}
 	}
@@ -293,7 +304,7 @@ func (f *facts) pathTo(v int) (path []int) {
 	list := f.situations()
 	i := slices.IndexFunc(list, func(s situation) bool { return s.vertex == v })
 	if i < 0 {
-		return f.pathBetween(f.Start(), v)
+		return graphalg.Path(f.alive().Next, f.Start(), v)
 	}
 	for ; i >= 0; i = list[i].before {
 		path = append(path, list[i].vertex)
@@ -302,16 +313,11 @@ func (f *facts) pathTo(v int) (path []int) {
 	return path
 }
 
-// pathBetween returns a shortest path, or nil.
-func (f *facts) pathBetween(from, to int) []int {
-	return graphalg.Path(f.alive().Next, from, to)
-}
-
 // pathThrough returns a shortest path to v and on to another vertex by at least one edge, or nil.
 func (f *facts) pathThrough(from, v, to int) []int {
-	path, on := f.pathBetween(from, v), cycleThrough(f.alive(), v)
+	path, on := graphalg.Path(f.alive().Next, from, v), cycleThrough(f.alive(), v)
 	if v != to {
-		on = f.pathBetween(v, to)
+		on = graphalg.Path(f.alive().Next, v, to)
 	}
 	if path == nil || on == nil {
 		return nil
@@ -362,7 +368,7 @@ func (t *trial) explore(q explore.Question) explore.Answer {
 func (f *facts) newTrial(p *policy, maxSteps int) *trial {
 	g, bound := *f.graph, *f.bound
 	g.Policies, bound.Never, g.Limits.MaxSteps = nil, nil, maxSteps
-	g.PauseBefore, g.PauseAfter = nil, nil // runs go on behind breakpoints
+	g.PauseBefore, g.PauseAfter = nil, nil // runs continue after breakpoints
 	if p != nil {
 		g.Policies, bound.Never = f.graph.Policies[p.index:p.index+1], f.bound.Never[p.index:p.index+1]
 	}
@@ -438,8 +444,8 @@ func (f *facts) findBreach(p *policy, q explore.Question) explore.Answer {
 	return a
 }
 
-// isWithin reports whether a run visits the vertices of a path one after the other.
-func isWithin(path, run []int) bool {
+// isSubsequence reports whether a run visits the vertices of a path one after the other.
+func isSubsequence(path, run []int) bool {
 	for _, v := range run {
 		if len(path) > 0 && path[0] == v {
 			path = path[1:]

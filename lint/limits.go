@@ -254,7 +254,7 @@ func isLimited(g *spec.Graph, known map[*spec.Graph]bool) bool {
 	} else if answer, ok := known[g]; ok || g.Ref() == "" {
 		return answer
 	}
-	known[g] = false // while it is asked about
+	known[g] = false // if its callers lead back to it
 	called := false
 	for _, caller := range append([]*spec.Graph{g.FileGraph()}, g.FileGraph().Graphs...) {
 		for _, r := range subgraph.References(caller) {

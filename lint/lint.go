@@ -54,21 +54,18 @@ func checkGraph(g *spec.Graph, opts Options) (*facts, spec.Diagnostics) {
 	f := newFacts(g, nil, opts)
 	var found spec.Diagnostics
 	f.bound, found = bind.Bind(g, opts.Kinds, f.childType)
-	f.wellFormed = f.WellFormed()
-	level := needAll
-	switch {
-	case !f.wellFormed:
-		level = needNode
-	case opts.Broken != nil || found.HasErrors():
-		level = needShape
+	f.has = needAll
+	if because := cmp.Or(opts.Broken, FirstError(found)); because != nil {
+		f.has = needShape
+		f.reportUnchecked(because)
 	}
-	if f.valid = level == needAll; !f.valid {
-		f.uncheckedPolicies(cmp.Or(opts.Broken, FirstError(found)))
+	if !f.WellFormed() {
+		f.has = needNode
 	}
 	// After an invalid edge, warnings about the shape would only repeat that mistake.
 	misshapen := slices.ContainsFunc(g.Edges, func(e *spec.Edge) bool { return g.HasFaultIn(e.Span) })
 	for _, r := range allRules() {
-		if r.check == nil || r.needs > level || r.Off && !opts.Optional || misshapen && r.needs < needAll && r.Severity == spec.Warning {
+		if r.check == nil || r.needs > f.has || r.Off && !opts.Optional || misshapen && r.needs < needAll && r.Severity == spec.Warning {
 			continue
 		}
 		f.rule = &r
@@ -80,10 +77,8 @@ func checkGraph(g *spec.Graph, opts Options) (*facts, spec.Diagnostics) {
 
 // FirstError returns the first error among findings, or nil.
 func FirstError(found spec.Diagnostics) *spec.Diagnostic {
-	for i := range found {
-		if found[i].Severity == spec.Error {
-			return &found[i]
-		}
+	if i := slices.IndexFunc(found, func(d spec.Diagnostic) bool { return d.Severity == spec.Error }); i >= 0 {
+		return &found[i]
 	}
 	return nil
 }

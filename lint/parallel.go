@@ -18,22 +18,14 @@ import (
 // maxRivals bounds the writers, and the targets of a fan-out, that are compared with each other.
 const maxRivals = 64
 
-// writer is a write and its node.
-type writer struct {
-	node int
-	dataflow.Write
-}
-
 func checkParallelConflict(f *facts) {
 	if !f.flow().FansOut {
 		return
 	}
 	writers := make([][]writer, len(f.graph.State)) // in the order of the file
-	for v, a := range f.access() {
-		for _, w := range a.Writes {
-			if dataflow.Replaces(f.graph.State[w.Key]) {
-				writers[w.Key] = append(writers[w.Key], writer{v, w})
-			}
+	for _, w := range f.writes() {
+		if dataflow.Replaces(f.graph.State[w.Key]) {
+			writers[w.Key] = append(writers[w.Key], w)
 		}
 	}
 	for _, list := range writers {
@@ -42,20 +34,18 @@ func checkParallelConflict(f *facts) {
 		}
 	}
 	seen := map[[2]int]bool{} // node and key
-	for _, u := range f.uses().All {
+	for u, r := range f.uses().Reads() {
 		if u.Node < 0 {
 			continue
 		}
-		for _, r := range u.Program.Reads {
-			if n := f.outputOf(r); n != nil {
-				if fork, ok := f.findFork(n.Index, u.Node); ok {
-					d := f.report(u.SpanOf("nodes"), "%q reads the output of %q, which runs in another branch", f.Name(u.Node), n.ID.Value)
-					d.Related = append(d.Related, f.relateFork(fork))
-				}
+		if n := f.outputOf(r); n != nil {
+			if fork, ok := f.findFork(n.Index, u.Node); ok {
+				d := f.report(u.SpanOf("nodes"), "%q reads the output of %q, which runs in another branch", f.Name(u.Node), n.ID.Value)
+				d.Related = append(d.Related, f.relateFork(fork))
 			}
-			if key, ok := f.keyOf[r.Path[0]]; ok && !seen[[2]int{u.Node, key}] {
-				seen[[2]int{u.Node, key}] = f.reportReadConflict(u, writers[key])
-			}
+		}
+		if key, ok := f.keyOf[r.Path[0]]; ok && !seen[[2]int{u.Node, key}] {
+			seen[[2]int{u.Node, key}] = f.reportReadConflict(u, writers[key])
 		}
 	}
 }
@@ -82,7 +72,7 @@ func (f *facts) reportWriteConflict(earlier []writer, w writer) {
 func (f *facts) reportReadConflict(u *dataflow.Use, writers []writer) bool {
 	for _, w := range writers[:min(len(writers), maxRivals)] {
 		if w.node == u.Node {
-			return false // a change of its own: the writes are compared
+			return false // reportWriteConflict compares the writes
 		}
 		fork, ok := f.findFork(w.node, u.Node)
 		leads := func(n *spec.Node) bool { return f.leadsTo(n.Index, u.Node) }
@@ -112,12 +102,12 @@ func (f *facts) startsBoth(fork int, g *controlflow.Group, x, y int) bool {
 		return false
 	}
 	leads := func(i int) bool { return g.Subset && (g.Targets[i] == x || g.Targets[i] == y) }
-	claims := f.claimsOn(g, leads, leads)
+	claims := f.listEdgeClaims(g, leads, leads)
 	return len(claims) != 2 || f.arePossible(f.graph.Nodes[fork], claims)
 }
 
-// claimsOn returns the outcomes of the conditions of some edges of a group.
-func (f *facts) claimsOn(g *controlflow.Group, of, holds func(i int) bool) (out []solve.Claim) {
+// listEdgeClaims returns the outcomes of the conditions of some edges of a group.
+func (f *facts) listEdgeClaims(g *controlflow.Group, of, holds func(i int) bool) (out []solve.Claim) {
 	for i, e := range g.Edges {
 		if when := f.bound.Edges[e].When; when != nil && of(i) {
 			out = append(out, solve.Claim{Tree: when.Tree, Holds: holds(i)})
@@ -164,7 +154,7 @@ func (f *facts) reportFanout(v int, g *controlflow.Group) {
 	}
 }
 
-// isMeantToJoin reports whether the branches of a group meet, or the file says how they do.
+// isMeantToJoin reports whether the branches of a group meet at a join, or the file has settings for them.
 func (f *facts) isMeantToJoin(v int, g *controlflow.Group) bool {
 	declared, _ := f.graph.Settings()["parallel"].(map[string]any)
 	if f.graph.Nodes[v].Parallel != nil || declared["join"] != nil || f.flow().Anywhere {
@@ -227,7 +217,7 @@ func (f *facts) countStepsFrom(first, fork int) map[int]int {
 }
 
 func checkJoinNeverFires(f *facts) {
-	f.eachJoin(func(n *spec.Node, most int) {
+	f.visitJoins(func(n *spec.Node, most int) {
 		if n.Join.Wait == "N" && n.Join.Count > most {
 			f.report(n.Join.Span, "%q waits for %d branches, but at most %d can reach it", n.ID.Value, n.Join.Count, most)
 		} else if n.Join.Wait == "N" {
@@ -247,12 +237,11 @@ func (f *facts) reportBypass(join *spec.Node) {
 	f.found[len(f.found)-1].Related = []spec.Related{f.related(e.To.Span, "the edge")}
 }
 
-// arrivals is a number of branches that get to a join, with the edge that a node takes instead of
-// others that start more, or -1.
+// arrivals is a number of branches that reach a join, with the edge that leads to so few, or -1.
 type arrivals struct{ count, edge int }
 
 // fewestArrivals returns the fewest branches that get from a vertex to a join without failures.
-// Ways that lead elsewhere count as controlflow.ManyBranches: they are meant to.
+// Paths that lead elsewhere count as controlflow.ManyBranches: they bypass the join on purpose.
 func (f *facts) fewestArrivals(join, v int, known map[int]arrivals) arrivals {
 	best := arrivals{controlflow.ManyBranches, -1}
 	if out, done := known[v]; done {
@@ -272,7 +261,7 @@ func (f *facts) fewestArrivals(join, v int, known map[int]arrivals) arrivals {
 		for k, t := range g.Targets {
 			few := f.fewestArrivals(join, t, known)
 			all, edge = all+few.count, max(edge, few.edge)
-			if g.Subset && few.count < best.count && g.Edges != nil && f.arePossible(f.graph.Nodes[v], f.claimsOn(g, func(i int) bool { return true }, func(i int) bool { return i == k })) {
+			if g.Subset && few.count < best.count && g.Edges != nil && f.arePossible(f.graph.Nodes[v], f.listEdgeClaims(g, func(i int) bool { return true }, func(i int) bool { return i == k })) {
 				best, behind = arrivals{few.count, g.Edges[k]}, few.edge
 			}
 		}
@@ -291,15 +280,15 @@ func (f *facts) fewestArrivals(join, v int, known map[int]arrivals) arrivals {
 }
 
 func checkJoinWithoutFanout(f *facts) {
-	f.eachJoin(func(n *spec.Node, most int) {
+	f.visitJoins(func(n *spec.Node, most int) {
 		if most == 1 && (n.Join.Wait != "N" || n.Join.Count < 2) {
 			f.report(n.Join.Span, "%q joins branches, but only one can reach it", n.ID.Value)
 		}
 	})
 }
 
-// eachJoin visits the reachable valid joins with the most branches that can arrive, or 2 for several.
-func (f *facts) eachJoin(visit func(n *spec.Node, most int)) {
+// visitJoins visits the reachable valid joins with the most branches that can arrive, or 2 for several.
+func (f *facts) visitJoins(visit func(n *spec.Node, most int)) {
 	for v, n := range f.graph.Nodes {
 		if n.Join == nil || !n.Join.IsValid() || !f.flow().Reached[v] || f.flow().Anywhere {
 			continue

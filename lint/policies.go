@@ -24,7 +24,7 @@ import (
 // policy is one entry of policies with its nodes as vertices.
 type policy struct {
 	index   int       // in Graph.Policies
-	at      spec.Text // where findings about it stand
+	at      spec.Text // the position of findings about it
 	kind    string    // require, forbid, reach, max_visits, never
 	subject int       // the node after the first word; -1 for max_visits and never
 	node    int       // the one after the second word
@@ -119,7 +119,7 @@ func checkPolicies(f *facts) {
 		}
 		f.verdicts = append(f.verdicts, v)
 	}
-	slices.SortStableFunc(open, func(a, b *policy) int { return cmp.Compare(a.limit, b.limit) }) // runs that go round take longest
+	slices.SortStableFunc(open, func(a, b *policy) int { return cmp.Compare(a.limit, b.limit) }) // searches for loops take longest
 	var unbroken []*policy
 	for i, p := range open {
 		f.waiting = len(open) - i
@@ -157,19 +157,6 @@ func (f *facts) prove(p *policy) string {
 	return ""
 }
 
-// arcsAllowing returns the arcs whose conditions can hold together with a claim about the moment
-// after their node, as far as they read only known names.
-func (f *facts) arcsAllowing(claim solve.Claim, after bool, known func(name string) bool) *graphalg.Digraph {
-	return f.filterArcs(func(a arc) bool {
-		claims := f.claimsOf(a, known)
-		var n *spec.Node
-		if after {
-			n = f.graph.Nodes[a.From]
-		}
-		return len(claims) == 0 || f.arePossible(n, append(claims, claim))
-	})
-}
-
 // neverHolds reports whether an edge on every path to a node excludes a condition that reads some
 // state keys, and no node behind that edge writes them. With alive, it ignores dead edges.
 func (f *facts) neverHolds(condition *eval.Tree, reads []string, at int, alive bool) bool {
@@ -191,7 +178,7 @@ func (f *facts) neverHolds(condition *eval.Tree, reads []string, at int, alive b
 				continue
 			}
 			isRelated := false
-			claims := f.claimsOf(a, func(name string) bool {
+			claims := f.listClaims(a, func(name string) bool {
 				isRelated = isRelated || slices.Contains(reads, name)
 				return f.graph.Key(name) != nil
 			})
@@ -232,7 +219,11 @@ func (f *facts) isBoundedByVisits(p *policy) bool {
 		{Op: eval.TreePath, Path: []string{"visits", f.Name(p.node)}}, {Op: eval.TreeConst, Value: p.limit},
 	}}
 	known := func(name string) bool { return name == "visits" || f.graph.Key(name) != nil }
-	if cycleThrough(f.arcsAllowing(solve.Claim{Holds: true, Tree: full}, true, known), p.node) != nil {
+	mayRepeat := func(a arc) bool {
+		claims := f.listClaims(a, known)
+		return len(claims) == 0 || f.arePossible(f.graph.Nodes[a.From], append(claims, solve.Claim{Holds: true, Tree: full}))
+	}
+	if cycleThrough(f.filterArcs(mayRepeat), p.node) != nil {
 		return false
 	}
 	for u := range f.graph.Nodes { // a branch doesn't see the visits of others
@@ -296,7 +287,7 @@ func (f *facts) mayJoinWithout(v, to int) bool {
 	return slices.ContainsFunc(f.graph.Nodes, fails)
 }
 
-// tryAllRuns returns why not every run can be tried, or "" if each was and kept the policy.
+// tryAllRuns returns why it can't try every run, or "" if every run kept the policy.
 func (f *facts) tryAllRuns(p *policy) string {
 	for _, late := range []bool{false, true} {
 		switch a := f.findBreach(p, explore.Question{Late: late, Proof: true}); {
@@ -335,7 +326,7 @@ func (f *facts) refute(p *policy) string {
 		if !a.Found {
 			continue
 		}
-		if p.kind == "reach" || q.Guide != nil && f.flow().FansOut && isWithin(q.Guide, a.Witness) {
+		if p.kind == "reach" || q.Guide != nil && f.flow().FansOut && isSubsequence(q.Guide, a.Witness) {
 			a.Witness = q.Guide
 		}
 		return how + " on the path " + f.pathText(a.Witness)
@@ -362,7 +353,7 @@ func (f *facts) describeBreach(p *policy) string {
 }
 
 // listAttempts yields questions for runs that break a policy. The first trusts the conditions that
-// the node in question decides. The next ones fix what these read to what the graph itself wrote.
+// depend on the node in question. The others allow these only values that the graph itself wrote.
 func (f *facts) listAttempts(p *policy) iter.Seq[explore.Question] {
 	switch p.kind {
 	case "require":
@@ -396,28 +387,19 @@ func (f *facts) listAttempts(p *policy) iter.Seq[explore.Question] {
 	}
 }
 
-// attemptDespite asks for runs that break a policy although the conditions that a node decides work.
+// attemptDespite yields questions for runs that pass the conditions that depend on a node.
 func (f *facts) attemptDespite(p *policy, node int, guide []int) iter.Seq[explore.Question] {
-	keys := f.keysDecidedBy(node)
+	keys := map[string]bool{} // those that the node writes, and those written only after it
+	for _, w := range f.writes() {
+		if f.flow().Dominators().Covers(node, w.node) {
+			keys[w.Name.Value] = true
+		}
+	}
 	allow := func(r *explore.Run, v int, taken []explore.Taken) bool {
 		n := r.Visits(p.node)
 		return p.kind == "forbid" && (n == 0 || n == 1 && v == p.node) || f.isTrustedWay(r, v, taken, node, keys)
 	}
 	return slices.Values([]explore.Question{{Guide: guide, Allow: allow}, {Guide: guide, Fixed: keys}})
-}
-
-// keysDecidedBy returns the state keys that a node writes, and those written only after it.
-func (f *facts) keysDecidedBy(node int) map[string]bool {
-	keys := map[string]bool{}
-	tree := f.flow().Dominators()
-	for v, a := range f.access() {
-		if tree.Covers(node, v) {
-			for _, w := range a.Writes {
-				keys[w.Name.Value] = true
-			}
-		}
-	}
-	return keys
 }
 
 // dependsOn reports whether a node may decide a condition.
@@ -433,8 +415,8 @@ func (f *facts) dependsOn(p *eval.Program, node int, keys map[string]bool) bool 
 	})
 }
 
-// isTrustedWay reports whether a run may leave v by some edges: no node decides their conditions,
-// or the graph itself wrote all keys that they read.
+// isTrustedWay reports whether a run may leave v by some edges: their conditions do not depend on
+// the node, or the graph itself wrote all keys that they read.
 func (f *facts) isTrustedWay(r *explore.Run, v int, taken []explore.Taken, node int, keys map[string]bool) bool {
 	for _, t := range taken {
 		if t.Edge < 0 {
@@ -455,14 +437,12 @@ func (f *facts) isTrustedWay(r *explore.Run, v int, taken []explore.Taken, node 
 // and all keys that set nodes write. Only the last ones remain if they alone end the cycles.
 func (f *facts) keysCountedAround(v int) map[string]bool {
 	keys := map[string]bool{}
-	for u, a := range f.access() {
-		for i := range a.Writes {
-			key := f.graph.State[a.Writes[i].Key]
-			kind := f.domainOfKey(key).Kind
-			counts := f.graph.Nodes[u].Kind.Value == "set" || kind != solve.String && kind != solve.Bool && key.Schema["type"] != "object"
-			if f.sharesCycle(u, v) && counts {
-				keys[key.Name.Value] = true
-			}
+	for _, w := range f.writes() {
+		key := f.graph.State[w.Key]
+		kind := f.domainOfKey(key).Kind
+		counts := f.graph.Nodes[w.node].Kind.Value == "set" || kind != solve.String && kind != solve.Bool && key.Schema["type"] != "object"
+		if f.sharesCycle(w.node, v) && counts {
+			keys[key.Name.Value] = true
 		}
 	}
 	if cycleThrough(f.NewDigraph(f.findOpenCycles(v, false).arcs), v) == nil {
@@ -476,7 +456,7 @@ func (f *facts) isWrittenOnlyBy(key string, kinds ...string) bool {
 	return !slices.ContainsFunc(f.writersOf()[key], func(n *spec.Node) bool { return !slices.Contains(kinds, n.Kind.Value) })
 }
 
-// attemptTrue asks for runs that make the condition of a never policy true. Inputs and results may
+// attemptTrue lists questions for runs that make the condition of a never policy true. Inputs and results may
 // do so only if conditions on the path should prevent it.
 func (f *facts) attemptTrue(p *policy) (out []explore.Question) {
 	keys := map[string]bool{} // that only people and set nodes write: the graph decides them
@@ -546,14 +526,10 @@ func (f *facts) reportVerdicts(proven bool) {
 // uncheckedMessage begins the finding about a policy in a file with errors.
 const uncheckedMessage = "this policy is not checked, because "
 
-// uncheckedPolicies reports of each policy that an error kept it from being checked.
-func (f *facts) uncheckedPolicies(because *spec.Diagnostic) {
+// reportUnchecked reports each policy: an error keeps it from being checked.
+func (f *facts) reportUnchecked(because *spec.Diagnostic) {
 	f.rule = &Rule{Name: "policy-undecided", Severity: spec.Info}
 	for i := range f.graph.Policies {
-		if because == nil {
-			f.report(f.graph.Policies[i].Span, uncheckedMessage+"the graph lacks what it speaks of")
-			continue
-		}
 		d := f.report(f.graph.Policies[i].Span, uncheckedMessage+"of an error at %s: %s [%s]", subgraph.LineOf(*because), because.Message, because.Rule)
 		d.Related = append(d.Related, spec.Related{File: because.File, Span: because.Span, Message: "the error is here"})
 	}

@@ -59,13 +59,10 @@ func (f *facts) findAssignments() *assignments {
 		return nil
 	}
 	m := &assignments{f: f, number: map[variable]int{}}
-	for _, u := range f.uses().All {
-		for _, r := range u.Program.Reads {
-			if t, ok := f.variableOf(r); ok {
-				if _, known := m.number[t]; !known {
-					m.number[t], m.variables = len(m.variables), append(m.variables, t)
-				}
-			}
+	for _, r := range f.uses().Reads() {
+		t, ok := f.variableOf(r)
+		if _, known := m.number[t]; ok && !known {
+			m.number[t], m.variables = len(m.variables), append(m.variables, t)
 		}
 	}
 	if len(m.variables) == 0 {
@@ -93,9 +90,9 @@ func (f *facts) findAssignments() *assignments {
 // learnFromConditions notes what conditions prove assigned, such as comment after comment != None.
 func (m *assignments) learnFromConditions() {
 	for _, a := range m.f.arcs() {
-		for _, o := range m.f.outcomesOf(a) {
-			for _, number := range m.listShown(o.program) {
-				if !m.shows(solve.Claim{Tree: o.program.Tree, Holds: o.holds}, o.program, number, a.From) {
+		for _, o := range m.f.listOutcomes(a) {
+			for _, number := range m.listProvable(o.program) {
+				if !m.provesAssigned(solve.Claim{Tree: o.program.Tree, Holds: o.holds}, o.program, number, a.From) {
 					continue
 				}
 				m.Shows(a.From, a.To, a.Group, number)
@@ -109,12 +106,12 @@ func (m *assignments) learnFromConditions() {
 	}
 }
 
-// shows reports whether the outcome of a condition, or of a part of it, behind a node proves a
+// provesAssigned reports whether the outcome of a condition, or of a part of it, behind a node proves a
 // variable assigned.
-func (m *assignments) shows(claim solve.Claim, program *eval.Program, number, v int) bool {
-	null := m.pathsNullWithout(number)
+func (m *assignments) provesAssigned(claim solve.Claim, program *eval.Program, number, v int) bool {
+	null := m.findNullPaths(number)
 	return !m.f.solver.Possible([]solve.Claim{claim}, func(path []string, _ eval.Type) solve.Domain {
-		if d, known := m.valuesWithout(number, path); known {
+		if d, known := m.findValuesWithout(number, path); known {
 			return d
 		}
 		for i := range path {
@@ -130,11 +127,11 @@ func (m *assignments) shows(claim solve.Claim, program *eval.Program, number, v 
 	})
 }
 
-// valuesWithout returns the values that a state key may have while a variable is unassigned, if
+// findValuesWithout returns the values that a state key may have while a variable is unassigned, if
 // nodes that do not assign the variable write only a few.
-func (m *assignments) valuesWithout(number int, path []string) (d solve.Domain, known bool) {
+func (m *assignments) findValuesWithout(number int, path []string) (d solve.Domain, known bool) {
 	key := m.f.graph.Key(path[0])
-	if len(path) > 1 || key == nil || !m.isTag(key) {
+	if len(path) > 1 || key == nil || !m.holdsLastWrite(key) {
 		return d, false
 	}
 	d.Values = []any{nil}
@@ -151,8 +148,8 @@ func (m *assignments) valuesWithout(number int, path []string) (d solve.Domain, 
 	return d, true
 }
 
-// isTag reports whether a key has only the last of the values that nodes have written.
-func (m *assignments) isTag(key *spec.StateKey) bool {
+// holdsLastWrite reports whether the value of a key is the last one that a node wrote, or null.
+func (m *assignments) holdsLastWrite(key *spec.StateKey) bool {
 	return key.Default == nil && !key.Required && key.Scope.Value != "session" && dataflow.Replaces(key)
 }
 
@@ -167,7 +164,7 @@ func (m *assignments) isGuarded(u *dataflow.Use, r eval.Read, number int) bool {
 			t = t.Args[0]
 			continue
 		}
-		if m.shows(solve.Claim{Tree: t.Args[0], Holds: t.Name == "and"}, u.Program, number, u.Node) {
+		if m.provesAssigned(solve.Claim{Tree: t.Args[0], Holds: t.Name == "and"}, u.Program, number, u.Node) {
 			return true
 		}
 		t = t.Args[1]
@@ -194,9 +191,9 @@ func (m *assignments) hasErrorWithout(number int, path []string, join int) bool 
 	return false
 }
 
-// listShown lists the variables that a condition may prove assigned: those that it reads, and those
+// listProvable lists the variables that a condition may prove assigned: those that it reads, and those
 // that nodes write whose outputs or errors it reads.
-func (m *assignments) listShown(p *eval.Program) []int {
+func (m *assignments) listProvable(p *eval.Program) []int {
 	var out []int
 	for _, read := range p.Reads {
 		t, _ := m.f.variableOf(read)
@@ -210,7 +207,7 @@ func (m *assignments) listShown(p *eval.Program) []int {
 			if n = m.f.graph.Node(read.Path[1]); n != nil {
 				nodes = append(nodes, n)
 			}
-		} else if key := m.f.graph.Key(read.Path[0]); key != nil && m.isTag(key) {
+		} else if key := m.f.graph.Key(read.Path[0]); key != nil && m.holdsLastWrite(key) {
 			nodes = m.f.writersOf()[read.Path[0]]
 		}
 		for _, n := range nodes[:min(len(nodes), maxRivals)] {
@@ -224,8 +221,8 @@ func (m *assignments) listShown(p *eval.Program) []int {
 	return out
 }
 
-// pathsNullWithout returns the paths that are null while a variable is unassigned.
-func (m *assignments) pathsNullWithout(number int) map[string]bool {
+// findNullPaths returns the paths that are null while a variable is unassigned.
+func (m *assignments) findNullPaths(number int) map[string]bool {
 	out, of := map[string]bool{}, m.variables[number]
 	if of.key >= 0 {
 		out[m.f.graph.State[of.key].Name.Value] = true
@@ -275,26 +272,24 @@ func checkReadBeforeWrite(f *facts) {
 func (f *facts) checkDefaultsOnly() {
 	const most = 64
 	after := map[string][]bool{} // by key: the nodes behind its writers
-	for _, u := range f.uses().All {
+	for u, r := range f.uses().Reads() {
 		if u.Node < 0 || u.Optional || !u.InText && u.Field != "each" || f.graph.Nodes[u.Node].Final || !f.flow().Reached[u.Node] || f.flow().Anywhere {
 			continue
 		}
-		for _, r := range u.Program.Reads {
-			name := r.Path[0]
-			key, writers := f.graph.Key(name), f.writersOf()[name]
-			if key == nil || key.Required || key.Default == nil || len(writers) == 0 || len(writers) > most || key.Scope.Value == "session" {
-				continue
-			}
-			behind, known := after[name]
-			if !known && len(after) < most {
-				behind = f.flow().Digraph.Reach(collect(writers, func(n *spec.Node) int { return n.Index })...)
-				after[name] = behind
-			}
-			isBeside := func(n *spec.Node) bool { return f.inParallel(n.Index, u.Node) }
-			if behind != nil && !behind[u.Node] && !slices.ContainsFunc(writers, isBeside) {
-				after[name] = nil // once
-				f.report(u.SpanOf(name), "%q always has its default here: nodes write it only later", name)
-			}
+		name := r.Path[0]
+		key, writers := f.graph.Key(name), f.writersOf()[name]
+		if key == nil || key.Required || key.Default == nil || len(writers) == 0 || len(writers) > most || key.Scope.Value == "session" {
+			continue
+		}
+		behind, known := after[name]
+		if !known && len(after) < most {
+			behind = f.flow().Digraph.Reach(collect(writers, func(n *spec.Node) int { return n.Index })...)
+			after[name] = behind
+		}
+		isBeside := func(n *spec.Node) bool { return f.inParallel(n.Index, u.Node) }
+		if behind != nil && !behind[u.Node] && !slices.ContainsFunc(writers, isBeside) {
+			after[name] = nil // once
+			f.report(u.SpanOf(name), "%q always has its default here: nodes write it only later", name)
 		}
 	}
 }
@@ -316,15 +311,13 @@ func (f *facts) checkEarlyJoins() {
 				u.Program.Tree.Each(func(t *eval.Tree) { counted[keyCountedToTwo(t)] = true })
 			}
 		}
-		var writes []writer // of which more than one must be there
-		for v, a := range f.access() {
-			for _, w := range a.Writes {
-				key, writers := f.graph.State[w.Key], f.writersOf()[w.Name.Value]
-				isElsewhere := func(n *spec.Node) bool { return !before[n.Index] || behind[n.Index] }
-				isNeeded := read[w.Name.Value] && len(writers) == 1 || counted[w.Name.Value] && !dataflow.Replaces(key) && f.addsOne(v, w)
-				if isNeeded && key.Default != nil && len(writes) < maxRivals && !slices.ContainsFunc(writers, isElsewhere) {
-					writes = append(writes, writer{v, w})
-				}
+		var writes []writer // later nodes need more than one of them
+		for _, w := range f.writes() {
+			key, writers := f.graph.State[w.Key], f.writersOf()[w.Name.Value]
+			isElsewhere := func(n *spec.Node) bool { return !before[n.Index] || behind[n.Index] }
+			isNeeded := read[w.Name.Value] && len(writers) == 1 || counted[w.Name.Value] && !dataflow.Replaces(key) && f.addsOne(w)
+			if isNeeded && key.Default != nil && len(writes) < maxRivals && !slices.ContainsFunc(writers, isElsewhere) {
+				writes = append(writes, w)
 			}
 		}
 		for i, w := range writes {
@@ -339,8 +332,8 @@ func (f *facts) checkEarlyJoins() {
 }
 
 // addsOne reports whether a write surely adds one element to a list.
-func (f *facts) addsOne(v int, w dataflow.Write) bool {
-	if n := f.graph.Nodes[v]; w.Value == nil && !n.Each.IsSet() {
+func (f *facts) addsOne(w writer) bool {
+	if n := f.graph.Nodes[w.node]; w.Value == nil && !n.Each.IsSet() {
 		d, known := f.domainOfWrite(n, w.Name.Value)
 		return known && (d.Values != nil || d.Kind != solve.Any && d.Kind != solve.Other)
 	}
@@ -394,8 +387,8 @@ func (f *facts) mayBeOpen(u *dataflow.Use, key int) bool {
 	return false
 }
 
-// name returns the words for a variable in messages.
-func (m *assignments) name(number int) string {
+// describeVariable returns the words for a variable in messages.
+func (m *assignments) describeVariable(number int) string {
 	if t := m.variables[number]; t.key < 0 {
 		return "the output of " + m.f.Name(t.node)
 	}
@@ -418,7 +411,7 @@ func (m *assignments) reportFinal(u *dataflow.Use, r eval.Read, number int) bool
 			break
 		}
 	}
-	f.report(u.SpanOf(r.Path[0]), "%s may not be there yet: finally runs however the run ends, also before anything has made it; give it a default, or read it as optional", m.name(number))
+	f.report(u.SpanOf(r.Path[0]), "%s may not be there yet: finally runs however the run ends, also before anything has made it; give it a default, or read it as optional", m.describeVariable(number))
 	return true
 }
 
@@ -438,7 +431,7 @@ func (m *assignments) reportOpen(u *dataflow.Use, r eval.Read, number int) {
 	}
 	written, verb := m.findWritten(number), "written"
 	if written == nil {
-		f.report(u.SpanOf(r.Path[0]), "%s is read, but no node writes it; give it a default, or required: true", m.name(number))
+		f.report(u.SpanOf(r.Path[0]), "%s is read, but no node writes it; give it a default, or required: true", m.describeVariable(number))
 		return
 	}
 	if m.variables[number].key < 0 {
@@ -447,11 +440,11 @@ func (m *assignments) reportOpen(u *dataflow.Use, r eval.Read, number int) {
 	may := "may not be"
 	if run != nil {
 		may = "is not"
-		if !isWithin(path, run) {
+		if !isSubsequence(path, run) {
 			path = run
 		}
 	}
-	d := f.report(u.SpanOf(r.Path[0]), "%s %s %s yet, on the path %s", m.name(number), may, verb, f.pathText(path))
+	d := f.report(u.SpanOf(r.Path[0]), "%s %s %s yet, on the path %s", m.describeVariable(number), may, verb, f.pathText(path))
 	d.Related = append(d.Related, f.related(*written, "it is %s here", verb))
 }
 
@@ -461,17 +454,15 @@ func (m *assignments) findWritten(number int) *spec.Span {
 	if of.key < 0 {
 		return &m.f.graph.Nodes[of.node].ID.Span
 	}
-	for _, a := range m.f.access() {
-		for _, w := range a.Writes {
-			if w.Key == of.key {
-				return &w.Name.Span
-			}
+	for _, w := range m.f.writes() {
+		if w.Key == of.key {
+			return &w.Name.Span
 		}
 	}
 	return nil
 }
 
-// canHoldOnPath reports whether all conditions on a path can hold that read only unwritten keys.
+// canHoldOnPath reports whether the conditions on a path that read only unwritten keys can all hold.
 func (f *facts) canHoldOnPath(path []int) bool {
 	var claims []solve.Claim
 	for i, v := range path[:len(path)-1] {
@@ -485,14 +476,14 @@ func (f *facts) canHoldOnPath(path []int) bool {
 			return true // one of several groups may lead there
 		}
 		for _, a := range fires {
-			claims = append(claims, f.claimsOf(a, func(name string) bool { return f.graph.Key(name) != nil && len(f.writersOf()[name]) == 0 })...)
+			claims = append(claims, f.listClaims(a, func(name string) bool { return f.graph.Key(name) != nil && len(f.writersOf()[name]) == 0 })...)
 		}
 	}
 	return f.arePossible(nil, claims)
 }
 
 // findOpenRead returns a run that evaluates a use while a variable is unassigned, guided by a path.
-// It is not possible if every run was tried.
+// It is impossible if every run was tried.
 func (m *assignments) findOpenRead(u *dataflow.Use, number int, path []int) (run []int, possible bool) {
 	q := explore.Question{Hopeless: m.f.hopelessAfter(u.Node)}
 	var read []string
@@ -588,7 +579,7 @@ func (f *facts) checkPlainTexts() {
 	for _, n := range f.graph.Nodes {
 		for i := range n.Fields {
 			if field := &n.Fields[i]; slices.Contains([]string{"prompt", "instructions", "message", "url", "query", "body", "headers"}, field.Key.Value) {
-				eachText(&field.Value, "", f.checkBraces)
+				visitTexts(&field.Value, "", f.checkBraces)
 			}
 		}
 	}
@@ -612,7 +603,7 @@ func (f *facts) checkBraces(of *spec.Text, _ string) {
 // closedPart matches a part of a template, singleBraces a name in braces.
 var closedPart, singleBraces = lazyregexp.New(`(?s)\{\{.*?\}\}`), lazyregexp.New(`\{ ?(\w+)(?:\.\w+)* ?\}`)
 
-// needsError reports whether an expression can't be evaluated without an error.
+// needsError reports whether an expression fails when the variable error is null.
 func needsError(t *eval.Tree) bool {
 	switch {
 	case t.Op == eval.TreePath:

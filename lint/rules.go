@@ -58,7 +58,7 @@ func allRules() []Rule {
 		{Name: "unknown-node", Group: "structure", Severity: spec.Error, needs: needNode, check: checkLabels},
 		{Name: "no-outgoing-edge", Group: "structure", Severity: spec.Error},
 		{Name: "edge-from-end", Group: "structure", Severity: spec.Error},
-		{Name: "duplicate-edge", Group: "structure", Severity: spec.Warning, needs: needAll, check: checkPointless},
+		{Name: "duplicate-edge", Group: "structure", Severity: spec.Warning, needs: needAll, check: checkPointlessConditions},
 		{Name: "unreachable-node", Group: "structure", Severity: spec.Error},
 		{Name: "end-unreachable", Group: "structure", Severity: spec.Error},
 		{Name: "inescapable-cycle", Group: "structure", Severity: spec.Error},

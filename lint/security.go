@@ -20,18 +20,18 @@ func checkPlainSecret(f *facts) {
 	f.reportTokens()
 	for _, n := range f.graph.Nodes {
 		for i := range n.Fields {
-			eachText(&n.Fields[i].Value, n.Fields[i].Key.Value, f.checkCredentials)
+			visitTexts(&n.Fields[i].Value, n.Fields[i].Key.Value, f.checkCredentials)
 		}
 		f.checkPasswords(n)
 	}
 	for _, list := range [][]spec.Field{f.graph.Providers, f.graph.Tools} {
 		for i := range list {
-			eachText(&list[i].Value, "", f.checkCredentials)
+			visitTexts(&list[i].Value, "", f.checkCredentials)
 		}
 	}
 	for _, key := range f.graph.State {
 		if key.Default != nil {
-			eachText(key.Default, key.Name.Value, f.checkCredentials)
+			visitTexts(key.Default, key.Name.Value, f.checkCredentials)
 		}
 	}
 }
@@ -65,13 +65,13 @@ func (f *facts) checkPasswords(n *spec.Node) {
 	}
 }
 
-// eachText visits every text in the value of a key, with the name of its own key.
-func eachText(v *spec.Value, name string, visit func(text *spec.Text, name string)) {
+// visitTexts visits every text in the value of a key, with the name of its own key.
+func visitTexts(v *spec.Value, name string, visit func(text *spec.Text, name string)) {
 	for i := range v.Items {
-		eachText(&v.Items[i], name, visit)
+		visitTexts(&v.Items[i], name, visit)
 	}
 	for i := range v.Fields {
-		eachText(&v.Fields[i].Value, v.Fields[i].Key.Value, visit)
+		visitTexts(&v.Fields[i].Value, v.Fields[i].Key.Value, visit)
 	}
 	if v.Kind == spec.String {
 		visit(&v.Text, name)
@@ -114,23 +114,18 @@ func checkSecretLeak(f *facts) {
 // findSecret returns the first secret key among the paths that are read, or "".
 func (f *facts) findSecret(reads []eval.Read) string {
 	for _, r := range reads {
-		if f.isSecret(r.Path[0]) {
+		if key := f.graph.Key(r.Path[0]); key != nil && key.Secret {
 			return r.Path[0]
 		}
 	}
 	return ""
 }
 
-func (f *facts) isSecret(name string) bool {
-	key := f.graph.Key(name)
-	return key != nil && key.Secret
-}
-
 // listReads lists what a use reads, and what it reads in the input that an edge hands over.
 func (f *facts) listReads(u *dataflow.Use) []eval.Read {
 	reads := slices.Clone(u.Program.Reads)
 	for _, r := range u.Program.Reads {
-		if r.Path[0] != "input" || !f.wellFormed {
+		if r.Path[0] != "input" || f.has == needNode {
 			continue
 		}
 		into, _ := f.taints().HandedBy(u.Node)
@@ -159,20 +154,18 @@ func (f *facts) describeAudience(u *dataflow.Use) string {
 
 // checkSecretWrites reports open keys that take the value of a secret one.
 func (f *facts) checkSecretWrites() {
-	for v, a := range f.access() {
-		for i, w := range a.Writes {
-			source := w.Value
-			for _, u := range f.uses().OfNode(v) { // a template
-				if source == nil && u.Field == "set" && u.Order == i {
-					source = u.Program
-				}
+	for _, w := range f.writes() {
+		source := w.Value
+		for _, u := range f.uses().OfNode(w.node) { // a template
+			if source == nil && u.Field == "set" && u.Order == w.order {
+				source = u.Program
 			}
-			if source == nil || f.isSecret(w.Name.Value) || taint.Sanitized(source) {
-				continue
-			}
-			if name := f.findSecret(source.Reads); name != "" {
-				f.report(w.Name.Span, "state key %q takes the secret %q but is not secret itself", w.Name.Value, name)
-			}
+		}
+		if source == nil || f.graph.State[w.Key].Secret || taint.Sanitized(source) {
+			continue
+		}
+		if name := f.findSecret(source.Reads); name != "" {
+			f.report(w.Name.Span, "state key %q takes the secret %q but is not secret itself", w.Name.Value, name)
 		}
 	}
 }

@@ -46,8 +46,8 @@ func checkUnusedKeys(f *facts) {
 	}
 }
 
-// findUnwrittenYield returns a node that yields a member of the name of a key and writes only other
-// keys, if no node writes the key, or nil.
+// findUnwrittenYield returns a node whose output has a member with the name of a key, and which writes
+// only other keys. It returns nil if there is none, or if some node writes the key.
 func (f *facts) findUnwrittenYield(key *spec.StateKey) *spec.Node {
 	name := key.Name.Value
 	if key.Default == nil || len(f.writersOf()[name]) > 0 { // read-before-write reports keys without a default
@@ -65,18 +65,16 @@ func (f *facts) findUnwrittenYield(key *spec.StateKey) *spec.Node {
 // checkUnusedAnswers reports answers and declared outputs that nothing takes.
 func (f *facts) checkUnusedAnswers() {
 	taken := map[string]bool{} // nodes whose output something reads; "" for all
-	for _, u := range f.uses().All {
-		for _, r := range u.Program.Reads {
-			switch path := append(r.Path[:len(r.Path):len(r.Path)], ""); path[0] {
-			case "output":
-				if u.Node >= 0 && u.Moment != dataflow.Before {
-					taken[f.Name(u.Node)] = true
-				}
-			case "nodes", "history", "inputs", "branches":
-				taken[path[1]] = true
-			case "input":
-				taken[""] = true
+	for u, r := range f.uses().Reads() {
+		switch path := append(r.Path[:len(r.Path):len(r.Path)], ""); path[0] {
+		case "output":
+			if u.Node >= 0 && u.Moment != dataflow.Before {
+				taken[f.Name(u.Node)] = true
 			}
+		case "nodes", "history", "inputs", "branches":
+			taken[path[1]] = true
+		case "input":
+			taken[""] = true
 		}
 	}
 	isAnyModel, most := slices.ContainsFunc(f.graph.Nodes, isModel), 64
@@ -122,10 +120,8 @@ func (f *facts) checkReplacedLists() {
 		node int
 	}
 	isRead := map[reading]bool{}
-	for _, u := range f.uses().All {
-		for _, r := range u.Program.Reads {
-			isRead[reading{r.Path[0], u.Node}] = true
-		}
+	for u, r := range f.uses().Reads() {
+		isRead[reading{r.Path[0], u.Node}] = true
 	}
 	for k, key := range f.graph.State {
 		writers := f.writersOf()[key.Name.Value]

@@ -333,7 +333,7 @@ func (r reader) checkYield(t *eval.Tree, doc map[string]any, what string) bool {
 		key := r.f.graph.Key(t.Path[0])
 		if key == nil {
 			key = r.findChildKey(t.Path)
-		} else if len(t.Path) > 1 || !key.Required && r.f.isWrittenOnlyBy(t.Path[0], "set") || r.f.tested()[t.Path[0]] {
+		} else if len(t.Path) > 1 || !key.Required && r.f.isWrittenOnlyBy(t.Path[0], "set") || r.f.testedNames()[t.Path[0]] {
 			return false // conditions may have narrowed it, or inputs alone set it
 		}
 		values, known := domain.Literals(from)
@@ -387,14 +387,12 @@ func (r reader) checkMembers(t *eval.Tree, doc map[string]any, what string) bool
 	return false
 }
 
-// findTested returns the names that conditions read.
-func (f *facts) findTested() map[string]bool {
+// findTestedNames returns the names that conditions read.
+func (f *facts) findTestedNames() map[string]bool {
 	out := map[string]bool{}
-	for _, u := range f.uses().All {
+	for u, r := range f.uses().Reads() {
 		if u.Field == "when" || u.Program.Tree.Op == eval.TreeChoice {
-			for _, r := range u.Program.Reads {
-				out[r.Path[0]] = true
-			}
+			out[r.Path[0]] = true
 		}
 	}
 	return out
@@ -518,7 +516,7 @@ func (r reader) reportOptional(path []string, doc map[string]any, what string) b
 
 // checkRange reports a sum of a set node that leaves the range of its key in a run with defaults.
 func (f *facts) checkRange(n *spec.Node) {
-	if n.Kind.Value != "set" || n.Each.IsSet() || !f.valid || f.flow().Anywhere {
+	if n.Kind.Value != "set" || n.Each.IsSet() || f.has < needAll || f.flow().Anywhere {
 		return
 	}
 	for _, w := range f.access()[n.Index].Writes {
@@ -693,7 +691,7 @@ func (s *site) step() solve.Domain {
 		d.Max, d.HasMax = float64(limit), true
 	}
 	if !s.failed { // a visit that a limit refuses is not a step
-		d.Min = float64(s.f.leastSteps()[s.node.Index])
+		d.Min = float64(s.f.stepsBefore()[s.node.Index] + 1)
 	}
 	d.Why = domain.RangeWords("step", d) + " here"
 	return d
