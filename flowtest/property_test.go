@@ -76,7 +76,7 @@ func randomFlow(r *rand.Rand, nodes int) (text string, script scripted) {
 	return b.String(), script
 }
 
-// stubs are the script as a test file has it.
+// stubs returns the script as stubs of a test file.
 func (s scripted) stubs() string {
 	var b strings.Builder
 	for _, node := range slices.Sorted(func(yield func(string) bool) {
@@ -266,8 +266,8 @@ func (w *world) checkUntouched(t *testing.T, what string) {
 	}
 }
 
-// Nothing is executed and no network is asked by the tests of all examples, nor when
-// cases are generated, flows are changed, or a run is run dry.
+// The tests of all examples execute nothing and use no network. Nor do generating cases, mutating
+// flows and dry runs.
 func TestNothingIsExecuted(t *testing.T) {
 	w := newWorld(t)
 	for _, from := range []string{"../examples", "../internal/templates", "testdata/effects"} {

@@ -21,8 +21,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// BenchmarkCallKey is what a call at the end of a long conversation costs besides
-// its sending: its key in the journal and the tokens to reserve.
+// BenchmarkCallKey measures what a call at the end of a long conversation costs besides sending
+// it: its key in the journal, and the tokens to reserve.
 func BenchmarkCallKey(b *testing.B) {
 	for _, n := range []int{100, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -39,7 +39,7 @@ func BenchmarkCallKey(b *testing.B) {
 	}
 }
 
-// longTalk is a conversation of n messages with calls of tools.
+// longTalk returns a conversation of n messages with calls of tools.
 func longTalk(n int) []model.Message {
 	var out []model.Message
 	for i := range n / 4 {
@@ -53,7 +53,7 @@ func longTalk(n int) []model.Message {
 	return out
 }
 
-// wires are protocols and the shortest answers that they have.
+// wires returns protocols with their shortest answers.
 func wires() map[string]string {
 	return map[string]string{
 		"chat":      `{"choices":[{"message":{"content":"ok"},"finish_reason":"stop"}]}`,
@@ -77,8 +77,9 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// visits are tasks of an llm node at the end of a conversation, each two messages longer
-// than the one before. A server speaks the protocol and reads all that it is sent.
+// visits returns tasks of an llm node at the end of a conversation. Each conversation is two
+// messages longer than the one before. A server speaks the protocol and reads all that it is
+// sent.
 func visits(tb testing.TB, wire string, talk []handler.Message) func() error {
 	tb.Helper()
 	kind, api := "openai", "api: "+wire+", "
@@ -113,9 +114,9 @@ func visits(tb testing.TB, wire string, talk []handler.Message) func() error {
 	}
 }
 
-// BenchmarkCall is the cost of a visit of an llm node at the end of 10,000 messages:
-// its request made, known, encoded and sent, and the answer read. cpu-ms/op is the time
-// of the processors that the process has used.
+// BenchmarkCall measures a visit of an llm node at the end of 10,000 messages: building,
+// identifying, encoding and sending its request, and reading the answer. cpu-ms/op is the
+// processor time of the process.
 func BenchmarkCall(b *testing.B) {
 	for _, wire := range slices.Sorted(maps.Keys(wires())) {
 		b.Run(wire, func(b *testing.B) {
@@ -135,7 +136,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// processorTime is what the process has used of the processors.
+// processorTime returns the processor time of the process.
 func processorTime(tb testing.TB) time.Duration {
 	tb.Helper()
 	var used syscall.Rusage

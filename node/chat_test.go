@@ -103,13 +103,13 @@ func (r *chatRequest) system() string {
 	return ""
 }
 
-// last is the last message's text.
+// last returns the text of the last message.
 func (r *chatRequest) last() string {
 	text, _ := r.Messages[len(r.Messages)-1].Content.(string)
 	return text
 }
 
-// inOrder gives replies one after the other.
+// inOrder returns a function that gives replies one after the other.
 func inOrder(replies ...string) func(string) string {
 	return func(string) string {
 		if len(replies) == 0 {
@@ -179,7 +179,7 @@ func (c *chat) answer(w http.ResponseWriter, text string) {
 	fmt.Fprint(w, "data: [DONE]\n\n")
 }
 
-// sketches are the requests so far, a line each.
+// sketches returns the requests so far, one per line.
 func (c *chat) sketches() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -196,7 +196,7 @@ func runFlow(t *testing.T, c *chat, flow string, opts runner.Options) *runner.Re
 	return runHooked(t.Context(), t, c, flow, opts, runner.Hooks{})
 }
 
-// runHooked is runFlow with hooks and a context.
+// runHooked is like runFlow, but takes hooks and a context.
 func runHooked(ctx context.Context, t *testing.T, c *chat, flow string, opts runner.Options, hooks runner.Hooks) *runner.Result {
 	t.Helper()
 	r, err := runner.New(runner.Config{

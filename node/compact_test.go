@@ -27,8 +27,7 @@ func conversationOf(sketch string) []model.Message {
 	return out
 }
 
-// What is summarised ends before the last turns, never between a call and its
-// results.
+// The summarised part ends before the last turns, never between a call and its results.
 func TestOldestTurns(t *testing.T) {
 	for _, c := range []struct {
 		sketch string

@@ -158,7 +158,7 @@ func TestExecEnvironment(t *testing.T) {
 	}
 }
 
-// realDir is a new folder by a name without symbolic links.
+// realDir returns a new folder whose path has no symbolic links.
 func realDir(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())

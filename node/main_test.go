@@ -124,7 +124,7 @@ func helperTask(mode, addr string, args ...any) *runner.Task {
 	}}
 }
 
-// listen gives helpers a place to dial; accept waits for one of them.
+// listen returns an address for helpers to dial. accept waits for one of them.
 func listen(t *testing.T) (addr string, accept func() net.Conn) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -149,7 +149,7 @@ edges:
 	}
 }
 
-// canonicalResult is a result without what time changes.
+// canonicalResult returns a result without the parts that depend on time.
 func canonicalResult(t *testing.T, r *runner.Result) []byte {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{"path": r.Path, "state": r.State, "output": r.Output, "status": r.Status, "usage": r.Usage, "error": r.Error})

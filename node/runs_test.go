@@ -39,7 +39,7 @@ edges: [{from: a, to: b}, {from: b, to: END}]`), spec.Options{Kinds: r.Kinds()})
 	return f
 }
 
-// chunked is a chat server whose answers come in so many chunks.
+// chunked starts a chat server whose answers arrive in a number of chunks.
 func chunked(tb testing.TB, chunks int) string {
 	tb.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -79,8 +79,8 @@ func TestManyRunsLeaveNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkStream is the cost of a streamed chunk from a server's bytes, over a
-// local connection, to a line of the event stream.
+// BenchmarkStream measures a streamed chunk from a server's bytes, over a local connection, to a
+// line of the event stream.
 func BenchmarkStream(b *testing.B) {
 	const chunks = 5000
 	f := prepareTalk(b, chunked(b, chunks))

@@ -61,7 +61,7 @@ func drawNasty(text string) *Drawing {
 	return d
 }
 
-// TestGraphvizReadsIt gives what is written to Graphviz itself.
+// TestGraphvizReadsIt checks the output with Graphviz itself.
 func TestGraphvizReadsIt(t *testing.T) {
 	dot, err := exec.LookPath("dot")
 	if err != nil {

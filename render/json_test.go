@@ -15,7 +15,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// compiledSchema is Schema as another implementation reads it.
+// compiledSchema returns Schema as another implementation reads it.
 func compiledSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	c := jsonschema.NewCompiler()
@@ -29,7 +29,7 @@ func compiledSchema(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
-// plain is what a value says in JSON.
+// plain returns a value as decoded from its JSON.
 func plain(t *testing.T, v any) any {
 	t.Helper()
 	text, err := json.Marshal(v)

@@ -49,7 +49,7 @@ type drawnByMermaid struct {
 	Edges  int      `json:"edges"`
 }
 
-// TestMermaidReadsIt gives what is written to Mermaid itself, in a browser.
+// TestMermaidReadsIt checks the output with Mermaid itself, in a browser.
 func TestMermaidReadsIt(t *testing.T) {
 	web := os.Getenv("GRAPHRUN_TEST_WEB")
 	if web == "" {
@@ -89,7 +89,7 @@ func TestMermaidReadsIt(t *testing.T) {
 	}
 }
 
-// markdown are texts that Mermaid would take for Markdown, HTML or its own.
+// markdown returns texts that Mermaid would interpret as Markdown, HTML or its own syntax.
 func markdown() []string {
 	return []string{
 		"www.example.com", "see https://example.com/a?b=c&d#e", "1. one", "12) two", "- item", "+ item", "* item", "~~gone~~", "a_b_c __d__",
@@ -99,7 +99,7 @@ func markdown() []string {
 	}
 }
 
-// drawTexts is a graph with a box and an arrow for each text.
+// drawTexts draws a graph with a box and an arrow for each text.
 func drawTexts(texts []string) *Drawing {
 	d := &Drawing{}
 	for _, text := range texts {
@@ -109,7 +109,7 @@ func drawTexts(texts []string) *Drawing {
 	return d
 }
 
-// drawReserved is a graph whose nodes are called what Mermaid calls its own.
+// drawReserved draws a graph whose nodes have reserved names of Mermaid.
 func drawReserved() *Drawing {
 	d := &Drawing{Title: "end"}
 	last := ""

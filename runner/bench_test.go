@@ -184,7 +184,7 @@ func BenchmarkFlat(b *testing.B) {
 	}
 }
 
-// chain is a line of nodes; only its first `walked` are on the way to END.
+// chain returns a flow with a line of nodes. Only the first `walked` of them run before END.
 func chain(nodes, walked int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "graphrun: v1\nname: chain\nstart: n0\nlimits: {max_steps: %d}\nstate: {n: {type: integer, default: 0}}\nnodes:\n", nodes+1)

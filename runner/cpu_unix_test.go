@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// cpuTime is the processor time of the process so far, all threads: unlike the
-// wall clock it does not count the neighbours of a shared machine.
+// cpuTime returns the processor time of the process so far, of all threads. Unlike the wall clock
+// it is independent of other processes on the machine.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)

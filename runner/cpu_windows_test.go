@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// cpuTime is the processor time of the process so far, all threads.
+// cpuTime returns the processor time of the process so far, of all threads.
 func cpuTime() time.Duration {
 	self, err := syscall.GetCurrentProcess()
 	if err != nil {

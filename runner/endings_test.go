@@ -64,7 +64,7 @@ type process struct {
 
 var errDead = errors.New("the process is gone")
 
-// wrote is called before an event is kept; an error says that it is not.
+// wrote is called before event n is stored. If it returns an error, the event is not stored.
 func (p *process) wrote(n int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -166,8 +166,7 @@ func attemptName(t *runner.Task) string {
 	return t.Place + "#" + strconv.Itoa(t.Visit) + "." + strconv.Itoa(t.Attempt)
 }
 
-// work is a kind whose nodes take their time, fail as often as they say, and are
-// counted.
+// work returns a kind whose nodes take time, fail as often as they say, and are counted.
 func (p *process) work() runner.Kind {
 	return runner.Kind{
 		Spec: spec.Kind{Name: "work", Keys: []spec.Key{

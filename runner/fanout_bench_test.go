@@ -38,7 +38,7 @@ func branchNames(branches int) []string {
 	return names
 }
 
-// wide is a fan-out to as many pass nodes and a join.
+// wide returns a flow with a fan-out to pass nodes, and a join.
 func wide(b *testing.B, branches int) *runner.Flow {
 	b.Helper()
 	return prepare(b, "graphrun: v1\nname: fan\nstart: a\n"+fan("", branches, func(int) string { return "kind: pass" }))
@@ -112,7 +112,7 @@ func BenchmarkFanOutToChain(b *testing.B) {
 	compare(b, branches+2, func() { mustRun(b, line, runner.Options{}, branches+2) }, func() { mustFan(b, f, branches) })
 }
 
-// passes is a line of pass nodes.
+// passes returns a flow with a line of pass nodes.
 func passes(nodes int) string {
 	var list, edges strings.Builder
 	for i := range nodes {

@@ -17,8 +17,8 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// fan is a flow, without its head, of branches that each are one node, and a
-// join. node is what follows the name of the i-th of them.
+// fan returns a flow, without its head, whose branches are single nodes, and a join. node returns
+// what follows the name of branch i.
 func fan(top string, branches int, node func(i int) string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%slimits: {max_steps: %d, max_concurrency: 100000}\nnodes:\n  a: {kind: pass}\n", top, branches+2)

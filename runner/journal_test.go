@@ -165,7 +165,7 @@ func (j brokenJournal) Append(events ...machine.Event) error {
 	return j.Journal.Append(events...)
 }
 
-// Nothing is done about an event that could not be kept.
+// The runner does not act on an event that it could not store.
 func TestBrokenJournal(t *testing.T) {
 	full := errors.New("the disk is full")
 	for keeps := range 6 {

@@ -9,7 +9,7 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// What is shown of a run that goes on is its time until now, not until its last event.
+// The duration of an active run extends to the present, not to its last event.
 func TestDurationOfALiveRun(t *testing.T) {
 	clock := newFakeClock()
 	s := &store.Memory{}

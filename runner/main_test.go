@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const snapshotHeader = "graphrun: v1\nname: t\nstart: a\n"
 
-// work is a node kind of the tests: its handler is given by name in `do`.
+// work returns a node kind for tests. The key `do` names its handler.
 func work(handlers map[string]runner.HandlerFunc) runner.Kind {
 	return runner.Kind{
 		Spec: spec.Kind{Name: "work", Keys: []spec.Key{

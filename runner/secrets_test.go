@@ -70,9 +70,8 @@ func wantHidden(t *testing.T, text string) {
 	}
 }
 
-// leakyKind is exec with handlers of the test: only the environment of a
-// program, among few others, may hold a secret. The command names the handler,
-// which finds the secret in T.
+// leakyKind returns exec with handlers of the test, since few places may use a secret, and the
+// environment of a program is one. The command names the handler, which finds the secret in T.
 func leakyKind() runner.Kind {
 	return runner.Kind{
 		Spec: spec.Kind{Name: "exec"},

@@ -34,7 +34,7 @@ func (d *durations) Event(e *runner.Event) error {
 	return nil
 }
 
-// Nothing takes less than no time, whatever is done to the clock.
+// No duration is negative, even when the clock is set back.
 func TestClockSetBack(t *testing.T) {
 	var took durations
 	f := prepareFlow(t, runner.Config{Clock: &setBack{now: time.Unix(1790000000, 0)}, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{

@@ -42,7 +42,7 @@ func (s *lineSink) Event(e *runner.Event) error {
 	return nil
 }
 
-// actor is a kind whose nodes do what their ids say.
+// actor returns a kind whose nodes do what their ids say.
 func actor() runner.Kind {
 	run := func(_ context.Context, task *runner.Task) (any, error) {
 		switch task.Node {

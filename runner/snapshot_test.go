@@ -105,7 +105,7 @@ edges:
   - {from: f, to: END}
 `
 
-// snapshotRunner is a runner for snapshotFlow, whose node f fails while *fails.
+// snapshotRunner returns a runner for snapshotFlow, whose node f fails while *fails.
 func snapshotRunner(t *testing.T, s store.Store, fails *bool) (*runner.Runner, *spec.Graph) {
 	t.Helper()
 	r, err := runner.New(runner.Config{Store: s, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
@@ -127,7 +127,7 @@ func snapshotRunner(t *testing.T, s store.Store, fails *bool) (*runner.Runner, *
 	return r, g
 }
 
-// comparable is a result without what differs from run to run.
+// comparable returns a result without the parts that differ from run to run.
 func comparable(t *testing.T, r *runner.Result) string {
 	t.Helper()
 	own := *r

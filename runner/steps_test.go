@@ -11,7 +11,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// sharedFiles are subgraphs at once, on two levels: as branches, as elements.
+// sharedFiles returns a flow with concurrent subgraphs: as branches and as elements.
 func sharedFiles() map[string]string {
 	return map[string]string{
 		"outer.yaml": `graphrun: v1

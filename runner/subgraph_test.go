@@ -22,8 +22,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// nestedFiles are a run in which graphs run graphs: a loop of pure steps, work,
-// a failure that is taken back, people on two levels, elements.
+// nestedFiles returns a flow with nested graphs: a loop of pure steps, work, a handled failure,
+// questions on two levels, elements.
 func nestedFiles() map[string]string {
 	return map[string]string{
 		"outer.yaml": `graphrun: v1

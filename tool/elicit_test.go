@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// impatient is a registry that takes a server for an old one at once.
+// impatient returns a registry that considers every server an old one at once.
 func impatient(t *testing.T, decls map[string]any, dir string) *Registry {
 	t.Helper()
 	r, err := New(decls, Options{Dir: dir, DiscoverTime: 300 * time.Millisecond})

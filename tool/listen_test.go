@@ -17,7 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// olderWeb is a server on HTTP of an older protocol. It asks on a stream of its own, not on
+// olderWeb starts an HTTP server with an older protocol. It asks on a separate stream, not on
 // that of the call; listen answers the request for that stream.
 func olderWeb(t *testing.T, listen func(w http.ResponseWriter, req *http.Request, all http.Handler)) map[string]any {
 	t.Helper()

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/graphrun/graphrun/internal/process.startPrograms"))
 }
 
-// serve is a server on stdin and stdout.
+// serve runs a server on stdin and stdout.
 func serve(mode string) int {
 	switch mode {
 	case "broken":
@@ -190,7 +190,7 @@ func addTexts(s *mcp.Server) {
 	})
 }
 
-// report tells the test that something happened, in a connection of its own.
+// report reports an event to the test over a new connection.
 func report(what string) {
 	addr := os.Getenv(addrEnv)
 	if addr == "" {

@@ -231,7 +231,7 @@ func TestServerCallsAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// What does not start says why.
+// The error of a server that does not start says why.
 func TestServerDoesNotStart(t *testing.T) {
 	for _, test := range []struct {
 		mode, want string
@@ -328,7 +328,7 @@ func TestServersStartTogether(t *testing.T) {
 	}
 }
 
-// Who is waiting for a server that does not come up can give up.
+// A caller can stop waiting for a server that does not start.
 func TestServerStartGivenUp(t *testing.T) {
 	heard := newReports(t)
 	r := newRegistry(t, fakeServer(t, "silent", heard))

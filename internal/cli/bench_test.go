@@ -117,9 +117,9 @@ func compareWithDecoding(b *testing.B, path string, files ...string) {
 	compareProcesses(b, path, size, files)
 }
 
-// compareProcesses does the same for whole processes, by the clock and in the
-// memory that they have at most. Of a process's memory much is its program, which
-// others share: MB-start is what one has that only says its version.
+// compareProcesses compares whole processes: their time and their peak memory. Most of the memory
+// is the program, which processes share; MB-start is the memory of one that only prints its
+// version.
 func compareProcesses(b *testing.B, path string, size int, files []string) {
 	b.Helper()
 	program, meter, dir := buildBinary(b, "../../cmd/graphrun"), buildMeter(b), b.TempDir()

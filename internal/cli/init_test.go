@@ -44,7 +44,7 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-// firstAnswers are --answer flags for the questions of a paused run.
+// firstAnswers returns --answer flags for the questions of a paused run.
 func firstAnswers(t *testing.T, result string) []string {
 	t.Helper()
 	var paused struct {

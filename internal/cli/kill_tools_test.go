@@ -89,7 +89,7 @@ tools:
       env_pass: [READY]
 `
 
-// effects are the calls in the file log, and their keys.
+// effects returns the calls in the file log, and their keys.
 func effects(t *testing.T, dir string) (calls []string, keys map[string]bool) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "log"))

@@ -15,8 +15,8 @@ nodes: {step: {kind: set, set: {n: n + 1}}}
 edges: [{from: step, to: step, when: n < most}, {from: step, to: END}]
 `
 
-// TestMCPClient has the official client from npm call flows as tools, over HTTP and
-// over stdin and stdout; see web/test/mcp.mjs.
+// TestMCPClient lets the official client from npm call flows as tools, over HTTP and over stdin
+// and stdout; see web/test/mcp.mjs.
 func TestMCPClient(t *testing.T) {
 	web := os.Getenv("GRAPHRUN_TEST_WEB")
 	if web == "" {

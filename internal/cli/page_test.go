@@ -56,7 +56,7 @@ edges:
   - {from: idle, to: END}
 `
 
-// largeFlow has n nodes that each lead to the next, over and over.
+// largeFlow returns a flow with a line of n nodes, and loops between them.
 func largeFlow(n int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "graphrun: v1\nname: large\nstart: n0\nstate: {k: {type: integer, default: 0}}\nlimits: {max_steps: 100000, max_visits: 1000}\nnodes:\n")

@@ -47,8 +47,8 @@ edges:
   - {from: end, to: END}
 `
 
-// counting is a server that answers each request differently, and tells the
-// key that it was given when it is asked to fail.
+// counting starts a server that answers each request differently, and returns the key that it was
+// given when it is asked to fail.
 func counting(t *testing.T, calls *atomic.Int64) string {
 	return modeltest.ServeHandler(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)

@@ -106,7 +106,7 @@ const clerkScript = `responses:
   - {node: clerk, content: It is 25.}
 `
 
-// TestServedPageInBrowser has a browser use the served page; see web/test/serve.mjs.
+// TestServedPageInBrowser uses the served page with a browser; see web/test/serve.mjs.
 func TestServedPageInBrowser(t *testing.T) {
 	web := os.Getenv("GRAPHRUN_TEST_WEB")
 	if web == "" {

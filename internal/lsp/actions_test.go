@@ -51,7 +51,7 @@ edges:
   - {from: done, to: END}
 `
 
-// Tests are generated for a flow that has none; the file that is made passes.
+// Tests are generated for a flow without tests, and the generated file passes.
 func TestGenerateTestsAction(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "flow.yaml")
 	if err := os.WriteFile(path, []byte(stubless), 0o644); err != nil {

@@ -87,7 +87,7 @@ func newEditor(t *testing.T, path, text string) *editor {
 	return e
 }
 
-// root is the workspace: the temporary folder that a file is in, or the file's folder.
+// root returns the workspace: the temporary folder that contains a file, or the file's folder.
 func root(path string) string {
 	if dir := filepath.Dir(path); filepath.Base(dir) != "parts" {
 		return dir
@@ -167,7 +167,7 @@ func (e *editor) findings() []string {
 	}
 }
 
-// want are the findings of the command line.
+// want returns the findings of the command line.
 func (e *editor) want() []string {
 	out := []string{}
 	for _, d := range inspect.Check(strings.TrimPrefix(e.uri, "file://"), []byte(e.text), false).Found {
@@ -314,7 +314,7 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// rename is the text after a renaming.
+// rename returns the text after a renaming.
 func (e *editor) rename(params object, name string) string {
 	e.t.Helper()
 	params["newName"] = name

@@ -75,7 +75,7 @@ func readFile(t *testing.T, path string) []byte {
 	return src
 }
 
-// contents are the files of a folder, by path.
+// contents returns the files of a folder, by path.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}

@@ -58,7 +58,7 @@ func (programmed) Choose(_ referencetest.StepID, candidates []string) (string, b
 	return candidates[0], true
 }
 
-// corpus gives graphs without people, waits, and anything that timing decides.
+// corpus returns weights for graphs without people, waits, and anything that timing decides.
 func corpus() referencetest.Weights {
 	w := referencetest.MixedWeights()
 	w.Human, w.Wait, w.Asking, w.Timeouts, w.Quorum, w.QuorumBypass, w.Breakpoints = 0, 0, 0, 0, 0, 0, 0

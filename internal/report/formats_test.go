@@ -20,7 +20,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// sarifSchema is the part of the standard's schema that reports use.
+// sarifSchema returns the part of the standard's schema that reports use.
 func sarifSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	src, err := os.ReadFile(filepath.Join("testdata", "sarif-parts.schema.json"))
@@ -104,7 +104,7 @@ func TestSARIFIsValidByTheWholeSchema(t *testing.T) {
 	}
 }
 
-// missing is a place of want that got does not have; "" when it has all.
+// missing returns a path in want that got lacks, or "".
 func missing(want, got any, at string) string {
 	switch want := want.(type) {
 	case map[string]any:

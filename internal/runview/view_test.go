@@ -155,7 +155,7 @@ func (s *screen) text() string {
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
-// newStillView is a live view without its ticker: it draws when the test says so.
+// newStillView returns a live view without a ticker. It draws when the test tells it to.
 func newStillView(s *screen, now func() time.Time) *View {
 	v := NewPlain(s, NewTracer(traceGraph(), terminal.NewColors(true)), nil)
 	v.bottom = &bottom{now: now, columns: func() int { return s.columns }, stop: make(chan struct{})}

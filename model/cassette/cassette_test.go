@@ -58,7 +58,7 @@ func replayed(t *testing.T, c *Cassette) *Cassette {
 	return out
 }
 
-// What is recorded over the wire is played as if it came from there.
+// A recording of calls over the wire plays like the wire itself.
 func TestConformance(t *testing.T) {
 	modeltest.Run(t, func(t *testing.T, scenario string, streams bool) model.Client {
 		file, cut := modeltest.FindRecording("../openai/testdata", scenario, streams)
@@ -212,7 +212,7 @@ func TestKeysAreKept(t *testing.T) {
 	}
 }
 
-// What is recorded in portions is the recording; what is played in portions is played once.
+// A recording in portions is complete, and each call in it is played once.
 func TestPortions(t *testing.T) {
 	record := func(c *Cassette, visit int) {
 		req := ask("a", "<b> & my key is hunter2-canary")

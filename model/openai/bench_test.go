@@ -26,7 +26,7 @@ func answered(b *testing.B, contentType, body string) *Client {
 	return c
 }
 
-// BenchmarkStream is the cost of one streamed chunk, from bytes to callback.
+// BenchmarkStream measures one streamed chunk, from bytes to callback.
 func BenchmarkStream(b *testing.B) {
 	const chunks = 1000
 	var body bytes.Buffer
@@ -49,8 +49,8 @@ func BenchmarkStream(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/chunk")
 }
 
-// BenchmarkConversation is the cost of a call at the end of a long
-// conversation: the next message is appended and all is sent.
+// BenchmarkConversation measures a call at the end of a long conversation, which sends all
+// messages.
 func BenchmarkConversation(b *testing.B) {
 	for _, n := range []int{100, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

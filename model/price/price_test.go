@@ -12,7 +12,7 @@ import (
 	"github.com/graphrun/graphrun/model"
 )
 
-// rates are those of a row of the table, by the text in its first column.
+// rates returns the rates in a row of the table, found by the text in its first column.
 func rates(name string) Rates {
 	for _, r := range Table() {
 		if !r.Long && r.Model == name || r.Long && r.Model+"+long" == name {

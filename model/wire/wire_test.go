@@ -158,8 +158,8 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// What is kept is the same, byte for byte, when it comes out of a journal, which
-// sorts keys and reads numbers: a call is known again by it.
+// Kept items are byte for byte the same after a journal, which sorts keys and decodes numbers, so
+// that a call is recognised by them.
 func TestKeptThroughAJournal(t *testing.T) {
 	before := EncodeKept("p", &model.Response{}, json.RawMessage(`{"z":1.0,"a":"<b>","n":12345678901234567890}`))
 	var v any

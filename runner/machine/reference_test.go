@@ -15,7 +15,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// graphs is how many random graphs a test takes: GRAPHRUN_REFERENCE_GRAPHS says otherwise.
+// graphs returns the range of random graphs to test, or GRAPHRUN_REFERENCE_GRAPHS.
 func graphs(t *testing.T, most int) (from, to int) {
 	if text := os.Getenv("GRAPHRUN_REFERENCE_GRAPHS"); text != "" {
 		low, high, ok := strings.Cut(text, "-")
@@ -125,8 +125,8 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// GRAPHRUN_REFERENCE_SHRINK is "weights seed timing" of a graph on which the two differ:
-// it is made smaller and shown.
+// GRAPHRUN_REFERENCE_SHRINK is "weights seed timing" of a graph on which machine and reference
+// differ. The test makes it smaller and prints it.
 func TestShrink(t *testing.T) {
 	var name string
 	var seed, timing uint64

@@ -232,7 +232,7 @@ func (s *sim) loop() {
 	s.t.Fatal("the run does not end")
 }
 
-// result is the run as its caller sees it.
+// result returns the result of the run as its caller sees it.
 func (s *sim) result() referencetest.Result {
 	st := s.state
 	root := st.Scopes[0]

@@ -145,8 +145,8 @@ func TestOneTrace(t *testing.T) {
 	}
 }
 
-// TestCollector is TestOneTrace through an OpenTelemetry Collector. GRAPHRUN_TEST_COLLECTOR names
-// the program, which .ci/collector builds.
+// TestCollector is like TestOneTrace, but through an OpenTelemetry Collector.
+// GRAPHRUN_TEST_COLLECTOR names the program, which .ci/collector builds.
 func TestCollector(t *testing.T) {
 	program := os.Getenv("GRAPHRUN_TEST_COLLECTOR")
 	if program == "" {

@@ -115,7 +115,7 @@ func checkStream(t *testing.T, seed uint64, chunks []store.LogChunk, call int64,
 	}
 }
 
-// Who says something does not wait for the store, and what waits is bounded.
+// Writers do not wait for the store, and the queue is bounded.
 func TestLogDoesNotWait(t *testing.T) {
 	kept := &logOf{wait: make(chan struct{})}
 	log := openedLog(kept)
@@ -165,7 +165,7 @@ func TestLogMasksPieces(t *testing.T) {
 	}
 }
 
-// Heard is told the latest line, of a quiet stream nothing.
+// Listeners get the latest line of a stream, and nothing from a quiet one.
 func TestHeard(t *testing.T) {
 	lines := make(chan store.LogChunk, 10)
 	log := New(Config{OnLine: func(c store.LogChunk) { lines <- c }, Now: time.Now, Mask: &mask.Masker{}})

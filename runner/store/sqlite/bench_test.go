@@ -47,7 +47,7 @@ func (b *bare) add(tb testing.TB, text string) {
 	}
 }
 
-// delta is an event with a text of some bytes.
+// delta returns an event with a text of a size.
 func delta(at, size int) (machine.Event, string) {
 	e := machine.Event{Kind: machine.TaskEnded, At: int64(at), Output: string(slices.Repeat([]byte{'x'}, size))}
 	return e, fmt.Sprintf(`{"kind":"task_ended","at":%d,"task":{"node":"","visit":0,"attempt":0},"output":%q}`, at, e.Output)

@@ -113,7 +113,7 @@ func drive(path string, limit int) (err error) {
 	return nil
 }
 
-// events are numbered, and of different sizes.
+// events returns numbered events of different sizes.
 func events(from, count int) []machine.Event {
 	out := make([]machine.Event, count)
 	for i := range out {

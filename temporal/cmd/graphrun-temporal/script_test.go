@@ -126,7 +126,7 @@ type session struct{ sessions }
 func (s *session) Fatal(...any) { panic("failed") }
 func (s *session) FailNow()     { panic("failed") }
 
-// sessionFiles are the files of all sessions.
+// sessionFiles returns the files of all sessions.
 func sessionFiles(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(scripts, "*.txtar"))
@@ -136,10 +136,10 @@ func sessionFiles(t *testing.T) []string {
 	return files
 }
 
-// sessionName is the name of the session in a file.
+// sessionName returns the name of the session in a file.
 func sessionName(file string) string { return strings.TrimSuffix(filepath.Base(file), ".txtar") }
 
-// params are those of sessions on a server that is started for them.
+// params returns the parameters for sessions, and starts a server for them.
 func params(t *testing.T, files []string) testscript.Params {
 	t.Helper()
 	var namespaces []string

@@ -13,8 +13,8 @@ import (
 	"github.com/graphrun/graphrun/temporal/internal/engine"
 )
 
-// versions are a flow that counts, then asks, and versions of it: one that asks otherwise
-// and counts on, one that a run would have gone another way in.
+// versions returns three versions of a flow that counts and then asks: the first one, one with
+// which its runs can continue, and one with which a run would have taken another path.
 func versions() (first, fits, other string) {
 	first = `graphrun: v1
 name: count

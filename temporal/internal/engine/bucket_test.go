@@ -80,7 +80,7 @@ func (s *s3) start() {
 	})
 }
 
-// setting is that of payloads, for a bucket.
+// setting returns the value of --temporal-payloads for a bucket.
 func (s *s3) setting(bucket string) string {
 	return fmt.Sprintf("s3://%s/team/a?endpoint=http://%s&region=us-east-1", bucket, s.address)
 }
@@ -187,7 +187,7 @@ func TestBucket(t *testing.T) {
 	}
 }
 
-// times are when files were written.
+// times returns when files were written.
 func times(t *testing.T, files []string) map[string]time.Time {
 	t.Helper()
 	out := map[string]time.Time{}

@@ -20,7 +20,7 @@ import (
 	"github.com/graphrun/graphrun/temporal/internal/engine"
 )
 
-// TestMain lets this program be a worker that can be killed.
+// TestMain makes this program a worker that tests can kill.
 func TestMain(m *testing.M) {
 	if address := os.Getenv("GRAPHRUN_TEST_WORKER"); address != "" {
 		c, err := engine.Options{Address: address, Payloads: os.Getenv("GRAPHRUN_TEST_PAYLOADS")}.Dial()

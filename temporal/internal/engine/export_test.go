@@ -30,7 +30,7 @@ func (c *Cluster) ReplayMoved(ctx context.Context, runID string, events int) err
 	return err
 }
 
-// histories are those of the workflows of a run, the last one first.
+// histories returns the histories of the workflows of a run, the last one first.
 func (c *Cluster) histories(ctx context.Context, runID string) (all []*historyapi.History, err error) {
 	for at, more := "", true; more; more = at != "" {
 		history := &historyapi.History{}
@@ -54,7 +54,7 @@ type Size struct {
 	Events int
 }
 
-// Sizes are those of the workflows of a run.
+// Sizes returns the sizes of the workflows of a run.
 func (c *Cluster) Sizes(ctx context.Context, runID string) (all []Size, err error) {
 	histories, err := c.histories(ctx, runID)
 	for _, history := range histories {
@@ -82,10 +82,10 @@ func (c *Cluster) Terminate(ctx context.Context, runID string) error {
 	return c.client.TerminateWorkflow(ctx, runID, "", "a test")
 }
 
-// GroupID is the id of the workflow of a group.
+// GroupID returns the id of the workflow of a group.
 func GroupID(name string) string { return groupID(name) }
 
-// Texts are the texts of a run's events after the first n, as they are now.
+// Texts returns the current texts of a run's events after the first n.
 func (c *Cluster) Texts(ctx context.Context, runID string, n int) (out []string, err error) {
 	texts, err := c.Store(ctx).(*Store).eventsAfter(runID, n, allBytes)
 	for _, text := range texts {
@@ -94,7 +94,7 @@ func (c *Cluster) Texts(ctx context.Context, runID string, n int) (out []string,
 	return out, err
 }
 
-// NewConverter is the converter whose large values are kept where a setting says.
+// NewConverter returns the converter that stores large values where payloads says.
 func NewConverter(payloads string) (converter.DataConverter, error) {
 	b, err := openBlobs(payloads)
 	if err != nil {
@@ -111,7 +111,7 @@ type Options struct {
 	core                             int
 }
 
-// OfCore are options of a build that has another version of the core.
+// OfCore returns the options of a build with another version of the core.
 func (o Options) OfCore(version int) Options {
 	o.core = version
 	return o

@@ -18,7 +18,7 @@ import (
 	"github.com/graphrun/graphrun/temporal/internal/engine"
 )
 
-// bare is a workflow with as many activities as a flow has steps, and nothing else.
+// bare is a workflow that only executes as many activities as a flow has steps.
 func bare(ctx workflow.Context, steps int) error {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute, HeartbeatTimeout: 10 * time.Second})
 	for range steps {

@@ -45,7 +45,7 @@ func newGroup(t *testing.T) *theGroup {
 	return g
 }
 
-// flow is the file of a flow.
+// flow writes a flow and returns its file.
 func (g *theGroup) flow(name, source string) string {
 	g.Helper()
 	file := filepath.Join(g.dir, name+".yaml")
@@ -86,7 +86,7 @@ func (g *theGroup) formatStatus(runID string) string {
 	return ""
 }
 
-// marks are those who came in, in order, each once, and how many were inside at most.
+// marks returns the runs that executed, in order and each once, and how many executed at once.
 func (g *theGroup) marks() (in []string, most int) {
 	text, _ := os.ReadFile(filepath.Join(g.dir, "marks"))
 	inside := map[string]bool{}

@@ -21,7 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "record the histories anew, with GRAPHRUN_TEST_SERVER as the address of a server")
 
-// recorded are the flows of the recorded histories, by name.
+// recorded returns the flows of the recorded histories, by name.
 func recorded() map[string]string {
 	return map[string]string{
 		"loop": `graphrun: v1
@@ -67,7 +67,7 @@ edges:
 	}
 }
 
-// start is how the workflow of a recorded history begins.
+// recordedStart returns the input of the workflow of a recorded history.
 func recordedStart(name string) *Start {
 	return &Start{
 		Core:   coreVersion,

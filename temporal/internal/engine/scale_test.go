@@ -30,8 +30,8 @@ func readNumber(t *testing.T, name string, otherwise int) int {
 	return n
 }
 
-// size is that of the contract of the engine, or, in the rounds of every day, a small
-// one: GRAPHRUN_TEMPORAL_SCALE says how many per cent.
+// size returns the large size, which the engine promises, or by default the small one.
+// GRAPHRUN_TEMPORAL_SCALE sets a percentage.
 func size(t *testing.T, large, small int) int {
 	return max(large*readNumber(t, "GRAPHRUN_TEMPORAL_SCALE", 0)/100, small)
 }
@@ -50,7 +50,7 @@ edges:
 `, n, n)
 }
 
-// pureSteps takes steps that no activity does.
+// pureSteps returns a flow whose steps need no activity.
 func pureSteps(n int) string {
 	return strings.NewReplacer(`{kind: exec, command: ["true"], writes: {n: "n + 1"}}`, `{kind: set, set: {n: "n + 1"}}`, "name: steps", "name: pure").Replace(manySteps(n))
 }
@@ -202,7 +202,7 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// waitsLong is the file of a flow that takes an hour.
+// waitsLong returns the file of a flow that takes an hour.
 func waitsLong(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "flow.yaml")

@@ -10,8 +10,8 @@ import (
 	"github.com/graphrun/graphrun/temporal/internal/engine"
 )
 
-// taped are the files of a flow whose models and tools are recorded: elements, attempts
-// that make the same call, an agent in a subgraph, a decision, a wait.
+// taped returns the files of a flow whose models and tools are recorded: elements, attempts that
+// make the same call, an agent in a subgraph, a decision, a wait.
 func taped() map[string]string {
 	return map[string]string{
 		"flow.yaml": `graphrun: v1
