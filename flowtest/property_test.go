@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"github.com/graphrun/graphrun/flowtest"
+	"github.com/graphrun/graphrun/internal/longtest"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -111,7 +112,7 @@ func (s scripted) handler() runner.Kind {
 }
 
 func TestCasesRunAsTheDriverDoes(t *testing.T) {
-	const rounds = 150
+	rounds := longtest.Choose(60, 150)
 	checked, statuses := 0, map[string]int{}
 	for seed := range uint64(rounds) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -152,7 +153,7 @@ func TestCasesRunAsTheDriverDoes(t *testing.T) {
 
 // Generated cases pass at once, and fire what static checks hold possible.
 func TestGeneratedCasesOfRandomGraphs(t *testing.T) {
-	const rounds = 14
+	rounds := longtest.Choose(7, 14)
 	edges, fired, flows := 0, 0, 0
 	for seed := range uint64(rounds) {
 		r := rand.New(rand.NewPCG(seed, 2))

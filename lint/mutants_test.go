@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/graphrun/graphrun/internal/bound"
+	"github.com/graphrun/graphrun/internal/longtest"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -55,7 +56,7 @@ func TestMutants(t *testing.T) {
 		}
 	}()
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 2000 {
+	for range longtest.Choose(300, 2000) {
 		text = mutant(r, texts, words)
 		g, found := spec.Parse("mutant.yaml", []byte(text), spec.Options{})
 		found = append(found, spec.Check(g)...)

@@ -45,7 +45,7 @@ func assignments(m maker) string {
 // never runs or runs out of steps.
 func TestSoundAssignment(t *testing.T) {
 	t.Parallel()
-	rounds, seed := tries(200)
+	rounds, seed := tries(66, 200)
 	m := maker{rand.New(rand.NewPCG(4, seed-5))}
 	var graphs, failures, warned, silent, shown int
 	for range rounds {

@@ -115,7 +115,7 @@ func (m maker) limit(n int) string {
 // what their runs take, and what is said of limits of visits with what breaks them.
 func TestSoundOnCountedLoops(t *testing.T) {
 	t.Parallel()
-	rounds, seed := tries(300)
+	rounds, seed := tries(40, 300)
 	first := seed * 1_000_000
 	if one, err := strconv.ParseUint(os.Getenv("GRAPHRUN_SOUND_GRAPH"), 10, 64); err == nil {
 		rounds, first = 1, one

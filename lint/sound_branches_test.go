@@ -38,7 +38,7 @@ func (n *saidOf) add(m saidOf) {
 // GRAPHRUN_SOUND_GRAPH tries only the graph of that number.
 func TestSoundOnBranches(t *testing.T) {
 	t.Parallel()
-	rounds, seed := tries(50)
+	rounds, seed := tries(10, 50)
 	first := seed * 1_000_000
 	if one, err := strconv.ParseUint(os.Getenv("GRAPHRUN_SOUND_GRAPH"), 10, 64); err == nil {
 		rounds, first = 1, one

@@ -78,7 +78,7 @@ func (m maker) loops() string {
 // is said to be bounded goes on until the limit of steps.
 func TestSoundOnLoops(t *testing.T) {
 	t.Parallel()
-	rounds, seed := tries(1200)
+	rounds, seed := tries(50, 1200)
 	m := maker{rand.New(rand.NewPCG(16, seed))}
 	var graphs, bounded, undecided, endless, ran int
 	for range rounds {

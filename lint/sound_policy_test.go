@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphrun/graphrun/internal/longtest"
 	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
@@ -91,7 +92,7 @@ func outcomes(t *testing.T, g *spec.Graph, fans bool) (out outcome, ok bool) {
 // violation that is claimed happens; how many are left to the run is logged.
 func TestSoundOnPolicies(t *testing.T) {
 	t.Parallel()
-	rounds, seed := tries(700)
+	rounds, seed := tries(70, 700)
 	m := maker{rand.New(rand.NewPCG(4, seed))}
 	var graphs, found, doubts, missed, kept, reaches int
 	for round := range rounds {
@@ -148,11 +149,11 @@ func isDoubted(found spec.Diagnostics) bool {
 	return slices.ContainsFunc(found, func(d spec.Diagnostic) bool { return d.Rule == "policy-undecided" })
 }
 
-// tries returns how many random graphs a test makes, a third of n by default, and their
-// seed. GRAPHRUN_SOUND_ROUNDS=10 makes ten times n others.
-func tries(n int) (rounds int, seed uint64) {
+// tries returns how many random graphs a test makes, short or a third of n, and their seed.
+// GRAPHRUN_SOUND_ROUNDS=10 makes ten times n others.
+func tries(short, n int) (rounds int, seed uint64) {
 	if times, err := strconv.Atoi(os.Getenv("GRAPHRUN_SOUND_ROUNDS")); err == nil && times > 0 {
 		return n * times, uint64(1000 + times)
 	}
-	return n / 3, 7
+	return longtest.Choose(short, n/3), 7
 }

@@ -155,7 +155,7 @@ func (m maker) runs(t *testing.T, g *spec.Graph, tries int, found func(r *runner
 // programs with all that the programs may yield.
 func TestSoundOnResults(t *testing.T) {
 	t.Parallel()
-	rounds, seed := tries(400)
+	rounds, seed := tries(16, 400)
 	m := maker{rand.New(rand.NewPCG(6, seed))}
 	var graphs, claims, kept int
 	for round := range rounds {
@@ -196,7 +196,7 @@ func TestSoundOnResults(t *testing.T) {
 // TestBoundsOnResults compares the bounds of graphs with programs with what
 // their runs take.
 func TestBoundsOnResults(t *testing.T) {
-	rounds, seed := tries(300)
+	rounds, seed := tries(20, 300)
 	m := maker{rand.New(rand.NewPCG(8, seed))}
 	bounded := 0
 	for round := range rounds {

@@ -151,7 +151,7 @@ func observe(t *testing.T, g *spec.Graph) (observed, bool) {
 // claimed about them with what happened.
 func TestSoundOnGraphs(t *testing.T) {
 	t.Parallel()
-	rounds, seed := tries(350)
+	rounds, seed := tries(40, 350)
 	r := rand.New(rand.NewPCG(9, seed+1))
 	m := maker{r}
 	var graphs, claims, exact, tight, falls, shown int

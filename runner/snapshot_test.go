@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/graphrun/graphrun/internal/longtest"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
@@ -193,7 +194,7 @@ func TestSnapshotsAfterCrashes(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("with snapshots (-without +with):\n%s", diff)
 	}
-	for after := 1; after < 260; after += 11 {
+	for after := 1; after < 260; after += longtest.Choose(44, 11) {
 		for _, step := range []int{-1, 20 + after%5} {
 			got, s := stages(after, step, true)
 			checkSnapshotRead(t, s)

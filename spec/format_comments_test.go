@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/graphrun/graphrun/internal/longtest"
 )
 
 // scribe writes values as YAML in random styles, with comments wherever one may
@@ -234,7 +236,7 @@ func (s *scribe) flowOf() pairs {
 // All comments stay, whatever stands where; what the file says stays the same, and
 // the form of the form is itself.
 func TestFormatKeepsCommentsEverywhere(t *testing.T) {
-	rounds := 150 // GRAPHRUN_FORMAT_ROUNDS=10 tries 1,500
+	rounds := longtest.Choose(50, 150) // GRAPHRUN_FORMAT_ROUNDS=10 tries ten times as many
 	if times, err := strconv.Atoi(os.Getenv("GRAPHRUN_FORMAT_ROUNDS")); err == nil {
 		rounds *= times
 	}

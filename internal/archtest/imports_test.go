@@ -86,6 +86,7 @@ func layers() []layer {
 		// the language server
 		{path: "internal/keys", own: []string{"eval"}},
 		{path: "internal/lazyregexp"}, // a leaf that all may import
+		{path: "internal/longtest"},   // as the tests of all may
 		{path: "internal/lsp", own: []string{"eval", "flowtest", "internal/fix", "internal/inspect", "lint", "spec"}, others: []string{yaml, "github.com/sourcegraph/jsonrpc2"}},
 		{path: "internal/templates", own: []string{"examples"}},
 		{path: "internal/terminal", others: []string{color, width}},

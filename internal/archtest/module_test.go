@@ -19,6 +19,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/graphrun/graphrun/internal/longtest"
 )
 
 const module = "github.com/graphrun/graphrun"
@@ -125,7 +127,7 @@ type checked struct {
 func exports(t *testing.T, patterns ...string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, p := range goList(t, append([]string{"-export", "-deps"}, patterns...)...) {
+	for _, p := range goList(t, append(append(longtest.BuildFlags(), "-export", "-deps"), patterns...)...) {
 		out[p.ImportPath] = p.Export
 	}
 	return out

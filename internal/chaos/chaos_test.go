@@ -33,7 +33,7 @@ const (
 const maxFailed = 5
 
 // defaultTime is for how long the test disturbs runs if timeEnv is not set.
-const defaultTime = 12 * time.Second
+const defaultTime = 4 * time.Second
 
 func TestChaos(t *testing.T) {
 	if _, err := exec.LookPath("flock"); err != nil {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/graphrun/graphrun/internal/longtest"
 )
 
 // commandCode is `code N program args...`: the program ends with exit code N.
@@ -52,7 +54,7 @@ func TestLibrary(t *testing.T) {
 	if diff := cmp.Diff(shown, "package main\n"+body); diff != "" {
 		t.Errorf("docs/library.md differs from examples/library/main.go (-page +program):\n%s", diff)
 	}
-	run := exec.Command("go", "run", "./examples/library")
+	run := exec.Command("go", append(append([]string{"run"}, longtest.BuildFlags()...), "./examples/library")...)
 	run.Dir = root()
 	out, err := run.CombinedOutput()
 	if err != nil {

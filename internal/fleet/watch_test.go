@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graphrun/graphrun/internal/longtest"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -33,6 +34,7 @@ func TestMany(t *testing.T) {
 	}
 	<-d.Done
 	var told sync.WaitGroup
+	watches := longtest.Choose(15, 50)
 	watch := func() {
 		told.Go(func() {
 			last, n, over := int64(0), 0, false
@@ -51,17 +53,17 @@ func TestMany(t *testing.T) {
 			}
 		})
 	}
-	for range 50 {
+	for range watches {
 		watch()
 	}
 	if d, err = y.Resume("r", runner.Options{Answers: map[string][]string{"ok": {"yes"}}}); err != nil {
 		t.Fatal(err)
 	}
-	for range 50 {
+	for range watches {
 		watch()
 	}
 	<-d.Done
-	for range 50 {
+	for range watches {
 		watch()
 	}
 	told.Wait()
@@ -97,7 +99,7 @@ func TestWatchOfAPausedRun(t *testing.T) {
 // TestSlow: a watcher who is so slow that the ring has dropped what comes next is told it
 // from the journal.
 func TestSlow(t *testing.T) {
-	y := newYard(t, &store.Memory{}, "", fmt.Sprintf(counting, 20_000))
+	y := newYard(t, &store.Memory{}, "", fmt.Sprintf(counting, longtest.Choose(5_000, 20_000)))
 	d, err := y.Start(y.flow, runner.Options{RunID: "r", Answers: map[string][]string{"ok": {"yes"}}})
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/graphrun/graphrun/flowtest"
+	"github.com/graphrun/graphrun/internal/longtest"
 )
 
 type action struct {
@@ -194,7 +195,7 @@ func TestMemoryOverEdits(t *testing.T) {
 		e.call("textDocument/documentSymbol", object{"textDocument": object{"uri": e.uri}}, nil)
 		return heap()
 	}
-	edits := 2000
+	edits := longtest.Choose(500, 2000)
 	if n, err := strconv.Atoi(os.Getenv("GRAPHRUN_LSP_EDITS")); err == nil {
 		edits = n
 	}

@@ -8,10 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphrun/graphrun/internal/longtest"
 	"github.com/graphrun/graphrun/internal/referencetest"
 )
 
-// graphs returns how many random graphs a test runs: most, or GRAPHRUN_REFERENCE_GRAPHS if it is set.
+// graphs returns how many random graphs a test runs: most or a quarter of it, or GRAPHRUN_REFERENCE_GRAPHS
+// if it is set.
 func graphs(t *testing.T, most int) int {
 	if text := os.Getenv("GRAPHRUN_REFERENCE_GRAPHS"); text != "" {
 		n, err := strconv.Atoi(text)
@@ -20,7 +22,7 @@ func graphs(t *testing.T, most int) int {
 		}
 		return n
 	}
-	return most
+	return most / longtest.Choose(4, 1)
 }
 
 func run(t *testing.T, text string, w referencetest.World, o referencetest.Options) (*referencetest.Run, referencetest.Result) {

@@ -9,12 +9,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/graphrun/graphrun/internal/longtest"
 )
 
 // TestTenThousand opens ten thousand connections that send half a request. The server keeps as
 // many as its limit allows, and still answers complete requests.
 func TestTenThousand(t *testing.T) {
-	many := 10_000
+	many := longtest.Choose(5_000, 10_000)
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
 		t.Fatal(err)

@@ -16,6 +16,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"pgregory.net/rapid"
+
+	"github.com/graphrun/graphrun/internal/longtest"
 )
 
 // slowestAnswer bounds the time of a response, also on a busy machine. A slower one hangs.
@@ -341,7 +343,7 @@ func TestRandomRequests(t *testing.T) {
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		for range 20 {
+		for range longtest.Choose(8, 20) {
 			o := byID[rapid.SampledFrom(often).Draw(t, "operation")]
 			a.send(t, o, a.draw(t, o))
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graphrun/graphrun/internal/longtest"
 	"github.com/graphrun/graphrun/internal/referencetest"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
@@ -51,7 +52,7 @@ func TestAgreesWithReference(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			compared, timed, bad := 0, 0, 0
-			from, to := graphs(t, 40)
+			from, to := graphs(t, longtest.Choose(12, 100))
 			for seed := uint64(from); seed < uint64(to); seed++ {
 				text, world := referencetest.RandomGraph(seed, w)
 				for timing := range uint64(5) {
@@ -177,7 +178,7 @@ func TestResumeEqualsUninterrupted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			paused, cancelled, bad := 0, 0, 0
-			from, to := graphs(t, 25)
+			from, to := graphs(t, longtest.Choose(10, 60))
 			for seed := uint64(from); seed < uint64(to) && bad < 3; seed++ {
 				text, world := referencetest.RandomGraph(seed, w)
 				if oracle(t, text, world).Timed {
