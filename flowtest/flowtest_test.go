@@ -155,7 +155,7 @@ func TestDelaysDoNotChangeTheResult(t *testing.T) {
 	flowtest.Test(t, flowtest.Config{}, writeFolder(t, map[string]string{"race.yaml": flow.String(), "race.test.yaml": same.String()}))
 }
 
-// What really runs takes the time that it takes, and its timeout ends it.
+// Nodes that really run take real time, and their timeouts end them.
 func TestRealTime(t *testing.T) {
 	slow := runner.Kind{
 		Spec: spec.Kind{Name: "slow"},

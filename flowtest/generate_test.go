@@ -215,7 +215,7 @@ func findLine(g *spec.Graph, at int) string {
 }
 
 // countGraphs returns how many random graphs a test tries. GRAPHRUN_FLOWTEST_ROUNDS=10 tries ten
-// times as many, and others.
+// times as many, and different ones.
 func countGraphs(n int) (count int, seed uint64) {
 	if times, err := strconv.Atoi(os.Getenv("GRAPHRUN_FLOWTEST_ROUNDS")); err == nil && times > 0 {
 		return n * times, uint64(1000 + times)
@@ -223,8 +223,8 @@ func countGraphs(n int) (count int, seed uint64) {
 	return n, 7
 }
 
-// Every edge of which static verification shows a run is fired by the cases, and none
-// that it proves impossible; what it leaves open is counted.
+// The cases fire every edge that static verification shows to be possible, and none that it
+// proves impossible. Undecided edges are counted.
 func TestGeneratedCasesFireWhatIsPossible(t *testing.T) {
 	count, seed := countGraphs(4)
 	var flows, total, possible, impossible, open, openFired int
@@ -304,8 +304,7 @@ edges:
 	}
 }
 
-// Every edge of the examples and templates is fired, but for those that nothing can
-// fire.
+// Every edge of the examples and templates is fired, unless nothing can fire it.
 func TestGeneratedCasesOfExamples(t *testing.T) {
 	never := map[string]string{
 		"what-if": "look -> deny", // the second look always adds up to enough

@@ -24,7 +24,7 @@ const (
 	agentEdge = "\nedges: [{from: a, to: END}]"
 )
 
-// What the model of an agent is told, turn by turn.
+// The requests to the model of an agent, turn by turn.
 func TestAgentRequests(t *testing.T) {
 	for name, test := range map[string]struct {
 		node    string
@@ -197,8 +197,8 @@ edges: [{from: a, to: b, transform: "{tool_calls: [{name: 'add'}, {name: 'add'}]
 	}
 }
 
-// An agent that ends with a call is asked for that alone: an answer of a form would
-// contradict it.
+// The request of an agent that ends with a call has no output schema, which would contradict the
+// call.
 func TestFinishToolWithOutput(t *testing.T) {
 	for output, want := range map[string]string{
 		"{type: object, properties: {n: {type: integer}}, required: [n]}": `{"n": 3}`,
@@ -216,7 +216,7 @@ func TestFinishToolWithOutput(t *testing.T) {
 	}
 }
 
-// No model sees a secret that a tool tells; what reads the output has it.
+// No model sees a secret in a tool's result; readers of the output see it.
 func TestSecretsInResults(t *testing.T) {
 	t.Setenv("TOKEN_OF_TEST", "s3cr\"et-42")
 	for _, kind := range []string{"agent", "tools"} {
@@ -240,7 +240,7 @@ start: a
 	}
 }
 
-// A tool's retry repeats calls that fail, and not those that were never made.
+// A tool's retry repeats failed calls, but not calls that were never made.
 func TestToolRetry(t *testing.T) {
 	for name, c := range map[string]struct {
 		retry, call, want string

@@ -15,8 +15,8 @@ nodes:
   b: {kind: pass}
 edges: [{from: a, to: END}, {from: a, to: b, condition: on_failure, when: "error.kind == 'invalid_output'"}, {from: b, to: END}]`
 
-// An answer that does not fit is asked for again, with what is wrong, and then
-// never by the executor.
+// A model is asked again after an answer that does not fit, with the problem. The executor does
+// not retry it further.
 func TestStructuredOutput(t *testing.T) {
 	for name, c := range map[string]struct {
 		replies []string
@@ -61,8 +61,8 @@ edges: [{from: a, to: END}]`, runner.Options{})
 	}
 }
 
-// A long conversation: the oldest turns become a summary, calls stay with their
-// results, and the summary stands for them from then on.
+// In a long conversation a summary replaces the oldest turns for good, and calls stay with their
+// results.
 func TestCompaction(t *testing.T) {
 	long := strings.Repeat("x", 400)
 	chat := newChat(t, inOrder("1"+long, "2"+long, "SUM", "3", "4"))
@@ -86,8 +86,8 @@ edges: [{from: a, to: a, when: visits.a < 4}, {from: a, to: END}]`, runner.Optio
 	}
 }
 
-// A router is told what it needs to see whether the work is done: the path with
-// its visits, and what the node shows of the state, secrets masked.
+// A router sees whether the work is done: the path with its visits, and the state that the node
+// shows, with secrets masked.
 func TestRouterSeesPathAndState(t *testing.T) {
 	n := 0
 	chat := newChat(t, func(string) string {
@@ -119,8 +119,8 @@ edges:
 	}
 }
 
-// The router is asked once for all llm_decide edges; what names no candidate is
-// asked for again, and what may pass by itself tried again.
+// The router is asked once for all llm_decide edges. It is asked again after an answer that names
+// no candidate, and after a transient failure.
 func TestDecide(t *testing.T) {
 	const flow = `start: a
 goal: win

@@ -58,8 +58,7 @@ edges: [{from: a, to: END}]`, runner.Options{})
 	}
 }
 
-// A price that nobody knows is no price: the cost is unknown, and a limit of the
-// cost can't be kept.
+// Without a known price the cost is unknown, and a limit of the cost can't be enforced.
 func TestUnknownPrice(t *testing.T) {
 	chat := newChat(t, func(string) string { return "ok" })
 	result := runFlow(t, chat, "start: a\nnodes: {a: {kind: llm, prompt: hi}}\nedges: [{from: a, to: END}]", runner.Options{})
@@ -75,8 +74,8 @@ func TestUnknownPrice(t *testing.T) {
 	}
 }
 
-// A server that counts below zero, or beyond all measure, gives no budget back and uses
-// none up: what its calls come to is estimated.
+// Negative or absurdly large counts of a server neither return nor use up budget: the usage is
+// estimated instead.
 func TestImpossibleUsage(t *testing.T) {
 	const loop = `start: a
 limits: {max_tokens: 400}
@@ -111,8 +110,7 @@ edges: [{from: a, to: a}]`, runner.Options{})
 	}
 }
 
-// A list of tools that can't be had is a failure of kind tool, with what the
-// server said on stderr.
+// A server that can't list its tools is a failure of kind tool, with the server's stderr.
 func TestServerThatDoesNotStart(t *testing.T) {
 	chat := newChat(t, inOrder("never"))
 	for _, kind := range []string{"llm", "agent"} {
@@ -126,8 +124,8 @@ edges: [{from: a, to: END}]`, runner.Options{})
 	}
 }
 
-// What calls cost is what their provider's prices say, with what was cached at its
-// own price.
+// The cost of calls follows the provider's declared prices, with a separate price for cached
+// tokens.
 func TestDeclaredPrices(t *testing.T) {
 	chat := newChat(t, func(string) string { return "ok" })
 	chat.usage = map[string]any{"prompt_tokens": 1000, "completion_tokens": 100, "prompt_tokens_details": map[string]any{"cached_tokens": 400}, "completion_tokens_details": map[string]any{"reasoning_tokens": 60}}
@@ -159,8 +157,8 @@ edges: [{from: a, to: END}]`
 	}
 }
 
-// What can't be sent is no call: nothing is counted, in the result or in the events,
-// and a recording of it counts nothing either.
+// A request that can't be sent is not counted as a call: not in the result, not in the events,
+// and not by a recording.
 func TestUnsentIsNoCall(t *testing.T) {
 	chat := newChat(t, func(string) string { return "ok" })
 	for name, node := range map[string]string{

@@ -25,8 +25,8 @@ func endingServer(t *testing.T, delta, finish string) (*chat, *int) {
 	return &chat{url: server.URL + "/v1"}, &calls
 }
 
-// An answer that was refused, filtered or cut is a failure of its own kind with
-// what was said, asked for once; a node may accept it.
+// A refused, filtered or cut answer is a failure of a separate kind, with the text, and is not
+// requested again. A node may accept it.
 func TestEndings(t *testing.T) {
 	const structured = ", output: {type: object, properties: {n: {type: integer}}, required: [n]}"
 	for _, end := range []struct{ kind, delta, finish, said string }{
@@ -60,8 +60,8 @@ func TestEndings(t *testing.T) {
 	}
 }
 
-// A router or a judge whose answer ends badly is asked once; the run says which of them
-// it was and what it said.
+// A router or judge whose answer ends badly is asked once. The run reports which of them it was
+// and its answer.
 func TestEndingsOfDeciders(t *testing.T) {
 	const router = "start: a\nnodes: {a: {kind: pass}, b: {kind: pass}, c: {kind: pass}}\nedges: [{from: a, to: b, condition: llm_decide}, {from: a, to: c, condition: llm_decide%s}, {from: b, to: END}, {from: c, to: END}]"
 	const judge = "start: a\nnodes: {a: {kind: agent, prompt: go, judge: {criteria: [good]}}}\nedges: [{from: a, to: END}]"

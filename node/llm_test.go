@@ -12,7 +12,7 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// What a model is sent, by what its graph and its nodes say.
+// The messages that a model gets, by the settings of its graph and nodes.
 func TestConversation(t *testing.T) {
 	const loop = `start: a
 nodes: {a: {kind: llm, prompt: pa%s}, b: {kind: llm, prompt: pb%s}}
@@ -125,8 +125,8 @@ func fillFlow(flow string, parts ...string) string {
 	return flow
 }
 
-// A node whose answer asked for tools goes on when it gets the results: without
-// its prompt, and isolated nodes with their own results only.
+// A node whose answer requested tools continues with their results: without its prompt, and with
+// only its own results if it is isolated.
 func TestContinuation(t *testing.T) {
 	for mode, want := range map[string][]string{
 		"continuous": {
@@ -170,8 +170,8 @@ edges:
 	}
 }
 
-// A subgraph has a conversation of its own, unless its node says otherwise: then
-// it goes on with the one around it, which goes on with what was said in it.
+// A subgraph has a separate conversation unless its node shares the outer one. Then it continues
+// the outer conversation, which keeps the messages of the subgraph.
 func TestConversationOfSubgraph(t *testing.T) {
 	for mode, want := range map[string][]string{
 		"":                           {"u:pa", "u:child", "u:pa | a:<pa> | u:MARKER | u:pb"},
@@ -196,8 +196,7 @@ edges: [{from: a, to: g}, {from: g, to: b}, {from: b, to: END}]`, runner.Options
 	}
 }
 
-// Where branches meet, last is what the last declared of those that spoke said,
-// whichever was quicker.
+// At a join, last is the answer of the branch that is declared last, whichever was faster.
 func TestLastWhereBranchesMeet(t *testing.T) {
 	for _, slow := range []string{"pb", "pc"} {
 		answered := make(chan string, 1)

@@ -8,8 +8,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// A role is what the caller of the run says, else the graph; a role that neither
-// has is the default.
+// The caller of the run defines a role, else the graph does. An undefined role is the default.
 func TestResolveModel(t *testing.T) {
 	g, found := spec.Parse("f.yaml", []byte(`graphrun: v1
 name: m

@@ -12,8 +12,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// A notice with a url is a request with its headers, and a body of its own or all there is
-// to know; a status that is no success is an error.
+// A notice with a url is a request with its headers, and with its own body or all details. Any
+// status except success is an error.
 func TestNotifyByRequest(t *testing.T) {
 	var got []string
 	status := http.StatusOK

@@ -135,7 +135,7 @@ func TestPlainParts(t *testing.T) {
 	checkFailure(t, err, "invalid_input", `a part has the type "input_file"; parts are {text}, {image}, {file} and {audio}`)
 }
 
-// What a value names is shown only where the graph and the run have their files.
+// Files that a value names are shown only if they are below the folders of the graph or the run.
 func TestValueContent(t *testing.T) {
 	dir := partsDir(t)
 	task := &runner.Task{Dir: dir}
@@ -161,7 +161,7 @@ func TestValueContent(t *testing.T) {
 	}
 }
 
-// checkContent holds what a value says, or the problem of it, against what is wanted.
+// checkContent compares the content of a value, or its problem, with the expected one.
 func checkContent(t *testing.T, value any, got content, err error, parts, text, problem string) {
 	t.Helper()
 	switch {
@@ -183,7 +183,7 @@ func TestFetchWithoutName(t *testing.T) {
 	}
 }
 
-// Only what a model can't take for certain is refused before it is paid for.
+// Only parts that a model certainly refuses are refused before the call.
 func TestCheckSize(t *testing.T) {
 	known := price.Of("anthropic/claude-3-5-haiku") // holds 200,000 tokens and answers with 8,192
 	for _, test := range []struct {

@@ -11,9 +11,8 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// The system prompt of the shared list is persona and goal, the same for all
-// nodes; what a node is about stands in the list. A list of a node's own has all
-// of it in its system prompt.
+// The system prompt of the shared list is persona and goal, the same for all nodes; the nodes'
+// instructions are in the list. With a separate list the system prompt has all of it.
 func TestSystemPrompt(t *testing.T) {
 	chat := newChat(t, inOrder("hello", `{"n": 1}`))
 	flow := `persona: You are terse.
@@ -51,8 +50,8 @@ edges: [{from: a, to: b}, {from: b, to: END}]`
 	}
 }
 
-// Whatever a run does, no message before the last of a request ever changes in
-// the next: tool calls, other nodes, revisits, instructions that differ.
+// No message before the last of a request ever changes in the next request: after tool calls,
+// other nodes, revisits and other instructions.
 func TestAppendOnly(t *testing.T) {
 	for name, c := range map[string]struct {
 		mode    string
@@ -92,8 +91,7 @@ edges: [{from: a, to: b}, {from: b, to: c, when: "len(output.tool_calls) > 0"}, 
 	}
 }
 
-// The marker tells what ran since the last answer, with secrets masked and long
-// outputs cut.
+// The marker lists the nodes since the last answer, with secrets masked and long outputs cut.
 func TestMarker(t *testing.T) {
 	t.Setenv("MARKER_TOKEN", "s3cret-token")
 	chat := newChat(t, inOrder("hello", "there"))
@@ -122,7 +120,7 @@ edges: [{from: a, to: look}, {from: look, to: bad}, {from: bad, to: b, condition
 	}
 }
 
-// From the second visit on a prompt tells of the one before, unless it is not to.
+// From the second visit on, a prompt describes the previous visit, unless feedback is off.
 func TestFeedback(t *testing.T) {
 	for name, c := range map[string]struct {
 		graph, node string

@@ -8,7 +8,7 @@ import (
 	"github.com/graphrun/graphrun/runner"
 )
 
-// Parts that values hold reach the model as parts, wherever in a prompt they stand.
+// Parts in values reach the model as parts, wherever in a prompt they are.
 func TestPartsInPrompts(t *testing.T) {
 	const pixel = `{image: "data:image/gif;base64,R0lGODlhAQABAAAAACw="}`
 	for name, test := range map[string]struct{ node, want, problem string }{

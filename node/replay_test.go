@@ -21,8 +21,8 @@ import (
 // canaries are secrets that nothing may hold but the requests themselves.
 const canaryKey, canaryToken = "sk-canary-4711-key", "canary-0815-token"
 
-// playOrRecord runs a flow in a folder, with a recording, and returns its result, and
-// all that it showed and kept.
+// playOrRecord runs a flow in a folder with a recording, and returns its result and everything
+// that it showed and stored.
 func playOrRecord(t *testing.T, dir string, tape *cassette.Cassette) (*runner.Result, []byte) {
 	t.Helper()
 	opts := node.Options{Cassette: tape}
@@ -59,9 +59,8 @@ func playOrRecord(t *testing.T, dir string, tape *cassette.Cassette) (*runner.Re
 	return result, shown.Bytes()
 }
 
-// A run with branches, tools, decisions, answers that are asked for again: once
-// recorded, it replays without anybody, the same each time; and none of its
-// secrets is in what it shows, keeps and records.
+// A recorded run with branches, tools, decisions and repeated questions replays offline, the same
+// each time. None of its secrets is shown, stored or recorded.
 func TestRecordedRunReplays(t *testing.T) {
 	t.Setenv("CANARY_KEY", canaryKey)
 	t.Setenv("CANARY_TOKEN", canaryToken)

@@ -7,8 +7,8 @@ import (
 	"github.com/graphrun/graphrun/runner"
 )
 
-// A summary follows the schema that the graph gives; one that does not is asked for
-// again, and when none does the list goes out whole.
+// A summary follows the schema of the graph. The model is asked again for one that does not, and
+// without a valid summary the list is sent whole.
 func TestSummaryOfSchema(t *testing.T) {
 	const flow = `start: a
 conversation: {compaction: {max_tokens: 20, keep_last: 1, output: {type: object, properties: {facts: {type: array}}, required: [facts]}}}

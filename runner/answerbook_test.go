@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// An answer for the very element goes before one for any element; each is taken once.
+// An answer for one element takes precedence over one for any element. Each answer is used once.
 func TestBookGivesEachAnswerOnce(t *testing.T) {
 	b := newAnswerBook(map[string][]string{"a": {"any", "last"}, "a[1]": {"second"}, "p:key": {"named"}})
 	for _, c := range []struct {

@@ -60,7 +60,7 @@ func TestPrepareRefuses(t *testing.T) {
 	}
 }
 
-// What a task is told.
+// The fields of a Task.
 func TestTask(t *testing.T) {
 	var seen []runner.Task
 	result := run(t, `
@@ -215,7 +215,7 @@ edges:
 	}
 }
 
-// Every mistake of the input is said at once, and nothing runs.
+// All mistakes of the input are reported together, and nothing runs.
 func TestInputError(t *testing.T) {
 	ran := false
 	f := prepareFlow(t, runner.Config{Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{

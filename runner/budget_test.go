@@ -43,7 +43,7 @@ func TestBudgetHoldsForCallsAtOnce(t *testing.T) {
 	}
 }
 
-// What nobody has bounded is cut to what is left, by tokens or by cost.
+// Unbounded answers are limited to the rest of the budget, by tokens or by cost.
 func TestBudgetCutsAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		limits        spec.Limits

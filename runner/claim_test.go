@@ -12,8 +12,8 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// An answer for a question in a subgraph that arrives in the instant in which its time
-// is over is used, or refused: whoever gives it knows which.
+// An answer that arrives just when its question in a subgraph times out is used or refused, and
+// its sender learns which.
 func TestAnswerInTheInstantOfItsTimeout(t *testing.T) {
 	inner := strings.Replace(fmt.Sprintf(asksWhile, "inner"), `prompt: "a?"`, `prompt: "a?", timeout: 1h, default: nobody`, 1)
 	used, refused := 0, 0

@@ -197,7 +197,7 @@ func TestHandlerErrors(t *testing.T) {
 	}
 }
 
-// Whatever a handler returns is read as JSON would be.
+// Outputs of handlers are treated as if they were decoded from JSON.
 func TestHandlerOutputs(t *testing.T) {
 	type point struct {
 		X int     `json:"x"`
@@ -297,8 +297,8 @@ func (s *failingSink) Event(*runner.Event) error {
 	return nil
 }
 
-// A sink that fails is not asked again; the run goes on, and its result comes
-// with the error.
+// A sink that fails is not called again. The run continues, and its result is returned with the
+// error.
 func TestSinkError(t *testing.T) {
 	f := prepareFlow(t, runner.Config{}, "nodes: {a: {kind: pass}, b: {kind: pass}}\nedges: [{from: a, to: b}, {from: b, to: END}]")
 	full := errors.New("the sink is full")

@@ -206,7 +206,7 @@ func (p *process) work() runner.Kind {
 	}
 }
 
-// drive starts or goes on with a run, until its process ends.
+// drive starts or resumes a run, and returns when its process ends.
 func drive(t *testing.T, files map[string]string, w *world, how ending, at int, resume bool, opts runner.Options) (*runner.Result, error) {
 	t.Helper()
 	p := &process{world: w, how: how, at: at}
@@ -260,9 +260,9 @@ func stableOutcome(r *runner.Result, err error) map[string]any {
 	return out
 }
 
-// randomRun writes a flow in which everything that can be under way is under way at
-// once: attempts that wait, elements, subgraphs, a pool that is full. What it comes
-// to does not depend on the order in which its nodes finish.
+// randomRun writes a flow in which everything that can be active is active at once: waiting
+// attempts, elements, subgraphs, a full pool. Its result does not depend on the order in which
+// its nodes finish.
 func randomRun(random *rand.Rand) map[string]string {
 	pick := func(list ...string) string { return list[random.Intn(len(list))] }
 	takes := func() int { return 1 + random.Intn(60) }
@@ -384,8 +384,8 @@ func interrupted(t *testing.T, files map[string]string, w *world, list []interru
 	return stableOutcome(result, err), false
 }
 
-// checkRepeats compares what was done to the world: each attempt once, but what was in
-// flight when a process was killed, and the attempts before one that failed for good.
+// checkRepeats checks the effects on the world: one per attempt, except attempts that were active
+// when a process was killed, and those before a final failure.
 func checkRepeats(want, got map[string]int, list []interruption) string {
 	kills, failures, cuts, times := 0, 0, 0, 0
 	for _, in := range list {
@@ -426,7 +426,7 @@ func checkRepeats(want, got map[string]int, list []interruption) string {
 }
 
 // endings returns the seeds of the random flows: three, and those that found defects.
-// GRAPHRUN_ENDINGS is the number of seeds instead.
+// GRAPHRUN_ENDINGS sets the number of seeds.
 func endings(t *testing.T) []int {
 	text := os.Getenv("GRAPHRUN_ENDINGS")
 	if text == "" {

@@ -118,7 +118,7 @@ func (p *processes) handlers(others int, first func() (any, error)) map[string]r
 	}
 }
 
-// Whatever ends a run of many processes, none of them is left, nor a goroutine.
+// However a run of many processes ends, no process and no goroutine remains.
 func TestBranchesEnd(t *testing.T) {
 	const others = 30
 	flow := func(top string) string {

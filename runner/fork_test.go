@@ -39,7 +39,7 @@ func TestForkBeginsWhenItIsForked(t *testing.T) {
 	}
 }
 
-// Those who list runs see how far one is that goes on.
+// The list of runs shows the progress of an active run.
 func TestListedStepsGoOn(t *testing.T) {
 	var kept store.Memory
 	listed := []int{}

@@ -94,7 +94,7 @@ func (slotlessJournal) EnterGroup(string, int) (store.GroupState, error) {
 	return store.GroupState{}, errKilled
 }
 
-// A run that is killed before it has its slot goes on when it is resumed.
+// A run that is killed before it gets its slot continues when it is resumed.
 func TestKilledBeforeItsSlot(t *testing.T) {
 	memory, text := &store.Memory{}, "concurrency: {group: name, limit: 1}\nstate: {n: {type: integer}, name: {default: g}}\nnodes: {a: {kind: set, set: {n: n + 1}}}\nedges: [{from: a, to: END}]\n"
 	f := prepareFlow(t, runner.Config{Store: slotless{memory}}, text)

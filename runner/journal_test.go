@@ -51,8 +51,7 @@ func journalHandlers() map[string]runner.HandlerFunc {
 	}
 }
 
-// A journal, after a trip through JSON, brings a fresh state to where the run
-// ended.
+// Replaying a journal that was encoded as JSON gives the state at the end of the run.
 func TestJournalReplays(t *testing.T) {
 	memory := &store.Memory{}
 	f := prepareFlow(t, runner.Config{Kinds: []runner.Kind{work(journalHandlers())}, Store: memory}, journalFlow)

@@ -54,7 +54,7 @@ func TestNotesAreFoundAgain(t *testing.T) {
 	}
 }
 
-// A note is no larger than a value may be, and is refused before it is kept.
+// A note has at most the size of a value. A larger one is refused before it is stored.
 func TestNotesAreBounded(t *testing.T) {
 	kept := &store.Memory{}
 	f := prepareFlow(t, runner.Config{Store: kept, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{

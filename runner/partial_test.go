@@ -9,7 +9,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// What a node had said when it was cancelled is reported.
+// The text of a cancelled node so far is reported.
 func TestPartialOfACancelledNode(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -26,8 +26,8 @@ nodes:
 edges: [{from: s, to: [a, w]}, {from: [a, w], to: j}, {from: j, to: END}]
 `
 
-// A driver that lives takes an answer from elsewhere while other branches run, also in
-// a graph in a graph; a second one is told who was first.
+// A driver accepts an answer from another process while other branches run, also in a nested
+// graph. A second answer is refused and names the first.
 func TestAnswerWhileOthersRun(t *testing.T) {
 	inner := fmt.Sprintf(asksWhile, "inner")
 	middle := strings.Replace(fmt.Sprintf(asksWhile, "middle"), `kind: human, prompt: "a?", writes: [x]`, "kind: graph, graph: inner.yaml, writes: {x: output.state.x}", 1)
@@ -127,9 +127,9 @@ func formatEnding(result *runner.Result) string {
 	return out
 }
 
-// A run that only waits for longer than Park leaves its process, and goes on when its
-// time has come, after what is left, also where a clock was set back. A limit of
-// time that ends before what it waits for is due, and ends what it limits.
+// A run that only waits for longer than Park leaves its process. It continues when its time has
+// come, with the remaining timeouts, even if a clock was set back. An earlier timeout is due
+// instead, and ends what it limits.
 func TestPark(t *testing.T) {
 	for _, test := range []struct {
 		name, flow string

@@ -14,7 +14,7 @@ import (
 
 const twoSteps = "nodes: {a: {kind: work, do: a}, b: {kind: work, do: b}}\nedges: [{from: a, to: b}, {from: b, to: END}]"
 
-// A driver that is asked to cancel does what an interrupt would do.
+// A request to cancel has the same effect as an interrupt.
 func TestRequestToCancel(t *testing.T) {
 	var kept store.Memory
 	asked := false
@@ -38,7 +38,7 @@ func TestRequestToCancel(t *testing.T) {
 	wantStatus(t, resume(t, cfg, "one", runner.Options{}), machine.Completed, 2)
 }
 
-// A pause comes when what runs has ended, and a resume goes on behind it.
+// A run pauses after its running tasks have ended, and a resume continues after them.
 func TestRequestToPause(t *testing.T) {
 	var kept store.Memory
 	resumed := false
@@ -58,8 +58,8 @@ func TestRequestToPause(t *testing.T) {
 	wantStatus(t, resume(t, cfg, "one", runner.Options{}), machine.Completed, result.Steps+1)
 }
 
-// A run that waits for a person is cancelled without a driver, and asks again
-// when it is taken up.
+// A run that waits for a person can be cancelled without a driver, and asks again when it is
+// resumed.
 func TestCancelUndriven(t *testing.T) {
 	var kept store.Memory
 	cfg := runner.Config{Store: &kept}
@@ -167,7 +167,7 @@ func wantStatus(t *testing.T, r *runner.Result, status machine.Status, steps int
 	}
 }
 
-// An interrupt ends a run that asks a person, who is not asked any more.
+// An interrupt ends a run that asks a person, and closes the question.
 func TestInterruptWhileAsking(t *testing.T) {
 	var kept store.Memory
 	cfg := runner.Config{Store: &kept}

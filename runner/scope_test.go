@@ -19,8 +19,8 @@ func (k *keptThing) Close() error {
 	return nil
 }
 
-// All tasks of a run, those of subgraphs too, share what one of them kept,
-// until the run has ended.
+// All tasks of a run, including those of subgraphs, share the values in its scope until the run
+// ends.
 func TestScope(t *testing.T) {
 	const child = "graphrun: v1\nname: child\nstart: c\nnodes: {c: {kind: work, do: use}}\nedges: [{from: c, to: END}]\n"
 	var made []*keptThing

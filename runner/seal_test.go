@@ -46,7 +46,7 @@ func TestSecretsInPieces(t *testing.T) {
 	}
 }
 
-// What a node says never gets into the journal with a secret in it.
+// No text of a node is stored in the journal with a secret.
 func TestSecretsAreNotStored(t *testing.T) {
 	t.Setenv("T", canary)
 	for name := range leakyHandlers() {

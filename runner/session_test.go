@@ -52,8 +52,8 @@ func TestSessionIsLeftByAResume(t *testing.T) {
 	}
 }
 
-// Runs that share a session at the same time begin with the same; the one that
-// ends last stands, key by key.
+// Concurrent runs of a session begin with the same state. For each key the run that ends last
+// wins.
 func TestSessionsOfTwoRunsAtOnce(t *testing.T) {
 	var kept store.Memory
 	var other *runner.Flow

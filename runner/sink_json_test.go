@@ -158,7 +158,7 @@ nodes: {a: {kind: pass}, b: {kind: pass}}
 edges: [{from: a, to: b, when: n > 0}, {from: b, to: END}]
 `
 
-// A JSONSink writes what an event by itself says, whichever way the lines are made.
+// A JSONSink writes the same JSON as encoding an event, in all its modes.
 func TestJSONSinkLikeEvents(t *testing.T) {
 	for _, text := range strings.Split(eventFlows, "---\n") {
 		secret := strings.Replace(text, "{type: string, default: sesame}", "{type: string, required: true, secret: true}", 1)

@@ -170,8 +170,8 @@ func resumeToEnd(t *testing.T, r *runner.Runner, fails *bool, result *runner.Res
 	return nil
 }
 
-// A run that breaks off anywhere goes on from its latest snapshot as if it had
-// not, also when it fails and is taken up again in between.
+// A run that crashes anywhere continues from its latest snapshot as if it had not crashed, also
+// if it fails and is resumed in between.
 func TestSnapshotsAfterCrashes(t *testing.T) {
 	stages := func(after, step int, always bool) ([]string, *crashing) {
 		fails := true
@@ -235,7 +235,7 @@ func checkSnapshotRead(t *testing.T, s store.Store) {
 	}
 }
 
-// What a resume reads is bounded by the state, not by the length of the run.
+// How much a resume reads is bounded by the state, not by the length of the run.
 func TestLongRunsOpenFast(t *testing.T) {
 	const steps = 20_000
 	s := &crashing{Store: &store.Memory{}, after: -1}

@@ -73,8 +73,8 @@ func readsStepsAlike(t *testing.T, r *runner.Runner, id string) {
 	}
 }
 
-// A run with retries, branches, people, elements, subgraphs, and an end that was
-// taken back, is read alike from anywhere.
+// A run with retries, branches, people, elements, subgraphs and a revoked end reads the same from
+// every snapshot.
 func TestStepsAreReadFromNear(t *testing.T) {
 	fails := true
 	kept := &store.Memory{}
@@ -100,8 +100,8 @@ func TestStepsAreReadFromNear(t *testing.T) {
 	}
 }
 
-// A run with a subgraph is read alike from anywhere, also from a snapshot that was
-// written while the subgraph ran: when a branch beside it ended.
+// A run with a subgraph reads the same from every snapshot, also from one that was written while
+// the subgraph ran: when a concurrent branch ended.
 func TestSubgraphsAreReadFromNear(t *testing.T) {
 	kept := &store.Memory{}
 	calls, half := 0, make(chan struct{})

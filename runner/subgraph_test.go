@@ -156,8 +156,8 @@ func (c *worked) nestedToEnd(t *testing.T, s *crashing, step int, snapshots bool
 	return nil
 }
 
-// A run of nested graphs that breaks off anywhere goes on where it was: what had
-// finished, at any depth, is not done again.
+// A run of nested graphs that crashes anywhere continues there: no finished step, at any depth,
+// runs again.
 func TestSubgraphsAfterCrashes(t *testing.T) {
 	run := func(after, step int, snapshots bool) (*runner.Result, *worked, *crashing) {
 		c := &worked{done: map[string]int{}, fails: true}
@@ -193,7 +193,7 @@ func TestSubgraphsAfterCrashes(t *testing.T) {
 	}
 }
 
-// A run that is cancelled while a subgraph works goes on inside of it.
+// A run that was cancelled during a subgraph continues inside it.
 func TestCancelledSubgraphs(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	files := map[string]string{
@@ -277,7 +277,7 @@ func TestSubgraphsRestInMemory(t *testing.T) {
 	}
 }
 
-// A run that is asked to pause does not wait for its subgraphs to end.
+// A pausing run does not wait for its subgraphs to end.
 func TestPauseReachesSubgraphs(t *testing.T) {
 	files := map[string]string{
 		"outer.yaml": "graphrun: v1\nname: outer\nstart: a\nnodes: {a: {kind: graph, graph: middle.yaml}}\nedges: [{from: a, to: END}]\n",

@@ -19,8 +19,8 @@ nodes:
 edges: [{from: x, to: y}, {from: y, to: END}]
 `
 
-// Whoever wants warnings only gets those that a sink would: of handlers and of elements
-// that fail, also in subgraphs, with secrets masked.
+// A caller without a sink gets the warnings that a sink would: of handlers and of failed
+// elements, also in subgraphs, with secrets masked.
 func TestWarnings(t *testing.T) {
 	work := work(map[string]runner.HandlerFunc{
 		"warn": func(_ context.Context, task *runner.Task) (any, error) {

@@ -35,8 +35,8 @@ func hangingProvider(dir string, hang int, texts ...string) *fakeProvider {
 	return p
 }
 
-// Killed during a model call: the calls that had finished are not made again,
-// those of the same attempt neither, and all are counted once.
+// Killed during a model call: finished calls are not repeated, not even those of the same
+// attempt, and each call is counted once.
 func TestKilledDuringModelCall(t *testing.T) {
 	const head = "graphrun: v1\nname: m\nstart: a\nmodels: {default: local/m}\nstate: {n: {}}\nproviders: {local: {type: openai, base_url: \"%s/v1\"}}\n"
 	for name, c := range map[string]struct {

@@ -17,9 +17,8 @@ import (
 	"testing"
 )
 
-// killed runs a flow in a process of its own, which is killed for good as soon
-// as a line comes out of the pipe that it is told as $READY, and resumes it.
-// The result is that of the resumed run.
+// killed runs a flow in a separate process, kills it as soon as a line arrives in the pipe
+// $READY, and resumes the run. It returns the result of the resumed run.
 func killed(t *testing.T, dir, flow string) map[string]any {
 	t.Helper()
 	write(t, filepath.Join(dir, "flow.yaml"), flow)
@@ -104,8 +103,8 @@ func effects(t *testing.T, dir string) (calls []string, keys map[string]bool) {
 	return calls, keys
 }
 
-// Killed in the middle of several tool calls: those that had finished are not
-// made again, the one under way is, with the same key.
+// Killed during the second of several tool calls: finished calls are not repeated, and the
+// interrupted one is repeated with the same key.
 func TestKilledDuringToolCall(t *testing.T) {
 	dir := t.TempDir()
 	result := killed(t, dir, `graphrun: v1
@@ -200,8 +199,8 @@ func (p *fakeProvider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "data: %s\n\ndata: [DONE]\n\n", event)
 }
 
-// Killed during the second model call of an agent: the first is not paid for
-// again, and the tool that it asked for does not run again.
+// Killed during the second model call of an agent: neither the first call nor the tool call that
+// it requested is repeated.
 func TestKilledDuringAgentTurn(t *testing.T) {
 	dir := t.TempDir()
 	hung := false

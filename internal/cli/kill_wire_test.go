@@ -40,9 +40,8 @@ func (p *hangingPeer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	<-r.Context().Done()
 }
 
-// Killed in the middle of a loop of tools whose model thinks: on each wire the run
-// goes on with the thoughts that it had, and no call is made twice but the one that
-// had no answer.
+// Killed during a loop of tools with a thinking model: on each wire the run continues with the
+// earlier thoughts, and only the call without an answer is repeated.
 func TestKilledInALoopThatThinks(t *testing.T) {
 	for name, wire := range wires() {
 		t.Run(name, func(t *testing.T) {

@@ -101,8 +101,8 @@ func (p *servingProcess) wait(run string, wanted func(map[string]any) bool) map[
 	}
 }
 
-// TestServeRestarted: what a server that was killed, or stopped, left is taken up by
-// the next one: nothing is lost, and nothing done twice but what was interrupted.
+// TestServeRestarted: a new server continues the runs of a killed or stopped one. Nothing is
+// lost, and only interrupted work is repeated.
 func TestServeRestarted(t *testing.T) {
 	for _, c := range []struct {
 		signal syscall.Signal

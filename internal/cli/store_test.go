@@ -11,8 +11,8 @@ import (
 	_ "modernc.org/sqlite" // to break off the making of a store
 )
 
-// A process was killed while it made the store: whoever looks next takes back what
-// was begun, and finds no runs.
+// A process was killed while it created the store: the next reader rolls the transaction back and
+// finds no runs.
 func TestReadingAStoreThatWasNeverMade(t *testing.T) {
 	dir := t.TempDir()
 	made, path := filepath.Join(dir, "made.db"), filepath.Join(dir, "runs.db")

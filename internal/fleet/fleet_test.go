@@ -101,7 +101,7 @@ func (y *yard) tending(t *testing.T) {
 	})
 }
 
-// TestTakenUp: what was stopped goes on in the next process, each step once.
+// TestTakenUp: the next process continues stopped runs, and executes each step once.
 func TestTakenUp(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -149,8 +149,8 @@ func TestTakenUp(t *testing.T) {
 	}
 }
 
-// TestDue: a run that waits for a person goes on when their time is over, and when
-// somebody else has answered.
+// TestDue: a run that waits for a person continues when the question times out, and when another
+// process has answered.
 func TestDue(t *testing.T) {
 	for name, c := range map[string]struct {
 		timeout, want string

@@ -24,8 +24,8 @@ nodes:
 edges: [{from: ok, to: step}, {from: step, to: step, when: n < most}, {from: step, to: END}]
 `
 
-// TestMany: however many look on, from before or from the middle of a run, all are
-// told all of it once and in order.
+// TestMany: every watcher gets all events once and in order, however many watchers there are and
+// whenever they start.
 func TestMany(t *testing.T) {
 	y := newYard(t, &store.Memory{}, "", fmt.Sprintf(counting, 2000))
 	d, err := y.Start(y.flow, runner.Options{RunID: "r"})
@@ -74,7 +74,7 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// A watch that begins after a run has paused tells its end, too.
+// A watch that begins after a run has paused also reports its end.
 func TestWatchOfAPausedRun(t *testing.T) {
 	y := newYard(t, &store.Memory{}, "", fmt.Sprintf(counting, 1))
 	d, err := y.Start(y.flow, runner.Options{RunID: "r"})
@@ -96,8 +96,7 @@ func TestWatchOfAPausedRun(t *testing.T) {
 	}
 }
 
-// TestSlow: a watcher who is so slow that the ring has dropped what comes next is told it
-// from the journal.
+// TestSlow: a slow watcher gets the events that the ring has dropped from the journal.
 func TestSlow(t *testing.T) {
 	y := newYard(t, &store.Memory{}, "", fmt.Sprintf(counting, longtest.Choose(5_000, 20_000)))
 	d, err := y.Start(y.flow, runner.Options{RunID: "r", Answers: map[string][]string{"ok": {"yes"}}})
@@ -122,7 +121,7 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// TestLater: the events of a run that is over are told after a number.
+// TestLater: the events of an ended run can be watched from any number.
 func TestLater(t *testing.T) {
 	y := newYard(t, &store.Memory{}, "", fmt.Sprintf(counting, 300))
 	d, err := y.Start(y.flow, runner.Options{RunID: "r", Answers: map[string][]string{"ok": {"yes"}}})
@@ -162,8 +161,8 @@ func TestTrim(t *testing.T) {
 	}
 }
 
-// TestBeat: who waits hears now and then that the run is still there, and learns when
-// it is no more.
+// TestBeat: a waiting watcher gets regular signs that the run still exists, and learns when it
+// was deleted.
 func TestBeat(t *testing.T) {
 	y := newYard(t, &store.Memory{}, "", fmt.Sprintf(counting, 3))
 	d, err := y.Start(y.flow, runner.Options{RunID: "r"})

@@ -58,7 +58,7 @@ func TestSchemaChanges(t *testing.T) {
 	}
 }
 
-// A reader of values is asked less by a schema that allows less, and misses what is gone.
+// A narrower schema is compatible for readers of values; a removed property is not.
 func TestWiderSchemas(t *testing.T) {
 	for _, c := range []struct {
 		before, after string

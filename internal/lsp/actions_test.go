@@ -151,7 +151,7 @@ func TestFindingsOfTestFile(t *testing.T) {
 	}
 }
 
-// Completion knows the members of objects and the values of enums.
+// Completion offers the members of objects and the values of enums.
 func TestTypedCompletion(t *testing.T) {
 	e := newEditor(t, filepath.Join(t.TempDir(), "flow.yaml"), stubless)
 	e.findings()
@@ -164,7 +164,7 @@ func TestTypedCompletion(t *testing.T) {
 	}
 }
 
-// A comment that suppresses a rule says what the rule is.
+// Hovering over a comment that suppresses a rule explains the rule.
 func TestHoverOfRule(t *testing.T) {
 	e := newEditor(t, filepath.Join(t.TempDir(), "flow.yaml"), stubless+"# graphrun: ignore missing-timeout\n")
 	var hover struct{ Contents struct{ Value string } }

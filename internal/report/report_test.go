@@ -224,8 +224,8 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// TestManyFindingsStayReadable: all have their line, the first of a rule their
-// source, and the summary says how many are of which rule.
+// TestManyFindingsStayReadable: every finding has a line, the first of each rule shows its
+// source, and the summary counts findings by rule.
 func TestManyFindingsStayReadable(t *testing.T) {
 	file, span := parseMarked(t, "a: «v»\n")
 	var ds spec.Diagnostics

@@ -259,8 +259,8 @@ func TestLiveViewShowsAFewOfMany(t *testing.T) {
 	}
 }
 
-// TestColumnsHold runs past step 99: what follows the first columns stands where it
-// stood, on a graph that may come so far and on one that only a flag lets.
+// TestColumnsHold runs past step 99: the columns stay aligned, on a graph whose limit allows that
+// many steps and on one where only a flag does.
 func TestColumnsHold(t *testing.T) {
 	for _, most := range []int{300, 9} {
 		g := traceGraph()
@@ -281,8 +281,8 @@ func TestColumnsHold(t *testing.T) {
 	}
 }
 
-// TestBranchEndsInOneLine: what ends beside others has one line, once it is known
-// where it leads; until then the bottom lines show it.
+// TestBranchEndsInOneLine: a node that ends while others run gets one line, once its route is
+// known. Until then the bottom lines show it.
 func TestBranchEndsInOneLine(t *testing.T) {
 	s := &screen{t: t, columns: 60}
 	v := newStillView(s, func() time.Time { return time.Unix(0, 0) })
@@ -323,8 +323,8 @@ func TestBranchEndsInOneLine(t *testing.T) {
 	}
 }
 
-// TestPlainViewSaysWhatItWaitsFor: only nodes that run for long are said to have
-// started, and none after its end.
+// TestPlainViewSaysWhatItWaitsFor: only the starts of long-running nodes are shown, and never
+// after their ends.
 func TestPlainViewSaysWhatItWaitsFor(t *testing.T) {
 	var out bytes.Buffer
 	var alarms []func()
@@ -359,8 +359,7 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// The latest line of a program stands beside its node; what models say comes as
-// events.
+// The view shows the latest line of a program next to its node. Texts of models arrive as events.
 func TestLiveViewShowsTheLatestLine(t *testing.T) {
 	s := &screen{t: t, columns: 100}
 	v := newStillView(s, func() time.Time { return time.Unix(0, 0) })
@@ -375,8 +374,8 @@ func TestLiveViewShowsTheLatestLine(t *testing.T) {
 	v.Close()
 }
 
-// Of a text that is still coming the newest stands beside its node, of a program's line
-// the beginning; what a model thinks scrolls up, line by line.
+// The view shows the newest part of a streamed text next to its node, and the beginning of a
+// program's line. Thoughts of a model scroll up, line by line.
 func TestLiveViewShowsTheNewestText(t *testing.T) {
 	s := &screen{t: t, columns: 40}
 	v := newStillView(s, func() time.Time { return time.Unix(0, 0) })

@@ -17,7 +17,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// Whatever a server sends is an answer or a failure, whole or streamed.
+// Every response of a server gives an answer or a failure, streamed or not.
 func FuzzAnswer(f *testing.F) {
 	for _, name := range []string{"text", "tools", "refused", "failing-stream", "malformed", "text-stream", "tools-stream"} {
 		if src, err := os.ReadFile("testdata/" + name + ".http"); err == nil {

@@ -101,7 +101,7 @@ func TestNothingToSay(t *testing.T) {
 	}
 }
 
-// What was read from and written to the cache counts as input.
+// Tokens read from and written to the cache count as input.
 func TestCacheTokens(t *testing.T) {
 	const body = `{"type":"message","content":[{"type":"text","text":"x"}],"stop_reason":"end_turn","usage":{"input_tokens":10,"output_tokens":3,"cache_read_input_tokens":200,"cache_creation_input_tokens":3000}}`
 	client := dial(t, modeltest.ServeHandler(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -187,8 +187,8 @@ func TestNoSecretIsWritten(t *testing.T) {
 	}
 }
 
-// Only values are masked: a key may read as a secret does. What is too short to be
-// told from other text is not masked.
+// Only values are masked: a key may equal a secret. A secret too short to be distinguished from
+// other text is not masked.
 func TestKeysAreKept(t *testing.T) {
 	c := New()
 	req := ask("a", "what kind of network?")

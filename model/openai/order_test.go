@@ -27,7 +27,7 @@ func newAnsweringClient(t *testing.T, status int, kind, body string) *wire.Clien
 	return client
 }
 
-// Calls that are streamed stand in the order of their indexes.
+// Streamed calls are ordered by their indexes.
 func TestCallsByIndex(t *testing.T) {
 	client := newAnsweringClient(t, http.StatusOK, "text/event-stream",
 		`data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"b","function":{"name":"second","arguments":"{}"}}]}}]}`+"\n\n"+
@@ -39,7 +39,7 @@ func TestCallsByIndex(t *testing.T) {
 	}
 }
 
-// A status of 400 or 404 says more than a word for a server's own errors beside it.
+// A status of 400 or 404 overrides an error code for a server's own errors.
 func TestStatusBeatsWords(t *testing.T) {
 	for status, word := range map[int]string{400: "server_error", 404: "api_error"} {
 		client := newAnsweringClient(t, status, "application/json", `{"error":{"type":"`+word+`","message":"try pulling it first"}}`)

@@ -117,8 +117,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 	}
 }
 
-// Servers repeat what they were sent; headers that say who asks are masked as
-// the key is.
+// Servers may repeat what they receive: headers with credentials are masked like the key.
 func TestNoSecretInMessages(t *testing.T) {
 	url := modeltest.ServeHandler(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusForbidden)
@@ -136,7 +135,7 @@ func TestNoSecretInMessages(t *testing.T) {
 	}
 }
 
-// A level is sent as the model takes it; a model that always reasons is not asked in vain.
+// A level is sent as the model accepts it. Level none fails for models that always reason.
 func TestReasoningLevels(t *testing.T) {
 	req := *modeltest.NewRequests()["plain"]
 	req.Reasoning = "minimal"

@@ -173,7 +173,7 @@ func TestLongestAnswer(t *testing.T) {
 	}
 }
 
-// The server's clock counts, and what it says is bounded.
+// Retry-After is relative to the server's clock, and bounded.
 func TestRetryAfter(t *testing.T) {
 	for header, want := range map[string]time.Duration{
 		"Retry-After: 3":                             3 * time.Second,

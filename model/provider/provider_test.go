@@ -107,7 +107,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// OpenAI itself is asked by its newer protocol, others by the one that they have.
+// OpenAI itself is called with its newer protocol, other providers with their only one.
 func TestProtocolOfOpenAI(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "a-key")
 	answers := map[string]string{"/responses": "../responses/testdata/text.http", "/chat/completions": "../openai/testdata/text.http"}

@@ -17,8 +17,8 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// Whatever a server sends is an answer or a failure, whole or streamed, and an
-// answer can go back.
+// Every response of a server gives an answer or a failure, streamed or not, and an answer can be
+// sent back.
 func FuzzAnswer(f *testing.F) {
 	for _, name := range []string{"text", "tools", "thinking", "refused", "malformed", "text-stream", "tools-stream", "thinking-stream", "failing-stream", "content_filter-stream"} {
 		if src, err := os.ReadFile("testdata/" + name + ".http"); err == nil {

@@ -44,7 +44,7 @@ func TestRequests(t *testing.T) {
 	modeltest.CompareGolden(t, "testdata/plain-stream.json", body, update)
 }
 
-// Models that don't reason refuse to be asked for encrypted reasoning.
+// Encrypted reasoning is requested only from models that reason, since others refuse.
 func TestEncryptedReasoningIsAskedOfModelsThatReason(t *testing.T) {
 	for id, want := range map[string]bool{
 		"gpt-6.1-sol": true, "o4-mini": true, "gpt-5-mini": true, "openai/gpt-6-luna": true, "qwen3": true,
@@ -98,8 +98,8 @@ func TestReasoningGoesBack(t *testing.T) {
 	}
 }
 
-// A message that was changed since goes without the items that said it otherwise,
-// and reasoning that only the server could know by its id stays behind.
+// A message that has changed is sent without its original items, and reasoning that only the
+// server could find by its id is not sent.
 func TestWhatDoesNotGoBack(t *testing.T) {
 	items := func(text string) json.RawMessage {
 		return wire.EncodeKept("openai", &model.Response{Content: "Hi"}, json.RawMessage(`[{"type":"reasoning","id":"rs_1","summary":[]`+text+`},{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"Hi"}]}]`))
@@ -125,7 +125,7 @@ func TestWhatDoesNotGoBack(t *testing.T) {
 	}
 }
 
-// What a model says on its way is no part of its answer.
+// Commentary of a model before its answer is not part of the answer.
 func TestFinalAnswer(t *testing.T) {
 	for _, file := range []string{"phases", "phases-stream"} {
 		got, err := dial(t, modeltest.ServeFile(t, "testdata/"+file+".http", 0, nil)).Chat(t.Context(), modeltest.NewRequests()["plain"], func(string) {})
@@ -171,7 +171,7 @@ func TestAccents(t *testing.T) {
 	}
 }
 
-// A level is sent as the model takes it; a model that always reasons is not asked in vain.
+// A level is sent as the model accepts it. Level none fails for models that always reason.
 func TestReasoningLevels(t *testing.T) {
 	req := *modeltest.NewRequests()["plain"]
 	req.Reasoning = "minimal"

@@ -151,8 +151,8 @@ func TestDelay(t *testing.T) {
 	}
 }
 
-// A resumed run makes a new client and skips what was asked before: the next
-// answer is the one that the first client would have given.
+// A resumed run makes a new client and skips the answered requests: the next answer is the one
+// that the first client would have given.
 func TestSkipContinues(t *testing.T) {
 	s := parse(t, "  - {node: a, content: 1}\n  - {node: a, visit: 3, content: third}\n  - {node: a, content: 2}\n  - {node: a, content: 3}\n")
 	whole := s.NewClient(nil)

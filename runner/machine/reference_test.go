@@ -99,7 +99,7 @@ func simulate(t *testing.T, text string, world referencetest.World, seed uint64)
 	return start(t, compile(t, text), nil, world, referencetest.Options{}).result()
 }
 
-// Flows with known results come to them.
+// The machine gives the known results of flows.
 func TestCases(t *testing.T) {
 	for _, c := range referencetest.Cases() {
 		t.Run(c.Name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// compile builds the plan of a graph, with those that it runs.
+// compile builds the plan of a graph, including the graphs that it runs.
 func compile(t testing.TB, text string) *machine.Plan {
 	t.Helper()
 	g, found := spec.Parse("flow.yaml", []byte(text), spec.Options{})
@@ -175,7 +175,7 @@ func stepID(p machine.Place, index, round int) referencetest.StepID {
 	return referencetest.StepID{Scope: p.Scope, Node: p.Node, Visit: p.Visit, Element: index, Branch: p.Branch, Rank: p.Rank, Order: p.Order, Round: round}
 }
 
-// start begins a run and goes on until it ends or pauses.
+// start begins a run and continues until it ends or pauses.
 func start(t testing.TB, p *machine.Plan, input map[string]any, w referencetest.World, o referencetest.Options) *sim {
 	s := &sim{t: t, plan: p, state: p.NewState(), world: w, opts: o}
 	s.apply(machine.Event{Kind: machine.RunBegan, Run: &machine.RunInfo{ID: "r"}, Input: input})
@@ -183,7 +183,7 @@ func start(t testing.TB, p *machine.Plan, input map[string]any, w referencetest.
 	return s
 }
 
-// resume goes on with a run that paused or ended: what ran without a person is lost.
+// resume resumes a run that paused or ended. Running attempts are lost, except questions.
 func (s *sim) resume(w referencetest.World, o referencetest.Options) {
 	s.world, s.opts, s.began = w, o, s.now
 	s.events = slices.DeleteFunc(s.events, func(o occasion) bool { return !strings.HasPrefix(o.name, "question") })

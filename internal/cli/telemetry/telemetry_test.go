@@ -211,7 +211,7 @@ var conventions = []attribute.Key{
 	semconv.GenAIUsageInputTokensKey, semconv.GenAIUsageOutputTokensKey, semconv.GenAIToolNameKey, semconv.GenAIToolCallIDKey,
 }
 
-// checkOneTrace runs a flow and resumes it, and checks what got has received from endpoint.
+// checkOneTrace runs a flow, resumes it, and checks the data that got returns for an endpoint.
 func checkOneTrace(t *testing.T, got *receiver, endpoint string, flush func()) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "answers.yaml"), []byte("responses:\n  - {content: hi}\n"), 0o600); err != nil {

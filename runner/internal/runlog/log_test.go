@@ -47,8 +47,8 @@ func free() chan struct{} {
 	return c
 }
 
-// However a stream is cut into writes and batches, its beginning and its end are
-// kept, no more than promised, each in its place.
+// However a stream is split into writes and batches, its beginning and its end are stored, at
+// most the promised size, each at its offset.
 func TestLogKeepsBothEnds(t *testing.T) {
 	for seed := range uint64(16) {
 		random := rand.New(rand.NewPCG(seed, 1))

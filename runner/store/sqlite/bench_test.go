@@ -169,7 +169,7 @@ func written() (bytes int, ok bool) {
 	return bytes, n == 2
 }
 
-// A step writes what a commit of its row writes, whatever came before.
+// A step writes as much as the commit of its row, however long the run is.
 func TestBytesPerStep(t *testing.T) {
 	if _, ok := written(); !ok {
 		t.Skip("the system does not count written bytes")

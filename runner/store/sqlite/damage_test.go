@@ -43,7 +43,7 @@ func bareExec(t *testing.T, path, text string) {
 	}
 }
 
-// What can't be used is refused in words and left as it is.
+// Unusable files are refused with a clear error and left unchanged.
 func TestRefusedFiles(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -116,7 +116,7 @@ func TestMissingFiles(t *testing.T) {
 	}
 }
 
-// Nobody else may read what runs hold.
+// Other users can't read the data of runs.
 func TestFileModes(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no such modes")
@@ -203,8 +203,8 @@ func TestDamagedPage(t *testing.T) {
 	}
 }
 
-// A log that was cut or scribbled on at any place holds a beginning of what was
-// written: never a hole, never another order.
+// A log that was cut or overwritten at any place holds a prefix of the data: without gaps, in
+// order.
 func TestDamagedLog(t *testing.T) {
 	t.Parallel()
 	source := filepath.Join(t.TempDir(), "runs.db")
@@ -249,7 +249,7 @@ func TestDamagedLog(t *testing.T) {
 	}
 }
 
-// A disk that is full stops the journal; what it has stays.
+// A full disk stops the journal and does not damage it.
 func TestFull(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs.db")
 	s := open(t, path, sqlite.Options{})
@@ -328,8 +328,8 @@ func copyFile(t *testing.T, from, to string) {
 	write(t, to, read(t, from))
 }
 
-// A process was killed while it changed the file without its log, as when it
-// made the file: the next one takes back what was begun.
+// A process was killed while it changed the file without its log, such as on creation: the next
+// process rolls the change back.
 func TestBrokenOffChange(t *testing.T) {
 	dir := t.TempDir()
 	made, path := filepath.Join(dir, "made.db"), filepath.Join(dir, "runs.db")

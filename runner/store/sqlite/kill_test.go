@@ -20,8 +20,8 @@ func countKills(t *testing.T) int {
 	return 30 / slowdown
 }
 
-// Whatever a driver was told is kept is there after it was killed, in its place,
-// and the next one goes on at once.
+// Every acknowledged event is in its place after the driver was killed, and the next driver
+// continues at once.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "runs.db")

@@ -37,8 +37,7 @@ func TestNotesAreWritten(t *testing.T) {
 	}
 }
 
-// What a driver that was killed has locked is free at once; a process that only stands
-// still has its run.
+// The locks of a killed driver are free at once. A suspended process keeps its run.
 func TestLocksEndWithTheProcess(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "runs.db")
@@ -83,8 +82,7 @@ func TestRunDir(t *testing.T) {
 	}
 }
 
-// A driver whose file is gone is asked to cancel, once: its journal looks for nothing
-// more.
+// A driver whose file was deleted gets one request to cancel, and its journal stops polling.
 func TestFileThatVanishes(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "runs.db")

@@ -76,8 +76,8 @@ func walk(path string, steps int) error {
 	return errors.Join(run("one", steps, 1<<10), s.Close())
 }
 
-// drive goes on with run "one", and says how many events the journal has
-// whenever some were acknowledged. Every seventh time it appends three at once.
+// drive continues run "one" and prints the number of events after each acknowledgement. Every
+// seventh time it appends three at once.
 func drive(path string, limit int) (err error) {
 	s, err := sqlite.Open(path, sqlite.Options{})
 	if err != nil {
@@ -161,7 +161,7 @@ func (d *driver) readLine() bool {
 	return true
 }
 
-// finish hears the rest and waits for the end.
+// finish reads the rest of the output and waits for the end.
 func (d *driver) finish() {
 	for d.readLine() {
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/graphrun/graphrun/runner/store/sqlite"
 )
 
-// A user without the rights to a store is told so.
+// A user without access to a store gets a clear error.
 func TestRights(t *testing.T) {
 	const nobody = 65534
 	root := os.Getuid() == 0

@@ -111,7 +111,7 @@ func (j *weighedJournal) Snapshot(s store.Snapshot) error {
 	return err
 }
 
-// A step writes as much beside a large state as beside a small one, in one commit.
+// A step writes as much with a large state as with a small one, in one commit.
 func TestStepsDoNotWriteTheState(t *testing.T) {
 	if _, ok := written(); !ok {
 		t.Skip("the system does not count written bytes")
@@ -132,8 +132,8 @@ func TestStepsDoNotWriteTheState(t *testing.T) {
 	}
 }
 
-// BenchmarkSteps compares runs of steps with an effect with as many bare commits of the same
-// store and with as many rows of a bare database, in turns: the medians of the rates' ratios.
+// BenchmarkSteps compares runs of steps with an effect with as many bare commits of the store,
+// and with as many rows of a bare database, alternately: the medians of the rates' ratios.
 func BenchmarkSteps(b *testing.B) {
 	for _, durability := range []sqlite.Durability{sqlite.Full, sqlite.Normal} {
 		for _, size := range []int{1 << 10, 100 << 10} {
@@ -211,8 +211,8 @@ edges: [{from: a, to: a, when: n < %d}, {from: a, to: END}]
 	}
 }
 
-// BenchmarkOpenRun shows how a run stands after some steps: the state and what
-// came since decide how long that takes, and the path, which is printed.
+// BenchmarkOpenRun shows the status of a run after some steps. Its time depends on the state, the
+// events since the snapshot, and the path, which is printed.
 func BenchmarkOpenRun(b *testing.B) {
 	for _, steps := range []int{1000, 100_000, 1_000_000} {
 		b.Run(fmt.Sprint(steps), func(b *testing.B) {

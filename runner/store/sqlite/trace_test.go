@@ -49,7 +49,7 @@ func TestSyncs(t *testing.T) {
 	checkStore(t, filepath.Join(dir, "runs.db"), d.kept)
 }
 
-// A step with an effect waits for the disk once: its end is kept with the next start.
+// A step with an effect waits for the disk once: its end is stored with the next start.
 func TestSyncsOfSteps(t *testing.T) {
 	t.Parallel()
 	const steps = 1000
@@ -70,8 +70,8 @@ func TestSyncsOfSteps(t *testing.T) {
 	}
 }
 
-// The disk fails under a driver: it stops with an error that says so, and what
-// was acknowledged stays.
+// When the disk fails, the driver stops with an error that says so, and acknowledged events
+// remain.
 func TestDiskFails(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, inject, want string }{
