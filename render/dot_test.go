@@ -174,7 +174,7 @@ func TestDOT(t *testing.T) {
 	}
 }
 
-// TestTrail paints what came of every visit, not of the last one only.
+// TestTrail paints the results of all visits, not only of the last one.
 func TestTrail(t *testing.T) {
 	d := drawFlow(t, Options{Trail: &Trail{
 		Nodes: map[string]*NodeTrail{

@@ -146,7 +146,7 @@ func mermaid(t *testing.T, web string, texts []string) []drawnByMermaid {
 	return got
 }
 
-// checkMermaid compares what stands on the picture with what should.
+// checkMermaid compares the texts on the picture with the expected ones.
 func checkMermaid(t *testing.T, name string, d *Drawing, got drawnByMermaid) {
 	t.Helper()
 	seen := func(s string) string { // as a browser shows text

@@ -20,8 +20,8 @@ func impatient(t *testing.T, decls map[string]any, dir string) *Registry {
 	return r
 }
 
-// What a server asks is put to a person, whichever protocol it speaks: in its result,
-// or in a request of its own.
+// A person is asked the question of a server, whichever protocol it speaks: in its result, or in
+// a separate request.
 func TestQuestionsOfServers(t *testing.T) {
 	for _, mode := range []string{"polite", "old"} {
 		r := impatient(t, fakeServer(t, mode, nil), "")
@@ -47,8 +47,8 @@ func TestQuestionsOfServers(t *testing.T) {
 	}
 }
 
-// A server of an older protocol does not say during which call it asks: the question
-// is not put to the one that goes on beside it.
+// A server of an older protocol does not say during which call it asks. The question is not
+// assigned to another running call.
 func TestQuestionIsOfTheCallThatAsks(t *testing.T) {
 	reports := newReports(t)
 	r := impatient(t, fakeServer(t, "old", reports), "")

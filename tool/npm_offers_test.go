@@ -60,8 +60,8 @@ func startHTTPServer(t *testing.T) string {
 	return "http://127.0.0.1:" + port + "/mcp"
 }
 
-// What a real server has besides tools, on both transports: resources, prompts,
-// questions, progress.
+// The features of a real server besides tools, on both transports: resources, prompts, questions,
+// progress.
 func TestRealServerOffers(t *testing.T) {
 	for name, decls := range map[string]func(t *testing.T) map[string]any{
 		"stdio": func(t *testing.T) map[string]any {
@@ -143,7 +143,7 @@ func TestRealFileSystem(t *testing.T) {
 	}
 }
 
-// What the server of memory keeps is there after it was stopped and started.
+// The memory server still has its data after a restart.
 func TestRealMemory(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "memory.jsonl")
 	decls := fromNPM([]any{"node", findOtherServer(t, "server-memory")}, map[string]any{"env": map[string]any{"MEMORY_FILE_PATH": file}})

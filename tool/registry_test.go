@@ -56,7 +56,7 @@ func (a *fakeActor) Progress(tool, message string, done, total float64) {
 	}
 }
 
-// echo answers with what it was asked.
+// echo returns what was called and its arguments.
 func echo(_ context.Context, what string, args map[string]any) (any, error) {
 	return map[string]any{"ran": what, "args": args}, nil
 }

@@ -155,8 +155,8 @@ func TestServerGrows(t *testing.T) {
 	}
 }
 
-// A server that dies is started once more. The call that it died of is made
-// again only where that does no harm.
+// A server that dies is started once more. The call that killed it is repeated only if that is
+// safe.
 func TestServerDies(t *testing.T) {
 	heard := newReports(t)
 	actor := &fakeActor{}
@@ -249,7 +249,7 @@ func TestServerDoesNotStart(t *testing.T) {
 	}
 }
 
-// What a server prints between its messages is skipped, and told of.
+// Lines that a server prints between its messages are skipped and reported.
 func TestStrayLines(t *testing.T) {
 	actor := &fakeActor{}
 	r := newRegistry(t, fakeServer(t, "garbage", nil))
@@ -266,8 +266,7 @@ func TestStrayLines(t *testing.T) {
 	}
 }
 
-// A server that leaves a question of a newer protocol without an answer is asked as
-// the older one has it.
+// A server that does not answer a request of a newer protocol gets one of the older protocol.
 func TestOlderServer(t *testing.T) {
 	r, err := New(fakeServer(t, "old", nil), Options{DiscoverTime: time.Millisecond})
 	if err != nil {
@@ -279,7 +278,7 @@ func TestOlderServer(t *testing.T) {
 	}
 }
 
-// What a server says of a call that goes on is heard, if late.
+// The progress of a running call is reported, if late.
 func TestProgress(t *testing.T) {
 	actor := &fakeActor{progress: make(chan string, 10)}
 	r := newRegistry(t, fakeServer(t, "polite", nil))
@@ -346,8 +345,7 @@ func TestServerStartGivenUp(t *testing.T) {
 	<-heard.ends // the process is gone
 }
 
-// A server that hears neither the end of its input nor SIGTERM is killed, and
-// so is what it started.
+// A server that ignores both the end of its input and SIGTERM is killed with its children.
 func TestServerStubborn(t *testing.T) {
 	heard := newReports(t)
 	r, err := New(fakeServer(t, "stubborn", heard), Options{Grace: 50 * time.Millisecond})

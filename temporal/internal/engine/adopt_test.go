@@ -61,9 +61,9 @@ func listOutputs(t *testing.T, o *engine.Options, where ...string) (all []string
 	return all
 }
 
-// TestAdopt: a run goes on with another version of its graph as on one machine, while it
-// pauses and when it has ended, in its first workflow and in a later one; what is told of
-// it is the same before that and after it; its histories can be replayed.
+// TestAdopt: a run continues with another version of its graph as with the local engine, while it
+// is paused and after it has ended, in its first workflow and in a later one. Commands report the
+// same before and after, and its histories can be replayed.
 func TestAdopt(t *testing.T) {
 	for _, test := range []struct {
 		name   string

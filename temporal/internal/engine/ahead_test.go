@@ -25,9 +25,9 @@ edges:
   - {from: wait, to: END}
 `
 
-// TestReadAhead: a worker that is asked for the events of a run reads its history to the
-// end, also where that holds more than the workflow tasks that were done. What follows
-// from it has another time once it is done, so nobody is told of it before.
+// TestReadAhead: a worker that reads the events of a run reads its history to the end, even past
+// the completed workflow tasks. Decisions after those have no final time yet, so they are not
+// reported before.
 func TestReadAhead(t *testing.T) {
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
 	startWorker(t, o, engine.WorkerOptions{Queue: "nothing"}) // the server is ready

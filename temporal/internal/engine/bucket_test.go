@@ -100,7 +100,7 @@ func (s *s3) listObjects(prefix string) (files []string) {
 	return files
 }
 
-// TestBucket: what goes to a bucket comes back, by its digest, and only that.
+// TestBucket: a bucket returns each value by its digest, and no others.
 func TestBucket(t *testing.T) {
 	s := startS3(t)
 	conv, err := engine.NewConverter(s.setting("payloads"))
@@ -201,7 +201,7 @@ func times(t *testing.T, files []string) map[string]time.Time {
 	return out
 }
 
-// TestBucketRefused: who can't use a bucket is told so at once, and what to do.
+// TestBucketRefused: the error for an unusable bucket comes at once and says what to do.
 func TestBucketRefused(t *testing.T) {
 	s := startS3(t)
 	_, err := engine.NewConverter(s.setting("nothing"))
@@ -218,8 +218,7 @@ func TestBucketRefused(t *testing.T) {
 	}
 }
 
-// TestBucketStopped: as long as the server is away values can't be kept or read; then
-// they can.
+// TestBucketStopped: values can't be stored or read while the server is stopped, but afterwards.
 func TestBucketStopped(t *testing.T) {
 	s := startS3(t)
 	conv, err := engine.NewConverter(s.setting("payloads"))
@@ -249,7 +248,7 @@ func TestBucketStopped(t *testing.T) {
 	}
 }
 
-// TestPayloadSettings: what names no payload store is refused without asking anybody.
+// TestPayloadSettings: settings that name no payload store are refused without a request.
 func TestPayloadSettings(t *testing.T) {
 	for _, setting := range []string{
 		"s3://", "s3:///prefix", "s3://key:secret@bucket", "s3://bucket?regoin=x", "s3://bucket?endpoint=127.0.0.1", "s3://bucket?endpoint=ftp://x", "gs://bucket",
@@ -359,8 +358,8 @@ func runFarFlow(t *testing.T, text, pad int) *engine.Options {
 	return o
 }
 
-// TestBucketFlow: a value goes from worker to worker through a bucket. The task whose
-// result could not be kept for a while does not run again, and its log is kept.
+// TestBucketFlow: workers share a value through a bucket. A task whose result could not be stored
+// for a while does not run again, and its log is stored.
 func TestBucketFlow(t *testing.T) {
 	o := runFarFlow(t, 200_000, 10)
 	if logs, stderr, code := command(o, "logs", "far"); code != 0 || !strings.Contains(logs, "far away") {
@@ -368,8 +367,8 @@ func TestBucketFlow(t *testing.T) {
 	}
 }
 
-// TestBucketDecision: a run whose workflow needs the bucket while that is away goes on
-// when it is back.
+// TestBucketDecision: a run whose workflow needs an unavailable bucket continues when the bucket
+// is available again.
 func TestBucketDecision(t *testing.T) {
 	runFarFlow(t, 10, 100_000)
 }

@@ -156,7 +156,7 @@ func conformance() []flow {
 	}
 }
 
-// TestHints: what a command says one would do next finds the run again.
+// TestHints: the commands that a command suggests find the run again.
 func TestHints(t *testing.T) {
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
 	startWorker(t, o, engine.WorkerOptions{})

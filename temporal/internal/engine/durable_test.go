@@ -105,8 +105,8 @@ func runCommand(t *testing.T, o *engine.Options, args ...string) outcome {
 	return out
 }
 
-// TestMove: a run whose history gets long goes on in other workflows, and comes to
-// what it comes to in one.
+// TestMove: a run with a long history continues in other workflows, with the same result as in
+// one.
 func TestMove(t *testing.T) {
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
 	startWorker(t, o, engine.WorkerOptions{MaxEvents: 60})
@@ -146,8 +146,8 @@ func kill(w *exec.Cmd) {
 	_ = w.Wait()
 }
 
-// TestKilledWorkers: whatever worker is killed whenever, every run comes to its end,
-// and no task whose end a run knew of runs again.
+// TestKilledWorkers: every run completes, whichever workers are killed, and no task runs again
+// after the run has recorded its end.
 func TestKilledWorkers(t *testing.T) {
 	kills := 4
 	if n, err := strconv.Atoi(os.Getenv("GRAPHRUN_TEMPORAL_KILLS")); err == nil {
@@ -307,9 +307,8 @@ func followJournal(t *testing.T, o engine.Options, runID string) {
 	}
 }
 
-// TestKilledServer: a server that is killed and comes back goes on with its runs, and who
-// follows them does not even notice. The worker keeps the ends of tasks that the server
-// was not there for.
+// TestKilledServer: a restarted server continues its runs without interrupting their followers.
+// The worker keeps the results of tasks that end while the server is stopped.
 func TestKilledServer(t *testing.T) {
 	if os.Getenv("GRAPHRUN_TEMPORAL_KILLS") == "" {
 		t.Skip("GRAPHRUN_TEMPORAL_KILLS is not set: it takes a minute, until the server has given up what it lost")

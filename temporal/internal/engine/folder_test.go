@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// TestFolderRenews: a value that is kept once more counts as new, since a rule may delete
-// what is old.
+// TestFolderRenews: storing a value again makes it new, since a rule may delete old values.
 func TestFolderRenews(t *testing.T) {
 	f := folder(t.TempDir())
 	digest, err := storeBlob(f, []byte(strings.Repeat("x", 100)))

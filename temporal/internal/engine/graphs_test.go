@@ -50,9 +50,8 @@ func graphsOf(t *testing.T) (all []randomGraph) {
 	return all
 }
 
-// TestRandomGraphs: graphs whose outcome does not depend on which of their tasks end
-// first come to the same with both engines, and to what the core makes of them. What
-// they left behind can be replayed.
+// TestRandomGraphs: graphs whose result does not depend on the order in which tasks end have the
+// same result with both engines and with the core. Their histories can be replayed.
 func TestRandomGraphs(t *testing.T) {
 	all := graphsOf(t)
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
@@ -86,8 +85,8 @@ func TestRandomGraphs(t *testing.T) {
 	}
 }
 
-// compare runs a graph with both engines. It reports whether they do, and do not
-// refuse it for what can be said without running it.
+// compare runs a graph with both engines. It returns false if they refuse the graph before they
+// run it.
 func compare(t *testing.T, o *engine.Options, c *engine.Cluster, dir string, g *randomGraph) (ran bool) {
 	id := fmt.Sprintf("graph%d", g.Seed)
 	file := filepath.Join(dir, id+".yaml")

@@ -55,8 +55,8 @@ func (g *theGroup) flow(name, source string) string {
 	return file
 }
 
-// begin begins a run that has to end with an exit code, and waits until the cluster lists
-// it as it should stand.
+// begin starts a run that must end with an exit code, and waits until the cluster lists it with a
+// status.
 func (g *theGroup) begin(file, runID, stands string, want int) {
 	g.Helper()
 	g.runs.Go(func() {
@@ -219,8 +219,8 @@ func TestGroupInOrder(t *testing.T) {
 	}
 }
 
-// TestGroupHolders: a place is free when the run that has it pauses, is cancelled, or is
-// ended by the cluster, which nobody is told of.
+// TestGroupHolders: a slot becomes free when its run pauses, is cancelled, or is terminated by
+// the cluster without notice.
 func TestGroupHolders(t *testing.T) {
 	g := newGroup(t)
 	startWorker(t, g.o, engine.WorkerOptions{})

@@ -30,8 +30,8 @@ edges:
   - {from: wait, to: END}
 `
 
-// TestAskedWhileLeaving: whoever asks something of a run that has ended, and waits for its
-// session to take what it leaves, gets a reply.
+// TestAskedWhileLeaving: a request to a run that has ended, but still saves its session, gets a
+// reply.
 func TestAskedWhileLeaving(t *testing.T) {
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
 	startWorker(t, o, engine.WorkerOptions{})
@@ -95,8 +95,8 @@ func TestAskedWhileLeaving(t *testing.T) {
 	}
 }
 
-// TestInterruptedAtOnce: whoever is interrupted while the run begins has cancelled it, and
-// leaves no run behind that goes on.
+// TestInterruptedAtOnce: an interrupt while the run begins cancels the run, and no workflow
+// remains open.
 func TestInterruptedAtOnce(t *testing.T) {
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
 	startWorker(t, o, engine.WorkerOptions{})

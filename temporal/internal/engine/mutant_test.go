@@ -19,8 +19,8 @@ func mutants() map[string]mutant {
 	}
 }
 
-// TestReplayNoticesTheCore: the replay of recorded histories fails with a core that
-// decides otherwise.
+// TestReplayNoticesTheCore: replaying recorded histories fails with a core that decides
+// differently.
 func TestReplayNoticesTheCore(t *testing.T) {
 	if os.Getenv("GRAPHRUN_TEST_MUTANTS") == "" {
 		t.Skip("GRAPHRUN_TEST_MUTANTS is not set; .ci/temporal sets it")

@@ -10,9 +10,8 @@ import (
 	"github.com/graphrun/graphrun/temporal/internal/engine"
 )
 
-// TestOfferTooLate: answers for a run that ends before they come are left open, so that
-// whoever gives them looks at what has become of the run; there is none for a run that
-// nobody knows.
+// TestOfferTooLate: answers that arrive after the end of a run stay open, so that their sender
+// reads the status of the run. Answers for an unknown run are refused.
 func TestOfferTooLate(t *testing.T) {
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
 	startWorker(t, o, engine.WorkerOptions{})

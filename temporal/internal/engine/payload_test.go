@@ -15,8 +15,8 @@ func (unreached) get(string) ([]byte, error)         { return nil, errors.New("a
 func (unreached) storedAt(string) (time.Time, error) { return time.Time{}, errors.New("away") }
 func (unreached) list(string) ([]string, error)      { return nil, errors.New("away") }
 
-// TestInsistent: within a workflow a store that is away is no result, but a reason to
-// decide again later; what can't be converted is one.
+// TestInsistent: within a workflow an unavailable store is not an error, but a reason to decide
+// again later. An invalid value is an error.
 func TestInsistent(t *testing.T) {
 	large := strings.Repeat("x", largestPayload)
 	conv := newConverter(unreached{})

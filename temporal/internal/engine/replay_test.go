@@ -78,9 +78,8 @@ func recordedStart(name string) *Start {
 
 func historyFile(name string) string { return filepath.Join("testdata", name+".json") }
 
-// TestReplay replays recorded histories: the decisions of today have to be those of
-// then, or runs that are under way break. When they are meant to differ, raise
-// coreVersion and record anew.
+// TestReplay replays recorded histories: today's decisions must equal the recorded ones, or
+// active runs break. When they are meant to differ, raise coreVersion and record anew.
 func TestReplay(t *testing.T) {
 	for name := range recorded() {
 		t.Run(name, func(t *testing.T) {
@@ -94,7 +93,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestReplayNotices: a core that decides otherwise does not pass.
+// TestReplayNotices: a core that decides differently fails.
 func TestReplayNotices(t *testing.T) {
 	for name, change := range map[string][2]string{
 		"loop":     {"n < 3", "n < 2"},
@@ -112,7 +111,7 @@ func TestReplayNotices(t *testing.T) {
 	}
 }
 
-// replay replays a recorded history, which change may begin otherwise.
+// replay replays a recorded history, whose input change may modify.
 func replay(t *testing.T, name string, change func(*Start)) error {
 	t.Helper()
 	text, err := os.ReadFile(historyFile(name))

@@ -16,7 +16,7 @@ import (
 	"github.com/graphrun/graphrun/temporal/internal/engine"
 )
 
-// readNumber returns the number in an environment variable, or otherwise.
+// readNumber returns the number in an environment variable, or the default.
 func readNumber(t *testing.T, name string, otherwise int) int {
 	t.Helper()
 	text := os.Getenv(name)
@@ -121,7 +121,7 @@ nodes:
 edges: [{from: pad, to: a}, {from: a, to: END}]
 `
 
-// largeState writes a state of so many megabytes, of which every task reads one.
+// largeState writes a flow with a state of some megabytes, of which every task reads one.
 func largeState(mb int) string {
 	return fmt.Sprintf(`graphrun: v1
 name: state
@@ -235,7 +235,7 @@ func TestTerminatedAtOnce(t *testing.T) {
 	}
 }
 
-// TestTerminated: whoever follows a run whose workflow is ended from outside is told so.
+// TestTerminated: followers of a run learn that its workflow was terminated.
 func TestTerminated(t *testing.T) {
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
 	startWorker(t, o, engine.WorkerOptions{})

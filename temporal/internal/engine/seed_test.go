@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What a workflow goes on from arrives as it was sent.
+// The seed of a new workflow arrives unchanged.
 func TestSeedTravels(t *testing.T) {
 	conv := newPlainConverter()
 	for name, seed := range map[string]*Seed{

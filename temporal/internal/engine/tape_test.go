@@ -70,8 +70,8 @@ edges:
 	}
 }
 
-// TestTape: what is recorded on a cluster is what is recorded on one machine, also when
-// the run moves between workflows, and each plays the other's recording.
+// TestTape: recordings of a cluster and of the local engine are equal, even if the run moves
+// between workflows, and each engine plays the recording of the other.
 func TestTape(t *testing.T) {
 	t.Setenv("TAPED_KEY", "canary-4711")
 	o := &engine.Options{Address: serverOf(t), Payloads: t.TempDir()}

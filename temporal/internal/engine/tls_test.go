@@ -77,8 +77,7 @@ func (a *authority) write(name, kind string, der []byte) {
 
 func (a *authority) file(name string) string { return filepath.Join(a.dir, name) }
 
-// guard stands before a server: it takes only clients with a certificate of the
-// authority and with a key.
+// guard is a proxy that only admits clients with a key and a certificate of the authority.
 func (a *authority) guard(address, apiKey string) string {
 	a.t.Helper()
 	pair, err := tls.LoadX509KeyPair(a.file("server.pem"), a.file("server.key"))
@@ -109,8 +108,8 @@ func (a *authority) guard(address, apiKey string) string {
 	return server.Listener.Addr().String()
 }
 
-// TestSecured: workers and clients get to a cluster that asks for certificates and a
-// key, and are told what is wrong when they lack one.
+// TestSecured: workers and clients connect to a cluster that requires certificates and a key.
+// Their errors say which of them is missing.
 func TestSecured(t *testing.T) {
 	a := newAuthority(t)
 	a.issue("server", &x509.Certificate{DNSNames: []string{"temporal.test"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})

@@ -28,9 +28,8 @@ edges:
   - {from: rest, to: count}
 `
 
-// TestVersions: workers of an older build and of a newer one, whose cores decide
-// differently, take runs of the same queue. Each leaves those of the other alone, and
-// whoever looks at a run finds the one that can tell.
+// TestVersions: workers of two builds whose cores decide differently share a queue. Each drives
+// only the runs of its version, and readers of a run find the worker that can read it.
 func TestVersions(t *testing.T) {
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
 	older, newer := o.OfCore(1), o.OfCore(2)
