@@ -326,17 +326,25 @@ func TestBombsAreCheap(t *testing.T) {
 	const size = 30_000
 	plain := harmless(size)
 	for name, text := range bombs() {
-		begin := time.Now()
-		findings(plain)
-		harmless := time.Since(begin)
-		begin = time.Now()
-		_, diags := findings(text)
-		took, most := time.Since(begin), 10*harmless*time.Duration(max(size, len(text)))/size
-		if took > most {
-			t.Errorf("%s, %d bytes, took %v, at most %v", name, len(text), took, most)
-		}
-		if !diags.HasErrors() {
+		if _, diags := findings(text); !diags.HasErrors() {
 			t.Errorf("%s: no finding", name)
+		}
+		var slow []string
+		for range 3 { // the machine may be busy with something else for a moment
+			begin := time.Now()
+			findings(plain)
+			most := 10 * time.Since(begin) * time.Duration(max(size, len(text))) / size
+			begin = time.Now()
+			findings(text)
+			took := time.Since(begin)
+			if took <= most {
+				slow = nil
+				break
+			}
+			slow = append(slow, fmt.Sprintf("%v, at most %v", took, most))
+		}
+		if len(slow) > 0 {
+			t.Errorf("%s, %d bytes, took %s", name, len(text), strings.Join(slow, ", then "))
 		}
 	}
 }
