@@ -425,7 +425,7 @@ func NeedsStub(n *spec.Node) bool {
 // MakeUpOutput returns an output that fits a node's schema, its state keys and its readers' expressions.
 func MakeUpOutput(g *spec.Graph, n *spec.Node, kinds ...spec.Kind) any {
 	if w, err := explore.NewWorld(g, kinds); err == nil {
-		return w.Usual(n.Index)
+		return w.UsualResult(n.Index)
 	}
 	value, _ := explore.Sample(n.Output)
 	return value

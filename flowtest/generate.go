@@ -130,7 +130,7 @@ func (s *search) exploreEdges(ctx context.Context) map[int]string {
 		if fired[i] || ctx.Err() != nil {
 			continue
 		}
-		a := s.world.Fire(i)
+		a := s.world.FindFiringRun(i)
 		if a.Found {
 			keep(s.tryCase(a.Input, s.convertChoices(a.Chosen)))
 		}
@@ -152,7 +152,7 @@ func (s *search) exploreEdges(ctx context.Context) map[int]string {
 func (s *search) convertChoices(chosen []explore.Chosen) []choice {
 	var out []choice
 	for _, c := range chosen {
-		n, usual := s.graph.Nodes[c.Node], s.world.Usual(c.Node)
+		n, usual := s.graph.Nodes[c.Node], s.world.UsualResult(c.Node)
 		own := choice{execution: execution{n.ID.Value, c.Visit}, key: "stubs", value: map[string]any{"output": c.Output}, usual: map[string]any{"output": usual}}
 		switch {
 		case c.Decision:

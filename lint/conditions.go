@@ -49,7 +49,7 @@ func (f *facts) solveDecisions() []judgement {
 
 // add takes the edges of a group that have a condition, one declaration at a time.
 func (d *judgement) add(edges []int) {
-	for _, same := range d.site.f.Declarations(edges) {
+	for _, same := range d.site.f.SplitByDeclaration(edges) {
 		if when := d.site.f.bound.Edges[same[0]].When; when != nil {
 			d.edges, d.conditions = append(d.edges, same), append(d.conditions, when)
 		}

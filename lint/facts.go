@@ -154,7 +154,7 @@ func (f *facts) alwaysWrites(n *spec.Node, key int) bool {
 }
 
 // inParallel reports whether two nodes may be at work at the same time.
-func (f *facts) inParallel(x, y int) bool { return f.pairs().Together(x, y) }
+func (f *facts) inParallel(x, y int) bool { return f.pairs().MayRunTogether(x, y) }
 
 // isModel reports whether a node calls a model.
 func isModel(n *spec.Node) bool { return n.Kind.Value == "llm" || n.Kind.Value == "agent" }
@@ -192,7 +192,7 @@ func (f *facts) maySkipUnassigned(v int) bool {
 
 // mayContinueAfterFailure reports whether a run may continue although a node has failed.
 func (f *facts) mayContinueAfterFailure(n *spec.Node) bool {
-	return controlflow.Tolerates(f.graph) || f.flow().Has(n.Index, controlflow.OnFailure)
+	return controlflow.ToleratesFailures(f.graph) || f.flow().Has(n.Index, controlflow.OnFailure)
 }
 
 // isDead reports whether a group is proven never to fire.

@@ -47,14 +47,14 @@ func checkStepLimit(f *facts) {
 	}
 	run := f.assigned().Of(len(steps)) // the nodes that have run
 	for v := range steps {
-		run.Makes(v, v)
+		run.AddAssignment(v, v)
 	}
 	run.Tries = true
 	run.Solve()
 	for i := range f.End + 1 {
 		v, least, at := (i+f.End)%(f.End+1), 0, "it gets to END" // END first
 		for u := range steps {
-			if u == v || !run.MayLack(v, u) {
+			if u == v || !run.MayBeUnassigned(v, u) {
 				least += steps[u]
 			}
 		}

@@ -294,9 +294,9 @@ func (f *facts) visitJoins(visit func(n *spec.Node, most int)) {
 			continue
 		}
 		most := 1
-		if n.Join.Wait == "N" && f.pairs().Meets(v) {
+		if n.Join.Wait == "N" && f.pairs().MayMeetAt(v) {
 			most = cmp.Or(f.flow().MostArrivals(v, f.isDead), controlflow.ManyBranches)
-		} else if n.Join.Wait != "N" && f.surePairs().Meets(v) {
+		} else if n.Join.Wait != "N" && f.surePairs().MayMeetAt(v) {
 			most = 2
 		}
 		visit(n, most)

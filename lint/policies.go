@@ -200,7 +200,7 @@ func (f *facts) beginsWithoutEdge(v int) bool {
 	if n := f.graph.Nodes[v]; failsIfBypassed(n) && f.mayContinueAfterFailure(n) {
 		return true
 	}
-	covers := f.flow().Dominators().Covers
+	covers := f.flow().Dominators().Dominates
 	for fork, g := range f.flow().AllGroups() {
 		haveMet := func(n *spec.Node) bool { // before v
 			return n.Index != v && isJoin(n.Index) && covers(n.Index, v) && covers(fork, n.Index) && fork != n.Index
@@ -248,10 +248,10 @@ func (f *facts) isKeptByShape(p *policy) bool {
 		a := f.assigned().Of(1)
 		a.First = true
 		if !f.maySkipUnassigned(p.subject) {
-			a.Makes(p.subject, 0)
+			a.AddAssignment(p.subject, 0)
 		}
 		a.Solve()
-		return !a.MayLack(p.node, 0)
+		return !a.MayBeUnassigned(p.node, 0)
 	case "forbid": // a step is after its past, not after what other branches do
 		return !f.leadsTo(p.node, p.subject) && p.node != p.subject
 	case "max_visits":
@@ -391,7 +391,7 @@ func (f *facts) listAttempts(p *policy) iter.Seq[explore.Question] {
 func (f *facts) attemptDespite(p *policy, node int, guide []int) iter.Seq[explore.Question] {
 	keys := map[string]bool{} // those that the node writes, and those written only after it
 	for _, w := range f.writes() {
-		if f.flow().Dominators().Covers(node, w.node) {
+		if f.flow().Dominators().Dominates(node, w.node) {
 			keys[w.Name.Value] = true
 		}
 	}

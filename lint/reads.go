@@ -73,13 +73,13 @@ func (f *facts) findAssignments() *assignments {
 		if !f.maySkipUnassigned(v) {
 			for _, w := range f.access()[v].Always {
 				if i, asked := m.number[variable{w.Key, -1}]; asked {
-					m.Makes(v, i)
+					m.AddAssignment(v, i)
 				}
 			}
 		}
 		i, asked := m.number[variable{-1, v}]
 		if asked && (n.OnMaxVisits != "skip" || !f.flow().Cyclic[v] && !f.flow().FansOut) { // a skipped visit has no output
-			m.Makes(v, i)
+			m.AddAssignment(v, i)
 		}
 	}
 	m.learnFromConditions()
@@ -95,10 +95,10 @@ func (m *assignments) learnFromConditions() {
 				if !m.provesAssigned(solve.Claim{Tree: o.program.Tree, Holds: o.holds}, o.program, number, a.From) {
 					continue
 				}
-				m.Shows(a.From, a.To, a.Group, number)
+				m.AddProof(a.From, a.To, a.Group, number)
 				for _, e := range m.f.flow().GroupOf(a).Edges {
 					if !o.holds { // an edge that is tried before
-						m.Shows(a.From, -1, e, number)
+						m.AddProof(a.From, -1, e, number)
 					}
 				}
 			}
@@ -136,7 +136,7 @@ func (m *assignments) findValuesWithout(number int, path []string) (d solve.Doma
 	}
 	d.Values = []any{nil}
 	for _, n := range m.f.writersOf()[path[0]] {
-		if m.MadeBy(n.Index, number) {
+		if m.Assigns(n.Index, number) {
 			continue
 		}
 		written, ok := m.f.domainOfWrite(n, path[0])
@@ -180,12 +180,12 @@ func (m *assignments) hasErrorWithout(number int, path []string, join int) bool 
 		return false
 	}
 	n := m.f.graph.Node(path[1])
-	if n == nil || !m.MadeBy(n.Index, number) || flow.Has(n.Index, controlflow.OnFailure) {
+	if n == nil || !m.Assigns(n.Index, number) || flow.Has(n.Index, controlflow.OnFailure) {
 		return false
 	}
 	for fork, g := range flow.AllGroups() {
 		if len(flow.Groups[fork]) == 1 && !g.Subset && len(g.Targets) > 1 && slices.Contains(g.Targets, n.Index) {
-			return controlflow.ParallelOf(m.f.graph, fork).OnFailure == "wait_all" && flow.Dominators().Covers(fork, join)
+			return controlflow.ParallelOf(m.f.graph, fork).OnFailure == "wait_all" && flow.Dominators().Dominates(fork, join)
 		}
 	}
 	return false
@@ -228,7 +228,7 @@ func (m *assignments) findNullPaths(number int) map[string]bool {
 		out[m.f.graph.State[of.key].Name.Value] = true
 	}
 	for v, n := range m.f.graph.Nodes {
-		if v == of.node || m.MadeBy(v, number) {
+		if v == of.node || m.Assigns(v, number) {
 			out["nodes."+n.ID.Value+".output"], out["branches."+n.ID.Value+".output"] = true, true
 		}
 	}

@@ -125,6 +125,7 @@ func Rules() []Rule {
 func (r *Rule) readTexts(section string) {
 	prose, blocks, _ := strings.Cut(section, "\n\n```yaml ")
 	r.Summary, r.Doc, _ = strings.Cut(prose, "\n\n")
+	r.Files = map[string]string{}
 	for _, block := range strings.Split(blocks, "\n```yaml ") {
 		name, text, _ := strings.Cut(block, "\n")
 		text, _, _ = strings.Cut(text, "```")
@@ -134,9 +135,6 @@ func (r *Rule) readTexts(section string) {
 		case "good":
 			r.Good = text
 		default:
-			if r.Files == nil {
-				r.Files = map[string]string{}
-			}
 			r.Files[name] = text
 		}
 	}

@@ -41,9 +41,9 @@ func (f *facts) reportTokens() {
 	report := func(at spec.Span) {
 		f.report(at, "this looks like an API key; declare it under secrets and write {{ secrets.NAME }}")
 	}
-	credentials.Tokens(f.graph.File.Src, func(from, to int) { report(spec.Span{From: from, To: to}) })
+	credentials.VisitTokens(f.graph.File.Src, func(from, to int) { report(spec.Span{From: from, To: to}) })
 	for _, text := range f.graph.File.Texts {
-		credentials.Tokens(text.Src, func(from, to int) { report(text.InHost(spec.Span{From: from, To: to})) })
+		credentials.VisitTokens(text.Src, func(from, to int) { report(text.InHost(spec.Span{From: from, To: to})) })
 	}
 }
 
@@ -51,7 +51,7 @@ func (f *facts) reportTokens() {
 func (f *facts) checkPasswords(n *spec.Node) {
 	const message = "this looks like a password; declare it under secrets and give it to the program by env"
 	if script := n.Field("script"); script != nil && script.Kind == spec.String {
-		if from, to := credentials.InScript(script.Text.Value); to > 0 {
+		if from, to := credentials.FindInScript(script.Text.Value); to > 0 {
 			f.report(script.Text.At(from, to), message)
 		}
 	}
@@ -60,7 +60,7 @@ func (f *facts) checkPasswords(n *spec.Node) {
 		return
 	}
 	args := collect(command.Items, func(v spec.Value) string { return v.Text.Value })
-	if i, from, to := credentials.InCommand(args); to > 0 {
+	if i, from, to := credentials.FindInCommand(args); to > 0 {
 		f.report(command.Items[i].Text.At(from, to), message)
 	}
 }
@@ -79,7 +79,7 @@ func visitTexts(v *spec.Value, name string, visit func(text *spec.Text, name str
 }
 
 func (f *facts) checkCredentials(text *spec.Text, name string) {
-	if from, to, what := credentials.In(text.Value, name); to > from {
+	if from, to, what := credentials.Find(text.Value, name); to > from {
 		f.report(text.At(from, to), "this looks like %s; declare it under secrets and write {{ secrets.NAME }}", what)
 	}
 }
@@ -99,7 +99,7 @@ func checkSecretLeak(f *facts) {
 		return
 	}
 	for _, u := range f.uses().All {
-		if u.Node < 0 || taint.Sanitized(u.Program) {
+		if u.Node < 0 || taint.IsSanitized(u.Program) {
 			continue
 		}
 		name, where := f.findSecret(f.listReads(u)), f.describeAudience(u)
@@ -128,7 +128,7 @@ func (f *facts) listReads(u *dataflow.Use) []eval.Read {
 		if r.Path[0] != "input" || f.has == needNode {
 			continue
 		}
-		into, _ := f.taints().HandedBy(u.Node)
+		into, _ := f.taints().EdgesInto(u.Node)
 		for _, i := range into {
 			if t := f.bound.Edges[i].Transform; t != nil {
 				taint.Member(t, r).VisitReads(func(read eval.Read) { reads = append(reads, read) })
@@ -161,7 +161,7 @@ func (f *facts) checkSecretWrites() {
 				source = u.Program
 			}
 		}
-		if source == nil || f.graph.State[w.Key].Secret || taint.Sanitized(source) {
+		if source == nil || f.graph.State[w.Key].Secret || taint.IsSanitized(source) {
 			continue
 		}
 		if name := f.findSecret(source.Reads); name != "" {
@@ -181,7 +181,7 @@ func (f *facts) checkSecretsGiven() {
 			key := g.Key(in.name.Value)
 			for _, u := range f.uses().OfNode(v) {
 				name := f.findSecret(u.Program.Reads)
-				if key != nil && !key.Secret && name != "" && u.Text.Span == in.value.Text.Span && !taint.Sanitized(u.Program) {
+				if key != nil && !key.Secret && name != "" && u.Text.Span == in.value.Text.Span && !taint.IsSanitized(u.Program) {
 					f.report(in.name.Span, "%q of the called graph takes the secret %q but is not secret itself", in.name.Value, name)
 				}
 			}
@@ -203,14 +203,14 @@ func checkScriptInjection(f *facts) {
 }
 
 func (f *facts) checkExec(v int, command *spec.Value) {
-	code := shell.Code(command)
+	code := shell.FindCode(command)
 	for _, u := range f.uses().OfNode(v) {
 		from := f.taints().Of(u)
 		switch {
 		case !u.InText:
 		case u.Field == "script", u.Field == "command" && slices.Contains(code, u.Text.Span):
 			f.checkCode(u)
-		case taint.Harmless(u.Program.Type()) || f.taints().Fixed(u):
+		case taint.IsHarmless(u.Program.Type()) || f.taints().IsFixed(u):
 		case u.Field == "command" && len(command.Items) > 0 && u.Text.Span == command.Items[0].Span && from > taint.FromFlow:
 			f.report(u.Span(), "%q chooses the program to run, and comes from %s", u.Program.Source, from)
 		case u.Field == "dir" && from == taint.FromWorld:
@@ -221,7 +221,7 @@ func (f *facts) checkExec(v int, command *spec.Value) {
 
 // checkCode reports a value that becomes code unless it is harmless.
 func (f *facts) checkCode(u *dataflow.Use) {
-	if !taint.Harmless(u.Program.Type()) && !f.taints().Fixed(u) {
+	if !taint.IsHarmless(u.Program.Type()) && !f.taints().IsFixed(u) {
 		f.report(u.Span(), "%q becomes code of the script; pass it by env and write it as a variable", u.Program.Source)
 	}
 }
@@ -246,7 +246,7 @@ func (f *facts) toolParts() (out []toolPart) {
 				}
 				written := f.graph.Tools[i].Value.Get(kind.Name).Get(field.Name)
 				for _, use := range dataflow.InValue(field.Name, written, &field.Value) {
-					out = append(out, toolPart{use, tool.Name, slices.Contains(shell.Code(written), use.Text.Span)})
+					out = append(out, toolPart{use, tool.Name, slices.Contains(shell.FindCode(written), use.Text.Span)})
 				}
 			}
 		}
@@ -260,7 +260,7 @@ func checkURLInjection(f *facts) {
 			continue
 		}
 		for _, u := range f.uses().OfNode(v) {
-			if u.Field == "url" && u.InText && !f.taints().Fixed(u) && !isEscaped(u.Program.Tree) {
+			if u.Field == "url" && u.InText && !f.taints().IsFixed(u) && !isEscaped(u.Program.Tree) {
 				f.checkURLPart(u)
 			}
 		}

@@ -677,7 +677,7 @@ func (s *site) visits(id string) solve.Domain {
 	if runsOnce := !s.f.flow().Anywhere && !s.f.flow().Cyclic[n.Index] && !s.f.inParallel(n.Index, n.Index); runsOnce {
 		d.Max, d.HasMax = 1, true
 	}
-	if n == s.node || !s.f.flow().Anywhere && s.f.flow().Dominators().Covers(n.Index, s.node.Index) {
+	if n == s.node || !s.f.flow().Anywhere && s.f.flow().Dominators().Dominates(n.Index, s.node.Index) {
 		d.Min = 1
 	}
 	d.Why = domain.RangeWords(solve.PathName([]string{"visits", id}), d) + " here"

@@ -46,7 +46,7 @@ func (w *walk) boundEveryRun() (least cost) {
 		return cost{}
 	}
 	nodes := []int{w.Start()}
-	cut := w.Catches || controlflow.Tolerates(w.Source) ||
+	cut := w.Catches || controlflow.ToleratesFailures(w.Source) ||
 		slices.ContainsFunc(w.Source.Nodes, func(n *spec.Node) bool { return n.Join != nil && n.Join.Wait != "all" })
 	for i := 0; i < len(nodes); i++ {
 		groups := w.Groups[nodes[i]]
@@ -192,7 +192,7 @@ func (w *walk) meetsOnce(v int) bool {
 		// Branches that have met at another join no longer wait for the rest.
 		return join.Wait == "all" && !slices.ContainsFunc(w.Source.Nodes, func(n *spec.Node) bool {
 			u := n.Index
-			return u != v && u != top && before[u] && tree.Covers(top, u) && (n.Join != nil || w.Joins[u])
+			return u != v && u != top && before[u] && tree.Dominates(top, u) && (n.Join != nil || w.Joins[u])
 		})
 	}
 	for fork := top; fork >= 0 && w.Joins[v]; fork = tree.Parent[fork] {

@@ -19,7 +19,7 @@ func TestDominatorsAgainstDefinition(t *testing.T) {
 		tree := g.Dominators(0)
 		reach := g.Reach(0)
 		for v := range n {
-			if (tree.place[v] >= 0) != reach[v] {
+			if (tree.index[v] >= 0) != reach[v] {
 				t.Fatalf("%v→%v: reached(%d) = %v", from, to, v, !reach[v])
 			}
 			var f, o []int
@@ -31,7 +31,7 @@ func TestDominatorsAgainstDefinition(t *testing.T) {
 			without := New(n, f, o).Reach(0)
 			for w := range n {
 				want := reach[v] && reach[w] && (v == w || v == 0 || !without[w])
-				if got := tree.Covers(v, w); got != want {
+				if got := tree.Dominates(v, w); got != want {
 					t.Fatalf("%v→%v: covers(%d, %d) = %v, want %v", from, to, v, w, got, want)
 				}
 			}
@@ -65,10 +65,10 @@ func TestDominatorsOfLongChain(t *testing.T) {
 func checkCommon(t *testing.T, tree *Tree, v, w int) {
 	t.Helper()
 	x := v
-	for !tree.Covers(x, w) {
+	for !tree.Dominates(x, w) {
 		x = tree.Parent[x]
 	}
-	if got := tree.Common(v, w); got != x {
+	if got := tree.CommonDominator(v, w); got != x {
 		t.Fatalf("common(%d, %d) = %d, want %d", v, w, got, x)
 	}
 }

@@ -158,7 +158,7 @@ type Tree struct {
 	// Order lists the vertices that the root reaches in reverse postorder.
 	Order []int
 
-	place     []int // in Order; -1 for a vertex that is not reached
+	index     []int // in Order; -1 for a vertex that is not reached
 	pre, last []int // preorder number of a vertex in the tree, and the last one below it
 }
 
@@ -166,9 +166,9 @@ type Tree struct {
 // Kennedy (2001): parents climb to their common ancestor until none changes.
 func (g *Digraph) Dominators(root int) *Tree {
 	n := g.Len()
-	t := &Tree{Parent: slices.Repeat([]int{-1}, n), Order: g.reversePostorder(root), place: slices.Repeat([]int{-1}, n)}
+	t := &Tree{Parent: slices.Repeat([]int{-1}, n), Order: g.reversePostorder(root), index: slices.Repeat([]int{-1}, n)}
 	for i, v := range t.Order {
-		t.place[v] = i
+		t.index[v] = i
 	}
 	back := g.Reverse()
 	t.Parent[root] = root
@@ -183,7 +183,7 @@ func (g *Digraph) Dominators(root int) *Tree {
 				if parent < 0 {
 					parent = p
 				}
-				parent = t.Common(parent, p)
+				parent = t.CommonDominator(parent, p)
 			}
 			if parent != t.Parent[v] {
 				t.Parent[v], changed = parent, true
@@ -241,15 +241,15 @@ func (t *Tree) numberVertices() {
 	}
 }
 
-// Covers reports whether the root reaches w, and every path to it passes v, which may be w.
-func (t *Tree) Covers(v, w int) bool {
+// Dominates reports whether the root reaches w, and every path to it passes v, which may be w.
+func (t *Tree) Dominates(v, w int) bool {
 	return t.pre[v] >= 0 && t.pre[w] >= t.pre[v] && t.pre[w] <= t.last[v]
 }
 
-// Common returns the last vertex that every path to v or w passes. The root must reach both.
-func (t *Tree) Common(v, w int) int {
+// CommonDominator returns the last vertex that every path to v or w passes. The root must reach both.
+func (t *Tree) CommonDominator(v, w int) int {
 	for v != w {
-		if t.place[v] > t.place[w] {
+		if t.index[v] > t.index[w] {
 			v = t.Parent[v]
 		} else {
 			w = t.Parent[w]

@@ -32,13 +32,13 @@ type arc struct {
 // Analysis finds where variables may be unassigned that each success of some nodes assigns.
 type Analysis struct {
 	*graph
-	size  int
-	made  []big.Int           // by node: a bit for each variable
-	shown map[[3]int]*big.Int // what conditions show to be made, by node, target and group
-	open  []big.Int           // what may not be made, by vertex
-	// bypassed holds what may not be made when a join fails since a branch bypasses it.
+	size     int
+	assigned []big.Int           // by node: a bit for each variable
+	proven   map[[3]int]*big.Int // what conditions prove assigned, by node, target and group
+	open     []big.Int           // what may be unassigned, by vertex
+	// bypassed holds what may be unassigned when a join fails since a branch bypasses it.
 	bypassed map[int]*big.Int
-	// Tries says that failures of nodes make variables, too.
+	// Tries says that failures of nodes assign variables, too.
 	Tries bool
 	// First says that END begins when the first branch gets there.
 	First bool
@@ -63,29 +63,29 @@ func New(flow *controlflow.Graph, size int, dead func(*controlflow.Group) bool) 
 	return a.Of(size)
 }
 
-// Of returns an analysis of size other variables of the same flow.
+// Of returns an analysis of the same flow for size other variables.
 func (a *Analysis) Of(size int) *Analysis {
-	return &Analysis{graph: a.graph, size: size, made: make([]big.Int, a.flow.End), shown: map[[3]int]*big.Int{}, open: make([]big.Int, len(a.into)), bypassed: map[int]*big.Int{}}
+	return &Analysis{graph: a.graph, size: size, assigned: make([]big.Int, a.flow.End), proven: map[[3]int]*big.Int{}, open: make([]big.Int, len(a.into)), bypassed: map[int]*big.Int{}}
 }
 
-// Makes notes that each success of a node assigns a variable.
-func (a *Analysis) Makes(v, variable int) { a.made[v].SetBit(&a.made[v], variable, 1) }
+// AddAssignment notes that each success of a node assigns a variable.
+func (a *Analysis) AddAssignment(v, variable int) { a.assigned[v].SetBit(&a.assigned[v], variable, 1) }
 
-// MadeBy reports whether each success of a node assigns a variable.
-func (a *Analysis) MadeBy(v, variable int) bool { return a.made[v].Bit(variable) == 1 }
+// Assigns reports whether each success of a node assigns a variable.
+func (a *Analysis) Assigns(v, variable int) bool { return a.assigned[v].Bit(variable) == 1 }
 
-// Shows notes that the conditions of a group prove a variable assigned at its target. With target -1
+// AddProof notes that the conditions of a group prove a variable assigned at its target. With target -1
 // the group is an edge, and the conditions before it prove that.
-func (a *Analysis) Shows(v, target, group, variable int) {
+func (a *Analysis) AddProof(v, target, group, variable int) {
 	at := [3]int{v, target, group}
-	if a.shown[at] == nil {
-		a.shown[at] = new(big.Int)
+	if a.proven[at] == nil {
+		a.proven[at] = new(big.Int)
 	}
-	a.shown[at].SetBit(a.shown[at], variable, 1)
+	a.proven[at].SetBit(a.proven[at], variable, 1)
 }
 
-// MayLack reports whether a variable may be unassigned at v.
-func (a *Analysis) MayLack(v, variable int) bool { return a.open[v].Bit(variable) == 1 }
+// MayBeUnassigned reports whether a variable may be unassigned at v.
+func (a *Analysis) MayBeUnassigned(v, variable int) bool { return a.open[v].Bit(variable) == 1 }
 
 // addArcs records the arcs into each vertex with their outcomes.
 func (a *Analysis) addArcs() {
@@ -121,7 +121,7 @@ func (a *Analysis) hardlyFails(v int) bool {
 	return kind == "set" || kind == "pass"
 }
 
-// Solve computes the least fixed point: nothing is made at the start.
+// Solve computes the least fixed point: nothing is assigned at the start.
 func (a *Analysis) Solve() {
 	start, one := &a.open[a.flow.Start()], big.NewInt(1)
 	start.Sub(start.Lsh(one, uint(a.size)), one)
@@ -163,9 +163,9 @@ func (a *Analysis) openAfter(e arc, v int) *big.Int {
 		out.Or(out, a.openAtFailure(e.from))
 	}
 	if e.with&onFail == 0 || a.Tries {
-		out.AndNot(out, &a.made[e.from])
+		out.AndNot(out, &a.assigned[e.from])
 	}
-	return out.AndNot(out, a.shownBy(e, v))
+	return out.AndNot(out, a.provenBy(e, v))
 }
 
 // openAtFailure returns the variables that are open when a node has failed.
@@ -173,21 +173,21 @@ func (a *Analysis) openAtFailure(v int) *big.Int {
 	return cmp.Or(a.bypassed[v], &a.open[v])
 }
 
-// shownBy returns what the conditions of all groups behind an arc show.
-func (a *Analysis) shownBy(e arc, v int) *big.Int {
+// provenBy returns what the conditions of all groups behind an arc prove.
+func (a *Analysis) provenBy(e arc, v int) *big.Int {
 	var out *big.Int
 	groups := a.flow.Groups[e.from]
 	for i := range groups {
-		if len(a.shown) == 0 || e.with&a.outcomeOf(e.from, &groups[i]) == 0 || !slices.Contains(groups[i].Targets, v) {
+		if len(a.proven) == 0 || e.with&a.outcomeOf(e.from, &groups[i]) == 0 || !slices.Contains(groups[i].Targets, v) {
 			continue
 		}
-		shown := a.shown[[3]int{e.from, v, i}]
-		if shown == nil {
+		proven := a.proven[[3]int{e.from, v, i}]
+		if proven == nil {
 			return new(big.Int)
 		} else if out == nil {
-			out = new(big.Int).Set(shown)
+			out = new(big.Int).Set(proven)
 		}
-		out.And(out, shown)
+		out.And(out, proven)
 	}
 	return cmp.Or(out, new(big.Int))
 }
@@ -212,13 +212,13 @@ func (a *Analysis) At(u *dataflow.Use) *big.Int {
 		with |= onFail
 	}
 	open := a.openAfter(arc{from: u.Node, with: with}, -1)
-	if shown := a.shown[[3]int{u.Node, -1, u.Edge}]; shown != nil {
-		open.AndNot(open, shown)
+	if proven := a.proven[[3]int{u.Node, -1, u.Edge}]; proven != nil {
+		open.AndNot(open, proven)
 	}
 	return open
 }
 
-// Path returns a shortest way from the start to v on which a variable is not made, or nil.
+// Path returns a shortest way from the start to v on which a variable is not assigned, or nil.
 func (a *Analysis) Path(variable, v int) []int {
 	path := graphalg.Path(func(to int) (from []int) {
 		for _, e := range a.into[to] {
@@ -278,7 +278,7 @@ func (a *Analysis) divideArcs(arcs []arc, v int) *meeting {
 	}
 	fork := arcs[0].from
 	for _, e := range arcs {
-		fork = a.flow.Dominators().Common(fork, e.from)
+		fork = a.flow.Dominators().CommonDominator(fork, e.from)
 	}
 	return a.divideFrom(fork, arcs, v)
 }
@@ -390,7 +390,7 @@ func (a *Analysis) findRegion(first, fork, v int) []int {
 
 // surelyPasses reports whether every path of a branch passes v, without failures that a join awaits.
 func (a *Analysis) surelyPasses(first, v int) bool {
-	if a.flow.PostDominators().Covers(v, first) {
+	if a.flow.PostDominators().Dominates(v, first) {
 		return true
 	}
 	if v == a.flow.End {
@@ -398,5 +398,5 @@ func (a *Analysis) surelyPasses(first, v int) bool {
 	}
 	how := controlflow.Bypass(a.flow.Source.Nodes[v])
 	calm := a.flow.PostDominatorsNoFailures()
-	return (how == "drop" || how == "fail" || a.flow.Joins[v]) && calm.Covers(v, first)
+	return (how == "drop" || how == "fail" || a.flow.Joins[v]) && calm.Dominates(v, first)
 }

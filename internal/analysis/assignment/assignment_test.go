@@ -32,10 +32,10 @@ func TestAnalysis(t *testing.T) {
 		}
 		vertices := controlflow.NewVertices(g)
 		a := assignment.New(controlflow.New(vertices, bound), 1, func(*controlflow.Group) bool { return false })
-		a.Makes(vertices.Vertex("b"), 0)
+		a.AddAssignment(vertices.Vertex("b"), 0)
 		a.Solve()
 		got := "made"
-		if d := vertices.Vertex("d"); a.MayLack(d, 0) {
+		if d := vertices.Vertex("d"); a.MayBeUnassigned(d, 0) {
 			var path []string
 			for _, v := range a.Path(0, d) {
 				path = append(path, vertices.Name(v))

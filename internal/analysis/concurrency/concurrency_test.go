@@ -64,7 +64,7 @@ func TestPairs(t *testing.T) {
 		for i, x := range w.Source.Nodes {
 			for _, y := range w.Source.Nodes[i:] {
 				want := slices.Contains(c.together, [2]string{x.ID.Value, y.ID.Value})
-				if got := pairs.Together(x.Index, y.Index); got != want || pairs.Together(y.Index, x.Index) != got {
+				if got := pairs.MayRunTogether(x.Index, y.Index); got != want || pairs.MayRunTogether(y.Index, x.Index) != got {
 					t.Errorf("%s: %s and %s at once: %v, want %v", name, x.ID.Value, y.ID.Value, got, want)
 				}
 			}
@@ -94,7 +94,7 @@ func TestFork(t *testing.T) {
 				}
 			}
 		}
-		if got := k.Meets(w.Vertex("d")); got != c.meets {
+		if got := k.MayMeetAt(w.Vertex("d")); got != c.meets {
 			t.Errorf("%s: branches meet at d: %v, want %v", name, got, c.meets)
 		}
 	}

@@ -36,8 +36,8 @@ func (k *Pairs) Fork(x, y int) (fork int, ok bool) {
 	return fork, fork >= 0
 }
 
-// Together reports whether two nodes may be at work at the same time.
-func (k *Pairs) Together(x, y int) bool {
+// MayRunTogether reports whether two nodes may be at work at the same time.
+func (k *Pairs) MayRunTogether(x, y int) bool {
 	_, ok := k.Fork(x, y)
 	return ok || k.unknown && !k.cautious
 }
@@ -45,8 +45,8 @@ func (k *Pairs) Together(x, y int) bool {
 // Unknown reports whether the graph is too large to tell pairs apart.
 func (k *Pairs) Unknown() bool { return k.unknown }
 
-// Meets reports whether two branches may arrive at a join.
-func (k *Pairs) Meets(join int) bool {
+// MayMeetAt reports whether two branches may arrive at a join.
+func (k *Pairs) MayMeetAt(join int) bool {
 	return k.unknown || k.forks != nil && (k.met[join] > 0 || k.forks[join*k.size+join] > 0)
 }
 

@@ -154,8 +154,8 @@ func (w *Graph) groupLabels(n *spec.Node) []Group {
 	return out
 }
 
-// Declarations cuts a list of edges into those that are declared together.
-func (w *Vertices) Declarations(edges []int) [][]int {
+// SplitByDeclaration cuts a list of edges into those that are declared together.
+func (w *Vertices) SplitByDeclaration(edges []int) [][]int {
 	var out [][]int
 	for i, e := range edges {
 		if i > 0 && w.Source.Edges[e].Decl == w.Source.Edges[edges[i-1]].Decl {
@@ -181,7 +181,7 @@ func (w *Graph) groupGuarded(kind Kind, edges []int, all bool) []Group {
 		return []Group{g}
 	}
 	var out []Group
-	for _, same := range w.Declarations(edges) {
+	for _, same := range w.SplitByDeclaration(edges) {
 		out = append(out, w.newGroup(kind, same...))
 	}
 	return out
@@ -395,8 +395,8 @@ func Bypass(n *spec.Node) string {
 	return cmp.Or(n.Join.OnBypass.Value, "drop")
 }
 
-// Tolerates reports whether a run may continue although a branch of some fan-out has failed.
-func Tolerates(g *spec.Graph) bool {
+// ToleratesFailures reports whether a run may continue although a branch of some fan-out has failed.
+func ToleratesFailures(g *spec.Graph) bool {
 	tolerant := func(how string) bool { return how != "" && how != "fail_all" }
 	return tolerant(g.Parallel.OnFailure) ||
 		slices.ContainsFunc(g.Nodes, func(n *spec.Node) bool { return n.Parallel != nil && tolerant(n.Parallel.OnFailure) })

@@ -9,11 +9,11 @@ import (
 	"github.com/graphrun/graphrun/internal/lazyregexp"
 )
 
-// In finds what looks like a credential in the text of a key, and names it with its article. Without
-// one, from is to. It leaves out what Tokens finds.
-func In(text, key string) (from, to int, what string) {
+// Find locates what looks like a credential in the text of a key, and names it with its article. Without
+// one, from is to. It leaves out what VisitTokens finds.
+func Find(text, key string) (from, to int, what string) {
 	from, to, what = findCredential(text, key)
-	Tokens([]byte(text[from:to]), func(int, int) { what = "" })
+	VisitTokens([]byte(text[from:to]), func(int, int) { what = "" })
 	if what == "" {
 		return 0, 0, ""
 	}
@@ -141,8 +141,8 @@ var passwords = []*lazyregexp.Regexp{
 	lazyregexp.New(`(?:^|[\s;&(])(?:export\s+)?[A-Z_]*PASS(?:WORD|WD)=["']?([^\s'"{$;]+)`),
 }
 
-// InScript finds a password that a script gives a program; to is 0 if there is none.
-func InScript(script string) (from, to int) {
+// FindInScript finds a password that a script gives a program; to is 0 if there is none.
+func FindInScript(script string) (from, to int) {
 	for _, pattern := range passwords {
 		for _, at := range pattern.Get().FindAllStringSubmatchIndex(script, -1) {
 			if word := script[at[2]:at[3]]; len(word) >= 4 && !isPlaceholder(word) {
@@ -153,9 +153,9 @@ func InScript(script string) (from, to int) {
 	return 0, 0
 }
 
-// InCommand finds the argument of a command that holds a password, as InScript does.
-func InCommand(args []string) (index, from, to int) {
-	if from, to = InScript(strings.Join(args, " ")); to == 0 {
+// FindInCommand finds the argument of a command that holds a password, as FindInScript does.
+func FindInCommand(args []string) (index, from, to int) {
+	if from, to = FindInScript(strings.Join(args, " ")); to == 0 {
 		return 0, 0, 0
 	}
 	begin := 0
@@ -215,8 +215,8 @@ var inKeys = func() (in [256]bool) {
 	return in
 }()
 
-// Tokens calls found for each text that looks like the key of a service.
-func Tokens(text []byte, found func(from, to int)) {
+// VisitTokens calls found for each text that looks like the key of a service.
+func VisitTokens(text []byte, found func(from, to int)) {
 	const shortest = len(privateKey) - 1
 	for at, words := 0, 0; at < len(text); at++ {
 		for words = max(words, at); words < len(text) && inKeys[text[words]]; words++ {

@@ -41,7 +41,7 @@ func TestTokens(t *testing.T) {
 		"a longer number is none": {"dapi" + strings.Repeat(hex, 4), false},
 	} {
 		found := ""
-		Tokens([]byte("x: \""+c.text+"\"\n"), func(from, to int) { found = ("x: \"" + c.text + "\"\n")[from:to] })
+		VisitTokens([]byte("x: \""+c.text+"\"\n"), func(from, to int) { found = ("x: \"" + c.text + "\"\n")[from:to] })
 		if (found != "") != c.is {
 			t.Errorf("%s: found %q in %q", what, found, c.text)
 		}
@@ -66,7 +66,7 @@ func TestIn(t *testing.T) {
 		{"postgres://me:{{ secrets.X }}@db/x", "url", "", ""},
 		{"sk-" + "a1B2c3D4e5F6g7H8i9J0k1L2", "token", "", ""}, // Tokens finds it
 	} {
-		from, to, what := In(c.text, c.key)
+		from, to, what := Find(c.text, c.key)
 		if c.text[from:to] != c.found || what != c.what {
 			t.Errorf("%s: %s: found %q, %s; want %q, %s", c.key, c.text, c.text[from:to], what, c.found, c.what)
 		}

@@ -534,11 +534,11 @@ func NewWorld(g *spec.Graph, kinds []spec.Kind) (*World, error) {
 	return &World{Vertices: vertices, model: model, plan: plan, arcs: flow.Digraph, budget: worldBudget}, nil
 }
 
-// Usual returns the usual result of a node.
-func (w *World) Usual(node int) any { return w.model.makeUsual(node) }
+// UsualResult returns the usual result of a node.
+func (w *World) UsualResult(node int) any { return w.model.makeUsualResult(node) }
 
-// Fire asks for a run that fires an edge and ends before a limit. It prefers runs that complete.
-func (w *World) Fire(edge int) Answer {
+// FindFiringRun asks for a run that fires an edge and ends before a limit. It prefers runs that complete.
+func (w *World) FindFiringRun(edge int) Answer {
 	guide := append(graphalg.Path(w.arcs.Next, w.Start(), w.From[edge]), graphalg.Path(w.arcs.Next, w.To[edge], w.End)...)
 	guide = slices.DeleteFunc(guide, func(v int) bool { return v >= w.End })
 	fired := func(r *Run) bool {

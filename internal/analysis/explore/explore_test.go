@@ -52,6 +52,13 @@ func explorePolicy(t *testing.T, text string, change func(q *Question)) (Answer,
 
 func TestExplore(t *testing.T) {
 	const gate = "start: a\npolicies: [{require: ok, before: ship}]\n"
+	const unanswered = gate + `
+nodes: {a: {kind: human, prompt: x, timeout: 9h, remind: {after: 1h}}, ok: {kind: pass}, ship: {kind: pass}}
+edges:
+  - {from: a, to: ok}
+  - {from: a, to: ship, condition: on_failure}
+  - {from: ok, to: ship}
+  - {from: ship, to: END}`
 	const lastWriter = `
 state: {k: {type: string, enum: ['', b, c], default: ''}}
 nodes: {a: {kind: pass}, b: {kind: exec, command: [x], writes: {k: "'b'"}}, c: {kind: exec, command: [x], writes: {k: "'c'"}}, d: {kind: pass, join: {wait: all}}, ok: {kind: pass}, ship: {kind: pass}}
@@ -163,20 +170,8 @@ edges:
   - {from: a, to: [ok, b]}
   - {from: [ok, b], to: ship}
   - {from: ship, to: END}`, func(q *Question) { q.Late = true }, "proven"},
-		"nobody answers after a reminder": {gate + `
-nodes: {a: {kind: human, prompt: x, timeout: 9h, remind: {after: 1h}}, ok: {kind: pass}, ship: {kind: pass}}
-edges:
-  - {from: a, to: ok}
-  - {from: a, to: ship, condition: on_failure}
-  - {from: ok, to: ship}
-  - {from: ship, to: END}`, nil, "a"},
-		"nobody answers, in any order": {gate + `
-nodes: {a: {kind: human, prompt: x, timeout: 9h, remind: {after: 1h}}, ok: {kind: pass}, ship: {kind: pass}}
-edges:
-  - {from: a, to: ok}
-  - {from: a, to: ship, condition: on_failure}
-  - {from: ok, to: ship}
-  - {from: ship, to: END}`, func(q *Question) { q.Late = true }, "a"},
+		"nobody answers after a reminder": {unanswered, nil, "a"},
+		"nobody answers, in any order":    {unanswered, func(q *Question) { q.Late = true }, "a"},
 		"a loop without an end": {gate + `
 nodes: {a: {kind: exec, command: [x]}, ok: {kind: pass}, ship: {kind: pass}}
 edges:

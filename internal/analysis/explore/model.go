@@ -61,7 +61,7 @@ func NewModel(flow *controlflow.Graph, bound *bind.Graph, uses *dataflow.Uses, n
 		if e.Node >= 0 {
 			m.own[e.Node] = append(m.own[e.Node], e)
 		}
-		if target := m.findTarget(e); target != "" {
+		if target := m.findComputedKey(e); target != "" {
 			m.computed[target] = append(m.computed[target], e.Program)
 		}
 	}
@@ -156,7 +156,7 @@ func (m *Model) findDecisive() {
 		for _, read := range p.Reads {
 			name := read.Path[0]
 			if m.graph.Key(name) == nil {
-				m.noteContext(read.Path, p)
+				m.noteContextRead(read.Path, p)
 				continue
 			}
 			m.members[name] = append(m.members[name], read.Path[1:])
@@ -169,8 +169,8 @@ func (m *Model) findKey(name string) int {
 	return slices.IndexFunc(m.graph.State, func(k *spec.StateKey) bool { return k.Name.Value == name })
 }
 
-// findTarget returns the state key that a program computes, or "".
-func (m *Model) findTarget(e *dataflow.Use) string {
+// findComputedKey returns the state key that a program computes, or "".
+func (m *Model) findComputedKey(e *dataflow.Use) string {
 	if e.Node < 0 {
 		return ""
 	}
@@ -190,8 +190,8 @@ func (m *Model) findTarget(e *dataflow.Use) string {
 	return ""
 }
 
-// noteContext records that a condition reads a name that is not a state key.
-func (m *Model) noteContext(path []string, p *eval.Program) {
+// noteContextRead records that a condition reads a name that is not a state key.
+func (m *Model) noteContextRead(path []string, p *eval.Program) {
 	unknown := false
 	switch path[0] {
 	case "error": // messages and details are not explored
@@ -290,7 +290,7 @@ func (m *Model) findConstants(key string, seen map[string]bool) []any {
 	uses := slices.DeleteFunc(slices.Clone(m.all), func(e *dataflow.Use) bool { return !e.Program.Uses(key) })
 	out := dataflow.Constants(uses)
 	for _, e := range uses {
-		if target := m.findTarget(e); m.counts[target] && !seen[target] {
+		if target := m.findComputedKey(e); m.counts[target] && !seen[target] {
 			out = mergeValues(out, m.findConstants(target, seen))
 		}
 	}
@@ -407,8 +407,8 @@ func (m *Model) listLabels(v int, path []string) ([]any, bool) {
 	return out, names && domain.Part(n.Output, path)["enum"] == nil
 }
 
-// makeUsual returns a result of a node in which every part has its usual value.
-func (m *Model) makeUsual(v int) any {
+// makeUsualResult returns a result of a node in which every part has its usual value.
+func (m *Model) makeUsualResult(v int) any {
 	out := m.sources[v].base
 	for i := range m.sources[v].parts {
 		p := &m.sources[v].parts[i]
@@ -551,7 +551,7 @@ func (m *Model) findSource(v int) source {
 		m.computes[v][key.Value] = false
 	}
 	for j, e := range n.Writes.Exprs {
-		m.computes[v][e.Name.Value] = j >= len(b.Writes) || !m.copiesPart(e.Name.Value, b.Writes[j].Value.Program, &src)
+		m.computes[v][e.Name.Value] = j >= len(b.Writes) || !m.addReadParts(e.Name.Value, b.Writes[j].Value.Program, &src)
 	}
 	for _, e := range m.own[v] {
 		if e.Field != "writes" {
@@ -590,8 +590,8 @@ func (m *Model) readsMembers(v int) bool {
 	})
 }
 
-// copiesPart adds the parts that an entry of writes reads, and reports whether it copies one.
-func (m *Model) copiesPart(key string, p *eval.Program, src *source) bool {
+// addReadParts adds the parts that an entry of writes reads, and reports whether it copies one.
+func (m *Model) addReadParts(key string, p *eval.Program, src *source) bool {
 	if p == nil {
 		return false
 	}

@@ -186,7 +186,7 @@ func (r *Run) observeNote(n *machine.Note) {
 		}
 	case machine.NoteEdgesResolved:
 		r.leaveGuide(index(), n)
-		if r.s.Allow != nil && !r.stopped && !r.s.Allow(r, index(), r.Ways(n)) {
+		if r.s.Allow != nil && !r.stopped && !r.s.Allow(r, index(), r.ListTaken(n)) {
 			r.stopped = true
 		}
 	}
@@ -198,7 +198,7 @@ func (r *Run) leaveGuide(v int, n *machine.Note) {
 	if at < 0 || g[at] != v || r.strayed < math.MaxInt {
 		return
 	}
-	if at+1 < len(g) && slices.ContainsFunc(r.Ways(n), func(t Taken) bool { return t.To == g[at+1] }) {
+	if at+1 < len(g) && slices.ContainsFunc(r.ListTaken(n), func(t Taken) bool { return t.To == g[at+1] }) {
 		return
 	}
 	r.s.reconsider(r, v)
@@ -271,7 +271,7 @@ func (r *Run) findNode(id machine.TaskID) int {
 func (r *Run) dropTask(id machine.TaskID) {
 	r.removeTask(id)
 	if r.findResult(id) == nil {
-		r.noteChosen(id, Chosen{Output: r.s.Model.makeUsual(r.findNode(id))})
+		r.noteChosen(id, Chosen{Output: r.s.Model.makeUsualResult(r.findNode(id))})
 	}
 }
 
@@ -299,8 +299,8 @@ func (r *Run) noteChosen(id machine.TaskID, what Chosen) {
 	r.Chosen = append(r.Chosen, what)
 }
 
-// Ways returns the edges and targets that a run took out of a node.
-func (r *Run) Ways(n *machine.Note) []Taken {
+// ListTaken returns the edges and targets that a run took out of a node.
+func (r *Run) ListTaken(n *machine.Note) []Taken {
 	var out []Taken
 	for _, c := range n.Candidates {
 		if !c.Fired {

@@ -216,7 +216,7 @@ func listObjects(of doc, constants []any, read [][]string) (combined, one []any)
 	values := make([][]any, len(names))
 	most, product := 0, 1
 	for i, name := range names {
-		if within := cutPaths(read, name); len(within) > 0 {
+		if within := findPathsWithin(read, name); len(within) > 0 {
 			own, _ := properties[name].(doc)
 			values[i], _ = listValues(own, constants, within)
 		}
@@ -252,8 +252,8 @@ func listObjects(of doc, constants []any, read [][]string) (combined, one []any)
 	return combined, append(one, least, doc{})
 }
 
-// cutPaths returns the paths inside a member. An empty path reads all members.
-func cutPaths(paths [][]string, name string) (out [][]string) {
+// findPathsWithin returns the paths inside a member. An empty path reads all members.
+func findPathsWithin(paths [][]string, name string) (out [][]string) {
 	for _, path := range paths {
 		switch {
 		case len(path) == 0 || isElement(path[0]):
@@ -327,7 +327,7 @@ func (m *Model) expectResult(v int) doc {
 			continue
 		}
 		var want doc
-		if key := m.graph.Key(m.findTarget(e)); e.Field == "writes" && key != nil {
+		if key := m.graph.Key(m.findComputedKey(e)); e.Field == "writes" && key != nil {
 			if want = key.Schema; collects(key) && !e.Program.Type().IsList() { // an element
 				want, _ = key.Schema["items"].(doc)
 			}

@@ -26,9 +26,9 @@ var codeFlags = []string{"--command", "--eval", "--print", "--run", "-Command", 
 // wrappers are programs that run the command in their arguments.
 var wrappers = []string{"doas", "env", "nice", "nohup", "sudo", "time", "timeout", "xargs"}
 
-// Code lists the positions of the arguments that run as code, such as the script in [sh, -c, script]
+// FindCode lists the positions of the arguments that run as code, such as the script in [sh, -c, script]
 // or [sudo, sh, -c, script], and all that ssh hands to a remote shell.
-func Code(command *spec.Value) (out []spec.Span) {
+func FindCode(command *spec.Value) (out []spec.Span) {
 	if command == nil {
 		return nil
 	}

@@ -52,7 +52,7 @@ func TestCode(t *testing.T) {
 		}
 		src := "graphrun: v1\nname: g\nstart: a\nnodes: {a: {kind: exec, command: ['" + strings.Join(words, "', '") + "']}}\n"
 		g, _ := spec.Parse("g.yaml", []byte(src), spec.Options{})
-		for _, span := range shell.Code(g.Nodes[0].Field("command")) {
+		for _, span := range shell.FindCode(g.Nodes[0].Field("command")) {
 			got = append(got, strings.Trim(src[span.From:span.To], "'"))
 		}
 		if !slices.Equal(got, want) {

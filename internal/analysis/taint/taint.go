@@ -67,7 +67,7 @@ func New(g *spec.Graph, bound *bind.Graph, access []dataflow.Access, flow *contr
 
 // Of returns the least trusted origin of what a use reads. Harmless values are FromFlow.
 func (a *Analysis) Of(u *dataflow.Use) Origin {
-	if Harmless(u.Program.Type()) || a.joinsPlain(u.Program.Tree) {
+	if IsHarmless(u.Program.Type()) || a.joinsPlain(u.Program.Tree) {
 		return FromFlow
 	}
 	worst := FromFlow
@@ -88,8 +88,8 @@ func (a *Analysis) joinsPlain(t *eval.Tree) bool {
 		isClosedSet(domain.Part(key.Schema, append(slices.Clone(t.Args[0].Path[1:]), "[0]")))
 }
 
-// Fixed reports whether a use reads only plain words of a closed set, and no other text.
-func (a *Analysis) Fixed(u *dataflow.Use) bool {
+// IsFixed reports whether a use reads only plain words of a closed set, and no other text.
+func (a *Analysis) IsFixed(u *dataflow.Use) bool {
 	for _, r := range u.Program.Reads {
 		switch {
 		case a.joinsPlain(u.Program.Tree):
@@ -113,17 +113,17 @@ func (a *Analysis) isSafe(r eval.Read) bool {
 	for _, name := range r.Path[1:] {
 		t, _, _ = t.Field(name)
 	}
-	return Harmless(t)
+	return IsHarmless(t)
 }
 
-// Sanitized reports whether a program yields only computed numbers or its own constants.
-func Sanitized(p *eval.Program) bool {
+// IsSanitized reports whether a program yields only computed numbers or its own constants.
+func IsSanitized(p *eval.Program) bool {
 	_, chosen := domain.OfChoice(p.Tree)
-	return chosen || Harmless(p.Type()) && p.Path() == nil
+	return chosen || IsHarmless(p.Type()) && p.Path() == nil
 }
 
-// Harmless reports whether a type has no texts.
-func Harmless(t eval.Type) bool {
+// IsHarmless reports whether a type has no texts.
+func IsHarmless(t eval.Type) bool {
 	return slices.Contains([]string{"integer", "number", "boolean", "null"}, t.String())
 }
 
@@ -228,7 +228,7 @@ func (a *Analysis) originOfProgram(node int, p *eval.Program) Origin {
 // originOfValue returns the least trusted origin of the parts of a value.
 func (a *Analysis) originOfValue(node int, v *bind.Value) Origin {
 	worst := FromFlow
-	if p := v.Program; p != nil && Sanitized(p) {
+	if p := v.Program; p != nil && IsSanitized(p) {
 		return FromFlow
 	}
 	v.VisitReads(func(r eval.Read) { worst = max(worst, a.originOfRead(node, r)) })
@@ -263,7 +263,7 @@ func (a *Analysis) originOfInput(v int, r eval.Read) Origin {
 	if v == a.flow.Start() {
 		worst = FromInput
 	}
-	into, chosen := a.HandedBy(v)
+	into, chosen := a.EdgesInto(v)
 	if chosen {
 		return FromWorld
 	}
@@ -283,8 +283,8 @@ func (a *Analysis) originOfInput(v int, r eval.Read) Origin {
 	return worst
 }
 
-// HandedBy lists the edges that lead to a node. It is chosen if the goto of a node may name it.
-func (a *Analysis) HandedBy(v int) (into []int, chosen bool) {
+// EdgesInto lists the edges that lead to a node. It is chosen if the goto of a node may name it.
+func (a *Analysis) EdgesInto(v int) (into []int, chosen bool) {
 	if a.chosen == nil {
 		a.chosen = make([]bool, a.flow.End+1)
 		for _, n := range a.graph.Nodes {
