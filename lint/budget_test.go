@@ -89,8 +89,8 @@ func stepsOf(f *facts) map[string]int {
 	steps := map[string]int{
 		"conditions": f.solver.Spent / evaluations,
 		"policies":   len(g.Policies) * (len(g.Nodes) + len(g.Edges)) / pondered,
-		"runs":       newFacts(g, nil, f.opts).events - f.events,
-		"runs shown": maxShown - f.showing,
+		"runs":       newFacts(g, nil, f.opts).policyEvents - f.policyEvents,
+		"runs shown": maxRuleEvents - f.ruleEvents,
 	}
 	all := 0
 	for _, n := range steps {

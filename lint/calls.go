@@ -173,7 +173,7 @@ func checkUnknownPrice(f *facts) {
 }
 
 func checkUnknownTool(f *facts) {
-	f.checkOffered()
+	f.checkOfferedTools()
 	for _, n := range f.graph.Nodes {
 		f.checkTool(text(n, "tool"), false)
 		names := listTexts(n.Field("tools"))
@@ -230,8 +230,8 @@ func (f *facts) checkTool(ref spec.Text, all bool) {
 	}
 }
 
-// checkOffered reports tools that a model may choose and that the tools node behind it may not call.
-func (f *facts) checkOffered() {
+// checkOfferedTools reports tools that a model may choose and that the tools node behind it may not call.
+func (f *facts) checkOfferedTools() {
 	for i := range f.graph.Edges {
 		if f.From[i] < 0 || f.To[i] < 0 || f.To[i] == f.End {
 			continue
@@ -279,7 +279,7 @@ func checkLabels(f *facts) {
 
 // checkLabel reports a label that a node may not choose: none of ends, or no node.
 func (f *facts) checkLabel(n *spec.Node, label string, at spec.Span) {
-	labels := append(f.nodeNames(), spec.END)
+	labels := append(f.listNodeNames(), spec.END)
 	if n.HasEnds {
 		labels = collect(n.Ends, func(end spec.End) string { return end.Label.Value })
 	}
@@ -371,8 +371,8 @@ func (f *facts) findNesting(g *spec.Graph, file, name string, chain []string, do
 	return nil
 }
 
-// checkFinalPeople reports subgraphs in finally that ask a person. spec.Check reports the nodes.
-func checkFinalPeople(f *facts) {
+// checkPeopleInFinally reports subgraphs in finally that ask a person. spec.Check reports the nodes.
+func checkPeopleInFinally(f *facts) {
 	for _, n := range f.graph.Nodes {
 		if !n.Final || n.Kind.Value != "graph" {
 			continue
@@ -505,9 +505,9 @@ func (f *facts) findCallee(n *spec.Node) (callee, bool) {
 	}
 	switch g, field := f.findCalledGraph(n); field {
 	case "with":
-		return callee{"subgraph", field, text(n, "graph"), inputSchema(g)}, true
+		return callee{"subgraph", field, text(n, "graph"), newInputSchema(g)}, true
 	case "args":
-		return callee{"tool", field, name, inputSchema(g)}, true
+		return callee{"tool", field, name, newInputSchema(g)}, true
 	}
 	return callee{}, false
 }
@@ -528,8 +528,8 @@ func (f *facts) findCalledGraph(n *spec.Node) (g *spec.Graph, field string) {
 	return nil, ""
 }
 
-// inputSchema returns the schema of what may be given to a graph.
-func inputSchema(g *spec.Graph) map[string]any {
+// newInputSchema returns the schema of what may be given to a graph.
+func newInputSchema(g *spec.Graph) map[string]any {
 	properties, required := map[string]any{}, []any{}
 	for _, key := range g.State {
 		if properties[key.Name.Value] = key.Schema; !dataflow.Replaces(key) {
@@ -569,12 +569,12 @@ func checkArguments(f *facts) {
 func checkTypes(f *facts) {
 	f.checkFailedElements()
 	for i := range f.graph.Tools {
-		f.checkRequired(f.graph.Tools[i].Value.Get("parameters"))
+		f.checkRequiredMembers(f.graph.Tools[i].Value.Get("parameters"))
 	}
 	for _, n := range f.graph.Nodes {
-		f.checkWritten(n)
-		f.checkRequired(n.Written("output"))
-		f.checkRequired(n.Field("schema"))
+		f.checkWrites(n)
+		f.checkRequiredMembers(n.Written("output"))
+		f.checkRequiredMembers(n.Field("schema"))
 		t, _ := f.findCallee(n)
 		for _, in := range f.listArguments(n, t.field) {
 			want, what := domain.Subschema(t.schema, in.name.Value), fmt.Sprintf("%q of the %s", in.name.Value, t.what)
@@ -585,7 +585,7 @@ func checkTypes(f *facts) {
 			}
 		}
 		f.checkDefault(n)
-		for _, text := range f.waitTimes(n) {
+		for _, text := range f.listWaitTimes(n) {
 			if !spec.IsDuration(text) {
 				f.report(n.Field("for").Span, "%q is not a duration; write one such as 90s, 15m or 24h", text)
 			}
@@ -594,8 +594,8 @@ func checkTypes(f *facts) {
 	}
 }
 
-// checkRequired reports members that a schema requires and does not describe.
-func (f *facts) checkRequired(schema *spec.Value) {
+// checkRequiredMembers reports members that a schema requires and does not describe.
+func (f *facts) checkRequiredMembers(schema *spec.Value) {
 	properties, required := schema.Get("properties"), schema.Get("required")
 	if properties == nil || required == nil {
 		return

@@ -132,17 +132,17 @@ func checkConstantConditions(f *facts) {
 			}
 		}
 	}
-	f.checkExcluded(constant)
+	f.checkExcludedConditions(constant)
 	f.checkComparisons(constant)
 }
 
-// checkExcluded reports conditions and operands that earlier edges on every path exclude, and adds
+// checkExcludedConditions reports conditions and operands that earlier edges on every path exclude, and adds
 // their edges to those with a constant condition.
-func (f *facts) checkExcluded(constant map[int]bool) {
+func (f *facts) checkExcludedConditions(constant map[int]bool) {
 	size := len(f.graph.Nodes) + len(f.graph.Edges)
 	for i, d := range f.judgements() {
 		v := d.site.node.Index
-		if f.flow().Anywhere || i > maxPolicies && i*size > maxPondered {
+		if f.flow().Anywhere || i > maxPolicies && i*size > maxPolicyWork {
 			return
 		}
 		for k, when := range d.conditions {
@@ -286,7 +286,7 @@ func checkMissingFallbacks(f *facts) {
 		path, values, open := f.findStuckRun(d)
 		if path == nil && open {
 			if values = f.findUncoveredValue(d); len(values) > 0 {
-				path = f.pathTo(d.site.node.Index)
+				path = f.findPathTo(d.site.node.Index)
 			}
 		}
 		readsOutput := slices.ContainsFunc(d.conditions, func(p *eval.Program) bool { return p.Uses("output") })
@@ -348,7 +348,7 @@ func (f *facts) findStuckRun(d *judgement) (path []int, values []string, open bo
 			seen[p] = maps.Clone(env)
 		}
 	}}
-	a := f.findRun(f.pathTo(d.site.node.Index), q)
+	a := f.findRun(f.findPathTo(d.site.node.Index), q)
 	if guide := f.findPathOfRounds(d); !a.Found && a.Gap != "" && guide != nil {
 		a = f.findRun(guide, q)
 	}
@@ -382,8 +382,8 @@ func (f *facts) findPathOfRounds(d *judgement) (path []int) {
 				if n == nil || !f.sharesCycle(v, n.Index) || path != nil {
 					continue
 				}
-				if round := f.pathThrough(v, n.Index, v); round != nil {
-					path = f.pathTo(v)
+				if round := f.findPathThrough(v, n.Index, v); round != nil {
+					path = f.findPathTo(v)
 					path = append(path, slices.Repeat(round[1:], int(limit))...)
 				}
 			}

@@ -48,7 +48,7 @@ func (f *facts) findFreeCycles() []freeCycle {
 			continue
 		}
 		seen[of[v]] = true
-		if path := cycleThrough(free, v); path != nil {
+		if path := findCycleThrough(free, v); path != nil {
 			out = append(out, freeCycle{path, f.canRepeat(path)})
 		}
 	}
@@ -67,8 +67,8 @@ func (f *facts) canRepeat(cycle []int) bool {
 	}
 	v := cycle[0]
 	return f.limitless().explore(explore.Question{
-		Guide:  slices.Concat(f.pathTo(v), slices.Repeat(cycle[1:], rounds)),
-		Visits: map[int]int{v: rounds + 1}, Budget: &f.showing, Most: maxShown / 2, Hopeless: f.hopelessAfter(v),
+		Guide:  slices.Concat(f.findPathTo(v), slices.Repeat(cycle[1:], rounds)),
+		Visits: map[int]int{v: rounds + 1}, Budget: &f.ruleEvents, Most: maxRuleEvents / 2, Hopeless: f.hopelessAfter(v),
 		Found: func(r *explore.Run) bool { return r.Visits(v) > rounds },
 	}).Found
 }

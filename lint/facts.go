@@ -35,11 +35,11 @@ type facts struct {
 	rule   *Rule // that is being checked
 	found  spec.Diagnostics
 	solver solve.Solver
-	// events and showing count the machine events left for policies and for all other rules.
-	events, showing int
-	waiting         int // policies that share events
-	verdicts        []verdict
-	counters        map[loopKey]bool // see mayCount
+	// policyEvents and ruleEvents count the machine events left for policies and for all other rules.
+	policyEvents, ruleEvents int
+	waiting                  int // policies that share events
+	verdicts                 []verdict
+	counters                 map[loopKey]bool // see mayCount
 
 	uses        func() *dataflow.Uses
 	access      func() []dataflow.Access
@@ -65,8 +65,8 @@ type facts struct {
 }
 
 func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
-	f := &facts{graph: g, bound: bound, opts: opts, Vertices: controlflow.NewVertices(g), keyOf: make(map[string]int, len(g.State)), counters: map[loopKey]bool{}, showing: maxShown}
-	f.events = max(maxEvents/6, maxEvents-6*len(g.Edges)) // other analyses take longer on many edges
+	f := &facts{graph: g, bound: bound, opts: opts, Vertices: controlflow.NewVertices(g), keyOf: make(map[string]int, len(g.State)), counters: map[loopKey]bool{}, ruleEvents: maxRuleEvents}
+	f.policyEvents = max(maxPolicyEvents/6, maxPolicyEvents-6*len(g.Edges)) // other analyses take longer on many edges
 	for i, key := range g.State {
 		f.keyOf[key.Name.Value] = i
 	}
@@ -227,14 +227,14 @@ func (f *facts) listSuccessors(v int) []int {
 	return out
 }
 
-// verticesBefore marks the vertices from which a path of at least one edge leads to a vertex.
-func (f *facts) verticesBefore(to int) []bool {
+// findVerticesBefore marks the vertices from which a path of at least one edge leads to a vertex.
+func (f *facts) findVerticesBefore(to int) []bool {
 	back := f.alive().Reverse()
 	return back.Reach(back.Next(to)...)
 }
 
 // leadsTo reports whether a path of at least one edge connects two vertices.
-func (f *facts) leadsTo(from, to int) bool { return f.verticesBefore(to)[from] }
+func (f *facts) leadsTo(from, to int) bool { return f.findVerticesBefore(to)[from] }
 
 // countSteps returns the fewest steps before each node, or none if a node may lead anywhere.
 func (f *facts) countSteps() map[int]int {
@@ -259,7 +259,7 @@ func (f *facts) findSituations() []situation {
 		if v >= len(f.graph.Nodes) {
 			continue
 		}
-		written := f.knownAfter(v, list[i].known)
+		written := f.findKnownValues(v, list[i].known)
 		for k := range f.flow().Groups[v] {
 			g, known := &f.flow().Groups[v][k], written
 			if g.Kind == controlflow.OnFailure {
@@ -285,8 +285,8 @@ func (f *facts) findSituations() []situation {
 	return list
 }
 
-// knownAfter returns the known values of keys after a success of a node.
-func (f *facts) knownAfter(v int, before map[string][]any) map[string][]any {
+// findKnownValues returns the known values of keys after a success of a node.
+func (f *facts) findKnownValues(v int, before map[string][]any) map[string][]any {
 	known := map[string][]any{}
 	maps.Copy(known, before)
 	for _, w := range f.access()[v].Writes {
@@ -299,8 +299,8 @@ func (f *facts) knownAfter(v int, before map[string][]any) map[string][]any {
 	return known
 }
 
-// pathTo returns a shortest path to a vertex, if possible one that runs can follow, or nil.
-func (f *facts) pathTo(v int) (path []int) {
+// findPathTo returns a shortest path to a vertex, if possible one that runs can follow, or nil.
+func (f *facts) findPathTo(v int) (path []int) {
 	list := f.situations()
 	i := slices.IndexFunc(list, func(s situation) bool { return s.vertex == v })
 	if i < 0 {
@@ -313,9 +313,9 @@ func (f *facts) pathTo(v int) (path []int) {
 	return path
 }
 
-// pathThrough returns a shortest path to v and on to another vertex by at least one edge, or nil.
-func (f *facts) pathThrough(from, v, to int) []int {
-	path, on := graphalg.Path(f.alive().Next, from, v), cycleThrough(f.alive(), v)
+// findPathThrough returns a shortest path to v and on to another vertex by at least one edge, or nil.
+func (f *facts) findPathThrough(from, v, to int) []int {
+	path, on := graphalg.Path(f.alive().Next, from, v), findCycleThrough(f.alive(), v)
 	if v != to {
 		on = graphalg.Path(f.alive().Next, v, to)
 	}
@@ -325,8 +325,8 @@ func (f *facts) pathThrough(from, v, to int) []int {
 	return append(path, on[1:]...)
 }
 
-// cycleThrough returns a shortest cycle through v, which begins and ends it, or nil.
-func cycleThrough(g *graphalg.Digraph, v int) []int {
+// findCycleThrough returns a shortest cycle through v, which begins and ends it, or nil.
+func findCycleThrough(g *graphalg.Digraph, v int) []int {
 	begin := g.Len() // v, as it is left
 	path := graphalg.Path(func(x int) []int {
 		if x == begin {
@@ -340,12 +340,12 @@ func cycleThrough(g *graphalg.Digraph, v int) []int {
 	return path
 }
 
-// Limits for trying runs, in machine events.
+// Limits for trying runs, in machine events: for all questions, and at least for one.
 const (
-	maxEvents   = 36_000 // for the policies of a graph
-	maxShown    = 44_000 // for all other rules
-	maxShownOne = 1_600  // at least for one question of those, which may use a third of the rest
-	leastTried  = 2_500  // for one question about a policy
+	maxPolicyEvents   = 36_000 // for the policies of a graph
+	maxRuleEvents     = 44_000 // for all other rules
+	leastRuleEvents   = 1_600  // for one of their questions, which may use a third of the rest
+	leastPolicyEvents = 2_500  // for one question about a policy
 )
 
 // trial is a graph that the explorer can run.
@@ -383,7 +383,7 @@ func (f *facts) newTrial(p *policy, maxSteps int) *trial {
 // findRun asks for a run of the graph without its policies, guided by a path or nil. If the answer
 // has no gap, no run does what q asks, in whatever order branches end.
 func (f *facts) findRun(path []int, q explore.Question) explore.Answer {
-	q.Guide, q.Budget, q.Most = path, &f.showing, max(maxShownOne, f.showing/3)
+	q.Guide, q.Budget, q.Most = path, &f.ruleEvents, max(leastRuleEvents, f.ruleEvents/3)
 	a := f.trial().explore(q)
 	if a.Gap == "" && !a.Found && f.flow().FansOut {
 		q.Late, q.Proof = true, true
@@ -408,13 +408,13 @@ func (f *facts) hopelessAfter(node int) func(*explore.Run) bool {
 
 // findBreach asks for a run that breaks a policy; see explore.Question for the rest of q.
 func (f *facts) findBreach(p *policy, q explore.Question) explore.Answer {
-	if f.events <= 0 {
+	if f.policyEvents <= 0 {
 		return explore.Answer{Gap: explore.TooMany}
 	}
 	if p.trial == nil {
 		p.trial = f.newTrial(p, f.graph.Limits.MaxSteps)
 	}
-	q.Most, q.Budget = max(leastTried, f.events/(f.waiting+1)), &f.events // the policies after this one need some, too
+	q.Most, q.Budget = max(leastPolicyEvents, f.policyEvents/(f.waiting+1)), &f.policyEvents // the policies after this one need some, too
 	q.Hopeless = f.hopelessAfter(p.node)
 	switch p.kind {
 	case "forbid":
@@ -423,8 +423,8 @@ func (f *facts) findBreach(p *policy, q explore.Question) explore.Answer {
 		q.Visits, q.Hopeless = map[int]int{p.node: 1}, nil
 	case "max_visits":
 		q.Visits = map[int]int{p.node: p.limit + 1}
-		q.Guide = f.pathTo(p.node)
-		if cycle := cycleThrough(f.alive(), p.node); cycle != nil {
+		q.Guide = f.findPathTo(p.node)
+		if cycle := findCycleThrough(f.alive(), p.node); cycle != nil {
 			q.Guide = append(q.Guide, slices.Repeat(cycle[1:], p.limit)...)
 		}
 	}

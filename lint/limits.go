@@ -20,7 +20,7 @@ import (
 func checkStepLimit(f *facts) {
 	for _, n := range f.graph.Nodes {
 		f.checkTokens(n)
-		f.checkTimes(n)
+		f.checkNodeTimes(n)
 		f.checkWaits(n)
 	}
 	limits := &f.graph.Limits
@@ -38,7 +38,7 @@ func checkStepLimit(f *facts) {
 	for v, n := range f.graph.Nodes {
 		steps[v] = 1
 		if c := f.child(n); c != nil && !n.Each.IsSet() && !f.mayContinueAfterFailure(n) {
-			steps[v] += costToEnd(c.Graph, func(*spec.Node) int { return 1 })
+			steps[v] += findCostToEnd(c.Graph, func(*spec.Node) int { return 1 })
 		}
 		sum += steps[v]
 	}
@@ -68,8 +68,8 @@ func checkStepLimit(f *facts) {
 	}
 }
 
-// costToEnd returns the least cost of a path through a graph to END, or 0 if it is unknown.
-func costToEnd(g *spec.Graph, cost func(n *spec.Node) int) int {
+// findCostToEnd returns the least cost of a path through a graph to END, or 0 if it is unknown.
+func findCostToEnd(g *spec.Graph, cost func(n *spec.Node) int) int {
 	v := controlflow.NewVertices(g)
 	if !v.WellFormed() || slices.ContainsFunc(g.Nodes, choosesNext) {
 		return 0
@@ -100,8 +100,8 @@ func (f *facts) checkTokens(n *spec.Node) {
 	}
 }
 
-// checkTimes reports times of a node that other times make pointless.
-func (f *facts) checkTimes(n *spec.Node) {
+// checkNodeTimes reports times of a node that other times make pointless.
+func (f *facts) checkNodeTimes(n *spec.Node) {
 	if after := n.Field("remind").Get("after"); after != nil && n.Timeout > 0 {
 		if first, err := time.ParseDuration(after.Text.Value); err == nil && first >= n.Timeout {
 			f.report(after.Span, "%q never reminds anybody: its timeout of %s ends first", n.ID.Value, eval.DurationText(n.Timeout))
@@ -128,25 +128,25 @@ func (f *facts) listRunLimits() []timeLimit {
 // checkWaits reports a node that waits longer than it may take, itself or in its subgraph.
 func (f *facts) checkWaits(n *spec.Node) {
 	own := append(f.listRunLimits(), timeLimit{"its timeout", n.Timeout})
-	for _, text := range append(f.waitTimes(n), text(n, "for").Value) {
+	for _, text := range append(f.listWaitTimes(n), text(n, "for").Value) {
 		if wait, err := time.ParseDuration(text); err == nil && n.Kind.Value == "wait" {
-			f.reportCut(n, "for", fmt.Sprintf("%q waits", n.ID.Value), wait, own)
+			f.reportCutWait(n, "for", fmt.Sprintf("%q waits", n.ID.Value), wait, own)
 		}
 	}
 	c := f.child(n)
 	if c == nil || n.Each.IsSet() {
 		return
 	}
-	env := knownInputs(c, f.listArguments(n, "with"))
-	least := costToEnd(c.Graph, func(n *spec.Node) int { return int(fixedWait(c, n, env)) })
+	env := findKnownInputs(c, f.listArguments(n, "with"))
+	least := findCostToEnd(c.Graph, func(n *spec.Node) int { return int(findFixedWait(c, n, env)) })
 	if n.Timeout == 0 {
 		own = append(own, timeLimit{"limits.node_timeout", f.graph.Limits.NodeTimeout})
 	}
-	f.reportCut(n, "graph", fmt.Sprintf("the subgraph of %q waits at least", n.ID.Value), time.Duration(least), own)
+	f.reportCutWait(n, "graph", fmt.Sprintf("the subgraph of %q waits at least", n.ID.Value), time.Duration(least), own)
 }
 
-// reportCut reports a wait in a field of a node that a time limit ends.
-func (f *facts) reportCut(n *spec.Node, field, what string, wait time.Duration, limits []timeLimit) {
+// reportCutWait reports a wait in a field of a node that a time limit ends.
+func (f *facts) reportCutWait(n *spec.Node, field, what string, wait time.Duration, limits []timeLimit) {
 	for _, limit := range limits {
 		if limit.most > 0 && wait > limit.most {
 			d := f.report(n.Field(field).Span, "%s %s, and %s ends it after %s", what, eval.DurationText(wait), limit.name, eval.DurationText(limit.most))
@@ -158,8 +158,8 @@ func (f *facts) reportCut(n *spec.Node, field, what string, wait time.Duration, 
 	}
 }
 
-// waitTimes lists the known times that the expression of a wait node may yield.
-func (f *facts) waitTimes(n *spec.Node) []string {
+// listWaitTimes lists the known times that the expression of a wait node may yield.
+func (f *facts) listWaitTimes(n *spec.Node) []string {
 	if value := f.boundField(n, "for"); value != nil && n.Kind.Value == "wait" {
 		return stringsIn(value.Constants())
 	}
@@ -188,8 +188,8 @@ func (f *facts) checkTimeEnds(n *spec.Node) {
 	}
 }
 
-// knownInputs returns the known inputs and defaults of the keys that no node of a subgraph writes.
-func knownInputs(c *subgraph.Graph, givens []argument) map[string]any {
+// findKnownInputs returns the known inputs and defaults of the keys that no node of a subgraph writes.
+func findKnownInputs(c *subgraph.Graph, givens []argument) map[string]any {
 	env := map[string]any{}
 	for _, key := range c.Graph.State {
 		if !key.Required && key.Default != nil {
@@ -210,8 +210,8 @@ func knownInputs(c *subgraph.Graph, givens []argument) map[string]any {
 	return env
 }
 
-// fixedWait returns the time of a wait node if some values of keys fix it, or 0.
-func fixedWait(c *subgraph.Graph, n *spec.Node, env map[string]any) (wait time.Duration) {
+// findFixedWait returns the time of a wait node if some values of keys fix it, or 0.
+func findFixedWait(c *subgraph.Graph, n *spec.Node, env map[string]any) (wait time.Duration) {
 	value := dataflow.FindField(c.Bound.Nodes[n.Index].Config, "for")
 	if n.Kind.Value != "wait" || value == nil {
 		return 0

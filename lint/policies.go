@@ -70,7 +70,7 @@ func (f *facts) policies(unknown func(name spec.Text, canEnd bool)) []*policy {
 
 func checkPolicyInvalid(f *facts) {
 	const most = 12
-	names := f.nodeNames()
+	names := f.listNodeNames()
 	f.policies(func(name spec.Text, canEnd bool) {
 		what := "is not a node of this graph"
 		if name.Value == spec.END && !canEnd {
@@ -81,8 +81,8 @@ func checkPolicyInvalid(f *facts) {
 	})
 }
 
-// nodeNames returns the names of the nodes, sorted.
-func (f *facts) nodeNames() []string {
+// listNodeNames returns the names of the nodes, sorted.
+func (f *facts) listNodeNames() []string {
 	names := collect(f.graph.Nodes, func(n *spec.Node) string { return n.ID.Value })
 	slices.Sort(names)
 	return names
@@ -95,10 +95,10 @@ type verdict struct {
 }
 
 // More than maxPolicies policies are checked only while their number times the size of the graph
-// is at most maxPondered.
+// is at most maxPolicyWork.
 const (
-	maxPolicies = 100
-	maxPondered = 200_000
+	maxPolicies   = 100
+	maxPolicyWork = 200_000
 )
 
 func checkPolicies(f *facts) {
@@ -109,7 +109,7 @@ func checkPolicies(f *facts) {
 		switch {
 		case f.flow().Anywhere:
 			v.doubt = "where some nodes lead is known at run time only"
-		case i > maxPolicies && i*size > maxPondered:
+		case i > maxPolicies && i*size > maxPolicyWork:
 			v.doubt = "the graph is too large to ask of every policy"
 		default:
 			if v.proof = f.prove(p); v.proof == "" {
@@ -223,7 +223,7 @@ func (f *facts) isBoundedByVisits(p *policy) bool {
 		claims := f.listClaims(a, known)
 		return len(claims) == 0 || f.arePossible(f.graph.Nodes[a.From], append(claims, solve.Claim{Holds: true, Tree: full}))
 	}
-	if cycleThrough(f.filterArcs(mayRepeat), p.node) != nil {
+	if findCycleThrough(f.filterArcs(mayRepeat), p.node) != nil {
 		return false
 	}
 	for u := range f.graph.Nodes { // a branch doesn't see the visits of others
@@ -262,7 +262,7 @@ func (f *facts) isKeptByShape(p *policy) bool {
 		if p.subject != f.End {
 			return p.node == p.subject || f.leadsTo(p.node, p.subject)
 		}
-		ends := f.verticesBefore(f.End)
+		ends := f.findVerticesBefore(f.End)
 		for v, reached := range f.alive().Reach(p.node) {
 			if reached && v < len(f.graph.Nodes) && !ends[v] {
 				return false
@@ -310,10 +310,10 @@ func (f *facts) refute(p *policy) string {
 	switch {
 	case p.kind == "reach" && p.subject != f.End:
 		return how
-	case f.events <= 0:
+	case f.policyEvents <= 0:
 		return ""
 	case p.kind == "max_visits":
-		if cycle := cycleThrough(f.NewDigraph(f.findOpenCycles(p.node, true).arcs), p.node); cycle != nil {
+		if cycle := findCycleThrough(f.NewDigraph(f.findOpenCycles(p.node, true).arcs), p.node); cycle != nil {
 			if !f.findBreach(p, explore.Question{}).Found {
 				return ""
 			}
@@ -364,23 +364,23 @@ func (f *facts) listAttempts(p *policy) iter.Seq[explore.Question] {
 			return f.alive().Next(v)
 		}, f.Start(), p.node)
 		if guide == nil {
-			guide = f.pathThrough(f.Start(), p.subject, p.node)
+			guide = f.findPathThrough(f.Start(), p.subject, p.node)
 		}
 		return f.attemptDespite(p, p.subject, guide)
 	case "forbid":
-		return f.attemptDespite(p, p.node, f.pathThrough(f.Start(), p.node, p.subject))
+		return f.attemptDespite(p, p.node, f.findPathThrough(f.Start(), p.node, p.subject))
 	case "max_visits":
 		return slices.Values([]explore.Question{{Fixed: f.keysCountedAround(p.node)}})
 	case "never":
 		return slices.Values(f.attemptTrue(p))
 	}
 	return func(yield func(explore.Question) bool) { // vertices from which END can't be reached
-		ends := f.verticesBefore(f.End)
+		ends := f.findVerticesBefore(f.End)
 		for v, reached := range f.alive().Reach(f.listSuccessors(p.node)...) {
 			if !reached || v >= len(f.graph.Nodes) || ends[v] {
 				continue
 			}
-			if path := f.pathThrough(f.Start(), p.node, v); path != nil && !yield(explore.Question{Guide: path}) {
+			if path := f.findPathThrough(f.Start(), p.node, v); path != nil && !yield(explore.Question{Guide: path}) {
 				return
 			}
 		}
@@ -445,7 +445,7 @@ func (f *facts) keysCountedAround(v int) map[string]bool {
 			keys[key.Name.Value] = true
 		}
 	}
-	if cycleThrough(f.NewDigraph(f.findOpenCycles(v, false).arcs), v) == nil {
+	if findCycleThrough(f.NewDigraph(f.findOpenCycles(v, false).arcs), v) == nil {
 		maps.DeleteFunc(keys, func(key string, _ bool) bool { return !f.isWrittenOnlyBy(key, "set") })
 	}
 	return keys
@@ -465,7 +465,7 @@ func (f *facts) attemptTrue(p *policy) (out []explore.Question) {
 			keys[r.Path[0]] = true
 		}
 	}
-	guide := f.pathTo(p.node)
+	guide := f.findPathTo(p.node)
 	if len(keys) > 0 {
 		out = append(out, explore.Question{Guide: guide, Fixed: keys})
 	}
@@ -481,7 +481,7 @@ func (f *facts) attemptTrue(p *policy) (out []explore.Question) {
 // isGuarded reports whether earlier conditions read each key that a never policy reads and the graph
 // does not decide. Such conditions should keep the policy.
 func (f *facts) isGuarded(p *policy, decided map[string]bool) bool {
-	before := f.verticesBefore(p.node)
+	before := f.findVerticesBefore(p.node)
 	return !slices.ContainsFunc(p.never.Reads, func(r eval.Read) bool {
 		key := r.Path[0]
 		return f.graph.Key(key) == nil || !decided[key] && !slices.ContainsFunc(f.graph.Edges, func(e *spec.Edge) bool {
@@ -513,7 +513,7 @@ func (f *facts) reportVerdicts(proven bool) {
 				}
 			}
 		}
-		near := suggest.Closest(name.Value, f.nodeNames())
+		near := suggest.Closest(name.Value, f.listNodeNames())
 		switch {
 		case proven && near == "":
 			f.report(name.Span, "this policy of a shared file asks nothing of this graph, which has no node %q", name.Value)

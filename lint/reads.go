@@ -236,7 +236,7 @@ func (m *assignments) findNullPaths(number int) map[string]bool {
 }
 
 func checkReadBeforeWrite(f *facts) {
-	f.checkDefaultsOnly()
+	f.checkUnchangedDefaults()
 	f.checkEarlyJoins()
 	m := f.assignments()
 	if m == nil {
@@ -255,21 +255,21 @@ func checkReadBeforeWrite(f *facts) {
 				continue
 			}
 			if u.Node >= 0 && f.graph.Nodes[u.Node].Final {
-				seen[at] = m.reportFinal(u, r, number)
+				seen[at] = m.reportFinalRead(u, r, number)
 				continue
 			}
 			if open == nil {
 				open = m.At(u)
 			}
 			if seen[at] = open.Bit(number) == 1 && !m.isGuarded(u, r, number); seen[at] {
-				m.reportOpen(u, r, number)
+				m.reportOpenRead(u, r, number)
 			}
 		}
 	}
 }
 
-// checkDefaultsOnly reports templates that read a key before any node can have written it.
-func (f *facts) checkDefaultsOnly() {
+// checkUnchangedDefaults reports templates that read a key before any node can have written it.
+func (f *facts) checkUnchangedDefaults() {
 	const most = 64
 	after := map[string][]bool{} // by key: the nodes behind its writers
 	for u, r := range f.uses().Reads() {
@@ -301,7 +301,7 @@ func (f *facts) checkEarlyJoins() {
 		if join.Join == nil || join.Join.Wait != "any" || f.flow().Anywhere {
 			continue
 		}
-		behind, before := f.alive().Reach(join.Index), f.verticesBefore(join.Index)
+		behind, before := f.alive().Reach(join.Index), f.findVerticesBefore(join.Index)
 		read, counted := map[string]bool{}, map[string]bool{}
 		for _, u := range f.uses().All {
 			if !u.Optional && (u.Node < 0 || behind[u.Node]) {
@@ -395,8 +395,8 @@ func (m *assignments) describeVariable(number int) string {
 	return strconv.Quote(m.f.graph.State[m.variables[number].key].Name.Value)
 }
 
-// reportFinal reports a read in a node of finally unless nodes of finally surely wrote it.
-func (m *assignments) reportFinal(u *dataflow.Use, r eval.Read, number int) bool {
+// reportFinalRead reports a read in a node of finally unless nodes of finally surely wrote it.
+func (m *assignments) reportFinalRead(u *dataflow.Use, r eval.Read, number int) bool {
 	f, key := m.f, m.variables[number].key
 	for _, name := range f.graph.Finally {
 		n := f.graph.Node(name.Value)
@@ -415,7 +415,7 @@ func (m *assignments) reportFinal(u *dataflow.Use, r eval.Read, number int) bool
 	return true
 }
 
-func (m *assignments) reportOpen(u *dataflow.Use, r eval.Read, number int) {
+func (m *assignments) reportOpenRead(u *dataflow.Use, r eval.Read, number int) {
 	f, at := m.f, u.Node
 	if at < 0 {
 		at = f.End
@@ -579,7 +579,7 @@ func (f *facts) checkPlainTexts() {
 	for _, n := range f.graph.Nodes {
 		for i := range n.Fields {
 			if field := &n.Fields[i]; slices.Contains([]string{"prompt", "instructions", "message", "url", "query", "body", "headers"}, field.Key.Value) {
-				visitTexts(&field.Value, "", f.checkBraces)
+				visitTexts(&field.Value, "", f.checkSingleBraces)
 			}
 		}
 	}
@@ -587,8 +587,8 @@ func (f *facts) checkPlainTexts() {
 	check("goal", slices.Concat([]spec.Text{goal.Description}, goal.SuccessCriteria, goal.Constraints)...)
 }
 
-// checkBraces reports the name of a state key in single braces.
-func (f *facts) checkBraces(of *spec.Text, _ string) {
+// checkSingleBraces reports the name of a state key in single braces.
+func (f *facts) checkSingleBraces(of *spec.Text, _ string) {
 	text := of.Value
 	if !strings.Contains(text, "{") {
 		return

@@ -52,7 +52,7 @@ func allRules() []Rule {
 		{Name: "duplicate-key", Group: "structure", Severity: spec.Error},
 		{Name: "unknown-key", Group: "structure", Severity: spec.Error},
 		{Name: "missing-field", Group: "structure", Severity: spec.Error, needs: needNode, check: checkArguments},
-		{Name: "invalid-value", Group: "structure", Severity: spec.Error, needs: needNode, check: checkFinalPeople},
+		{Name: "invalid-value", Group: "structure", Severity: spec.Error, needs: needNode, check: checkPeopleInFinally},
 		{Name: "reserved-name", Group: "structure", Severity: spec.Error},
 		{Name: "missing-start", Group: "structure", Severity: spec.Error},
 		{Name: "unknown-node", Group: "structure", Severity: spec.Error, needs: needNode, check: checkLabels},

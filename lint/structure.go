@@ -135,7 +135,7 @@ func (f *facts) checkReplacedLists() {
 		unread := f.filterArcs(func(a arc) bool { return !reads(a.From) && !reads(a.To) })
 		for _, n := range writers {
 			for _, later := range writers {
-				if n != later && graphalg.Path(unread.Next, n.Index, later.Index) != nil || n == later && cycleThrough(unread, n.Index) != nil {
+				if n != later && graphalg.Path(unread.Next, n.Index, later.Index) != nil || n == later && findCycleThrough(unread, n.Index) != nil {
 					f.report(key.Name.Span, "%q replaces the list in %q that %q wrote, and nothing has read it; give the key reducer: append", later.ID.Value, key.Name.Value, n.ID.Value)
 					return
 				}

@@ -68,12 +68,12 @@ func (r reader) schemaOf(t *eval.Tree) map[string]any {
 	case t.Op == eval.TreeCall && (t.Name == "first" || t.Name == "last"):
 		return domain.Subschema(r.schemaOf(t.Args[0]), "[0]")
 	case t.Op == eval.TreeCall && t.Name == "type":
-		return enumSchema("boolean", "integer", "list", "null", "number", "object", "string")
+		return newEnumSchema("boolean", "integer", "list", "null", "number", "object", "string")
 	}
 	return nil
 }
 
-func enumSchema(words ...string) map[string]any {
+func newEnumSchema(words ...string) map[string]any {
 	return map[string]any{"enum": collect(words, func(w string) any { return w })}
 }
 
@@ -102,17 +102,17 @@ func (r reader) schemaAt(path []string) map[string]any {
 		}
 	case "visits":
 		if len(path) == 2 && f.graph.Node(path[1]) != nil {
-			return visitsSchema(f.graph, f.graph.Node(path[1]))
+			return newVisitsSchema(f.graph, f.graph.Node(path[1]))
 		}
 	}
 	switch solve.PathName(path) {
 	case "error.kind":
-		return enumSchema(spec.FailureKinds()...)
+		return newEnumSchema(spec.FailureKinds()...)
 	case "run.status":
-		return enumSchema("completed", "failed", "stuck", "limit", "paused", "cancelled")
+		return newEnumSchema("completed", "failed", "stuck", "limit", "paused", "cancelled")
 	}
 	if path[0] == "outcome" || len(path) == 3 && path[0] == "nodes" && path[2] == "outcome" {
-		return enumSchema("success", "failure")
+		return newEnumSchema("success", "failure")
 	}
 	return nil
 }
@@ -125,8 +125,8 @@ func (r reader) node() *spec.Node {
 	return r.f.graph.Nodes[r.use.Node]
 }
 
-// visitsSchema returns the schema of the number of visits of a node.
-func visitsSchema(g *spec.Graph, n *spec.Node) map[string]any {
+// newVisitsSchema returns the schema of the number of visits of a node.
+func newVisitsSchema(g *spec.Graph, n *spec.Node) map[string]any {
 	doc := map[string]any{"type": "integer", "minimum": 0}
 	if limit := n.VisitLimit(g); limit > 0 {
 		doc["maximum"] = limit
@@ -440,8 +440,8 @@ func findMisfit(from, to map[string]any, isForm bool) (value any, why string) {
 	return nil, ""
 }
 
-// checkWritten reports what a node writes and a state key refuses.
-func (f *facts) checkWritten(n *spec.Node) {
+// checkWrites reports what a node writes and a state key refuses.
+func (f *facts) checkWrites(n *spec.Node) {
 	for _, u := range f.uses().OfNode(n.Index) {
 		u.Program.Tree.Each(func(t *eval.Tree) {
 			if t.Op != eval.TreeCall || t.Name != "join" {
@@ -470,7 +470,7 @@ func (f *facts) checkWritten(n *spec.Node) {
 			reader{f: f, use: &use}.checkWrite(key, &eval.Tree{Op: eval.TreePath, Path: path})
 		}
 	}
-	f.checkRange(n)
+	f.checkSumRange(n)
 }
 
 // checkWrite reports an expression whose value its state key refuses.
@@ -514,8 +514,8 @@ func (r reader) reportOptional(path []string, doc map[string]any, what string) b
 	return false
 }
 
-// checkRange reports a sum of a set node that leaves the range of its key in a run with defaults.
-func (f *facts) checkRange(n *spec.Node) {
+// checkSumRange reports a sum of a set node that leaves the range of its key in a run with defaults.
+func (f *facts) checkSumRange(n *spec.Node) {
 	if n.Kind.Value != "set" || n.Each.IsSet() || f.has < needAll || f.flow().Anywhere {
 		return
 	}
@@ -528,8 +528,8 @@ func (f *facts) checkRange(n *spec.Node) {
 		for _, key := range f.graph.State {
 			fixed[key.Name.Value] = !key.Required && f.isWrittenOnlyBy(key.Name.Value, "set")
 		}
-		guide := f.pathTo(n.Index)
-		for round := cycleThrough(f.alive(), n.Index); round != nil && len(guide) < maxGuide; {
+		guide := f.findPathTo(n.Index)
+		for round := findCycleThrough(f.alive(), n.Index); round != nil && len(guide) < maxGuide; {
 			guide = append(guide, round[1:]...)
 		}
 		a := f.findRun(guide, explore.Question{Fixed: fixed, Hopeless: f.hopelessAfter(n.Index), Found: func(r *explore.Run) bool {
@@ -672,7 +672,7 @@ func (s *site) visits(id string) solve.Domain {
 	if n == nil {
 		return domain.OfType(eval.Any())
 	}
-	d := domain.OfSchema(visitsSchema(s.f.graph, n), "", nil, eval.Int())
+	d := domain.OfSchema(newVisitsSchema(s.f.graph, n), "", nil, eval.Int())
 	d.Null = false
 	if runsOnce := !s.f.flow().Anywhere && !s.f.flow().Cyclic[n.Index] && !s.f.inParallel(n.Index, n.Index); runsOnce {
 		d.Max, d.HasMax = 1, true

@@ -115,8 +115,8 @@ const maxDepth = 8
 
 // Of computes the bounds of a graph without errors. ok is false if it is unknown or no run completes.
 func Of(g *spec.Graph, opts Options) (b Bounds, ok bool) {
-	keep := func(_ *spec.File, found spec.Diagnostics) spec.Diagnostics { return found }
-	w := walk{depth: maxDepth, known: map[string]*Bounds{}, opts: opts, loader: subgraph.New(g, nil, opts.Load, keep)}
+	keepAll := func(_ *spec.File, found spec.Diagnostics) spec.Diagnostics { return found }
+	w := walk{depth: maxDepth, known: map[string]*Bounds{}, opts: opts, loader: subgraph.New(g, nil, opts.Load, keepAll)}
 	return w.computeBounds(g)
 }
 

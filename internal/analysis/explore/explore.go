@@ -552,12 +552,12 @@ func (w *World) FindFiringRun(edge int) Answer {
 	}}
 	completes := false
 	q.Found = func(r *Run) bool {
-		completes = fired(r) && r.State.Status == machine.Completed && r.asking == 0
+		completes = fired(r) && r.State.Status == machine.Completed && r.unanswered == 0
 		return completes || fired(r) && r.State.Status != machine.Limit
 	}
 	a := w.explore(q, worldMost)
 	if a.Found && !completes {
-		q.Found = func(r *Run) bool { return fired(r) && r.State.Status == machine.Completed && r.asking == 0 }
+		q.Found = func(r *Run) bool { return fired(r) && r.State.Status == machine.Completed && r.unanswered == 0 }
 		if b := w.explore(q, worldNicer); b.Found {
 			return b
 		}

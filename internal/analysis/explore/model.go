@@ -526,7 +526,7 @@ type part struct {
 	options      []any
 	partial      bool // there are other options
 	usual        any  // the value if nothing depends on it
-	// counts: a condition depends on it; now: the machine itself reads it; optional: runs begin without.
+	// counts: a condition depends on it; now: the machine itself reads it; optional: a run may begin without it.
 	counts, now, optional bool
 }
 

@@ -34,19 +34,19 @@ type Run struct {
 	concrete bool // no value stays open
 	input    map[string]any
 	// now is the virtual time in nanoseconds; a Late search does not advance it.
-	now     int64
-	tasks   []machine.TaskID // that run
-	cancels []machine.TaskID
-	decides []machine.Command
-	timers  []machine.Command // those that run; For is when they fire
-	advance bool
-	results map[string]*Chosen      // by execution: the result of all its attempts and elements
-	places  map[int]machine.Place   // by task
-	asked   map[machine.TaskID]bool // tasks that have asked a person
-	seen    int                     // length of the path before the last event
-	stopped bool                    // the search gives up this run
-	asking  int                     // questions without an answer
-	broken  bool                    // a node has failed because it read unsuitable values
+	now        int64
+	tasks      []machine.TaskID // running
+	cancels    []machine.TaskID
+	decides    []machine.Command
+	timers     []machine.Command // running; For is when they fire
+	advance    bool
+	results    map[string]*Chosen      // by execution: the result of all its attempts and elements
+	places     map[int]machine.Place   // by task
+	asked      map[machine.TaskID]bool // tasks that have asked a person
+	seen       int                     // length of the path before the last event
+	stopped    bool                    // the search gives up this run
+	unanswered int                     // questions without an answer
+	broken     bool                    // a node has failed because it read unsuitable values
 
 	followed int  // how many nodes of the guide it has visited
 	again    int  // repeated visits since the last of them
@@ -168,7 +168,7 @@ func (r *Run) observeNote(n *machine.Note) {
 	case machine.NoteAsked:
 		r.places[n.Task.Task] = n.Place
 		if !n.Again {
-			r.asking++
+			r.unanswered++
 		}
 	case machine.NoteNodeStarted:
 		r.places[n.Task.Task] = n.Place
@@ -465,7 +465,7 @@ func (r *Run) takeEvent(e machine.Event) bool {
 			r.results[r.nameExecution(e.Task)] = &Chosen{Output: e.Output}
 		}
 		r.noteChosen(e.Task, Chosen{Output: e.Output})
-		r.asking--
+		r.unanswered--
 	case machine.TimerFired:
 		i := slices.IndexFunc(r.timers, func(t machine.Command) bool { return isTimer(&t, e.Timer, e.Task, e.Fan, e.Lane) })
 		if i < 0 {
@@ -474,7 +474,7 @@ func (r *Run) takeEvent(e machine.Event) bool {
 		if e.Timer == machine.AnswerTimer {
 			e.At = int64(r.timers[i].For) // also in a Late search
 			r.noteChosen(e.Task, Chosen{Absent: true})
-			r.asking--
+			r.unanswered--
 		}
 		if !r.s.Late {
 			r.now = max(r.now, int64(r.timers[i].For))
