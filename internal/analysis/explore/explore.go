@@ -336,8 +336,8 @@ func (s *search) reconsider(r *Run, v int) {
 // steers reports whether a choice can change which way out of a node a run takes.
 func (s *search) steers(r *Run, b *branch, v int) bool {
 	if b.event != nil {
-		place, known := r.places[b.event.Task.Task]
-		return known && r.s.Model.graph.Node(place.Node).Index == v
+		_, known := r.places[b.event.Task.Task]
+		return known && r.findNode(b.event.Task) == v
 	}
 	if b.slot >= len(r.slots) {
 		return false

@@ -141,7 +141,12 @@ func (r *Run) noteCommand(c *machine.Command) {
 		t := *c
 		t.For = time.Duration(r.now) + max(0, c.For)
 		if t.Timer == machine.AnswerTimer {
-			t.For = r.timeoutOf(t.Task)
+			t.For = 0
+			for _, q := range r.State.Questions() {
+				if q.Task == t.Task {
+					t.For = max(t.For, time.Duration(q.Until))
+				}
+			}
 		}
 		if t.For > 0 || t.Timer != machine.AnswerTimer { // reminders change nothing
 			r.timers = append(r.timers, t)
@@ -149,16 +154,6 @@ func (r *Run) noteCommand(c *machine.Command) {
 	case machine.Decide:
 		r.decides = append(r.decides, *c)
 	}
-}
-
-// timeoutOf returns when the questions of a task time out, or 0.
-func (r *Run) timeoutOf(id machine.TaskID) (until time.Duration) {
-	for _, q := range r.State.Questions() {
-		if q.Task == id {
-			until = max(until, time.Duration(q.Until))
-		}
-	}
-	return until
 }
 
 // observeNote follows a note of the last event.
@@ -294,8 +289,7 @@ func (r *Run) finishTask(id machine.TaskID) {
 
 // noteChosen appends to Chosen.
 func (r *Run) noteChosen(id machine.TaskID, what Chosen) {
-	place := r.places[id.Task]
-	what.Node, what.Visit = r.s.Model.graph.Node(place.Node).Index, place.Visit
+	what.Node, what.Visit = r.findNode(id), r.places[id.Task].Visit
 	r.Chosen = append(r.Chosen, what)
 }
 
