@@ -34,7 +34,7 @@ func (f *facts) solveDecisions() []judgement {
 			d := judgement{site: site{f: f, node: f.graph.Nodes[v], failed: kind == controlflow.OnFailure}}
 			for i := range groups {
 				if groups[i].Kind == kind {
-					d.add(groups[i].Edges)
+					d.addConditions(groups[i].Edges)
 				}
 			}
 			if len(d.edges) > 0 {
@@ -47,8 +47,8 @@ func (f *facts) solveDecisions() []judgement {
 	return all
 }
 
-// add takes the edges of a group that have a condition, one declaration at a time.
-func (d *judgement) add(edges []int) {
+// addConditions takes the edges of a group that have a condition, one declaration at a time.
+func (d *judgement) addConditions(edges []int) {
 	for _, same := range d.site.f.SplitByDeclaration(edges) {
 		if when := d.site.f.bound.Edges[same[0]].When; when != nil {
 			d.edges, d.conditions = append(d.edges, same), append(d.conditions, when)
@@ -77,7 +77,7 @@ func (f *facts) findDead() []bool {
 			}
 		}
 		if d.result.Exhaustive {
-			for _, e := range d.unconditionalEdges() {
+			for _, e := range d.listUnconditionalEdges() {
 				dead[e] = true
 			}
 		}
@@ -85,8 +85,8 @@ func (f *facts) findDead() []bool {
 	return dead
 }
 
-// unconditionalEdges lists the edges that fire after a success only when no condition holds.
-func (d *judgement) unconditionalEdges() (edges []int) {
+// listUnconditionalEdges lists the edges that fire after a success only when no condition holds.
+func (d *judgement) listUnconditionalEdges() (edges []int) {
 	if d.site.failed || d.site.node.OnMaxVisits == "skip" {
 		return nil
 	}
@@ -148,7 +148,7 @@ func (f *facts) checkExcludedConditions(constant map[int]bool) {
 		for k, when := range d.conditions {
 			var findExcluded func(t *eval.Tree) *eval.Tree
 			findExcluded = func(t *eval.Tree) *eval.Tree {
-				if reads := namesRead(t); len(reads) > 0 && f.neverHolds(t, reads, v, false) {
+				if reads := listNamesRead(t); len(reads) > 0 && f.neverHolds(t, reads, v, false) {
 					return t
 				}
 				if t.Op != eval.TreeBinary || t.Name != "and" && t.Name != "or" {
@@ -173,8 +173,8 @@ func (f *facts) checkExcludedConditions(constant map[int]bool) {
 	}
 }
 
-// namesRead returns the first names of the paths that a tree reads, or nil if a part is unknown.
-func namesRead(t *eval.Tree) (keys []string) {
+// listNamesRead returns the first names of the paths that a tree reads, or nil if a part is unknown.
+func listNamesRead(t *eval.Tree) (keys []string) {
 	known := true
 	t.Each(func(part *eval.Tree) {
 		known = known && part.Op != eval.TreeOther
@@ -239,7 +239,7 @@ func checkShadowedEdges(f *facts) {
 				found.Related = append(found.Related, f.related(d.span(by), "this edge is tried before"))
 			}
 		}
-		for _, i := range d.unconditionalEdges() {
+		for _, i := range d.listUnconditionalEdges() {
 			// An edge for every outcome still fires after a failure.
 			if e := f.graph.Edges[i]; always >= 0 && e.Condition != "always" && e.Decl >= 0 {
 				found := f.report(e.To.Span, "this edge never fires: the condition of an earlier one is always true")
@@ -373,7 +373,7 @@ func (f *facts) findPathOfRounds(d *judgement) (path []int) {
 	for _, p := range d.conditions {
 		p.Tree.Each(func(t *eval.Tree) {
 			for i := 0; t.Op == eval.TreeBinary && i < len(t.Args); i++ {
-				limit, isNumber := constantNumber(t.Args[1-i])
+				limit, isNumber := readNumber(t.Args[1-i])
 				counted := t.Args[i].Path
 				if !isNumber || limit > most || len(counted) != 2 || counted[0] != "visits" {
 					continue

@@ -353,7 +353,7 @@ func (p *progress) passesLimit(op string, limit *eval.Tree) bool {
 	if math.IsInf(p.stop, 0) {
 		return true
 	}
-	last, known := constantNumber(limit)
+	last, known := readNumber(limit)
 	beyond := cmp.Compare(p.stop, last)
 	if !p.up {
 		beyond = -beyond
@@ -441,8 +441,8 @@ type change struct {
 	maybe     bool    // or not at all
 }
 
-// endlessChange returns a change up or down without an end.
-func endlessChange(direction int) change {
+// newEndlessChange returns a change up or down without an end.
+func newEndlessChange(direction int) change {
 	return change{direction: direction, stop: math.Inf(direction)}
 }
 
@@ -463,13 +463,13 @@ func (f *facts) findChange(v, key int, length bool) (c change, known bool) {
 	case (reducer == "append" || reducer == "prepend") && length:
 		parse := text(n, "parse").Value
 		isText := value == nil && (n.Kind.Value == "exec" && parse == "text" || n.Kind.Value == "llm" && n.Output == nil && n.Field("tools") == nil)
-		c := endlessChange(1)
+		c := newEndlessChange(1)
 		c.maybe = !isText && !isFilled(t) && (t == nil || t.Op != eval.TreeConst || t.Value == nil)
 		return c, true
 	case t == nil:
 	case reducer == "sum" && !length:
-		by, known := constantNumber(t)
-		return endlessChange(cmp.Compare(by, 0)), known
+		by, known := readNumber(t)
+		return newEndlessChange(cmp.Compare(by, 0)), known
 	case dataflow.Replaces(state) && length:
 		return parseResize(name, value.Program, t)
 	case dataflow.Replaces(state):
@@ -478,10 +478,10 @@ func (f *facts) findChange(v, key int, length bool) (c change, known bool) {
 	return change{}, false
 }
 
-// constantNumber returns the value of a number, perhaps behind a minus.
-func constantNumber(t *eval.Tree) (float64, bool) {
+// readNumber returns the value of a number, perhaps behind a minus.
+func readNumber(t *eval.Tree) (float64, bool) {
 	if t.Op == eval.TreeUnary && t.Name == "-" {
-		n, ok := constantNumber(t.Args[0])
+		n, ok := readNumber(t.Args[0])
 		return -n, ok
 	}
 	return eval.Number(t.Value)
@@ -499,13 +499,13 @@ func parseStep(name string, t *eval.Tree) (c change, known bool) {
 		return change{}, false
 	}
 	for i, own := range []*eval.Tree{t.Args[1], t.Args[0]} {
-		by, isNumber := constantNumber(t.Args[i])
+		by, isNumber := readNumber(t.Args[i])
 		switch {
 		case !isNumber:
 		case t.Name == "+" && isKey(name, own):
-			return endlessChange(cmp.Compare(by, 0)), true
+			return newEndlessChange(cmp.Compare(by, 0)), true
 		case t.Name == "-" && i == 1 && isKey(name, own):
-			return endlessChange(cmp.Compare(0, by)), true
+			return newEndlessChange(cmp.Compare(0, by)), true
 		case t.Name == "min" || t.Name == "max":
 			if c, known := parseStep(name, own); known && (c.direction > 0) == (t.Name == "min") {
 				c.stop = by
@@ -532,7 +532,7 @@ func parseResize(name string, p *eval.Program, t *eval.Tree) (c change, known bo
 	} else if m := shorter.Get().FindStringSubmatch(p.Source); m != nil && m[1] == name && (m[2] == "" || m[2] == name) {
 		return change{direction: -1, stop: 0}, true
 	}
-	c = endlessChange(1)
+	c = newEndlessChange(1)
 	c.maybe = !slices.ContainsFunc(t.Args, isFilled)
 	return c, (t.Name == "+" || t.Name == "concat") && slices.ContainsFunc(t.Args, isOwn)
 }

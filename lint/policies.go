@@ -366,13 +366,13 @@ func (f *facts) listAttempts(p *policy) iter.Seq[explore.Question] {
 		if guide == nil {
 			guide = f.findPathThrough(f.Start(), p.subject, p.node)
 		}
-		return f.attemptDespite(p, p.subject, guide)
+		return f.attemptPastConditions(p, p.subject, guide)
 	case "forbid":
-		return f.attemptDespite(p, p.node, f.findPathThrough(f.Start(), p.node, p.subject))
+		return f.attemptPastConditions(p, p.node, f.findPathThrough(f.Start(), p.node, p.subject))
 	case "max_visits":
-		return slices.Values([]explore.Question{{Fixed: f.keysCountedAround(p.node)}})
+		return slices.Values([]explore.Question{{Fixed: f.listKeysCountedAround(p.node)}})
 	case "never":
-		return slices.Values(f.attemptTrue(p))
+		return slices.Values(f.attemptTruth(p))
 	}
 	return func(yield func(explore.Question) bool) { // vertices from which END can't be reached
 		ends := f.findVerticesBefore(f.End)
@@ -387,8 +387,8 @@ func (f *facts) listAttempts(p *policy) iter.Seq[explore.Question] {
 	}
 }
 
-// attemptDespite yields questions for runs that pass the conditions that depend on a node.
-func (f *facts) attemptDespite(p *policy, node int, guide []int) iter.Seq[explore.Question] {
+// attemptPastConditions yields questions for runs that pass the conditions that depend on a node.
+func (f *facts) attemptPastConditions(p *policy, node int, guide []int) iter.Seq[explore.Question] {
 	keys := map[string]bool{} // those that the node writes, and those written only after it
 	for _, w := range f.writes() {
 		if f.flow().Dominators().Dominates(node, w.node) {
@@ -433,9 +433,9 @@ func (f *facts) isTrustedWay(r *explore.Run, v int, taken []explore.Taken, node 
 	})
 }
 
-// keysCountedAround returns the state keys that the cycles of a node may count with: numbers, lists,
+// listKeysCountedAround returns the state keys that the cycles of a node may count with: numbers, lists,
 // and all keys that set nodes write. Only the last ones remain if they alone end the cycles.
-func (f *facts) keysCountedAround(v int) map[string]bool {
+func (f *facts) listKeysCountedAround(v int) map[string]bool {
 	keys := map[string]bool{}
 	for _, w := range f.writes() {
 		key := f.graph.State[w.Key]
@@ -456,10 +456,10 @@ func (f *facts) isWrittenOnlyBy(key string, kinds ...string) bool {
 	return !slices.ContainsFunc(f.writersOf()[key], func(n *spec.Node) bool { return !slices.Contains(kinds, n.Kind.Value) })
 }
 
-// attemptTrue lists questions for runs that make the condition of a never policy true. Inputs and results may
-// do so only if conditions on the path should prevent it.
-func (f *facts) attemptTrue(p *policy) (out []explore.Question) {
-	keys := map[string]bool{} // that only people and set nodes write: the graph decides them
+// attemptTruth lists questions for runs that make the condition of a never policy true. Inputs and
+// results may do so only if conditions on the path should prevent it.
+func (f *facts) attemptTruth(p *policy) (out []explore.Question) {
+	keys := map[string]bool{} // only people and set nodes write them: the graph decides them
 	for _, r := range p.never.Reads {
 		if len(f.writersOf()[r.Path[0]]) > 0 && f.isWrittenOnlyBy(r.Path[0], "human", "set") {
 			keys[r.Path[0]] = true

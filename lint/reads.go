@@ -719,7 +719,7 @@ func (r reader) checkMember(path []string) {
 	isFirm := func(read eval.Read) bool { return slices.Equal(read.Path, path) }
 	for i := base; i < len(path); i++ {
 		doc, name := r.schemaAt(path[:i]), path[i]
-		names, closed := membersOf(doc)
+		names, closed := listMembers(doc)
 		if closed || len(names) == 0 || slices.Contains(names, name) || name[0] == '[' || name == "error" && path[0] == "#" { // what a failed element leaves
 			continue
 		}
@@ -735,8 +735,8 @@ func (r reader) checkMember(path []string) {
 	}
 }
 
-// membersOf lists the members that a schema declares, sorted. If it is closed, types report others.
-func membersOf(schema map[string]any) (names []string, closed bool) {
+// listMembers lists the members that a schema declares, sorted. If it is closed, types report others.
+func listMembers(schema map[string]any) (names []string, closed bool) {
 	properties, _ := schema["properties"].(map[string]any)
 	for key := range schema {
 		switch key {

@@ -86,7 +86,7 @@ func (f *facts) checkCredentials(text *spec.Text, name string) {
 
 // checkSecretLeak checks secret state keys and tools. The compiler of expressions checks secrets.X.
 func checkSecretLeak(f *facts) {
-	for _, part := range f.toolParts() {
+	for _, part := range f.listToolParts() {
 		switch { // all users of the machine can see commands, and addresses are logged
 		case !part.Program.Uses("secrets"):
 		case part.Field == "url":
@@ -190,7 +190,7 @@ func (f *facts) checkSecretsGiven() {
 }
 
 func checkScriptInjection(f *facts) {
-	for _, part := range f.toolParts() {
+	for _, part := range f.listToolParts() {
 		if part.isCode {
 			f.checkCode(part.Use)
 		}
@@ -233,8 +233,8 @@ type toolPart struct {
 	isCode bool // an interpreter runs it
 }
 
-// toolParts lists the parts of all tools. It returns none if a tool has an error.
-func (f *facts) toolParts() (out []toolPart) {
+// listToolParts lists the parts of all tools. It returns none if a tool has an error.
+func (f *facts) listToolParts() (out []toolPart) {
 	for i, tool := range f.bound.Tools {
 		if tool.Name != f.graph.Tools[i].Key.Value {
 			return nil

@@ -590,10 +590,10 @@ func (s *site) domain(path []string, typ eval.Type) solve.Domain {
 	switch path[0] {
 	case "visits":
 		if len(path) == 2 {
-			return s.visits(path[1])
+			return s.visitsDomain(path[1])
 		}
 	case "step":
-		return s.step()
+		return s.stepDomain()
 	case "node":
 		return solve.Domain{Values: []any{s.node.ID.Value}}
 	case "outcome":
@@ -603,16 +603,16 @@ func (s *site) domain(path []string, typ eval.Type) solve.Domain {
 		return solve.Domain{Values: []any{"success"}, Why: `outcome is "success" here: only edges with condition: on_failure are tried after a failure`}
 	case "output":
 		if !s.failed {
-			return s.output(path[1:], typ)
+			return s.outputDomain(path[1:], typ)
 		}
 	case "error":
-		return s.failure(path, typ)
+		return s.errorDomain(path, typ)
 	}
 	return domain.OfType(typ)
 }
 
-// failure returns the domain of error, which is null after a success.
-func (s *site) failure(path []string, typ eval.Type) solve.Domain {
+// errorDomain returns the domain of error, which is null after a success.
+func (s *site) errorDomain(path []string, typ eval.Type) solve.Domain {
 	if !s.failed {
 		return solve.Domain{Values: []any{nil}, Why: "error is null after a success, and only edges with condition: on_failure are tried after a failure"}
 	}
@@ -666,8 +666,8 @@ func (f *facts) isStable(key *spec.StateKey, v int) bool {
 		!slices.ContainsFunc(f.writersOf()[key.Name.Value], func(n *spec.Node) bool { return n.Index != v && f.inParallel(v, n.Index) })
 }
 
-// visits bounds how often a node has run when the site is reached.
-func (s *site) visits(id string) solve.Domain {
+// visitsDomain bounds how often a node has run when the site is reached.
+func (s *site) visitsDomain(id string) solve.Domain {
 	n := s.f.graph.Node(id)
 	if n == nil {
 		return domain.OfType(eval.Any())
@@ -684,8 +684,8 @@ func (s *site) visits(id string) solve.Domain {
 	return d
 }
 
-// step bounds the number of the step that was just taken.
-func (s *site) step() solve.Domain {
+// stepDomain bounds the number of the step that was just taken.
+func (s *site) stepDomain() solve.Domain {
 	d := solve.Domain{Kind: solve.Int, HasMin: true}
 	if limit := s.f.graph.Limits.MaxSteps; limit > 0 {
 		d.Max, d.HasMax = float64(limit), true
@@ -697,8 +697,8 @@ func (s *site) step() solve.Domain {
 	return d
 }
 
-// output returns the domain of the node's output, or of a part of it.
-func (s *site) output(rest []string, typ eval.Type) solve.Domain {
+// outputDomain returns the domain of the node's output, or of a part of it.
+func (s *site) outputDomain(rest []string, typ eval.Type) solve.Domain {
 	if s.node.Each.IsSet() {
 		return domain.OfType(typ)
 	}

@@ -386,11 +386,11 @@ func (w *firmWalk) walk(t *eval.Tree, known []string) {
 		w.walkSoft(t.Args[1], known)
 	case t.Op == eval.TreeBinary && (t.Name == "and" || t.Name == "or"):
 		w.walk(t.Args[0], known)
-		w.walk(t.Args[1], append(known[:len(known):len(known)], namesPresent(t.Args[0], t.Name == "and")...))
+		w.walk(t.Args[1], append(known[:len(known):len(known)], listPresentNames(t.Args[0], t.Name == "and")...))
 	case t.Op == eval.TreeChoice:
 		w.walk(t.Args[0], known)
-		w.walk(t.Args[1], append(known[:len(known):len(known)], namesPresent(t.Args[0], true)...))
-		w.walk(t.Args[2], append(known[:len(known):len(known)], namesPresent(t.Args[0], false)...))
+		w.walk(t.Args[1], append(known[:len(known):len(known)], listPresentNames(t.Args[0], true)...))
+		w.walk(t.Args[2], append(known[:len(known):len(known)], listPresentNames(t.Args[0], false)...))
 	default:
 		for _, a := range t.Args {
 			w.walk(a, known)
@@ -433,8 +433,8 @@ func (w *firmWalk) addPath(t *eval.Tree, soft bool) {
 // isNull reports whether a tree is the constant null.
 func isNull(t *eval.Tree) bool { return t.Op == eval.TreeConst && t.Value == nil }
 
-// namesPresent lists the top-level names that have a value if a test has the given outcome.
-func namesPresent(t *eval.Tree, outcome bool) (names []string) {
+// listPresentNames lists the top-level names that have a value if a test has the given outcome.
+func listPresentNames(t *eval.Tree, outcome bool) (names []string) {
 	t.EachImplied(outcome, func(t *eval.Tree, holds bool) {
 		for i := 0; i < 2 && t.Op == eval.TreeBinary && (t.Name == "!=" && holds || t.Name == "==" && !holds); i++ {
 			if isNull(t.Args[i]) && t.Args[1-i].Op == eval.TreePath {
