@@ -9,7 +9,7 @@ import (
 
 	"github.com/graphrun/graphrun/internal/lazyregexp"
 
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 )
 
 // pieceSize is the least size of a piece in bytes. Smaller files are not divided.
