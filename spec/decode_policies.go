@@ -14,7 +14,10 @@ import (
 const policyFile = "a file of policies is a list of policies, or a map with the key policies"
 
 // policyForms are the forms of `policies`: an entry or a list of entries.
-var policyForms = oneOrMany(Key{Type: TypeObject, Keys: policyKeys, Choices: []Choice{{Keys: []string{"extends", "forbid", "max_visits", "never", "reach", "require"}, Required: true}}})
+var (
+	policyForms = []Key{policyEntry, {Type: TypeList, Elem: &policyEntry}}
+	policyEntry = Key{Type: TypeObject, Keys: policyKeys, Choices: []Choice{{Keys: []string{"extends", "forbid", "max_visits", "never", "reach", "require"}, Required: true}}}
+)
 
 // policyFileKeys are the keys of a file of policies that is a map.
 var policyFileKeys = []Key{

@@ -17,11 +17,6 @@ import (
 // maxTextBytes bounds the bytes of all texts that one graph file names.
 const maxTextBytes = 64 << 20
 
-// textKey returns a key that takes a text or {file: path}.
-func textKey(name string, role Role, doc string) Key {
-	return Key{Name: name, Type: TypeText, Role: role, Doc: doc}
-}
-
 // textFileKeys are the keys of {file: path}.
 var textFileKeys = []Key{{Name: "file", Type: TypeString, Required: true, Doc: "The file that holds the text; its path is relative to the folder of the graph's file."}}
 

@@ -119,16 +119,18 @@ type Kind struct {
 	Choices []Choice
 }
 
-// listOf returns the form of a list.
-func listOf(elem Key) Key { return Key{Type: TypeList, Elem: &elem} }
-
-// oneOrMany returns the forms of one element or a list.
-func oneOrMany(elem Key) []Key { return []Key{elem, listOf(elem)} }
-
-// oneOrSome returns the forms of one element or a list that is not empty.
-func oneOrSome(elem Key) []Key {
-	return []Key{elem, {Type: TypeList, Elem: &elem, NonEmpty: true}}
-}
+// Values that several keys take.
+var (
+	textValue     = Key{Type: TypeString}
+	textList      = Key{Type: TypeList, Elem: &textValue}
+	templateValue = Key{Type: TypeString, Role: RoleTemplate}
+	exprValue     = Key{Type: TypeString, Role: RoleExpr}
+	exprMap       = Key{Type: TypeMap, Elem: &exprValue}
+	nodeValue     = Key{Type: TypeName, Role: RoleNode}
+	nodeList      = Key{Type: TypeList, Elem: &nodeValue}
+	stateValue    = Key{Type: TypeString, Role: RoleState}
+	stateList     = Key{Type: TypeList, Elem: &stateValue}
+)
 
 // innerKeys returns the keys of a graph in `graphs`, which needs no name.
 var innerKeys = sync.OnceValue(func() (out []Key) {

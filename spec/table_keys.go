@@ -15,21 +15,21 @@ var TopKeys = []Key{
 	{Name: "description", Type: TypeString, Doc: "What the graph is for, for people."},
 	{
 		Name: "goal", Type: TypeOneOf, Doc: "What a run should achieve; decisions, prompts and judges see it.",
-		Forms: []Key{textKey("", RolePlain, ""), {Type: TypeObject, Keys: []Key{
+		Forms: []Key{{Type: TypeText, Role: RolePlain}, {Type: TypeObject, Keys: []Key{
 			{Name: "description", Type: TypeText, Required: true, Doc: "The goal in words."},
-			{Name: "success_criteria", Type: TypeList, Elem: &Key{Type: TypeString}, Doc: "What must hold at the end."},
-			{Name: "constraints", Type: TypeList, Elem: &Key{Type: TypeString}, Doc: "What must always hold."},
+			{Name: "success_criteria", Type: TypeList, Elem: &textValue, Doc: "What must hold at the end."},
+			{Name: "constraints", Type: TypeList, Elem: &textValue, Doc: "What must always hold."},
 		}}},
 	},
-	textKey("persona", RolePlain, "The identity layer of every prompt."),
+	{Name: "persona", Type: TypeText, Role: RolePlain, Doc: "The identity layer of every prompt."},
 	{Name: "start", Type: TypeName, Role: RoleNode, Required: true, Doc: "The first node."},
-	{Name: "finish", Type: TypeOneOf, Role: RoleNode, Forms: oneOrMany(Key{Type: TypeName, Role: RoleNode}), Doc: "Nodes that each get an `on_success` edge to `END`."},
-	{Name: "output", Type: TypeOneOf, Role: RoleExpr, Forms: exprForms, Default: "the output of the node that reached END", Doc: "The run's output: an expression or a map of them."},
+	{Name: "finish", Type: TypeOneOf, Role: RoleNode, Forms: []Key{nodeValue, nodeList}, Doc: "Nodes that each get an `on_success` edge to `END`."},
+	{Name: "output", Type: TypeOneOf, Role: RoleExpr, Forms: []Key{exprValue, exprMap}, Default: "the output of the node that reached END", Doc: "The run's output: an expression or a map of them."},
 	{Name: "state", Type: TypeMap, Names: NamesState, Elem: &Key{Type: TypeSchema, Keys: stateKeywords}, Doc: "The keys of the shared state, each a JSON Schema with a few more keywords."},
 	{Name: "strict_state", Type: TypeBool, Default: "true", Doc: "Whether undeclared state keys are refused."},
 	{Name: "nodes", Type: TypeMap, Names: NamesID, Required: true, Elem: &Key{Type: TypeNode}, Doc: "The nodes by their ids."},
 	{Name: "edges", Type: TypeList, Elem: &Key{Type: TypeObject, Keys: edgeKeys}, Doc: "The edges; their order matters if several could fire."},
-	{Name: "models", Type: TypeMap, Names: NamesID, Elem: &Key{Type: TypeString}, Doc: "Roles of models, such as `default`, `router`, `judge`, `compact`; each a `provider/name`."},
+	{Name: "models", Type: TypeMap, Names: NamesID, Elem: &textValue, Doc: "Roles of models, such as `default`, `router`, `judge`, `compact`; each a `provider/name`."},
 	{Name: "providers", Type: TypeMap, Names: NamesID, Elem: &Key{Type: TypeObject, Keys: providerKeys}, Doc: "Model servers besides the built-in ones."},
 	{
 		Name: "tools", Type: TypeMap, Names: NamesID, Doc: "Tools that nodes can call or offer to a model.",
@@ -38,7 +38,7 @@ var TopKeys = []Key{
 	{
 		Name: "secrets", Type: TypeMap, Names: NamesState, Doc: "Secrets by name; masked everywhere, never stored.",
 		Elem: &Key{Type: TypeObject, Choices: []Choice{{Keys: []string{"command", "env", "file"}, Required: true}}, Keys: []Key{
-			{Name: "command", Type: TypeList, NonEmpty: true, Elem: &Key{Type: TypeString}, Doc: "The program that prints the secret, and its arguments. It runs once per process, for 30 s at most; one line break at the end of its output does not count."},
+			{Name: "command", Type: TypeList, NonEmpty: true, Elem: &textValue, Doc: "The program that prints the secret, and its arguments. It runs once per process, for 30 s at most; one line break at the end of its output does not count."},
 			{Name: "env", Type: TypeString, Doc: "The environment variable that holds the secret."},
 			{Name: "file", Type: TypeString, Doc: "The file that holds the secret."},
 		}},
@@ -47,9 +47,9 @@ var TopKeys = []Key{
 	{Name: "parallel", Type: TypeObject, Keys: parallelKeys, Doc: "How to treat branches that fail, conflict or take too long."},
 	{Name: "retry", Type: TypeOneOf, Forms: retryForms, Doc: "Retries of every node without a block of its own, except `agent` nodes."},
 	{Name: "cache", Type: TypeObject, Keys: cacheKeys, Doc: "The cache of every node without a block of its own."},
-	{Name: "pause_before", Type: TypeOneOf, Role: RoleNode, Forms: oneOrMany(Key{Type: TypeName, Role: RoleNode}), Doc: "Nodes before which a run pauses."},
-	{Name: "pause_after", Type: TypeOneOf, Role: RoleNode, Forms: oneOrMany(Key{Type: TypeName, Role: RoleNode}), Doc: "Nodes after which a run pauses."},
-	{Name: "finally", Type: TypeOneOf, Role: RoleNode, Forms: oneOrMany(Key{Type: TypeName, Role: RoleNode}), Doc: "Nodes that run one after the other when the end of the run is decided, however it ends; no edge may name them."},
+	{Name: "pause_before", Type: TypeOneOf, Role: RoleNode, Forms: []Key{nodeValue, nodeList}, Doc: "Nodes before which a run pauses."},
+	{Name: "pause_after", Type: TypeOneOf, Role: RoleNode, Forms: []Key{nodeValue, nodeList}, Doc: "Nodes after which a run pauses."},
+	{Name: "finally", Type: TypeOneOf, Role: RoleNode, Forms: []Key{nodeValue, nodeList}, Doc: "Nodes that run one after the other when the end of the run is decided, however it ends; no edge may name them."},
 	{Name: "concurrency", Type: TypeObject, Keys: concurrencyKeys, Doc: "How many runs of a group are active at once, across the store; ignored in a subgraph."},
 	{Name: "notify", Type: TypeList, Elem: &Key{Type: TypeObject, Keys: noticeKeys, Choices: []Choice{{Keys: []string{"command", "url"}, Required: true}}}, Doc: "Whom to tell of questions and of the end of a run, by a request or a program; ignored in a subgraph. Each is tried three times; one that fails is a warning."},
 	{Name: "graphs", Type: TypeMap, Names: NamesID, Elem: &Key{Type: TypeGraph}, Doc: "Graphs of this file, by name, which nodes and tools run as `graph: \"#name\"`. They have the keys of a file but for `graphrun` and `graphs`; `name` may be left out."},
@@ -61,12 +61,14 @@ var TopKeys = []Key{
 // Notices are the occasions of notifications. The list must not change.
 var Notices = []string{"question", "reminder", "completed", "failed", "limit", "stuck", "cancelled"}
 
+var noticeValue = Key{Type: TypeEnum, Enum: Notices}
+
 var noticeKeys = []Key{
-	{Name: "on", Type: TypeOneOf, Required: true, Forms: oneOrMany(Key{Type: TypeEnum, Enum: Notices}), Doc: "When: a question opens, is still open (`remind`), or the run ends so."},
+	{Name: "on", Type: TypeOneOf, Required: true, Forms: []Key{noticeValue, {Type: TypeList, Elem: &noticeValue}}, Doc: "When: a question opens, is still open (`remind`), or the run ends so."},
 	{Name: "url", Type: TypeString, Role: RoleTemplate, Doc: "Where to POST to. Templates see `run`, `question`, `error`, `output` and `goal`."},
-	{Name: "headers", Type: TypeMap, Elem: &Key{Type: TypeString, Role: RoleTemplate}, Doc: "Headers of the request."},
+	{Name: "headers", Type: TypeMap, Elem: &templateValue, Doc: "Headers of the request."},
 	{Name: "body", Type: TypeAny, Role: RoleTemplate, Default: "all that templates see, and a sentence as `text`", Doc: "The body: text, or a value to send as JSON."},
-	{Name: "command", Type: TypeList, NonEmpty: true, Elem: &Key{Type: TypeString, Role: RoleTemplate}, Doc: "The program to run and its arguments; the default of `body` is on its standard input."},
+	{Name: "command", Type: TypeList, NonEmpty: true, Elem: &templateValue, Doc: "The program to run and its arguments; the default of `body` is on its standard input."},
 }
 
 var concurrencyKeys = []Key{
@@ -96,7 +98,12 @@ var parallelKeys = []Key{
 }
 
 // retryForms are the shapes of `retry`: a block or a list of them.
-var retryForms = oneOrSome(Key{Type: TypeObject, Keys: retryKeys})
+var (
+	retryForms = []Key{retryBlock, {Type: TypeList, Elem: &retryBlock, NonEmpty: true}}
+	retryBlock = Key{Type: TypeObject, Keys: retryKeys}
+)
+
+var failureValue = Key{Type: TypeEnum, Enum: FailureKinds()}
 
 var retryKeys = []Key{
 	{Name: "max_attempts", Type: TypeInt, Positive: true, Default: "3", Doc: "Attempts, counting the first."},
@@ -104,13 +111,13 @@ var retryKeys = []Key{
 	{Name: "backoff", Type: TypeNumber, Min: new(1.0), Default: "2", Doc: "The factor between one delay and the next."},
 	{Name: "max_interval", Type: TypeDuration, Default: "30s", Doc: "The longest delay."},
 	{Name: "jitter", Type: TypeNumber, Min: new(0.0), Max: new(1.0), Default: "0.1", Doc: "The share of a delay that varies."},
-	{Name: "on", Type: TypeOneOf, Forms: oneOrMany(Key{Type: TypeEnum, Enum: FailureKinds()}), Default: "every kind", Doc: "The failure kinds to retry."},
+	{Name: "on", Type: TypeOneOf, Forms: []Key{failureValue, {Type: TypeList, Elem: &failureValue}}, Default: "every kind", Doc: "The failure kinds to retry."},
 	{Name: "when", Type: TypeString, Default: "every failure", Doc: "A condition over `error`: only failures for which it holds are retried, such as `error.details.status >= 500`."},
 }
 
 var cacheKeys = []Key{
 	{Name: "ttl", Type: TypeDuration, Default: "0", Doc: "How long a result is valid. 0 means without end."},
-	{Name: "key", Type: TypeOneOf, Forms: []Key{{Type: TypeString, Role: RoleExpr}, listOf(Key{Type: TypeString, Role: RoleState})}, Default: "everything the node reads", Doc: "The key of a result: an expression or a list of state keys."},
+	{Name: "key", Type: TypeOneOf, Forms: []Key{exprValue, stateList}, Default: "everything the node reads", Doc: "The key of a result: an expression or a list of state keys."},
 	{Name: "version", Type: TypeOneOf, Forms: []Key{{Type: TypeString}, {Type: TypeNumber}}, Doc: "Change it to discard earlier results."},
 }
 
@@ -133,7 +140,7 @@ var providerKeys = []Key{
 	{Name: "api", Type: TypeEnum, Enum: []string{"chat", "responses"}, Doc: "Which of OpenAI's APIs; by default responses for OpenAI itself, chat for others."},
 	{Name: "base_url", Type: TypeString, Role: RoleTemplate, Doc: "Where the server is."},
 	{Name: "api_key", Type: TypeString, Role: RoleTemplate, Doc: "The API key; a secret."},
-	{Name: "headers", Type: TypeMap, Role: RoleTemplate, Elem: &Key{Type: TypeString, Role: RoleTemplate}, Doc: "Additional headers of each request."},
+	{Name: "headers", Type: TypeMap, Role: RoleTemplate, Elem: &templateValue, Doc: "Additional headers of each request."},
 	{Name: "timeout", Type: TypeDuration, Positive: true, Doc: "The time limit of a call."},
 	{Name: "params", Type: TypeMap, Elem: &Key{Type: TypeAny}, Doc: "Additional parameters of each request."},
 	{Name: "max_in_flight", Type: TypeInt, Positive: true, Default: "any number", Doc: "The most calls of its models at once."},
@@ -145,17 +152,17 @@ var providerKeys = []Key{
 }
 
 var (
-	toolEnv     = templateMapKey("env", "Additional environment variables of the program.")
-	toolHeaders = templateMapKey("headers", "Additional headers of each request.")
+	toolEnv     = Key{Name: "env", Type: TypeMap, Role: RoleTemplate, Elem: &templateValue, Doc: "Additional environment variables of the program."}
+	toolHeaders = Key{Name: "headers", Type: TypeMap, Role: RoleTemplate, Elem: &templateValue, Doc: "Additional headers of each request."}
 	toolDir     = Key{Name: "dir", Type: TypeString, Doc: "The folder in which the program starts."}
 )
 
 var toolKeys = []Key{
 	{
 		Name: "mcp", Type: TypeObject, Choices: []Choice{{Keys: []string{"command", "url"}, Required: true}}, Doc: "A server of the Model Context Protocol.",
-		Keys: []Key{programKey(false), templateKey("url", "Where the server is."), toolEnv, envPassKey, toolHeaders, toolDir},
+		Keys: []Key{{Name: "command", Type: TypeList, NonEmpty: true, Elem: &templateValue, Doc: "The program and its arguments."}, {Name: "url", Type: TypeString, Role: RoleTemplate, Doc: "Where the server is."}, toolEnv, envPassKey, toolHeaders, toolDir},
 	},
-	{Name: "exec", Type: TypeObject, Doc: "A program that gets its arguments as one JSON object on stdin.", Keys: []Key{programKey(true), parseKey, toolEnv, envPassKey, toolDir}},
+	{Name: "exec", Type: TypeObject, Doc: "A program that gets its arguments as one JSON object on stdin.", Keys: []Key{{Name: "command", Type: TypeList, NonEmpty: true, Required: true, Elem: &templateValue, Doc: "The program and its arguments."}, parseKey, toolEnv, envPassKey, toolDir}},
 	{Name: "graph", Type: TypeString, Doc: "A graph file to run."},
 	{Name: "description", Type: TypeString, Doc: "What the tool does, for the model."},
 	{Name: "parameters", Type: TypeSchema, Doc: "The JSON Schema of the arguments."},
@@ -167,45 +174,28 @@ var toolKeys = []Key{
 	toolEnv, toolHeaders,
 }
 
-// programKey is the program that a tool runs.
-func programKey(required bool) Key {
-	return Key{Name: "command", Type: TypeList, NonEmpty: true, Required: required, Elem: &Key{Type: TypeString, Role: RoleTemplate}, Doc: "The program and its arguments."}
-}
-
 var policyKeys = []Key{
-	nodeNameKey("require", "before", "A node that every path to `before` passes."),
-	nodeNameKey("before", "require", "The node that `require` guards, or `END`."),
-	nodeNameKey("forbid", "after", "A node, or `END`, that no path from `after` reaches."),
-	nodeNameKey("after", "forbid", "The node behind which `forbid` holds."),
-	nodeNameKey("reach", "from", "A node that some way from `from` leads to, or `END`, to which a way is left wherever a run goes from there. It speaks of the graph: a run that fails or gets stuck behind `from` ends as that."),
-	nodeNameKey("from", "reach", "The node from which `reach` holds."),
+	{Name: "require", Type: TypeName, Role: RoleNode, Needs: "before", Doc: "A node that every path to `before` passes."},
+	{Name: "before", Type: TypeName, Role: RoleNode, Needs: "require", Doc: "The node that `require` guards, or `END`."},
+	{Name: "forbid", Type: TypeName, Role: RoleNode, Needs: "after", Doc: "A node, or `END`, that no path from `after` reaches."},
+	{Name: "after", Type: TypeName, Role: RoleNode, Needs: "forbid", Doc: "The node behind which `forbid` holds."},
+	{Name: "reach", Type: TypeName, Role: RoleNode, Needs: "from", Doc: "A node that some way from `from` leads to, or `END`, to which a way is left wherever a run goes from there. It speaks of the graph: a run that fails or gets stuck behind `from` ends as that."},
+	{Name: "from", Type: TypeName, Role: RoleNode, Needs: "reach", Doc: "The node from which `reach` holds."},
 	{Name: "max_visits", Type: TypeInt, Positive: true, Needs: "node", Doc: "How often `node` may run."},
-	nodeNameKey("node", "max_visits", "The node that `max_visits` bounds."),
+	{Name: "node", Type: TypeName, Role: RoleNode, Needs: "max_visits", Doc: "The node that `max_visits` bounds."},
 	{Name: "never", Type: TypeString, Role: RoleExpr, Needs: "at", Doc: "An expression that is false at `at`."},
-	nodeNameKey("at", "never", "The node at which `never` holds."),
-	{Name: "extends", Type: TypeOneOf, Forms: oneOrSome(Key{Type: TypeString}), Doc: "One or more files of shared policies: each a list of policies, or a map with the key `policies`; the path is relative to the file that names it. A policy there about a place that the graph lacks (`before`, `after`, `from`, `node`, `at`, `forbid`) does not apply."},
+	{Name: "at", Type: TypeName, Role: RoleNode, Needs: "never", Doc: "The node at which `never` holds."},
+	{Name: "extends", Type: TypeOneOf, Forms: []Key{textValue, {Type: TypeList, Elem: &textValue, NonEmpty: true}}, Doc: "One or more files of shared policies: each a list of policies, or a map with the key `policies`; the path is relative to the file that names it. A policy there about a place that the graph lacks (`before`, `after`, `from`, `node`, `at`, `forbid`) does not apply."},
 	{Name: "description", Type: TypeString, Doc: "Why the policy exists."},
-}
-
-func nodeNameKey(name, needs, doc string) Key {
-	return Key{Name: name, Type: TypeName, Role: RoleNode, Needs: needs, Doc: doc}
-}
-
-// exprForms are an expression and a map of them.
-var exprForms = []Key{{Type: TypeString, Role: RoleExpr}, {Type: TypeMap, Elem: &Key{Type: TypeString, Role: RoleExpr}}}
-
-// exprMapKey is a map of names to expressions.
-func exprMapKey(name, doc string) Key {
-	return Key{Name: name, Type: TypeMap, Role: RoleExpr, Elem: &Key{Type: TypeString, Role: RoleExpr}, Doc: doc}
 }
 
 // NodeKeys are the keys that every node may have, without `kind`. The list must not change.
 var NodeKeys = []Key{
 	{Name: "description", Type: TypeString, Doc: "What the node does, for people and decisions."},
-	{Name: "reads", Type: TypeOneOf, Role: RoleState, Forms: oneOrMany(Key{Type: TypeString, Role: RoleState}), Default: "all", Doc: "The state keys that the node may see."},
+	{Name: "reads", Type: TypeOneOf, Role: RoleState, Forms: []Key{stateValue, stateList}, Default: "all", Doc: "The state keys that the node may see."},
 	{
 		Name: "writes", Type: TypeOneOf, Doc: "The state keys that the node writes: a list, or a map of expressions over `output`.",
-		Forms: []Key{{Type: TypeString, Role: RoleState}, listOf(Key{Type: TypeString, Role: RoleState}), {Type: TypeMap, Elem: &Key{Type: TypeString, Role: RoleExpr}}},
+		Forms: []Key{stateValue, stateList, exprMap},
 	},
 	{Name: "retry", Type: TypeOneOf, Forms: retryForms, Doc: "Retries of failed attempts: a block, or a list of blocks, where the first that takes the kind of the failure decides; each counts its own failures."},
 	{Name: "timeout", Type: TypeDuration, Positive: true, Default: "none", Doc: "The time limit of an attempt."},
@@ -217,14 +207,14 @@ var NodeKeys = []Key{
 	{Name: "goto", Type: TypeString, Role: RoleExpr, Doc: "An expression that gives a label of `ends`, or a list of them."},
 	{
 		Name: "ends", Type: TypeOneOf, Doc: "The legal targets of `goto`: a map from label to node or `END`, or a list of nodes.",
-		Forms: []Key{listOf(Key{Type: TypeName, Role: RoleNode}), {Type: TypeMap, Elem: &Key{Type: TypeName, Role: RoleNode}}},
+		Forms: []Key{nodeList, {Type: TypeMap, Elem: &nodeValue}},
 	},
 	{Name: "join", Type: TypeObject, Doc: "Makes the node a barrier for branches.", Keys: []Key{
 		{Name: "wait", Type: TypeOneOf, Required: true, Forms: []Key{{Type: TypeEnum, Enum: []string{"all", "any"}}, {Type: TypeInt, Positive: true}}, Doc: "How many branches the join waits for."},
 		{Name: "on_bypass", Type: TypeEnum, Enum: []string{"continue", "drop", "fail"}, Default: "drop", Doc: "What happens when a branch that `wait: all` waits for leaves by a failure edge and does not come back: the arrived branches end (drop), continue without it (continue), or the node fails (fail)."},
 	}},
 	{Name: "decide", Type: TypeObject, Doc: "What the model that decides between the node's `llm_decide` edges sees besides goal, output, path and candidates.", Keys: []Key{
-		{Name: "see", Type: TypeOneOf, Role: RoleState, Forms: oneOrMany(Key{Type: TypeString, Role: RoleState}), Doc: "State keys to show; secret values are masked."},
+		{Name: "see", Type: TypeOneOf, Role: RoleState, Forms: []Key{stateValue, stateList}, Doc: "State keys to show; secret values are masked."},
 		{Name: "instructions", Type: TypeString, Doc: "How to decide; plain text, not a template."},
 	}},
 	{Name: "each", Type: TypeString, Role: RoleExpr, Doc: "A list; the node runs once for each element."},
@@ -232,8 +222,8 @@ var NodeKeys = []Key{
 	{Name: "parallel", Type: TypeObject, Keys: parallelKeys, Doc: "The graph's `parallel` for the branches that start here."},
 	{Name: "feedback", Type: TypeBool, Default: "feedback_on_revisit", Doc: "Whether the prompt reports earlier visits."},
 	{Name: "conversation", Type: TypeOneOf, Forms: conversationForms("reset"), Doc: "How the node uses the conversation."},
-	exprMapKey("before", "Expressions whose values are added to the node's `input`."),
-	exprMapKey("emit", "Expressions whose values make a custom event after success."),
+	{Name: "before", Type: TypeMap, Role: RoleExpr, Elem: &exprValue, Doc: "Expressions whose values are added to the node's `input`."},
+	{Name: "emit", Type: TypeMap, Role: RoleExpr, Elem: &exprValue, Doc: "Expressions whose values make a custom event after success."},
 	{Name: "output", Type: TypeSchema, Doc: "The JSON Schema of the node's output."},
 }
 
@@ -242,8 +232,8 @@ var conditions = []string{"always", "conditional", "llm_decide", "on_failure", "
 
 // edgeKeys are the keys of an edge.
 var edgeKeys = []Key{
-	{Name: "from", Type: TypeOneOf, Required: true, Role: RoleNode, Forms: oneOrSome(Key{Type: TypeName, Role: RoleNode}), Doc: "The node, or nodes, that the edge leaves."},
-	{Name: "to", Type: TypeOneOf, Required: true, Role: RoleNode, Forms: oneOrSome(Key{Type: TypeName, Role: RoleNode}), Doc: "The node or `END` that the edge leads to; a list is a fan-out."},
+	{Name: "from", Type: TypeOneOf, Required: true, Role: RoleNode, Forms: []Key{nodeValue, {Type: TypeList, Elem: &nodeValue, NonEmpty: true}}, Doc: "The node, or nodes, that the edge leaves."},
+	{Name: "to", Type: TypeOneOf, Required: true, Role: RoleNode, Forms: []Key{nodeValue, {Type: TypeList, Elem: &nodeValue, NonEmpty: true}}, Doc: "The node or `END` that the edge leads to; a list is a fan-out."},
 	{Name: "condition", Type: TypeEnum, Enum: conditions, Default: "conditional with `when`, else on_success", Doc: "When the edge can fire."},
 	{Name: "when", Type: TypeString, Role: RoleExpr, Doc: "The condition of a `conditional` edge, or a filter over `error` of an `on_failure` edge."},
 	{Name: "id", Type: TypeName, Doc: "The edge's name."},
@@ -251,7 +241,7 @@ var edgeKeys = []Key{
 	{Name: "description", Type: TypeString, Doc: "What the edge means, for people and decisions."},
 	{Name: "priority", Type: TypeInt, Default: "0", Doc: "Edges with a higher number are tried first."},
 	{Name: "fallback", Type: TypeBool, Default: "false", Doc: "Whether the edge fires when a decision fails."},
-	{Name: "transform", Type: TypeOneOf, Role: RoleExpr, Forms: exprForms, Default: "the source's output", Doc: "The target's input: an expression or a map of them."},
+	{Name: "transform", Type: TypeOneOf, Role: RoleExpr, Forms: []Key{exprValue, exprMap}, Default: "the source's output", Doc: "The target's input: an expression or a map of them."},
 }
 
 // reducers are the named ways to fold a write into a state key, sorted.
@@ -261,7 +251,7 @@ var reducers = []string{"append", "max", "merge", "messages", "min", "prepend", 
 var stateKeywords = []Key{
 	{Name: "default", Type: TypeAny, Doc: "The value at the start of a run."},
 	{Name: "schema", Type: TypeSchema, Doc: "The JSON Schema of the key, instead of its keywords beside the others: needed where it has a `required` of its own."},
-	{Name: "required", Type: TypeOneOf, Forms: []Key{{Type: TypeBool}, listOf(Key{Type: TypeString})}, Default: "false", Doc: "Whether the key must be an input; a list is JSON Schema's `required`."},
+	{Name: "required", Type: TypeOneOf, Forms: []Key{{Type: TypeBool}, textList}, Default: "false", Doc: "Whether the key must be an input; a list is JSON Schema's `required`."},
 	{Name: "secret", Type: TypeBool, Default: "false", Doc: "Whether the value is masked in every output."},
 	{Name: "once", Type: TypeBool, Default: "false", Doc: "Whether the key goes back to its default after a model node has read it."},
 	{Name: "scope", Type: TypeEnum, Enum: []string{"run", "session"}, Default: "run", Doc: "How long the value lives."},
@@ -276,7 +266,7 @@ var schemaTypes = []string{"array", "boolean", "integer", "null", "number", "obj
 
 // schemaKeywords returns the keywords of JSON Schema.
 var schemaKeywords = sync.OnceValue(func() []Key {
-	schema := Key{Type: TypeSchema}
+	schema, typeName := Key{Type: TypeSchema}, Key{Type: TypeEnum, Enum: schemaTypes}
 	var keys []Key
 	add := func(k Key, names string) {
 		for _, name := range strings.Fields(names) {
@@ -284,9 +274,9 @@ var schemaKeywords = sync.OnceValue(func() []Key {
 			keys = append(keys, k)
 		}
 	}
-	add(Key{Type: TypeOneOf, Forms: oneOrSome(Key{Type: TypeEnum, Enum: schemaTypes})}, "type")
+	add(Key{Type: TypeOneOf, Forms: []Key{typeName, {Type: TypeList, Elem: &typeName, NonEmpty: true}}}, "type")
 	add(Key{Type: TypeList, Elem: &Key{Type: TypeAny}}, "enum")
-	add(Key{Type: TypeList, Elem: &Key{Type: TypeString}}, "required")
+	add(textList, "required")
 	add(schema, "items additionalItems additionalProperties propertyNames contains not if then else contentSchema")
 	add(Key{Type: TypeMap, Elem: &schema}, "properties patternProperties $defs definitions")
 	add(Key{Type: TypeList, Elem: &schema}, "allOf anyOf oneOf prefixItems")

@@ -37,7 +37,7 @@ var BuiltinKinds = []Kind{
 	{
 		Name: "tools", Doc: "Makes the tool calls of the model's last message; the output is the list of results in call order.",
 		Keys: []Key{
-			toolsKey("The tools that may be called."),
+			{Name: "tools", Type: TypeList, Elem: &textValue, Doc: "The tools that may be called."},
 			{Name: "sequential", Type: TypeBool, Default: "false", Doc: "Whether calls run one after the other."},
 		},
 	},
@@ -54,47 +54,37 @@ var BuiltinKinds = []Kind{
 var parseKey = Key{Name: "parse", Type: TypeEnum, Enum: []string{"auto", "json", "text", "lines"}, Default: "auto", Doc: "How stdout becomes the output; auto: text if only text fits what the node writes, else JSON if it parses, else text."}
 
 var envPassKey = Key{
-	Name: "env_pass", Type: TypeOneOf, Forms: []Key{{Type: TypeEnum, Enum: []string{"all"}}, {Type: TypeList, Elem: &Key{Type: TypeString}}},
+	Name: "env_pass", Type: TypeOneOf, Forms: []Key{{Type: TypeEnum, Enum: []string{"all"}}, textList},
 	Default: "what a shell needs", Doc: "Variables of the caller's environment that the program gets besides those that a shell needs.",
-}
-
-func toolsKey(doc string) Key {
-	return Key{Name: "tools", Type: TypeList, Elem: &Key{Type: TypeString}, Doc: doc}
-}
-
-func templateKey(name, doc string) Key {
-	return Key{Name: name, Type: TypeString, Role: RoleTemplate, Doc: doc}
-}
-
-func templateMapKey(name, doc string) Key {
-	return Key{Name: name, Type: TypeMap, Role: RoleTemplate, Elem: &Key{Type: TypeString, Role: RoleTemplate}, Doc: doc}
 }
 
 var execKind = Kind{
 	Name: "exec", Doc: "Runs a program; the output is what it prints.",
 	Choices: []Choice{{Keys: []string{"command", "script"}, Required: true}},
 	Keys: []Key{
-		{Name: "command", Type: TypeList, NonEmpty: true, Role: RoleTemplate, Elem: &Key{Type: TypeString, Role: RoleTemplate}, Doc: "The program and its arguments; no shell reads them."},
-		templateKey("script", "A script for `shell`."),
+		{Name: "command", Type: TypeList, NonEmpty: true, Role: RoleTemplate, Elem: &templateValue, Doc: "The program and its arguments; no shell reads them."},
+		{Name: "script", Type: TypeString, Role: RoleTemplate, Doc: "A script for `shell`."},
 		{Name: "shell", Type: TypeString, Default: "sh", Doc: "The shell that runs `script`."},
-		templateKey("dir", "The folder in which the program starts."),
-		templateMapKey("env", "Additional environment variables."), envPassKey,
+		{Name: "dir", Type: TypeString, Role: RoleTemplate, Doc: "The folder in which the program starts."},
+		{Name: "env", Type: TypeMap, Role: RoleTemplate, Elem: &templateValue, Doc: "Additional environment variables."}, envPassKey,
 		{Name: "stdin", Type: TypeAny, Role: RoleTemplate, Default: "JSON of state, input, node and visit", Doc: "What the program reads."},
 		parseKey,
 		{Name: "max_output", Type: TypeInt, Positive: true, Max: new(float64(math.MaxInt32)), Default: "8388608", Doc: "The most bytes of output to read."},
 	},
 }
 
+var statusValue = Key{Type: TypeInt, Min: new(100.0), Max: new(599.0)}
+
 var httpKind = Kind{
 	Name: "http", Doc: "Makes a request; the output is its status, headers and body.",
 	Keys: []Key{
 		{Name: "method", Type: TypeEnum, Enum: []string{"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}, Default: "GET, with a `body` POST", Doc: "The method."},
 		{Name: "url", Type: TypeString, Role: RoleTemplate, Required: true, Doc: "Where the request goes."},
-		templateMapKey("headers", "Headers of the request."),
+		{Name: "headers", Type: TypeMap, Role: RoleTemplate, Elem: &templateValue, Doc: "Headers of the request."},
 		{Name: "query", Type: TypeMap, Role: RoleTemplate, Elem: &Key{Type: TypeAny, Role: RoleTemplate}, Doc: "Parameters to add to the URL."},
 		{Name: "body", Type: TypeAny, Role: RoleTemplate, Doc: "The body: text, or a value to send as JSON."},
 		{Name: "follow", Type: TypeEnum, Enum: []string{"none", "same_host", "any"}, Default: "same_host", Doc: "Which redirects to follow: none (the redirect is the answer), those to the same host, or all; another host does not get `headers`."},
-		{Name: "expect", Type: TypeOneOf, Forms: oneOrMany(Key{Type: TypeInt, Min: new(100.0), Max: new(599.0)}), Default: "200 to 299", Doc: "The statuses that count as success."},
+		{Name: "expect", Type: TypeOneOf, Forms: []Key{statusValue, {Type: TypeList, Elem: &statusValue}}, Default: "200 to 299", Doc: "The statuses that count as success."},
 		{Name: "max_body", Type: TypeInt, Positive: true, Max: new(float64(math.MaxInt32)), Default: "8388608", Doc: "The most bytes of the answer to read."},
 	},
 }
@@ -123,28 +113,28 @@ var partKey = &Key{Type: TypeOneOf, Forms: []Key{
 	{Type: TypeString, Role: RoleContent},
 	{Type: TypeObject, Choices: []Choice{{Keys: []string{"audio", "file", "image", "prompt", "resource", "text"}, Required: true}}, Keys: []Key{
 		{Name: "text", Type: TypeString, Role: RoleContent, Doc: "A text."},
-		templateKey("image", "An image: a path relative to the graph's file, an address, or a data URI."),
-		templateKey("file", "A file, such as a PDF or a text, named like an image."),
-		templateKey("audio", "Audio, named like an image."),
-		templateKey("resource", "A resource of an MCP server of `tools`: `server:uri`."),
-		templateKey("prompt", "A prompt of such a server: `server:name`."),
-		{Name: "args", Type: TypeMap, Role: RoleTemplate, Elem: &Key{Type: TypeString, Role: RoleTemplate}, Doc: "The arguments of that prompt."},
-		templateKey("name", "The name under which the model gets a file."),
+		{Name: "image", Type: TypeString, Role: RoleTemplate, Doc: "An image: a path relative to the graph's file, an address, or a data URI."},
+		{Name: "file", Type: TypeString, Role: RoleTemplate, Doc: "A file, such as a PDF or a text, named like an image."},
+		{Name: "audio", Type: TypeString, Role: RoleTemplate, Doc: "Audio, named like an image."},
+		{Name: "resource", Type: TypeString, Role: RoleTemplate, Doc: "A resource of an MCP server of `tools`: `server:uri`."},
+		{Name: "prompt", Type: TypeString, Role: RoleTemplate, Doc: "A prompt of such a server: `server:name`."},
+		{Name: "args", Type: TypeMap, Role: RoleTemplate, Elem: &templateValue, Doc: "The arguments of that prompt."},
+		{Name: "name", Type: TypeString, Role: RoleTemplate, Doc: "The name under which the model gets a file."},
 	}},
 }}
 
 // modelKeys are the keys that llm and agent nodes share.
 var modelKeys = []Key{
 	{Name: "model", Type: TypeString, Default: "default", Doc: "A role of `models`, or `provider/name`."},
-	textKey("instructions", RoleContent, "The focus layer of the prompt."),
+	{Name: "instructions", Type: TypeText, Role: RoleContent, Doc: "The focus layer of the prompt."},
 	{Name: "prompt", Type: TypeText, Role: RoleContent, NonEmpty: true, Elem: partKey, Doc: "What the model is asked: a text, or a list of parts."},
 	{Name: "messages", Type: TypeString, Role: RoleExpr, Doc: "The whole list of messages; replaces `prompt`."},
 	{Name: "output_retries", Type: TypeInt, Min: new(0.0), Default: "2", Doc: "How often to ask again after an invalid output."},
 	{Name: "accept", Type: TypeList, Elem: &Key{Type: TypeEnum, Enum: []string{"filtered", "refused", "truncated"}}, Doc: "Kinds of badly ended answers to accept anyway, with a warning; without it they are failures of these kinds."},
-	toolsKey("The tools that the model is offered: `name`, `server.tool` or `server.*`."),
+	{Name: "tools", Type: TypeList, Elem: &textValue, Doc: "The tools that the model is offered: `name`, `server.tool` or `server.*`."},
 	{Name: "temperature", Type: TypeNumber, Min: new(0.0), Doc: "Randomness of the model."},
 	{Name: "max_tokens", Type: TypeInt, Positive: true, Doc: "The most tokens of the answer."},
-	{Name: "stop", Type: TypeOneOf, Forms: oneOrMany(Key{Type: TypeString}), Doc: "Texts that end the answer."},
+	{Name: "stop", Type: TypeOneOf, Forms: []Key{textValue, textList}, Doc: "Texts that end the answer."},
 	{Name: "reasoning", Type: TypeAny, Doc: "How much the model reasons: a level, or a value that its provider takes."},
 	{Name: "params", Type: TypeMap, Elem: &Key{Type: TypeAny}, Doc: "Additional parameters of the request."},
 }
@@ -165,8 +155,8 @@ var loopKeys = []Key{
 	{Name: "max_iterations", Type: TypeInt, Positive: true, Default: "100", Doc: "The most states that `state_machine` enters."},
 	{Name: "initial", Type: TypeName, Default: "the first of `states`", Doc: "The state in which `state_machine` begins."},
 	{Name: "states", Type: TypeMap, Names: NamesID, Doc: "The states of `state_machine`.", Elem: &Key{Type: TypeObject, Keys: []Key{
-		textKey("prompt", RoleContent, "What the model is asked in this state."),
-		toolsKey("The tools that the model is offered in this state; without it those of the node."),
+		{Name: "prompt", Type: TypeText, Role: RoleContent, Doc: "What the model is asked in this state."},
+		{Name: "tools", Type: TypeList, Elem: &textValue, Doc: "The tools that the model is offered in this state; without it those of the node."},
 		{Name: "transitions", Type: TypeList, Elem: &Key{Type: TypeName}, Doc: "The states that may follow; with several, the model chooses."},
 		{Name: "terminal", Type: TypeBool, Default: "false", Doc: "Whether the loop ends here."},
 	}}},
@@ -178,7 +168,7 @@ var agentKind = Kind{
 		Key{Name: "loop", Type: TypeObject, Doc: "How the loop ends.", Keys: loopKeys},
 		Key{Name: "judge", Type: TypeObject, Doc: "Who accepts the answer.", Keys: []Key{
 			{Name: "model", Type: TypeString, Default: "judge", Doc: "A role of `models`, or `provider/name`."},
-			{Name: "criteria", Type: TypeOneOf, Role: RoleTemplate, Forms: oneOrMany(Key{Type: TypeString, Role: RoleTemplate}), Doc: "The criteria that the answer must meet."},
+			{Name: "criteria", Type: TypeOneOf, Role: RoleTemplate, Forms: []Key{templateValue, {Type: TypeList, Elem: &templateValue}}, Doc: "The criteria that the answer must meet."},
 			{Name: "max_rounds", Type: TypeInt, Positive: true, Default: "3", Doc: "The most rounds with the judge."},
 		}},
 	),
