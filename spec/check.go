@@ -5,6 +5,7 @@ package spec
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/graphrun/graphrun/internal/suggest"
 )
@@ -13,9 +14,11 @@ import (
 // a way out or in, cycles without an exit, literals of a wrong type. It ignores conditions, and does
 // not report consequences of other findings. The graph may be incomplete. Check does not change it.
 func Check(g *Graph) Diagnostics {
-	c := &graphChecker{reporter: reporter{file: g.File}, graph: g}
-	c.nodeNames.list = func() []string { return collectNames(g.Nodes, func(n *Node) string { return n.ID.Value }) }
-	c.keyNames.list = func() []string { return collectNames(g.State, func(k *StateKey) string { return k.Name.Value }) }
+	c := &graphChecker{
+		reporter: reporter{file: g.File}, graph: g,
+		nodeNames: newNameSet(g.Nodes, func(n *Node) string { return n.ID.Value }),
+		keyNames:  newNameSet(g.State, func(k *StateKey) string { return k.Name.Value }),
+	}
 	for _, list := range []struct {
 		key   string
 		names []Text
@@ -49,34 +52,28 @@ func Check(g *Graph) Diagnostics {
 type graphChecker struct {
 	reporter
 	graph     *Graph
-	nodeNames nameSet
-	keyNames  nameSet
+	nodeNames func() nameSet
+	keyNames  func() nameSet
 	dangling  bool // an edge or an end names an unknown node
 }
 
 // nameSet holds the names that a reference may use.
 type nameSet struct {
-	list   func() []string
-	names  []string        // sorted
-	finder *suggest.Finder // nil like names until a name is wrong
+	*suggest.Finder
+	list string // the first dozen names
 }
 
-func (s *nameSet) findNearest(name string) string {
-	if s.finder == nil {
-		s.names = s.list()
-		s.finder = suggest.New(s.names)
-	}
-	return s.finder.Closest(name)
-}
-
-// listNames returns the first dozen names, which findNearest has collected.
-func (s *nameSet) listNames() string {
-	const most = 12
-	text := strings.Join(s.names[:min(most, len(s.names))], ", ")
-	if len(s.names) > most {
-		text += fmt.Sprintf(" and %d more", len(s.names)-most)
-	}
-	return text
+// newNameSet returns a function that collects names when it is first called: if a name is wrong.
+func newNameSet[T any](list []T, nameOf func(T) string) func() nameSet {
+	return sync.OnceValue(func() nameSet {
+		const most = 12
+		names := collectNames(list, nameOf)
+		text := strings.Join(names[:min(most, len(names))], ", ")
+		if len(names) > most {
+			text += fmt.Sprintf(" and %d more", len(names)-most)
+		}
+		return nameSet{suggest.New(names), text}
+	})
 }
 
 // checkReference reports the value of a key that is not the name of a node, or a node that the key can't name.
@@ -109,12 +106,12 @@ func (c *graphChecker) checkKeysOfNode(n *Node) {
 	if j := n.Join; j != nil && j.Wait == "any" && j.OnBypass.IsSet() && j.IsValid() {
 		c.report("invalid-value", j.OnBypass.Span, "on_bypass belongs to wait: all or a number; %q waits for any branch, so that none can bypass it", n.ID.Value)
 	}
-	switch {
-	case n.MaxConcurrency == 0:
-	case !n.Each.IsSet():
-		c.report("invalid-value", findField(n.written, "max_concurrency").Key.Span, "\"max_concurrency\" is for the elements of \"each\", and %q has none; the graph's stands in \"limits\"", n.ID.Value)
-	case n.Kind.Value == "human":
-		c.report("invalid-value", findField(n.written, "max_concurrency").Key.Span, "%q asks for all elements at once: people wait for nobody", n.ID.Value)
+	if f := findField(n.written, "max_concurrency"); f == nil || n.MaxConcurrency == 0 {
+		return
+	} else if !n.Each.IsSet() {
+		c.report("invalid-value", f.Key.Span, "\"max_concurrency\" is for the elements of \"each\", and %q has none; the graph's stands in \"limits\"", n.ID.Value)
+	} else if n.Kind.Value == "human" {
+		c.report("invalid-value", f.Key.Span, "%q asks for all elements at once: people wait for nobody", n.ID.Value)
 	}
 }
 
@@ -129,19 +126,24 @@ func (c *graphChecker) checkNode(t Text, end bool) bool {
 		c.reportReserved(t, end)
 		return false
 	}
-	near := c.nodeNames.findNearest(t.Value)
+	near := c.nodeNames().Closest(t.Value)
 	if end && (strings.EqualFold(t.Value, END) || near == "" && findNearest(t.Value, []string{END}) != "") {
 		near = END
 	}
-	detail := "; nodes are " + c.nodeNames.listNames()
-	switch {
-	case near != "":
-		detail = ""
-	case isExtension(t.Value):
+	detail := "; nodes are " + c.nodeNames().list
+	if isExtension(t.Value) {
 		detail = ": keys that begin with \"x-\" are ignored"
 	}
-	c.report("unknown-node", t.At(0, len(t.Value)), "%q is not a node of this graph%s", t.Value, detail).Suggestion = near
+	c.reportUnknown("unknown-node", t, "a node of this graph", detail, near)
 	return false
+}
+
+// reportUnknown reports a name. The message ends in detail if there is no similar name.
+func (c *graphChecker) reportUnknown(rule string, t Text, what, detail, near string) {
+	if near != "" {
+		detail = ""
+	}
+	c.report(rule, t.At(0, len(t.Value)), "%q is not %s%s", t.Value, what, detail).Suggestion = near
 }
 
 // reportReserved reports END or a similar name in place of a node.
@@ -242,18 +244,15 @@ func (c *graphChecker) checkInnerGraphs() {
 	for i := range c.graph.Tools {
 		refs = append(refs, c.graph.Tools[i].Value.Get("graph"))
 	}
-	names := &nameSet{list: func() []string { return collectNames(c.graph.FileGraph().Graphs, (*Graph).Ref) }}
+	names := newNameSet(c.graph.FileGraph().Graphs, (*Graph).Ref)
 	for _, v := range refs {
 		if v == nil || v.Kind != String || !strings.HasPrefix(v.Text.Value, "#") || c.graph.Inner(v.Text.Value) != nil {
 			continue
 		}
-		near, detail := names.findNearest(v.Text.Value), "; the file has no graphs"
-		switch {
-		case near != "":
-			detail = ""
-		case len(names.names) > 0:
-			detail = "; graphs are " + names.listNames()
+		detail := "; the file has no graphs"
+		if names().list != "" {
+			detail = "; graphs are " + names().list
 		}
-		c.report("subgraph-missing", v.At(0, len(v.Text.Value)), "%q is not a graph of this file%s", v.Text.Value, detail).Suggestion = near
+		c.reportUnknown("subgraph-missing", v.Text, "a graph of this file", detail, names().Closest(v.Text.Value))
 	}
 }

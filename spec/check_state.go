@@ -42,10 +42,9 @@ func (c *graphChecker) checkNames(names []Text) {
 		if !c.graph.StrictState || c.graph.keys[name.Value] != nil {
 			continue
 		}
-		near := c.keyNames.findNearest(name.Value)
-		detail := "; declare it under \"state\""
-		if near == "" && len(c.keyNames.names) > 0 {
-			detail = "; declared are " + c.keyNames.listNames()
+		near, detail := c.keyNames().Closest(name.Value), "; declare it under \"state\""
+		if near == "" && len(c.graph.State) > 0 {
+			detail = "; declared are " + c.keyNames().list
 		}
 		c.report("unknown-state-key", name.At(0, len(name.Value)), "%q is not a declared state key%s", name.Value, detail).Suggestion = near
 	}
