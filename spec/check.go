@@ -1,4 +1,4 @@
-// The rules over a whole graph: names that must exist, ways out, nodes of `finally`.
+// The rules over a whole graph: names that must exist, keys that do not fit together, nodes of `finally`.
 
 package spec
 
@@ -11,8 +11,8 @@ import (
 )
 
 // Check reports parts of a graph that do not fit together: unknown nodes and state keys, nodes without
-// a way out or in, cycles without an exit, literals of a wrong type. It ignores conditions, and does
-// not report consequences of other findings. The graph may be incomplete. Check does not change it.
+// a way out or in, cycles without an exit. It ignores conditions, and does not report consequences of
+// other findings. The graph may be incomplete. Check does not change it.
 func Check(g *Graph) Diagnostics {
 	c := &graphChecker{
 		reporter: reporter{file: g.File}, graph: g,
@@ -230,6 +230,40 @@ func (c *graphChecker) checkFinalNode(n *Node) {
 		if v := n.Written(key); v != nil && v.Text.Value != "first" {
 			c.report("invalid-value", n.ID.Span, "%q can't have %q: it runs in finally, on no edge and once", n.ID.Value, key)
 		}
+	}
+}
+
+// checkStateKeys reports undeclared state keys in a node.
+func (c *graphChecker) checkStateKeys(n *Node) {
+	c.checkNames(n.Reads)
+	c.checkNames(n.Writes.Keys)
+	for _, write := range n.Writes.Exprs {
+		c.checkNames([]Text{write.Name})
+	}
+	if n.Cache != nil {
+		c.checkNames(n.Cache.Keys)
+	}
+	if n.Decide != nil {
+		c.checkNames(n.Decide.See)
+	}
+	if n.Kind.Value == "set" {
+		for _, f := range n.Field("set").Entries() {
+			c.checkNames([]Text{f.Key})
+		}
+	}
+}
+
+// checkNames reports names of undeclared state keys, unless the graph allows them.
+func (c *graphChecker) checkNames(names []Text) {
+	for _, name := range names {
+		if !c.graph.StrictState || c.graph.keys[name.Value] != nil {
+			continue
+		}
+		near, detail := c.keyNames().Closest(name.Value), "; declare it under \"state\""
+		if near == "" && len(c.graph.State) > 0 {
+			detail = "; declared are " + c.keyNames().list
+		}
+		c.report("unknown-state-key", name.At(0, len(name.Value)), "%q is not a declared state key%s", name.Value, detail).Suggestion = near
 	}
 }
 

@@ -114,7 +114,7 @@ func (d *decoder) expandEdge(e *Edge, from, to *Value) {
 	}
 }
 
-// finishStateKey sets the schema of a state key, and checks its name, reducer and default.
+// finishStateKey sets the schema of a state key, and checks its name and reducer.
 func (d *decoder) finishStateKey(k *StateKey, f *Field) {
 	name := f.Key.Value
 	if reason := reservedReason(name); reason != "" {
@@ -134,17 +134,8 @@ func (d *decoder) finishStateKey(k *StateKey, f *Field) {
 			k.Schema[f.Key.Value] = f.Value.Data()
 		}
 	}
-	d.checkReducer(k)
-	if k.Default != nil {
-		d.checkFit(k.Schema, k.Default, "the default of \""+k.Name.Value+"\"")
+	reducer := k.Reducer.Value
+	if k.Reducer.IsSet() && !k.HasReducerExpr() && !slices.Contains(reducers, reducer) {
+		d.report("invalid-value", k.Reducer.At(0, len(reducer)), "%q is not a reducer; expected %s, or an expression over current and update", reducer, listNames(reducers)).Suggestion = findNearest(reducer, reducers)
 	}
-}
-
-// checkReducer reports a reducer of one unknown word. Anything longer is an expression.
-func (d *decoder) checkReducer(k *StateKey) {
-	name := k.Reducer.Value
-	if !k.Reducer.IsSet() || k.HasReducerExpr() || slices.Contains(reducers, name) {
-		return
-	}
-	d.report("invalid-value", k.Reducer.At(0, len(name)), "%q is not a reducer; expected %s, or an expression over current and update", name, listNames(reducers)).Suggestion = findNearest(name, reducers)
 }

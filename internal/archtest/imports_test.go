@@ -117,7 +117,7 @@ func layers() []layer {
 		{path: "runner/store/storetest", own: []string{"runner", "runner/handler", "runner/machine", "runner/store", "eval", "spec"}},
 		{path: "runner/view", own: []string{"runner/machine", "spec"}},
 		{path: "runner/virtual", own: []string{"runner/store"}},
-		{path: "spec", own: []string{"internal/bounded", "internal/graphalg", "internal/schema", "internal/suggest"}, others: []string{yaml}},
+		{path: "spec", own: []string{"internal/bounded", "internal/graphalg", "internal/suggest"}, others: []string{yaml}},
 		{path: "tool", own: []string{"model", "internal/keys", "eval", "internal/process", "internal/schema"}, others: []string{mcp}},
 	}
 }

@@ -140,7 +140,7 @@ func (b *binder) bindStateKey(decl *spec.StateKey) Key {
 		out.Reducer = b.compile(exprSite{fixed: reducerScope(decl)}, decl.Reducer, eval.Value)
 	}
 	if decl.Default != nil {
-		out.Initial, out.HasInitial = out.Schema.Normalise(decl.Default.Data()), true
+		out.Initial, out.HasInitial = b.checkData(out.Schema, decl.Default, "the default of "+name), true
 	}
 	return out
 }
@@ -170,6 +170,7 @@ func (b *binder) bindNode(node *spec.Node, keys []spec.Key) Node {
 		if node.Kind.Value == "set" && key.Name == "set" {
 			out.Set = b.bindFields(before, &field.Value, spec.RoleSet)
 			for j := range out.Set {
+				b.checkLiteral(&field.Value.Fields[j])
 				b.checkValueFits(out.Set[j].Name, &out.Set[j].Value, field.Value.Fields[j].Value.Span)
 			}
 			continue

@@ -88,6 +88,52 @@ func (b *binder) reportMisfit(key *spec.StateKey, constant any, span spec.Span) 
 	return err != nil
 }
 
+// checkData returns normalised data of the file, described by what. It reports the first part that does
+// not fit the schema.
+func (b *binder) checkData(s *schema.Schema, v *spec.Value, what string) any {
+	data, err := s.Accept(v.Data())
+	var misfit *schema.Mismatch
+	if errors.As(err, &misfit) {
+		b.addFinding("type-mismatch", v.PartAt(misfit.Path).Span, what+": "+misfit.Error())
+	}
+	return data
+}
+
+// checkLiteral reports a literal of a set node that does not fit its state key. Strings are expressions.
+func (b *binder) checkLiteral(f *spec.Field) {
+	if key := b.graph.Key(f.Key.Value); key != nil && f.Value.Kind != spec.String {
+		compiled, _ := schema.Compile(schemaOfUpdate(key, &f.Value)) // bindStateKey reports an error
+		b.checkData(compiled, &f.Value, "the value for "+strconv.Quote(f.Key.Value))
+	}
+}
+
+// schemaOfUpdate returns the schema of a write to a key with its reducer, or nil if any value is allowed.
+func schemaOfUpdate(k *spec.StateKey, v *spec.Value) map[string]any {
+	items, hasItems := k.Schema["items"].(map[string]any)
+	switch k.Reducer.Value {
+	case "", "replace":
+		return k.Schema
+	case "sum", "min", "max":
+		if typ, ok := k.Schema["type"]; ok {
+			return map[string]any{"type": typ}
+		}
+	case "merge":
+		out := map[string]any{"type": "object"}
+		if properties, ok := k.Schema["properties"]; ok {
+			out["properties"] = properties
+		}
+		return out
+	case "append", "prepend", "union":
+		if v.Kind != spec.List {
+			return items
+		}
+		if hasItems {
+			return map[string]any{"items": items}
+		}
+	}
+	return nil
+}
+
 // checkType reports a value whose type the key's reducer does not accept.
 func (b *binder) checkType(key *spec.StateKey, have eval.Type, span spec.Span, what string) {
 	whole := b.keyType(key)
