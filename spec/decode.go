@@ -95,21 +95,26 @@ func (d *decoder) readField(k *Key, f *Field, into any) {
 
 // checkValue reports mistakes in the value of a key. It assigns the parts of a list or map to into.
 func (d *decoder) checkValue(k *Key, v *Value, at subject, into any) {
-	switch k.Type {
-	case TypeAny:
-		return
-	case TypeOneOf:
-		d.readForm(k, v, at, into)
-		return
-	case TypeText:
-		d.readText(k, v, at)
-		return
-	}
 	if !hasOutline(k, v) {
 		d.reportMismatch(k, v, at)
 		return
 	}
 	switch k.Type {
+	case TypeOneOf:
+		form := find(k.Forms, func(form *Key) bool { return hasOutline(form, v) })
+		if form.Type == TypeEnum {
+			d.checkEnum(k, form.Enum, v, at)
+		} else {
+			d.checkValue(form, v, at, into)
+		}
+	case TypeText:
+		if v.Kind == List {
+			d.readList(k, v, at, nil)
+		} else if v.Kind == Map && k.Elem != nil && v.Get("file") == nil {
+			d.checkValue(k.Elem, v, at, nil)
+		} else if v.Kind == Map {
+			d.readTextFile(v, at)
+		}
 	case TypeList:
 		d.readList(k, v, at, into)
 	case TypeMap:
@@ -119,11 +124,12 @@ func (d *decoder) checkValue(k *Key, v *Value, at subject, into any) {
 	case TypeSchema:
 		d.checkSchema(k, v, at, into)
 	case TypeNode:
-		n, _ := into.(*Node)
-		d.readNode(n, v, at.key)
+		d.readNode(into.(*Node), v, at.key)
 	case TypeGraph:
-		g, _ := into.(*Graph)
-		d.readInner(g, v, at.key)
+		outer := d.graph
+		d.graph = into.(*Graph)
+		d.readGraph(innerKeys(), v, at.key)
+		d.graph = outer
 	default:
 		d.checkScalar(k, v, at)
 	}
@@ -135,7 +141,7 @@ func (d *decoder) readList(k *Key, v *Value, at subject, into any) {
 	}
 	for i := range v.Items {
 		item := &v.Items[i]
-		part := d.addItem(into, i, item)
+		part := d.addPart(into, i, Text{}, item)
 		d.checkValue(k.Elem, item, subject{at.key, true}, part)
 		if e, ok := part.(*Edge); ok {
 			d.finishEdge(e, item)
@@ -157,23 +163,11 @@ func (d *decoder) readEntries(k *Key, v *Value, into any) {
 		case k.Names == NamesState && !isIdentifier(f.Key.Value):
 			d.report("invalid-value", f.Key.Span, "the name %s must be letters, digits and _, no digit first, so that expressions can hold it", quoteShort(f.Key.Value))
 		}
-		part := d.addEntry(into, f)
+		part := d.addPart(into, i, f.Key, &f.Value)
 		d.checkValue(k.Elem, &f.Value, subject{f.Key, false}, part)
 		if key, ok := part.(*StateKey); ok {
 			d.finishStateKey(key, f)
 		}
-	}
-}
-
-// readForm checks a value against the first form of a key with the same outline.
-func (d *decoder) readForm(k *Key, v *Value, at subject, into any) {
-	switch form := find(k.Forms, func(form *Key) bool { return hasOutline(form, v) }); {
-	case form == nil:
-		d.reportMismatch(k, v, at)
-	case form.Type == TypeEnum:
-		d.checkEnum(k, form.Enum, v, at)
-	default:
-		d.checkValue(form, v, at, into)
 	}
 }
 
@@ -210,7 +204,7 @@ func hasOutline(k *Key, v *Value) bool {
 		return true
 	case TypeString, TypeText:
 		return v.Kind == String || k.Role != RolePlain && k.Role != RoleState && v.IsScalar() && v.Kind != Null ||
-			k.Type == TypeText && (v.Get("file") != nil || k.Elem != nil && !v.IsScalar())
+			k.Type == TypeText && (namesFile(v) || k.Elem != nil && !v.IsScalar())
 	case TypeOneOf:
 		return find(k.Forms, func(form *Key) bool { return hasOutline(form, v) }) != nil
 	}

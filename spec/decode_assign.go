@@ -67,50 +67,41 @@ func addRetry(list *[]Retry, v *Value) *Retry {
 	return &(*list)[len(*list)-1]
 }
 
-// addItem adds an item to a list and returns a pointer like allocateField.
-func (d *decoder) addItem(into any, i int, item *Value) any {
-	if item.Kind != Map {
-		if _, ok := into.(*[]*Edge); ok {
-			d.graph.lacksEdges = true
-		}
-		return nil
-	}
+// addPart adds an item of a list, or an entry of a map of names, and returns a pointer like allocateField.
+func (d *decoder) addPart(into any, i int, name Text, v *Value) any {
 	switch list := into.(type) {
 	case *[]Retry:
-		return addRetry(list, item)
+		if v.Kind == Map {
+			return addRetry(list, v)
+		}
 	case *[]*Edge:
-		return &Edge{Span: item.Span, Decl: i}
-	}
-	return nil
-}
-
-// addEntry adds an entry of a map of names and returns a pointer like allocateField.
-func (d *decoder) addEntry(into any, f *Field) any {
-	switch list := into.(type) {
+		if v.Kind == Map {
+			return &Edge{Span: v.Span, Decl: i}
+		}
+		d.graph.lacksEdges = true
 	case *[]*Node:
-		n := &Node{ID: f.Key, Index: len(*list), Span: f.Value.Span, OnMaxVisits: "fail", Routing: "first", hasUnknownExits: true}
+		n := &Node{ID: name, Index: len(*list), Span: v.Span, OnMaxVisits: "fail", Routing: "first", hasUnknownExits: true}
 		*list = append(*list, n)
 		d.graph.nodes[n.ID.Value] = n
-		if isReserved(f.Key.Value) {
-			d.report("reserved-name", f.Key.At(0, len(f.Key.Value)), "%q can't be the name of a node: it stands for an end of the graph", f.Key.Value)
+		if isReserved(name.Value) {
+			d.report("reserved-name", name.At(0, len(name.Value)), "%q can't be the name of a node: it stands for an end of the graph", name.Value)
 		}
 		return n
 	case *[]*StateKey:
-		k := &StateKey{Name: f.Key, Source: &f.Value, Schema: map[string]any{}}
+		k := &StateKey{Name: name, Source: v, Schema: map[string]any{}}
 		*list = append(*list, k)
 		d.graph.keys[k.Name.Value] = k
 		return k
 	case *[]Secret:
-		*list = append(*list, Secret{Name: f.Key})
+		*list = append(*list, Secret{Name: name})
 		return &(*list)[len(*list)-1]
 	case *[]*Graph:
-		if f.Value.Kind != Map {
-			return nil
+		if v.Kind == Map {
+			inner := newGraph(d.file)
+			inner.Entry, inner.whole, inner.Span = name, d.graph, v.Span
+			*list = append(*list, inner)
+			return inner
 		}
-		inner := newGraph(d.file)
-		inner.Entry, inner.whole, inner.Span = f.Key, d.graph, f.Value.Span
-		*list = append(*list, inner)
-		return inner
 	}
 	return nil
 }

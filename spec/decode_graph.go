@@ -18,21 +18,13 @@ func newGraph(file *File) *Graph {
 	}
 }
 
-// readInner reads a graph within a file.
-func (d *decoder) readInner(g *Graph, v *Value, owner Text) {
-	outer := d.graph
-	d.graph = g
-	d.readGraph(innerKeys(), v, owner)
-	if !g.Name.IsSet() {
-		g.Name = owner
-	}
-	d.graph = outer
-}
-
 // readGraph reads the graph of a file, or a graph within a file. The edges of `finish` come last.
 func (d *decoder) readGraph(keys []Key, root *Value, owner Text) {
 	g := d.graph
 	d.readObject(keys, nil, root, owner, g)
+	if !g.Name.IsSet() {
+		g.Name = owner // of a graph within a file
+	}
 	nodes, edges, state := root.Get("nodes"), root.Get("edges"), root.Get("state")
 	if len(g.Nodes) == 0 && nodes != nil && nodes.Kind == Map {
 		d.report("invalid-value", nodes.Span, "\"nodes\" must have a node at least; found none")

@@ -27,21 +27,6 @@ func namesFile(v *Value) bool {
 	})
 }
 
-// readText checks the value of a key that takes a text. It replaces {file: path} by the file's text.
-func (d *decoder) readText(k *Key, v *Value, at subject) {
-	switch {
-	case v.IsScalar() && hasOutline(k, v):
-	case k.Elem != nil && v.Kind == List:
-		d.readList(k, v, at, nil)
-	case k.Elem != nil && v.Kind == Map && v.Get("file") == nil:
-		d.checkValue(k.Elem, v, at, nil)
-	case namesFile(v):
-		d.readTextFile(v, at)
-	default:
-		d.reportMismatch(k, v, at)
-	}
-}
-
 // readTextFile replaces {file: path} by the text of the file.
 func (d *decoder) readTextFile(v *Value, at subject) {
 	before := len(d.diags)
