@@ -350,8 +350,6 @@ func (d *decoder) repairKey(v *Value, f *Field, keys []Key, into any) *Key {
 		allowed = "; allowed are the keywords of JSON Schema"
 	} else if i := slices.IndexFunc(keys, func(k Key) bool { return k.Type == TypeObject && FindKey(k.Keys, key.Value) != nil }); i >= 0 {
 		allowed = fmt.Sprintf("; it stands under %q", keys[i].Name)
-	} else if len(names) == 0 {
-		allowed = "; none is allowed here"
 	} else if _, isGraph := into.(*Graph); isGraph && FindKey(TopKeys, key.Value) != nil {
 		allowed = "; it stands at the top of the file"
 	} else if FindKey(NodeKeys, key.Value) != nil {

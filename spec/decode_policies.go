@@ -41,19 +41,14 @@ func (d *decoder) addPolicies(v *Value, from []string) {
 		if item.Kind != Map || slices.ContainsFunc(item.Fields, isUnknown) {
 			continue // the unknown key may be a misspelt required one
 		}
+		before := len(d.diags)
+		d.checkPairs(&item)
 		if files := item.Get("extends"); files != nil {
-			for i := range item.Fields {
-				if key := item.Fields[i].Key; key.Value != "extends" && key.Value != "description" && !isExtension(key.Value) {
-					d.report("invalid-value", key.Span, "\"extends\" stands alone; found %q beside it, which belongs into an entry of its own", key.Value)
-				}
-			}
 			for _, file := range readTexts(files, true) {
 				d.addPolicyFile(file, from)
 			}
 			continue
 		}
-		before := len(d.diags)
-		d.checkPairs(&item)
 		if len(from) > 0 && len(d.diags) == before && d.namesMissingNodes(&item) {
 			d.graph.Inapplicable = append(d.graph.Inapplicable, item)
 		} else {
@@ -134,18 +129,12 @@ func (v *Value) shiftSpans(text *File) Value {
 	return out
 }
 
-// checkPairs reports keys of a policy that lack their partner.
+// checkPairs reports the first key of a policy that lacks its partner.
 func (d *decoder) checkPairs(item *Value) {
-	var lacking []*Key
 	for i := range policyKeys {
 		if k := &policyKeys[i]; k.Needs != "" && item.Get(k.Name) != nil && item.Get(k.Needs) == nil {
-			lacking = append(lacking, k)
+			d.reportMissing(item, Text{}, fmt.Sprintf("the key %q that belongs to %q", k.Needs, k.Name))
+			return
 		}
-	}
-	switch {
-	case len(lacking) == 1:
-		d.reportMissing(item, Text{}, fmt.Sprintf("the key %q that belongs to %q", lacking[0].Needs, lacking[0].Name))
-	case len(lacking) > 1:
-		d.report("invalid-value", findField(item.Fields, lacking[1].Name).Key.Span, "%q goes with %q; found %q", lacking[0].Name, lacking[0].Needs, lacking[1].Name)
 	}
 }

@@ -300,7 +300,7 @@ func (f *formatter) formatEntry(n *yaml.Node, i, indent int) (lines []string) {
 	v, head := n.Content[i], pad+"-"
 	beside := f.notes[v].beside
 	if n.Kind == yaml.MappingNode {
-		head, v = pad+f.formatKey(v), n.Content[i+1]
+		head, v = pad+f.formatInline(v)+":", n.Content[i+1]
 	}
 	at := 0 // the index of the line that gets the comment
 	switch {
@@ -355,14 +355,6 @@ func formatProperties(n *yaml.Node) (out string) {
 	return out
 }
 
-// formatKey returns a key with its colon.
-func (f *formatter) formatKey(n *yaml.Node) string {
-	if n.Kind == yaml.AliasNode {
-		return "*" + n.Value + " :"
-	}
-	return f.formatInline(n) + ":"
-}
-
 // formatInline returns a value on one line.
 func (f *formatter) formatInline(n *yaml.Node) string {
 	var parts []string
@@ -378,7 +370,7 @@ func (f *formatter) formatInline(n *yaml.Node) string {
 		return formatProperties(n) + "[" + strings.Join(parts, ", ") + "]"
 	}
 	for i := 0; i < len(n.Content); i += 2 {
-		parts = append(parts, f.formatKey(n.Content[i])+" "+f.formatInline(n.Content[i+1]))
+		parts = append(parts, f.formatInline(n.Content[i])+": "+f.formatInline(n.Content[i+1]))
 	}
 	return formatProperties(n) + "{" + strings.Join(parts, ", ") + "}"
 }

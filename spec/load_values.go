@@ -4,6 +4,7 @@ package spec
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -23,10 +24,10 @@ type converter struct {
 	line    int   // the number of that line
 
 	depth    int
-	anchored int          // the anchors around the node
-	aliases  []*yaml.Node // the aliases around the node, outermost first
-	expanded int          // the number of values that aliases and merge keys add
-	refused  bool         // the file exceeds a limit: the tree is not complete
+	anchored int        // the anchors around the node
+	alias    *yaml.Node // the outermost alias around the node, or nil
+	expanded int        // the number of values that aliases and merge keys add
+	refused  bool       // the file exceeds a limit: the tree is not complete
 }
 
 // offset converts a line and column of the library, in characters, to an offset.
@@ -54,7 +55,7 @@ func (c *converter) offset(line, column int) int {
 
 // convert reads a node into a zero value and returns where the node ends in the text.
 func (c *converter) convert(n *yaml.Node, v *Value) (end int) {
-	if len(c.aliases) > 0 {
+	if c.alias != nil {
 		c.countRepeated(n, 1)
 	}
 	if c.refused {
@@ -62,7 +63,10 @@ func (c *converter) convert(n *yaml.Node, v *Value) (end int) {
 		return 0
 	}
 	if n.Kind == yaml.AliasNode {
-		c.readAlias(n, v)
+		outer := c.alias
+		c.alias = cmp.Or(outer, n)
+		c.convert(n.Alias, v) // the depth bounds an alias inside its own value
+		c.alias = outer
 		return c.aliasSpan(n).To
 	}
 	if n.Anchor != "" {
@@ -90,23 +94,11 @@ func (c *converter) convert(n *yaml.Node, v *Value) (end int) {
 	return v.Span.To
 }
 
-// readAlias reads the anchored node again.
-func (c *converter) readAlias(n *yaml.Node, v *Value) {
-	if slices.Contains(c.aliases, n) {
-		c.refused = true
-		c.report("syntax", c.aliasSpan(n), "the alias %q stands inside the value that it repeats", "*"+n.Value)
-		return
-	}
-	c.aliases = append(c.aliases, n)
-	c.convert(n.Alias, v)
-	c.aliases = c.aliases[:len(c.aliases)-1]
-}
-
 // countRepeated counts the values that aliases add, and refuses more than later walks can handle.
 func (c *converter) countRepeated(n *yaml.Node, values int) {
 	if c.expanded += values; c.expanded > maxExpanded && !c.refused {
 		c.refused = true
-		c.report("syntax", c.aliasSpan(append(c.aliases, n)[0]), "aliases and merge keys repeat more than %d values; at most %d are allowed", maxExpanded, maxExpanded)
+		c.report("syntax", c.aliasSpan(cmp.Or(c.alias, n)), "aliases and merge keys repeat more than %d values; at most %d are allowed", maxExpanded, maxExpanded)
 	}
 }
 
@@ -175,34 +167,13 @@ func (c *converter) checkTag(n *yaml.Node, v *Value, want string) {
 	c.report("syntax", v.Span, "the tag %q is not supported here; allowed are !!bool, !!float, !!int, !!map, !!null, !!seq, !!str where they fit", n.Tag)
 }
 
-// mapReader collects the entries of a map.
-type mapReader struct {
-	fields  []Field
-	indices map[string]int // by name, if there are many fields
-	merge   int            // the index of <<, or -1
-}
-
-// findEntry returns the entry of that name, or nil.
-func (m *mapReader) findEntry(name string) *Field {
-	const few = 16
-	if len(m.fields) <= few {
-		return findField(m.fields, name)
-	}
-	if m.indices == nil {
-		m.indices = make(map[string]int, cap(m.fields))
-	}
-	for i := len(m.indices); i < len(m.fields); i++ {
-		m.indices[m.fields[i].Key.Value] = i
-	}
-	if i, found := m.indices[name]; found {
-		return &m.fields[i]
-	}
-	return nil
-}
-
 func (c *converter) readMap(n *yaml.Node, at int, v *Value) {
-	m := mapReader{merge: -1, fields: make([]Field, 0, len(n.Content)/2)}
-	end := at
+	const few = 16
+	fields, merge, end := make([]Field, 0, len(n.Content)/2), -1, at
+	var indices map[string]int // of fields by name, if there are many
+	if cap(fields) > few {
+		indices = make(map[string]int, cap(fields))
+	}
 	var k Value
 	var f Field // outside of the loop, because both escape
 	for i := 0; i+1 < len(n.Content) && !c.refused; i += 2 {
@@ -211,8 +182,12 @@ func (c *converter) readMap(n *yaml.Node, at int, v *Value) {
 		c.convert(key, &k)
 		end = max(end, c.convert(child, &f.Value))
 		f.Key = k.Text
-		isMerge := key.Kind == yaml.ScalarNode && key.Tag == "!!merge"
-		seen := m.findEntry(k.Text.Value)
+		var seen *Field
+		if i, isIndexed := indices[k.Text.Value]; isIndexed {
+			seen = &fields[i]
+		} else if indices == nil {
+			seen = findField(fields, k.Text.Value)
+		}
 		switch {
 		case !k.IsScalar():
 			c.report("syntax", k.Span, "a map key must be a scalar; found %s", describeValue(&k))
@@ -221,47 +196,47 @@ func (c *converter) readMap(n *yaml.Node, at int, v *Value) {
 			c.report("syntax", k.Span, "a map key is empty; write \"\" for a key without letters")
 			continue
 		case seen != nil:
-			note := ""
-			if isMerge {
-				note = "; merge several maps by one: <<: [*a, *b]"
-			}
-			c.report("duplicate-key", k.Span, "the key %q stands twice in this map%s", k.Text.Value, note)
+			c.report("duplicate-key", k.Span, "the key %q stands twice in this map", k.Text.Value)
 			c.addRelated(seen.Key.Span, "first here")
 			continue
-		case isMerge:
-			m.merge = len(m.fields)
+		case key.Kind == yaml.ScalarNode && key.Tag == "!!merge":
+			merge = len(fields)
 		case n.Style&yaml.FlowStyle != 0 && f.Value.isAbsent() && key.Style == 0 && strings.ContainsAny(key.Value, ":)]"):
 			c.report("syntax", k.Span, "%s has no value: a colon needs a space behind it, and a text with a comma needs quotes", quoteShort(key.Value))
 			continue
 		}
-		m.fields = append(m.fields, f)
+		if indices != nil {
+			indices[f.Key.Value] = len(fields)
+		}
+		fields = append(fields, f)
 	}
-	v.Kind, v.Fields = Map, m.fields
-	if m.merge >= 0 {
-		v.Fields = c.mergeMaps(n, &m)
+	v.Kind, v.Fields = Map, fields
+	if merge >= 0 {
+		v.Fields = c.mergeMaps(n, fields, merge)
 	}
 	v.Span = Span{at, c.findClose(n, at, end)}
 	c.checkTag(n, v, "!!map")
 }
 
-// mergeMaps replaces the merge key by the entries of the merged maps, unless the map has its own.
-func (c *converter) mergeMaps(n *yaml.Node, m *mapReader) (out []Field) {
+// mergeMaps replaces the merge key at an index by the entries of the merged maps, unless the map has its own.
+func (c *converter) mergeMaps(n *yaml.Node, fields []Field, at int) (out []Field) {
 	var merged []Field
-	for _, from := range m.fields[m.merge].Value.OneOrAll() {
+	for _, from := range fields[at].Value.OneOrAll() {
 		if from.Kind != Map {
 			c.report("syntax", from.Span, "a merge key takes a map or a list of maps; found %s", describeValue(&from))
 		}
 		c.countRepeated(n, len(from.Fields))
 		merged = append(merged, from.Fields...)
 	}
+	own := map[string]*Field{}
+	for i := range fields {
+		own[fields[i].Key.Value] = &fields[i]
+	}
 	taken := map[string]bool{}
-	for _, f := range slices.Concat(m.fields[:m.merge], merged, m.fields[m.merge+1:]) {
+	for _, f := range slices.Concat(fields[:at], merged, fields[at+1:]) {
 		if name := f.Key.Value; !taken[name] {
-			if own := m.findEntry(name); own != nil {
-				f = *own
-			}
 			taken[name] = true
-			out = append(out, f)
+			out = append(out, *cmp.Or(own[name], &f))
 		}
 	}
 	return out
@@ -285,9 +260,6 @@ func (c *converter) readBareTemplate(n *yaml.Node, at int, v *Value) bool {
 	return closed
 }
 
-// scalarTags maps tags to kinds of scalars.
-var scalarTags = map[string]ValueKind{"!!null": Null, "!!bool": Bool, "!!int": Int, "!!float": Float, "!!str": String, "!!timestamp": String}
-
 // readScalar reads a scalar whose content starts at an offset.
 func (c *converter) readScalar(n *yaml.Node, at int, v *Value) {
 	v.Kind = String
@@ -305,7 +277,8 @@ func (c *converter) readScalar(n *yaml.Node, at int, v *Value) {
 
 // readTagged reads a scalar with a tag. problem says why it does not fit the tag.
 func (c *converter) readTagged(n *yaml.Node, v *Value) (problem string) {
-	want, known := scalarTags[n.Tag]
+	kinds := map[string]ValueKind{"!!null": Null, "!!bool": Bool, "!!int": Int, "!!float": Float, "!!str": String, "!!timestamp": String}
+	want, known := kinds[n.Tag]
 	if !known {
 		c.checkTag(n, v, "")
 	}

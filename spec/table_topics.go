@@ -31,7 +31,7 @@ func Topics(opts Options) []Topic {
 		t.addKeys("nodes.*", k.Keys, k.Choices)
 		out = append(out, t)
 	}
-	collectTopics(&out, "", "", TopKeys)
+	out = append(out, listTopics("", "", TopKeys)...)
 	kind := Key{Name: "kind", Type: TypeEnum, Enum: kindNames(kinds), Required: true, Doc: "The kind of the node."}
 	every := append([]Key{kind}, NodeKeys...)
 	for i := range out {
@@ -39,26 +39,26 @@ func Topics(opts Options) []Topic {
 			out[i].addKeys("nodes.*", every, nil)
 		}
 	}
-	collectTopics(&out, "nodes.*", "", every)
+	out = append(out, listTopics("nodes.*", "", every)...)
 	for _, k := range kinds {
-		collectTopics(&out, "nodes.*", k.Name, k.Keys)
+		out = append(out, listTopics("nodes.*", k.Name, k.Keys)...)
 	}
 	return out
 }
 
-// collectTopics adds the topics of some keys and of those below them.
-func collectTopics(out *[]Topic, path, kind string, keys []Key) {
+// listTopics returns the topics of some keys and of those below them.
+func listTopics(path, kind string, keys []Key) (out []Topic) {
 	for i := range keys {
-		k := &keys[i]
-		t := newTopic(path, k)
+		t := newTopic(path, &keys[i])
 		t.Kind = kind
-		at := len(*out)
-		*out = append(*out, t)
-		eachMap(t.Path, k, func(path string, inner *Key) {
-			(*out)[at].addKeys(path, inner.Keys, inner.Choices)
-			collectTopics(out, path, kind, inner.Keys)
+		var below []Topic
+		eachMap(t.Path, &keys[i], func(path string, inner *Key) {
+			t.addKeys(path, inner.Keys, inner.Choices)
+			below = append(below, listTopics(path, kind, inner.Keys)...)
 		})
+		out = append(append(out, t), below...)
 	}
+	return out
 }
 
 func newTopic(path string, k *Key) Topic {
@@ -91,13 +91,9 @@ func eachMap(path string, k *Key, f func(path string, inner *Key)) {
 		eachMap(path+".*", k.Elem, f)
 	case TypeOneOf:
 		for i := range k.Forms {
-			if list := &k.Forms[i]; i > 0 && list.Type == TypeList && sameKeys(list.Elem.Keys, k.Forms[i-1].Keys) {
-				continue
+			if k.Forms[i].Type != TypeList { // its elements have the form before it
+				eachMap(path, &k.Forms[i], f)
 			}
-			eachMap(path, &k.Forms[i], f)
 		}
 	}
 }
-
-// sameKeys reports whether two maps have one table of keys.
-func sameKeys(a, b []Key) bool { return len(a) > 0 && len(b) > 0 && &a[0] == &b[0] }
