@@ -273,7 +273,7 @@ func (n *modelNode) askSummary(ctx context.Context, calls *caller, messages []mo
 		Messages: []model.Message{{Role: model.User, Content: transcriptText(messages)}},
 	}
 	read := func(response *model.Response) (any, error) { return response.Content, nil }
-	if source := cmp.Or(spec.SummarySchema(n.decl.Conversation), spec.SummarySchema(n.task.Graph.Conversation)); source != nil {
+	if source := cmp.Or(n.decl.Conversation.Get("compaction").Get("output"), n.task.Graph.Conversation.Get("compaction").Get("output")); source != nil {
 		doc, _ := source.Data().(map[string]any)
 		req.Schema = doc
 		req.System = joinLayers([]string{req.System, "The summary is one JSON value that fits this JSON Schema, and nothing else:\n" + eval.Text(doc)})

@@ -97,8 +97,13 @@ func (c *graphChecker) checkReference(name Text, key string) {
 
 // checkKeysOfNode reports keys of a node that do not fit together.
 func (c *graphChecker) checkKeysOfNode(n *Node) {
-	if n.Final {
-		c.checkFinalNode(n)
+	if n.Final && n.Kind.Value == "human" {
+		c.report("invalid-value", n.Kind.Span, "%q can't ask a person: it runs in finally, when the end of the run is decided", n.ID.Value)
+	}
+	for _, key := range []string{"goto", "ends", "join", "routing", "max_visits"} {
+		if v := n.Written(key); n.Final && v != nil && v.Text.Value != "first" {
+			c.report("invalid-value", n.ID.Span, "%q can't have %q: it runs in finally, on no edge and once", n.ID.Value, key)
+		}
 	}
 	if n.Kind.Value == "fail" && (n.Goto.IsSet() || n.HasEnds) {
 		c.report("invalid-value", n.ID.Span, "%q can't have goto or ends: a fail node is terminal", n.ID.Value)
@@ -123,7 +128,13 @@ func (c *graphChecker) checkNode(t Text, end bool) bool {
 	case len(c.graph.Nodes) == 0:
 		return false
 	case isReserved(t.Value):
-		c.reportReserved(t, end)
+		detail, suggestion := "expected the name of a node", ""
+		if strings.EqualFold(strings.Trim(t.Value, "_"), "start") {
+			detail = "the first node is named by the key \"start\""
+		} else if end {
+			detail, suggestion = "the end is written END", END
+		}
+		c.report("reserved-name", t.At(0, len(t.Value)), "%q is not a node; %s", t.Value, detail).Suggestion = suggestion
 		return false
 	}
 	near := c.nodeNames().Closest(t.Value)
@@ -144,20 +155,6 @@ func (c *graphChecker) reportUnknown(rule string, t Text, what, detail, near str
 		detail = ""
 	}
 	c.report(rule, t.At(0, len(t.Value)), "%q is not %s%s", t.Value, what, detail).Suggestion = near
-}
-
-// reportReserved reports END or a similar name in place of a node.
-func (c *graphChecker) reportReserved(t Text, end bool) {
-	message, suggestion := fmt.Sprintf("%q is not a node", t.Value), ""
-	switch {
-	case strings.EqualFold(strings.Trim(t.Value, "_"), "start"):
-		message += "; the first node is named by the key \"start\""
-	case end:
-		message, suggestion = message+"; the end is written END", END
-	default:
-		message += "; expected the name of a node"
-	}
-	c.report("reserved-name", t.At(0, len(t.Value)), "%s", message).Suggestion = suggestion
 }
 
 // indexOf returns the index of a node, or otherwise for END and for an unknown name.
@@ -217,18 +214,6 @@ func (c *graphChecker) checkRepeatedEdges() {
 		} else if e.Decl >= 0 { // checkEdges reports the others
 			c.report("duplicate-edge", e.To.Span, "a second edge from %q to %q with the same condition", e.From.Value, e.To.Value).Severity = Warning
 			c.addRelated(first.To.Span, "the first is here")
-		}
-	}
-}
-
-// checkFinalNode reports a kind or a key that a node of `finally` can't have.
-func (c *graphChecker) checkFinalNode(n *Node) {
-	if n.Kind.Value == "human" {
-		c.report("invalid-value", n.Kind.Span, "%q can't ask a person: it runs in finally, when the end of the run is decided", n.ID.Value)
-	}
-	for _, key := range []string{"goto", "ends", "join", "routing", "max_visits"} {
-		if v := n.Written(key); v != nil && v.Text.Value != "first" {
-			c.report("invalid-value", n.ID.Span, "%q can't have %q: it runs in finally, on no edge and once", n.ID.Value, key)
 		}
 	}
 }

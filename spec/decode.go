@@ -369,16 +369,12 @@ func (d *decoder) repairKey(v *Value, f *Field, keys []Key, into any) *Key {
 
 // reportMissing reports a missing part of a map, at the name of the map.
 func (d *decoder) reportMissing(v *Value, owner Text, what string) {
-	span := owner.Span
-	if span.From == span.To {
-		span = v.Span
+	name, span := fmt.Sprintf("%q", owner.Value), owner.Span
+	if !owner.IsSet() {
+		name, span = "this map", v.Span
 		if len(v.Fields) > 0 {
 			span = v.Fields[0].Key.Span
 		}
-	}
-	name := "this map"
-	if owner.Value != "" {
-		name = fmt.Sprintf("%q", owner.Value)
 	}
 	d.report("missing-field", span, "%s lacks %s", name, what)
 }

@@ -150,11 +150,7 @@ func setField(v *Value, to any, names bool) {
 	case *[]NamedExpr:
 		*p = readExprs(v)
 	case *Writes:
-		if v.Kind == Map {
-			p.Exprs = readExprs(v)
-		} else {
-			p.Keys = readTexts(v, true)
-		}
+		p.Keys, p.Exprs = readTexts(v, true), readExprs(v) // one of them is empty
 	case *[]End:
 		*p = readEnds(v)
 	case *Goal:
@@ -197,10 +193,8 @@ func readEnds(v *Value) (out []End) {
 			out = append(out, End{Label: f.Key, Target: f.Value.Text})
 		}
 	}
-	if v.Kind != Map {
-		for _, t := range readTexts(v, true) {
-			out = append(out, End{Label: t, Target: t})
-		}
+	for _, t := range readTexts(v, true) {
+		out = append(out, End{Label: t, Target: t})
 	}
 	return out
 }

@@ -50,9 +50,7 @@ func (d *decoder) readGraph(keys []Key, root *Value, owner Text) {
 		g.Edges = append(g.Edges, &Edge{Index: len(g.Edges), Decl: -1, From: f, To: Text{Value: END, Span: f.Span}, Condition: "on_success", Span: f.Span})
 	}
 	for _, f := range root.Fields {
-		switch f.Key.Value {
-		case "nodes", "edges", "state", "graphs": // too large to keep twice
-		default:
+		if !hasWord("nodes edges state graphs", f.Key.Value) { // too large to keep twice
 			g.settings = append(g.settings, f)
 		}
 	}

@@ -132,8 +132,3 @@ func (v *Value) Data() any {
 	}
 	return nil
 }
-
-// SummarySchema returns the schema of summaries of a `conversation`, or nil.
-func SummarySchema(conversation *Value) *Value {
-	return conversation.Get("compaction").Get("output")
-}

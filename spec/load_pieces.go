@@ -105,7 +105,7 @@ func splitPieces(src []byte, part Span, prefix string, least int) (pieces []Span
 	from, entries := part.From, 0
 	for at := part.From; at < part.To; at = lineEnd(src, at) + 1 {
 		rest, isEntry := bytes.CutPrefix(src[at:part.To], []byte(prefix))
-		if !isEntry || len(rest) == 0 || !strings.HasSuffix(prefix, "-") && !isLetter(rest[0]) {
+		if !isEntry || len(rest) == 0 || !strings.HasSuffix(prefix, "-") && (rest[0]|' ' < 'a' || 'z' < rest[0]|' ') {
 			continue
 		}
 		if entries++; entries > 1 && at-from >= least {
@@ -114,8 +114,6 @@ func splitPieces(src []byte, part Span, prefix string, least int) (pieces []Span
 	}
 	return append(pieces, Span{from, part.To})
 }
-
-func isLetter(c byte) bool { return 'a' <= c|' ' && c|' ' <= 'z' }
 
 // blockHead matches a key and the beginning of its list or map on the next line.
 var blockHead = lazyregexp.New(`^[\w-]+:[ \t]*(?:#.*)?\r?\n( *-| +)`)

@@ -140,7 +140,7 @@ func (s *spelling) alignFlow(at int, quote byte) {
 // alignBlock reads a literal or folded scalar. The value does not have the indentation of its lines.
 func (s *spelling) alignBlock(at int) {
 	head := lineEnd(s.src, at)
-	for s.first < head && !isBlank(s.src[s.first]) {
+	for s.first < head && s.src[s.first] != ' ' && s.src[s.first] != '\t' {
 		s.first++
 	}
 	mapped := 0 // at the beginning of the line
@@ -196,5 +196,3 @@ func lineEnd(src []byte, pos int) int {
 	}
 	return pos + n
 }
-
-func isBlank(c byte) bool { return c == ' ' || c == '\t' }

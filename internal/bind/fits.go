@@ -320,7 +320,7 @@ func (b *binder) compileSchema(doc map[string]any, source *spec.Value, what stri
 
 // checkSummaries checks the schema of a conversation's summaries.
 func (b *binder) checkSummaries(conversation *spec.Value) {
-	if source := spec.SummarySchema(conversation); source != nil {
+	if source := conversation.Get("compaction").Get("output"); source != nil {
 		if doc, ok := source.Data().(map[string]any); ok {
 			b.compileSchema(doc, source, "schema of summaries")
 		}
