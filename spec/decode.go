@@ -69,14 +69,6 @@ func (s subject) String() string {
 	return fmt.Sprintf("%q", s.key.Value)
 }
 
-// owner returns the key of the value, or no text for an item of a list.
-func (s subject) owner() Text {
-	if s.item {
-		return Text{}
-	}
-	return s.key
-}
-
 // readField checks the value of a key and assigns it to fields of into, a pointer to a struct or nil.
 func (d *decoder) readField(k *Key, f *Field, into any) {
 	before, fields := len(d.diags), fieldPointers(into, k.Name)
@@ -99,6 +91,10 @@ func (d *decoder) checkValue(k *Key, v *Value, at subject, into any) {
 		d.reportMismatch(k, v, at)
 		return
 	}
+	owner := at.key
+	if at.item {
+		owner = Text{}
+	}
 	switch k.Type {
 	case TypeOneOf:
 		form := find(k.Forms, func(form *Key) bool { return hasOutline(form, v) })
@@ -113,16 +109,22 @@ func (d *decoder) checkValue(k *Key, v *Value, at subject, into any) {
 		} else if v.Kind == Map && k.Elem != nil && v.Get("file") == nil {
 			d.checkValue(k.Elem, v, at, nil)
 		} else if v.Kind == Map {
-			d.readTextFile(v, at)
+			d.readTextFile(v, owner)
 		}
 	case TypeList:
 		d.readList(k, v, at, into)
 	case TypeMap:
 		d.readEntries(k, v, into)
 	case TypeObject:
-		d.readObject(k.Keys, k.Choices, v, at.owner(), into)
+		d.readObject(k.Keys, k.Choices, v, owner, into)
 	case TypeSchema:
-		d.checkSchema(k, v, at, into)
+		keywords := schemaKeywords()
+		if len(k.Keys) > 0 {
+			keywords = stateSchemaKeywords()
+		}
+		if d.readKeys(keywords, v, into); len(k.Keys) > 0 && v.Kind != Map {
+			d.report("invalid-value", v.Span, "%s must be a map with the keywords of a JSON Schema; found %s", at, describeValue(v))
+		}
 	case TypeNode:
 		d.readNode(into.(*Node), v, at.key)
 	case TypeGraph:
@@ -291,7 +293,17 @@ func (d *decoder) checkKeys(keys []Key, choices []Choice, v *Value, owner Text, 
 		}
 	}
 	for _, c := range choices {
-		d.checkChoice(c, v, owner)
+		var found []Text
+		for i := range v.Fields {
+			if key := v.Fields[i].Key; slices.Contains(c.Keys, key.Value) {
+				found = append(found, key)
+			}
+		}
+		if len(found) > 1 {
+			d.report("invalid-value", found[1].Span, "%q and %q exclude each other; use one of %s", found[0].Value, found[1].Value, listNames(c.Keys))
+		} else if len(found) == 0 && c.Required {
+			d.reportMissing(v, owner, "one of the keys "+listNames(c.Keys))
+		}
 	}
 }
 
@@ -377,34 +389,4 @@ func (d *decoder) reportMissing(v *Value, owner Text, what string) {
 		}
 	}
 	d.report("missing-field", span, "%s lacks %s", name, what)
-}
-
-func (d *decoder) checkChoice(c Choice, v *Value, owner Text) {
-	var first *Field
-	for i := range v.Fields {
-		f := &v.Fields[i]
-		if !slices.Contains(c.Keys, f.Key.Value) {
-			continue
-		}
-		if first != nil {
-			d.report("invalid-value", f.Key.Span, "%q and %q exclude each other; use one of %s", first.Key.Value, f.Key.Value, listNames(c.Keys))
-			return
-		}
-		first = f
-	}
-	if first == nil && c.Required {
-		d.reportMissing(v, owner, "one of the keys "+listNames(c.Keys))
-	}
-}
-
-// checkSchema checks a JSON Schema. Its top may also have the keywords in k.Keys.
-func (d *decoder) checkSchema(k *Key, v *Value, at subject, into any) {
-	switch {
-	case v.Kind == Map && len(k.Keys) > 0:
-		d.readKeys(stateSchemaKeywords(), v, into)
-	case v.Kind == Map:
-		d.readKeys(schemaKeywords(), v, into)
-	case len(k.Keys) > 0:
-		d.report("invalid-value", v.Span, "%s must be a map with the keywords of a JSON Schema; found %s", at, describeValue(v))
-	}
 }

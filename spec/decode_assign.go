@@ -158,10 +158,9 @@ func setField(v *Value, to any, names bool) {
 			p.Description = v.Scalar()
 		}
 	case **Cache:
-		if key := v.Get("key"); key != nil && key.Kind == List {
+		key := v.Get("key")
+		if (*p).Key = key.Scalar(); key != nil && key.Kind == List {
 			(*p).Keys = readTexts(key, true)
-		} else if key != nil {
-			(*p).Key = key.Scalar()
 		}
 	}
 }

@@ -29,9 +29,7 @@ func (d *decoder) readGraph(keys []Key, root *Value, owner Text) {
 	if len(g.Nodes) == 0 && nodes != nil && nodes.Kind == Map {
 		d.report("invalid-value", nodes.Span, "\"nodes\" must have a node at least; found none")
 	}
-	if edges != nil && edges.Kind != List {
-		g.lacksEdges = true
-	}
+	g.lacksEdges = g.lacksEdges || edges != nil && edges.Kind != List
 	if state != nil && state.Kind != Map {
 		g.hasGaps, g.StrictState = true, false // any name may be a state key
 	}
@@ -107,8 +105,10 @@ func (d *decoder) expandEdge(e *Edge, from, to *Value) {
 // finishStateKey sets the schema of a state key, and checks its name and reducer.
 func (d *decoder) finishStateKey(k *StateKey, f *Field) {
 	name := f.Key.Value
-	if reason := reservedReason(name); reason != "" {
-		d.report("reserved-name", f.Key.At(0, len(name)), "%q can't be a state key: %s", name, reason)
+	if slices.Contains(reservedStateKeys, name) {
+		d.report("reserved-name", f.Key.At(0, len(name)), "%q can't be a state key: expressions have a name of their own", name)
+	} else if slices.Contains(expressionKeywords, name) {
+		d.report("reserved-name", f.Key.At(0, len(name)), "%q can't be a state key: it is a word of the expression language", name)
 	}
 	outside := f.Value.Get("schema") != nil
 	for i := range f.Value.Fields {

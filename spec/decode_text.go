@@ -28,9 +28,9 @@ func namesFile(v *Value) bool {
 }
 
 // readTextFile replaces {file: path} by the text of the file.
-func (d *decoder) readTextFile(v *Value, at subject) {
+func (d *decoder) readTextFile(v *Value, owner Text) {
 	before := len(d.diags)
-	d.readObject(textFileKeys, nil, v, at.owner(), nil)
+	d.readObject(textFileKeys, nil, v, owner, nil)
 	path := Text{Span: v.Span}
 	if named := v.Get("file"); named != nil && named.Kind == String {
 		path = named.Text

@@ -331,18 +331,16 @@ func resolvePlain(s string) (kind ValueKind, bits uint64, problem string) {
 	if strings.IndexByte("0123456789+-.", s[0]) < 0 {
 		return String, 0, ""
 	}
-	switch strings.TrimLeft(strings.ToLower(s[:1]), "+-") + strings.ToLower(s[1:]) {
-	case ".inf", ".nan":
+	if name := strings.ToLower(strings.TrimLeft(s[:1], "+-") + s[1:]); name == ".inf" || name == ".nan" {
 		return Float, 0, "is not a number that JSON can hold; expected a finite number"
 	}
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return Int, uint64(n), ""
 	}
 	if (strings.HasPrefix(s, "0x") || strings.HasPrefix(s, "0o")) && !strings.Contains(s, "_") {
-		switch n, err := strconv.ParseUint(s, 0, 64); {
-		case err == nil && n <= math.MaxInt64:
+		if n, err := strconv.ParseUint(s, 0, 64); err == nil && n <= math.MaxInt64 {
 			return Int, n, ""
-		case err == nil:
+		} else if err == nil {
 			return Float, math.Float64bits(float64(n)), ""
 		}
 	}

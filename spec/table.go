@@ -3,7 +3,6 @@
 package spec
 
 import (
-	"slices"
 	"sync"
 
 	"github.com/graphrun/graphrun/internal/lazyregexp"
@@ -119,7 +118,7 @@ type Kind struct {
 	Choices []Choice
 }
 
-// Values that several keys take.
+// Values that are also elements of lists and maps.
 var (
 	textValue     = Key{Type: TypeString}
 	textList      = Key{Type: TypeList, Elem: &textValue}
@@ -130,6 +129,9 @@ var (
 	nodeList      = Key{Type: TypeList, Elem: &nodeValue}
 	stateValue    = Key{Type: TypeString, Role: RoleState}
 	stateList     = Key{Type: TypeList, Elem: &stateValue}
+	statusValue   = Key{Type: TypeInt, Min: new(100.0), Max: new(599.0)}
+	noticeValue   = Key{Type: TypeEnum, Enum: Notices}
+	failureValue  = Key{Type: TypeEnum, Enum: FailureKinds()}
 )
 
 // innerKeys returns the keys of a graph in `graphs`, which needs no name.
@@ -176,15 +178,4 @@ var reservedStateKeys = []string{
 var expressionKeywords = []string{
 	"False", "None", "True", "and", "contains", "else", "endsWith", "false", "if", "in", "let", "matches", "nil",
 	"not", "or", "startsWith", "true",
-}
-
-// reservedReason returns why a name can't be a state key, or "".
-func reservedReason(name string) string {
-	switch {
-	case slices.Contains(reservedStateKeys, name):
-		return "expressions have a name of their own"
-	case slices.Contains(expressionKeywords, name):
-		return "it is a word of the expression language"
-	}
-	return ""
 }

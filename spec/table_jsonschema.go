@@ -21,26 +21,8 @@ func Schema(opts Options) map[string]any {
 	jsonSchema["type"] = []string{"object", "boolean"}
 	stateKey := objectSchema(slices.Concat(schemaKeywords(), stateKeywords), nil) // a later key replaces an earlier one
 	defs := object{"json_schema": jsonSchema, "state_key": stateKey, "graph": objectSchema(innerKeys(), nil)}
-	addNodeSchemas(defs, joinKinds(opts.Kinds))
-	root["$id"], root["$defs"] = SchemaID, defs
-	return root
-}
-
-// SchemaOf returns the JSON Schema of files that Read reads with these keys.
-func SchemaOf(title, description string, keys []Key) map[string]any {
-	root := objectSchema(keys, nil)
-	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-	root["title"], root["description"] = title, description
-	return root
-}
-
-type object = map[string]any
-
-func refTo(name string) object { return object{"$ref": "#/$defs/" + name} }
-
-// addNodeSchemas adds a definition for each kind of nodes, and one that chooses between them.
-func addNodeSchemas(defs object, kinds []Kind) {
 	var choose []any
+	kinds := joinKinds(opts.Kinds)
 	for _, kind := range kinds {
 		keys := append([]Key{{Name: "kind", Type: TypeEnum, Enum: []string{kind.Name}, Required: true, Doc: "The kind of the node."}}, kind.Keys...)
 		def := objectSchema(append(keys, NodeKeys...), kind.Choices)
@@ -58,7 +40,21 @@ func addNodeSchemas(defs object, kinds []Kind) {
 		"type": "object", "required": []string{"kind"}, "allOf": choose,
 		"properties": object{"kind": object{"enum": kindNames(kinds), "description": "The kind of the node."}},
 	}
+	root["$id"], root["$defs"] = SchemaID, defs
+	return root
 }
+
+// SchemaOf returns the JSON Schema of files that Read reads with these keys.
+func SchemaOf(title, description string, keys []Key) map[string]any {
+	root := objectSchema(keys, nil)
+	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	root["title"], root["description"] = title, description
+	return root
+}
+
+type object = map[string]any
+
+func refTo(name string) object { return object{"$ref": "#/$defs/" + name} }
 
 // objectSchema returns the schema of a map with the given keys.
 func objectSchema(keys []Key, choices []Choice) object {

@@ -61,8 +61,6 @@ var TopKeys = []Key{
 // Notices are the occasions of notifications. The list must not change.
 var Notices = []string{"question", "reminder", "completed", "failed", "limit", "stuck", "cancelled"}
 
-var noticeValue = Key{Type: TypeEnum, Enum: Notices}
-
 var noticeKeys = []Key{
 	{Name: "on", Type: TypeOneOf, Required: true, Forms: []Key{noticeValue, {Type: TypeList, Elem: &noticeValue}}, Doc: "When: a question opens, is still open (`remind`), or the run ends so."},
 	{Name: "url", Type: TypeString, Role: RoleTemplate, Doc: "Where to POST to. Templates see `run`, `question`, `error`, `output` and `goal`."},
@@ -102,8 +100,6 @@ var (
 	retryForms = []Key{retryBlock, {Type: TypeList, Elem: &retryBlock, NonEmpty: true}}
 	retryBlock = Key{Type: TypeObject, Keys: retryKeys}
 )
-
-var failureValue = Key{Type: TypeEnum, Enum: FailureKinds()}
 
 var retryKeys = []Key{
 	{Name: "max_attempts", Type: TypeInt, Positive: true, Default: "3", Doc: "Attempts, counting the first."},

@@ -21,7 +21,8 @@ var BuiltinKinds = []Kind{
 			{Name: "with", Type: TypeMap, Role: RoleSet, Elem: &Key{Type: TypeAny, Role: RoleSet}, Doc: "The subgraph's inputs: strings are expressions, other values literals."},
 		},
 	},
-	httpKind, humanKind, llmKind,
+	httpKind, humanKind,
+	{Name: "llm", Doc: "Makes one model call; the output is its text, or an object of the `output` schema.", Keys: modelKeys},
 	{Name: "pass", Doc: "Does nothing: a place to route from; the output is its input."},
 	{
 		Name: "set", Doc: "Evaluates values in order and writes them to the state.",
@@ -73,8 +74,6 @@ var execKind = Kind{
 		{Name: "max_output", Type: TypeInt, Positive: true, Max: new(float64(math.MaxInt32)), Default: "8388608", Doc: "The most bytes of output to read."},
 	},
 }
-
-var statusValue = Key{Type: TypeInt, Min: new(100.0), Max: new(599.0)}
 
 var httpKind = Kind{
 	Name: "http", Doc: "Makes a request; the output is its status, headers and body.",
@@ -139,8 +138,6 @@ var modelKeys = []Key{
 	{Name: "reasoning", Type: TypeAny, Doc: "How much the model reasons: a level, or a value that its provider takes."},
 	{Name: "params", Type: TypeMap, Elem: &Key{Type: TypeAny}, Doc: "Additional parameters of the request."},
 }
-
-var llmKind = Kind{Name: "llm", Doc: "Makes one model call; the output is its text, or an object of the `output` schema.", Keys: modelKeys}
 
 // loopKeys are the patterns of an agent's loop.
 var loopKeys = []Key{
