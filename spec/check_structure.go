@@ -46,8 +46,7 @@ type shape struct {
 }
 
 func (c *graphChecker) buildShape() shape {
-	g := c.graph
-	n := len(g.Nodes)
+	g, n := c.graph, len(c.graph.Nodes)
 	end, anywhere := n, n+1
 	s := shape{end: end, hasExit: make([]bool, n)}
 	from, to := make([]int, 0, len(g.Edges)+2*n), make([]int, 0, len(g.Edges)+2*n)

@@ -174,7 +174,7 @@ func (d *decoder) readEntries(k *Key, v *Value, into any) {
 }
 
 func (d *decoder) reportMismatch(k *Key, v *Value, at subject) {
-	rule, span := "invalid-value", v.Span
+	rule, span, note := "invalid-value", v.Span, ""
 	if v.Kind == Null && span.From == span.To && !at.item {
 		span = at.key.Span
 	}
@@ -185,7 +185,6 @@ func (d *decoder) reportMismatch(k *Key, v *Value, at subject) {
 		d.checkEnum(k, k.Enum, v, at)
 		return
 	}
-	note := ""
 	if key, _, glued := strings.Cut(v.Text.Value, ":"); glued && v.Kind == String && hasOutline(k, &Value{Kind: Map}) && isIdentifier(key) {
 		note = "; a colon needs a space behind it"
 	}
@@ -257,8 +256,7 @@ func (d *decoder) checkEnum(k *Key, allowed []string, v *Value, at subject) {
 	if slices.Contains(allowed, v.Text.Value) {
 		return
 	}
-	near, note := findNearest(v.Text.Value, allowed), ""
-	span := v.Span
+	near, note, span := findNearest(v.Text.Value, allowed), "", v.Span
 	if near != "" {
 		span = v.Text.At(0, len(v.Text.Value))
 	} else if at.key.Value == "condition" && strings.ContainsAny(v.Text.Value, "<>=(. ") {

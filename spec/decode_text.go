@@ -105,5 +105,3 @@ func ResolvePath(name, path string) string {
 	}
 	return filepath.Join(filepath.Dir(name), path)
 }
-
-const byteOrderMark = "\ufeff"

@@ -138,8 +138,10 @@ func readYAML(text []byte) (docs []*yaml.Node, read []byte, err error) {
 	return docs, read, err
 }
 
-// hiddenMark replaces a question mark while the library reads.
-const hiddenMark = "\uE802"
+const (
+	hiddenMark    = "\uE802" // replaces a question mark while the library reads
+	byteOrderMark = "\ufeff"
+)
 
 var (
 	// questionMark matches question marks that do not begin a key, as in {prompt: Really?}.
@@ -235,7 +237,6 @@ var explanations = []explanation{
 	{`cannot start any token|found a tab character`, `^ *(\t)`, "a tab in the indentation; use spaces", false},
 	{`cannot start any token`, "(?:^|[ \t\\[{,])([@`%])", "'%s' can't begin a text; put the text in quotes", false},
 	{`cannot start any token|found a tab character`, ``, "a character that can't begin a value; put the text in quotes", false},
-	{`unknown anchor`, `(\*[\w-]+)`, `the alias "%s" has no anchor above it; anchors are written &name`, false},
 	{`unknown escape character`, `(\\[^0abtnvfre "/\\N_LPxuU\t])`, "an unknown escape in double quotes; use single quotes for a text with backslashes", false},
 	{`alphabetic or numeric character`, `([*&][^\s,\]}]*)`, "* begins an alias and & an anchor in YAML; put the text in quotes", false},
 	{`did not find expected`, `[:,] .* (#).*[\]}]\s*$`, "# behind a space begins a comment in YAML; put the text in quotes", false},
@@ -273,6 +274,11 @@ func explainError(file *File, message string, line, number int) Diagnostic {
 	}
 	if strings.Contains(message, "did not find expected ',' or") {
 		line++ // here the library counts lines from 0
+	}
+	if name, isAnchor := strings.CutPrefix(message, "unknown anchor "); isAnchor {
+		name = "*" + strings.Trim(strings.Fields(name)[0], "'")
+		at := max(0, bytes.LastIndex(file.Src[:lineEnd(file.Src, file.lines[number-1])], []byte(name)))
+		return syntaxError(file, Span{at, at + len(name)}, fmt.Sprintf("the alias %q has no anchor above it; anchors are written &name", name))
 	}
 	if at := gluedKey.Get().FindStringSubmatchIndex(file.Line(number - 1)); at != nil && strings.Contains(message, "mapping values are not allowed") {
 		start := file.lines[number-2]

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/graphrun/graphrun/internal/lazyregexp"
-
 	"go.yaml.in/yaml/v3"
+
+	"github.com/graphrun/graphrun/internal/lazyregexp"
 )
 
 // pieceSize is the least size of a piece in bytes. Smaller files are not divided.

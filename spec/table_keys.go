@@ -53,7 +53,7 @@ var TopKeys = []Key{
 	{Name: "concurrency", Type: TypeObject, Keys: concurrencyKeys, Doc: "How many runs of a group are active at once, across the store; ignored in a subgraph."},
 	{Name: "notify", Type: TypeList, Elem: &Key{Type: TypeObject, Keys: noticeKeys, Choices: []Choice{{Keys: []string{"command", "url"}, Required: true}}}, Doc: "Whom to tell of questions and of the end of a run, by a request or a program; ignored in a subgraph. Each is tried three times; one that fails is a warning."},
 	{Name: "graphs", Type: TypeMap, Names: NamesID, Elem: &Key{Type: TypeGraph}, Doc: "Graphs of this file, by name, which nodes and tools run as `graph: \"#name\"`. They have the keys of a file but for `graphrun` and `graphs`; `name` may be left out."},
-	{Name: "conversation", Type: TypeOneOf, Forms: conversationForms(), Default: "continuous", Doc: "How model nodes share one list of messages."},
+	{Name: "conversation", Type: TypeOneOf, Forms: conversationForms("continuous", "isolated"), Default: "continuous", Doc: "How model nodes share one list of messages."},
 	{Name: "feedback_on_revisit", Type: TypeBool, Default: "true", Doc: "Whether the prompt of a model node reports its earlier visits."},
 	{Name: "policies", Type: TypeOneOf, Forms: policyForms, Doc: "Properties that every path must keep, one or a list: `validate` decides them on the graph, and a run that would violate one ends with reason `policy`. `{extends: path}` includes those of a file."},
 }
@@ -117,9 +117,8 @@ var cacheKeys = []Key{
 	{Name: "version", Type: TypeOneOf, Forms: []Key{{Type: TypeString}, {Type: TypeNumber}}, Doc: "Change it to discard earlier results."},
 }
 
-// conversationForms are the shapes of `conversation`; more modes may be added by the caller.
-func conversationForms(more ...string) []Key {
-	modes := append([]string{"continuous", "isolated"}, more...)
+// conversationForms returns the shapes of a `conversation` with some modes.
+func conversationForms(modes ...string) []Key {
 	return []Key{{Type: TypeEnum, Enum: modes}, {Type: TypeObject, Keys: []Key{
 		{Name: "mode", Type: TypeEnum, Enum: modes, Default: "continuous", Doc: "Whether there is one shared list of messages."},
 		{Name: "see", Type: TypeEnum, Enum: []string{"all", "branch", "own"}, Default: "all", Doc: "Which part of the shared list a node sees."},
@@ -217,7 +216,7 @@ var NodeKeys = []Key{
 	{Name: "max_concurrency", Type: TypeInt, Positive: true, Default: "that of `limits`", Doc: "The most elements of `each` at once."},
 	{Name: "parallel", Type: TypeObject, Keys: parallelKeys, Doc: "The graph's `parallel` for the branches that start here."},
 	{Name: "feedback", Type: TypeBool, Default: "feedback_on_revisit", Doc: "Whether the prompt reports earlier visits."},
-	{Name: "conversation", Type: TypeOneOf, Forms: conversationForms("reset"), Doc: "How the node uses the conversation."},
+	{Name: "conversation", Type: TypeOneOf, Forms: conversationForms("continuous", "isolated", "reset"), Doc: "How the node uses the conversation."},
 	{Name: "before", Type: TypeMap, Role: RoleExpr, Elem: &exprValue, Doc: "Expressions whose values are added to the node's `input`."},
 	{Name: "emit", Type: TypeMap, Role: RoleExpr, Elem: &exprValue, Doc: "Expressions whose values make a custom event after success."},
 	{Name: "output", Type: TypeSchema, Doc: "The JSON Schema of the node's output."},
@@ -226,7 +225,6 @@ var NodeKeys = []Key{
 // Conditions of edges, in the order in which reports list them.
 var conditions = []string{"always", "conditional", "llm_decide", "on_failure", "on_success"}
 
-// edgeKeys are the keys of an edge.
 var edgeKeys = []Key{
 	{Name: "from", Type: TypeOneOf, Required: true, Role: RoleNode, Forms: []Key{nodeValue, {Type: TypeList, Elem: &nodeValue, NonEmpty: true}}, Doc: "The node, or nodes, that the edge leaves."},
 	{Name: "to", Type: TypeOneOf, Required: true, Role: RoleNode, Forms: []Key{nodeValue, {Type: TypeList, Elem: &nodeValue, NonEmpty: true}}, Doc: "The node or `END` that the edge leads to; a list is a fan-out."},
