@@ -166,7 +166,7 @@ func (c *checker) checkLet(n *ast.VariableDeclaratorNode, from, to int) *Tree {
 	c.lets += partID("let " + n.Name + " = " + n.Value.String() + "; ")
 	body := *c.checkExpr(n.Expr)
 	c.locals, c.lets = c.locals[:len(c.locals)-1], outer
-	_, body.to = c.src.withParentheses(body.from, body.to)
+	_, body.to = c.src.addParentheses(body.from, body.to)
 	rest := body.eval
 	body.eval = func(f *frame) any {
 		f.locals = append(f.locals, v.eval(f))
@@ -185,7 +185,7 @@ func (c *checker) isTaken(name string) bool {
 }
 
 func (c *checker) checkArray(n *ast.ArrayNode, from int) *Tree {
-	t := &Tree{Op: TreeList, Name: "[]", from: from, to: c.src.closingEnd(from)}
+	t := &Tree{Op: TreeList, Name: "[]", from: from, to: c.src.findClosingEnd(from)}
 	for _, e := range n.Nodes {
 		t.Args = append(t.Args, c.checkValue(e))
 	}
@@ -203,7 +203,7 @@ func (c *checker) checkArray(n *ast.ArrayNode, from int) *Tree {
 }
 
 func (c *checker) checkObject(n *ast.MapNode, from int) *Tree {
-	t := &Tree{Op: TreeOther, from: from, to: c.src.closingEnd(from), Members: map[string]*Tree{}}
+	t := &Tree{Op: TreeOther, from: from, to: c.src.findClosingEnd(from), Members: map[string]*Tree{}}
 	pairs := make([][2]evaluator, len(n.Pairs))
 	fields, open := make(map[string]Type, len(n.Pairs)), false
 	for i, p := range n.Pairs {
@@ -242,7 +242,7 @@ func (c *checker) checkConditional(n *ast.ConditionalNode) *Tree {
 	holds := cond.requireCondition()
 	yes, no := c.checkValue(n.Exp1), c.checkValue(n.Exp2)
 	t := &Tree{Op: TreeChoice, Name: "?:", Args: []*Tree{cond, yes, no}, Type: Either(yes.Type, no.Type)}
-	t.from, t.to = c.spanOf(t.Args...)
+	t.from, t.to = c.findSpan(t.Args...)
 	t.eval = func(f *frame) any {
 		if holds(f) == true {
 			return yes.eval(f)
@@ -252,11 +252,11 @@ func (c *checker) checkConditional(n *ast.ConditionalNode) *Tree {
 	return t
 }
 
-// spanOf returns the bytes of the operands with the parentheses around them.
-func (c *checker) spanOf(operands ...*Tree) (from, to int) {
+// findSpan returns the span of operands with the parentheses around them.
+func (c *checker) findSpan(operands ...*Tree) (from, to int) {
 	from = len(c.src.text)
 	for _, o := range operands {
-		f, t := c.src.withParentheses(o.from, o.to)
+		f, t := c.src.addParentheses(o.from, o.to)
 		from, to = min(from, f), max(to, t)
 	}
 	return from, to
@@ -264,7 +264,7 @@ func (c *checker) spanOf(operands ...*Tree) (from, to int) {
 
 // checkCall checks name(args…); from and to mark the name.
 func (c *checker) checkCall(name string, args []ast.Node, from, to int) *Tree {
-	end := c.src.closingEnd(to)
+	end := c.src.findClosingEnd(to)
 	if p, ok := predicates[name]; ok {
 		return c.checkPredicate(p, name, args, from, to, end)
 	}
@@ -287,16 +287,16 @@ func (c *checker) checkCall(name string, args []ast.Node, from, to int) *Tree {
 			v.require(name+" needs "+describeKinds(want)+" here", want...)
 		}
 	}
-	t.from = c.callStart(from, t.Args[0])
+	t.from = c.findCallStart(from, t.Args[0])
 	t.operands, t.Type, t.eval = t.Args, f.result(types...), t.applyOperation(f.withKindCheck(name), values...)
 	c.cost += costCall
 	return t
 }
 
-// callStart returns the start of a call whose name is at from. list | first() starts at list.
-func (c *checker) callStart(from int, first *Tree) int {
+// findCallStart returns the offset of a call whose name is at from. list | first() starts at list.
+func (c *checker) findCallStart(from int, first *Tree) int {
 	if first.from < from {
-		from, _ = c.src.withParentheses(first.from, first.to)
+		from, _ = c.src.addParentheses(first.from, first.to)
 	}
 	return from
 }
@@ -323,7 +323,7 @@ func (c *checker) checkPredicate(p predicate, name string, args []ast.Node, from
 		panic(errorAt(RuleSyntax, from, to, "predicates are nested deeper than %d levels", maxPredicates))
 	}
 	list := c.checkValue(args[0])
-	t := &Tree{from: c.callStart(from, list), to: end, operands: []*Tree{list}}
+	t := &Tree{from: c.findCallStart(from, list), to: end, operands: []*Tree{list}}
 	list.require(name+" needs a list", kindList)
 	if len(args) == 1 {
 		t.Op, t.Name, t.Args = TreeCall, name, []*Tree{list}
@@ -360,7 +360,7 @@ func (c *checker) checkPredicate(p predicate, name string, args []ast.Node, from
 	return t
 }
 
-// checkBody checks the expression that is evaluated for each element.
+// checkBody checks the expression that a predicate evaluates for each element.
 func (c *checker) checkBody(list *Tree, n ast.Node, name string) *Tree {
 	in := predicateScope{element: list.Type.Elem(), acc: name == "reduce"}
 	if list.ref != nil {

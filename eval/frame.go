@@ -49,7 +49,7 @@ type frame struct {
 	loops  []round // of predicates, the outermost first
 	args   []any   // of operations that are being called
 	spent  int
-	part   *Tree // whose operation runs
+	part   *Tree // the part whose operation runs
 }
 
 // round is one element of a predicate's list.
@@ -138,7 +138,7 @@ func constantPart(v any, from, to int) *Tree {
 	return &Tree{Op: TreeConst, Value: v, Type: typeOf(v), from: from, to: to, eval: func(*frame) any { return v }}
 }
 
-// skipped is the value of the rest of a path behind a null and ?.
+// skipped is the value of the rest of a path after ?. on null.
 type skipped struct{}
 
 // followMember makes the evaluator of base[key].

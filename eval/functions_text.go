@@ -85,7 +85,7 @@ func trimBy(trim func(s, cut string) string) operation {
 	}
 }
 
-// changeText returns a function of one string, of which some bytes cost one unit.
+// changeText returns a function that changes a string. A unit pays for a few of its bytes.
 func changeText(bytes int, change func(string) string) operation {
 	return func(f *frame, a []any) any {
 		s := a[0].(string)

@@ -76,7 +76,7 @@ func (c *checker) rejectMethodCall(call *ast.CallNode, from, to int) *Tree {
 	if function == "" {
 		panic(errorAt(RuleName, from, to, "%s; %s", message, cmp.Or(hint, "functions are called as upper(x)")))
 	}
-	end := c.src.closingEnd(to)
+	end := c.src.findClosingEnd(to)
 	args := strings.TrimSpace(c.src.text[base.from:base.to])
 	if more := strings.Trim(c.src.text[to:end], "() "); more != "" {
 		args += ", " + more

@@ -47,7 +47,7 @@ func (c *checker) resolveIdentifier(name string, from, to int) *Tree {
 	}
 	c.rejectHyphenatedName(from, to)
 	known := c.scope.knownNames()
-	panic(errorAt(RuleName, from, to, "unknown name %q%s", name, listKnown(known)).withSuggestion(suggest.Closest(name, known)))
+	panic(errorAt(RuleName, from, to, "unknown name %q%s", name, formatKnown(known)).withSuggestion(suggest.Closest(name, known)))
 }
 
 // findLocalIndex returns the index of a name that let binds, or -1.
@@ -120,10 +120,10 @@ func isWordRune(r rune) bool {
 func (c *checker) checkMember(n *ast.MemberNode, from, to int) *Tree {
 	name, isName := n.Property.(*ast.StringNode)
 	if n.Property.Location() != n.Location() { // in brackets
-		to = c.src.closingEnd(from)
+		to = c.src.findClosingEnd(from)
 	}
 	if id, ok := n.Node.(*ast.IdentifierNode); ok && isName {
-		idFrom, _ := c.src.withParentheses(c.tokenSpan(id))
+		idFrom, _ := c.src.addParentheses(c.tokenSpan(id))
 		if t := c.resolveRooted(id.Value, name.Value, idFrom, from, to); t != nil {
 			return t
 		}
@@ -161,7 +161,7 @@ func (c *checker) unknownMemberError(name, of string, known []string, from, to i
 	if i := strings.Index(c.src.text[from:to], name); i > 0 && name != "" { // the x of ["x"]
 		from, to = from+i, from+i+len(name)
 	}
-	return errorAt(RuleName, from, to, "unknown name %q in %s%s", name, of, listKnown(known)).withSuggestion(suggest.Closest(name, known))
+	return errorAt(RuleName, from, to, "unknown name %q in %s%s", name, of, formatKnown(known)).withSuggestion(suggest.Closest(name, known))
 }
 
 // memberType returns the type of base[key].
@@ -205,7 +205,7 @@ func (c *checker) quoteSource(o *Tree) string {
 
 // buildMember builds base[key], which ends at end, and follows the path.
 func (c *checker) buildMember(base, key *Tree, typ Type, optional bool, end int) *Tree {
-	from, to := c.src.withParentheses(base.from, base.to)
+	from, to := c.src.addParentheses(base.from, base.to)
 	t := &Tree{Type: typ, from: from, to: max(to, key.to, end), ref: base.ref.member(base, key), operands: []*Tree{base, key}}
 	if base.Op == TreePath && key.Op == TreeConst {
 		switch k := key.Value.(type) {
@@ -240,8 +240,8 @@ func endChain(t *Tree) *Tree {
 func (c *checker) checkSlice(n *ast.SliceNode, from int) *Tree {
 	base := c.checkValue(n.Node)
 	base.require("only lists and strings have slices", kindList, kindString)
-	t := &Tree{Type: base.Type, operands: []*Tree{base}, to: c.src.closingEnd(from)}
-	t.from, _ = c.src.withParentheses(base.from, base.to)
+	t := &Tree{Type: base.Type, operands: []*Tree{base}, to: c.src.findClosingEnd(from)}
+	t.from, _ = c.src.addParentheses(base.from, base.to)
 	args := []evaluator{base.eval}
 	for _, end := range []ast.Node{n.From, n.To} {
 		v := constantPart(nil, 0, 0)
@@ -256,8 +256,8 @@ func (c *checker) checkSlice(n *ast.SliceNode, from int) *Tree {
 	return t
 }
 
-// listKnown lists known names, if they are few.
-func listKnown(known []string) string {
+// formatKnown lists known names, if they are few.
+func formatKnown(known []string) string {
 	const most = 12
 	if len(known) == 0 || len(known) > most {
 		return ""

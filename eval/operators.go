@@ -53,7 +53,7 @@ func (c *checker) checkUnary(n *ast.UnaryNode, from int) *Tree {
 	t.from, t.to = o.from, o.to // for x not in y, where the operator comes later
 	if from < o.from {
 		t.from = from
-		_, t.to = c.src.withParentheses(o.from, o.to)
+		_, t.to = c.src.addParentheses(o.from, o.to)
 	}
 	if t.Name == "not" {
 		t.Type = Bool()
@@ -76,7 +76,7 @@ func (c *checker) checkBinary(n *ast.BinaryNode, opFrom, opTo int) *Tree {
 	c.nest++
 	r := c.checkValue(n.Right)
 	t := &Tree{Op: TreeBinary, Name: cmp.Or(spellings[n.Operator], n.Operator), Args: []*Tree{l, r}, operands: []*Tree{l, r}}
-	t.from, t.to = c.spanOf(l, r)
+	t.from, t.to = c.findSpan(l, r)
 	op, ok := operators[t.Name]
 	if !ok {
 		panic(errorAt(RuleSyntax, opFrom, opTo, "operator %q is not part of the language", n.Operator))

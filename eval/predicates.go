@@ -78,7 +78,7 @@ func (l loop) evalBodies() []any {
 	return out
 }
 
-// sum adds the bodies, or the elements; the sum of none is 0.
+// sum adds the values of the body, or the elements. The sum of an empty list is 0.
 func (l loop) sum() any {
 	values := l.list
 	if l.body != nil {
@@ -95,7 +95,7 @@ func (l loop) sum() any {
 	return total
 }
 
-// reduce folds the list, from its first element if there is no first value.
+// reduce folds the list. Without an initial value, it begins with the first element.
 func (l loop) reduce() any {
 	var acc any
 	begin := 0

@@ -1,10 +1,10 @@
 // Package eval compiles and evaluates the expressions and templates of graph
 // files: conditions, values and text with {{ expressions }}.
 //
-// The language is expr-lang with a checker, operators and functions of our own, so that every
-// evaluation is pure, deterministic and bounded, numbers behave alike before and after a JSON round
-// trip, and every error has an exact position: byte offsets in the source, since the package knows
-// no files.
+// The syntax is that of expr-lang. The package uses its parser, but checks and evaluates expressions
+// itself, so that every evaluation is pure, deterministic and bounded, numbers behave alike before
+// and after a JSON round trip, and every error has an exact position: byte offsets in the source,
+// because the package does not know files.
 //
 // Differences from the library:
 //

@@ -127,9 +127,9 @@ func (s *source) byteOffset(runes int) int {
 	return len(s.text)
 }
 
-// closingEnd returns the end of the bracket pair that opens at from or after white space and
+// findClosingEnd returns the end of the bracket pair that opens at from or after white space and
 // comments there, or from if there is none.
-func (s *source) closingEnd(from int) int {
+func (s *source) findClosingEnd(from int) int {
 	depth := 0
 	for i := s.skipSpace(from); i < len(s.code); i++ {
 		switch s.code[i] {
@@ -152,8 +152,8 @@ func (s *source) skipSpace(at int) int {
 	return len(s.code) - len(bytes.TrimLeftFunc(s.code[at:], unicode.IsSpace))
 }
 
-// withParentheses adds the parentheses around an operand to its span.
-func (s *source) withParentheses(from, to int) (int, int) {
+// addParentheses adds the parentheses around an operand to its span.
+func (s *source) addParentheses(from, to int) (int, int) {
 	for {
 		left := bytes.TrimRightFunc(s.code[:from], unicode.IsSpace)
 		right := s.skipSpace(to)

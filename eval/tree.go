@@ -149,7 +149,7 @@ func (t *Tree) require(rule string, kinds ...kind) {
 // ref is the path of the environment that a value is read from. It never changes.
 type ref struct {
 	keys      []any // names, indexes, anyElement and anyMember
-	isUnnamed bool  // the source reads the value by a name that let binds
+	isUnnamed bool  // the source does not spell the path: a name that let binds holds the value
 }
 
 // anyElement and anyMember replace a computed index of a list and a computed key of an object

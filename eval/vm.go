@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Want says what an expression is for.
+// Want is the use of an expression.
 type Want int
 
 // The uses of an expression: any value, or a condition, which must be boolean.

@@ -28,7 +28,7 @@ func kindNames(kinds []Kind) []string {
 	return collectNames(kinds, func(k Kind) string { return k.Name })
 }
 
-// readNode reads a node. Of a node without a known kind, it reads the keys of every node.
+// readNode reads a node. If its kind is unknown, readNode reads only the keys that every node may have.
 func (d *decoder) readNode(n *Node, v *Value, id Text) {
 	kind := d.findKindOf(v, id)
 	for i := range v.Fields {

@@ -126,7 +126,7 @@ type Goal struct {
 // StateKey declares one key of the shared state.
 type StateKey struct {
 	Name   Text
-	Source *Value // the declaration as written
+	Source *Value // the declaration in the file
 	// Schema holds the JSON Schema keywords of the key as plain data, without those of graphrun.
 	Schema   map[string]any
 	Default  *Value `key:"default"`
@@ -178,7 +178,7 @@ type Limits struct {
 	written       []Field
 }
 
-// Written returns the value of a limit as written, or nil.
+// Written returns the value of a limit in the file, or nil.
 func (l *Limits) Written(key string) *Value { return valueOf(l.written, key) }
 
 // Parallel configures failing, conflicting and slow branches. Empty strings and zero mean that the file
@@ -249,7 +249,7 @@ type Node struct {
 	Join              *Join          `key:"join"`
 	Parallel          *Parallel      `key:"parallel"`
 	Output            map[string]any `key:"output"` // the JSON Schema of the node's output as plain data, or nil
-	OutputSource      *Value         `key:"output"` // the same as written
+	OutputSource      *Value         `key:"output"` // the same schema as in the file
 	Fields            []Field        // the keys of the node's kind (command, url, set, …), in file order
 	Description       Text           `key:"description"`
 	Reads             []Text         `key:"reads"` // the state keys the node may see; all, unless HasReads
@@ -271,7 +271,7 @@ type Node struct {
 	written         []Field // all of its keys
 }
 
-// Written returns the value of a key of the node as written, or nil.
+// Written returns the value of any key of the node in the file, or nil.
 func (n *Node) Written(key string) *Value { return valueOf(n.written, key) }
 
 // Keys returns the names of the node's keys in file order.
