@@ -112,7 +112,7 @@ func groupKeysByKind(kinds []spec.Kind) map[string][]spec.Key {
 		out[kind.Name] = kind.Keys
 	}
 	for _, kind := range spec.BuiltinKinds {
-		// A Go program may add keys to a built-in kind, for rewritten graphs.
+		// A Go program may add keys to a built-in kind, for graphs that it rewrites.
 		out[kind.Name] = slices.Concat(kind.Keys, out[kind.Name])
 	}
 	return out
@@ -154,7 +154,7 @@ func (b *binder) addFinding(rule string, span spec.Span, message string) {
 func (b *binder) bindNode(node *spec.Node, keys []spec.Key) Node {
 	var out Node
 	before, after := exprSite{node: node, phase: beforeRun, limitedToReads: true}, exprSite{node: node, phase: afterRun}
-	said := exprSite{node: node, phase: afterRun, limitedToReads: true}
+	limited := exprSite{node: node, phase: afterRun, limitedToReads: true}
 	if node.Each.IsSet() {
 		if out.Each = b.compile(before, node.Each, eval.Value); out.Each != nil && out.Each.Type().IsList() {
 			b.items[node.Index] = out.Each.Type().Elem()
@@ -184,9 +184,9 @@ func (b *binder) bindNode(node *spec.Node, keys []spec.Key) Node {
 	b.checkWrites(node, out.Writes)
 	b.checkOutput(node)
 	out.TextOnly = b.acceptsOnlyText(node)
-	out.Emit = b.bindNamedExprs(said, node.Emit)
+	out.Emit = b.bindNamedExprs(limited, node.Emit)
 	if node.Goto.IsSet() {
-		out.Goto = b.compileValue(said, node.Goto)
+		out.Goto = b.compileValue(limited, node.Goto)
 		b.checkExprType(node.Goto, out.Goto, "goto", eval.String(), eval.List(eval.Any()), eval.Object(nil, true))
 	}
 	if cache := cmp.Or(node.Cache, b.graph.Cache); cache != nil && cache.Key.IsSet() {

@@ -226,7 +226,7 @@ func (b *binder) checkOutput(node *spec.Node) {
 			b.checkValues(node, key, []string{text.Value}, text.Span)
 		case have.IsObject() && allowed:
 			properties, _ := node.Output["properties"].(map[string]any)
-			if _, said := node.Output["additionalProperties"]; len(properties) > 0 && !said && (len(keys) > 1 || !key.Reducer.IsSet() && !b.keyType(key).Accepts(have)) {
+			if _, isSet := node.Output["additionalProperties"]; len(properties) > 0 && !isSet && (len(keys) > 1 || !key.Reducer.IsSet() && !b.keyType(key).Accepts(have)) {
 				b.addFinding("type-mismatch", text.Span, "the output schema of "+strconv.Quote(node.ID.Value)+" has no member "+strconv.Quote(text.Value)+
 					"; declare it there, or say additionalProperties: true")
 			}

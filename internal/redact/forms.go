@@ -20,13 +20,13 @@ import (
 // Mask replaces a secret.
 const Mask = "***"
 
-// Least is the minimum length of a secret in characters. Shorter texts appear in other text.
+// Least is the minimum length of a secret in characters. Shorter secrets would be found inside other text.
 const Least = 4
 
 // minEncoded is the minimum length of a base64 form.
 const minEncoded = 8
 
-// Refusal says why a text can't be a secret, or returns "".
+// Refusal returns why a text can't be a secret, or "".
 func Refusal(secret string) string {
 	n := utf8.RuneCountInString(secret)
 	switch {
@@ -49,7 +49,7 @@ func IsWord(text string) bool {
 const minLine = 16
 
 // Forms returns the forms of a text, each once: plain, quoted once or twice, in HTML, in a URL
-// and in a URL inside a URL, in base64 and in hexadecimal; and its long lines.
+// and in a URL inside a URL, in base64 and in hexadecimal. It also returns the long lines of the text.
 func Forms(text string) []string {
 	inMarkup := markup.Replace(text)
 	out := slices.Concat(quotedForms(text), base64Forms(text), hexForms(text))
