@@ -423,10 +423,7 @@ func (f *facts) findBreach(p *policy, q explore.Question) explore.Answer {
 		q.Visits, q.Hopeless = map[int]int{p.node: 1}, nil
 	case "max_visits":
 		q.Visits = map[int]int{p.node: p.limit + 1}
-		q.Guide = f.findPathTo(p.node)
-		if cycle := findCycleThrough(f.alive(), p.node); cycle != nil {
-			q.Guide = append(q.Guide, slices.Repeat(cycle[1:], p.limit)...)
-		}
+		q.Guide = append(f.repeatCycles(f.findPathTo(p.node), nil), f.repeatCycle(p.node, 1, p.limit+1)...)
 	}
 	a := p.trial.explore(q)
 	if !a.Found {

@@ -212,18 +212,88 @@ func (f *facts) beginsWithoutEdge(v int) bool {
 	return false
 }
 
+// claimVisits returns a comparison of the visits of a node with a number.
+func (f *facts) claimVisits(v int, op string, n int) solve.Claim {
+	return solve.Claim{Holds: true, Tree: &eval.Tree{Op: eval.TreeBinary, Name: op, Args: []*eval.Tree{
+		{Op: eval.TreePath, Path: []string{"visits", f.Name(v)}}, {Op: eval.TreeConst, Value: n},
+	}}}
+}
+
+// arcsAllowing returns the arcs whose conditions can hold together with a claim.
+func (f *facts) arcsAllowing(claim solve.Claim) *graphalg.Digraph {
+	return f.filterArcs(func(a arc) bool {
+		claims := f.listClaims(a, f.isCounted)
+		return len(claims) == 0 || f.arePossible(f.graph.Nodes[a.From], append(claims, claim))
+	})
+}
+
+// isCounted reports whether a name is "visits" or a state key.
+func (f *facts) isCounted(name string) bool { return name == "visits" || f.graph.Key(name) != nil }
+
+// repeatCycle returns how a run goes from a visit of a node to a later one, without the first node.
+func (f *facts) repeatCycle(v, from, to int) (path []int) {
+	for n := from; n < to; n++ {
+		cycle := findCycleThrough(f.arcsAllowing(f.claimVisits(v, "==", n)), v)
+		if cycle == nil {
+			return path
+		}
+		path = append(path, cycle[1:]...)
+	}
+	return path
+}
+
+// repeatCycles inserts cycles in a path until its conditions on visits can hold, together with a
+// condition at its end or nil.
+func (f *facts) repeatCycles(path []int, condition *eval.Program) []int {
+	const mostVisits, mostNodes = 12, 200
+	claimed := len(path) // index of the first arc after which the condition stays as it is
+	if condition != nil && !slices.ContainsFunc(condition.Reads, func(r eval.Read) bool { return f.graph.Key(r.Path[0]) == nil }) {
+		writes := func(w dataflow.Write) bool { return condition.Uses(w.Name.Value) }
+		for claimed = len(path) - 2; claimed > 0 && !slices.ContainsFunc(f.access()[path[claimed]].Writes, writes); {
+			claimed--
+		}
+	}
+	for i := 0; i+1 < len(path) && len(path) < mostNodes; i++ {
+		fits := func(v, visits int) bool {
+			return slices.ContainsFunc(f.arcsInto()[path[i+1]], func(a arc) bool {
+				claims := append(f.listClaims(a, f.isCounted), f.claimVisits(v, "==", visits))
+				if i >= claimed {
+					claims = append(claims, solve.Claim{Holds: true, Tree: condition.Tree})
+				}
+				return a.From == path[i] && f.arePossible(f.graph.Nodes[a.From], claims)
+			})
+		}
+		for j := i; j >= 0; j-- {
+			v := path[j]
+			before := 1 + count(path[:j], v)
+			visits := before
+			for visits < mostVisits && f.flow().Cyclic[v] && !fits(v, visits) {
+				visits++
+			}
+			if visits > before && visits < mostVisits && !slices.Contains(path[j+1:i+1], v) {
+				more := f.repeatCycle(v, before, visits)
+				path, i, claimed = slices.Insert(path, j+1, more...), i+len(more), claimed+len(more)
+				break
+			}
+		}
+	}
+	return path
+}
+
+// count returns how often a vertex is on a path.
+func count(path []int, v int) (n int) {
+	for _, u := range path {
+		if u == v {
+			n++
+		}
+	}
+	return n
+}
+
 // isBoundedByVisits reports whether every cycle through the node of a max_visits policy has an
 // edge whose condition is false after that many visits.
 func (f *facts) isBoundedByVisits(p *policy) bool {
-	full := &eval.Tree{Op: eval.TreeBinary, Name: ">=", Args: []*eval.Tree{
-		{Op: eval.TreePath, Path: []string{"visits", f.Name(p.node)}}, {Op: eval.TreeConst, Value: p.limit},
-	}}
-	known := func(name string) bool { return name == "visits" || f.graph.Key(name) != nil }
-	mayRepeat := func(a arc) bool {
-		claims := f.listClaims(a, known)
-		return len(claims) == 0 || f.arePossible(f.graph.Nodes[a.From], append(claims, solve.Claim{Holds: true, Tree: full}))
-	}
-	if findCycleThrough(f.filterArcs(mayRepeat), p.node) != nil {
+	if findCycleThrough(f.arcsAllowing(f.claimVisits(p.node, ">=", p.limit)), p.node) != nil {
 		return false
 	}
 	for u := range f.graph.Nodes { // a branch doesn't see the visits of others
@@ -366,9 +436,9 @@ func (f *facts) listAttempts(p *policy) iter.Seq[explore.Question] {
 		if guide == nil {
 			guide = f.findPathThrough(f.Start(), p.subject, p.node)
 		}
-		return f.attemptPastConditions(p, p.subject, guide)
+		return f.attemptPastConditions(p, p.subject, f.repeatCycles(guide, nil))
 	case "forbid":
-		return f.attemptPastConditions(p, p.node, f.findPathThrough(f.Start(), p.node, p.subject))
+		return f.attemptPastConditions(p, p.node, f.repeatCycles(f.findPathThrough(f.Start(), p.node, p.subject), nil))
 	case "max_visits":
 		return slices.Values([]explore.Question{{Fixed: f.listKeysCountedAround(p.node)}})
 	case "never":
@@ -465,7 +535,7 @@ func (f *facts) attemptTruth(p *policy) (out []explore.Question) {
 			keys[r.Path[0]] = true
 		}
 	}
-	guide := f.findPathTo(p.node)
+	guide := f.repeatCycles(f.findPathTo(p.node), p.never)
 	if len(keys) > 0 {
 		out = append(out, explore.Question{Guide: guide, Fixed: keys})
 	}
