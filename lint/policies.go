@@ -535,7 +535,13 @@ func (f *facts) attemptTruth(p *policy) (out []explore.Question) {
 			keys[r.Path[0]] = true
 		}
 	}
-	guide := f.repeatCycles(f.findPathTo(p.node), p.never)
+	guide, allowing := f.findPathTo(p.node), f.arcsAllowing(solve.Claim{Holds: true, Tree: p.never.Tree})
+	for i := 1; i < len(guide); i++ {
+		if path := graphalg.Path(allowing.Next, f.Start(), p.node); path != nil && !slices.Contains(allowing.Next(guide[i-1]), guide[i]) {
+			guide = path
+		}
+	}
+	guide = f.repeatCycles(guide, p.never)
 	if len(keys) > 0 {
 		out = append(out, explore.Question{Guide: guide, Fixed: keys})
 	}

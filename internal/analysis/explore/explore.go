@@ -108,6 +108,7 @@ type search struct {
 	picks  int // branches that were taken from todo
 	// steering caches steeringKeys.
 	steering map[int]map[string]bool
+	vm       eval.VM
 }
 
 // branch is a choice of a run: an event, or the value of a slot.
@@ -132,7 +133,8 @@ type untried struct {
 	events []machine.Event
 	slot   int
 	values []any
-	level  int // a lower bound of their progress; see reconsider
+	level  int  // a lower bound of their progress; see reconsider
+	other  bool // the first value changes a condition; see preferOther
 	hints  map[hint]any
 }
 
@@ -143,6 +145,7 @@ func (u *untried) takeNext() (b *branch, last bool) {
 		b, u.events = &branch{from: u.from, event: &u.events[0], rest: u, hints: u.hints}, u.events[1:]
 	case len(u.values) > 0:
 		b, u.values = &branch{from: u.from, slot: u.slot, value: u.values[0], rest: u, hints: u.hints}, u.values[1:]
+		u.other = false
 	}
 	return b, len(u.events)+len(u.values) == 0
 }
@@ -327,7 +330,10 @@ func (s *search) reconsider(r *Run, v int) {
 		r.strayed = min(r.strayed, r.followed)
 		if b.rest.level < level {
 			moved := *b.rest
-			b.rest.events, b.rest.values, moved.level, moved.hints = nil, nil, level, hints
+			moved.level, moved.hints = level, hints
+			if b.rest.events, b.rest.values = nil, nil; b.rest.other {
+				moved.values, b.rest.values, b.rest.other = moved.values[:1:1], moved.values[1:], false
+			}
 			s.postpone(&moved, r)
 		}
 	}
@@ -398,6 +404,7 @@ type slot struct {
 	options []any
 	bound   bool
 	value   any
+	other   bool // the second option changes a condition
 }
 
 // newSlot adds a slot. It returns the value that the run chose for it, or an eval.Open.
@@ -411,7 +418,17 @@ func (r *Run) newSlot(s slot) any {
 	if s.bound {
 		return s.value
 	}
+	if hinted, known := r.hints[r.nameSlot(number)]; known {
+		r.slots[number].moveOption(hinted, 0)
+	}
 	return eval.Open{Number: number}
+}
+
+// moveOption moves an option forward to an index.
+func (s *slot) moveOption(v any, to int) {
+	if i := slices.IndexFunc(s.options, func(o any) bool { return reflect.DeepEqual(v, o) }); i > to {
+		s.options = slices.Insert(slices.Delete(slices.Clone(s.options), i, i+1), to, v)
+	}
 }
 
 // nameSlot returns the name of a slot in hints.
@@ -438,15 +455,9 @@ func (r *Run) chooseOption(number int) any {
 	case s.partial:
 		r.s.noteGap(strconv.Quote(s.name) + " may have many values")
 	}
-	options := s.options
-	if hinted, known := r.hints[r.nameSlot(number)]; known {
-		if i := slices.IndexFunc(options, func(v any) bool { return reflect.DeepEqual(v, hinted) }); i > 0 {
-			options = slices.Concat(options[i:i+1], options[:i], options[i+1:])
-		}
-	}
-	rest := &untried{from: r.last, slot: number, values: options[1:]}
+	rest := &untried{from: r.last, slot: number, values: s.options[1:], other: s.other}
 	r.s.postpone(rest, r)
-	s.value, s.bound = options[0], true
+	s.value, s.bound = s.options[0], true
 	r.last = &branch{from: r.last, slot: number, value: s.value, rest: rest}
 	return s.value
 }
@@ -483,21 +494,100 @@ func (r *Run) chooseReads(p *eval.Program, env map[string]any) map[string]any {
 	if r.s.Model.copies[p] {
 		return env
 	}
+	choose := r.s.Model.decisive[p]
+	if choose {
+		r.preferOther(p, env)
+	}
+	return r.replaceReads(p, env, choose)
+}
+
+// replaceReads replaces the open values that a program reads; see chooseParts.
+func (r *Run) replaceReads(p *eval.Program, env map[string]any, choose bool) map[string]any {
 	for _, read := range p.Reads {
-		value, path := any(env), read.Path
-		for i, name := range path {
-			object, isObject := value.(map[string]any)
-			if !isObject {
-				path = path[:i]
-				break
-			}
-			value = object[name]
-		}
-		if value, wasOpen := r.chooseParts(value, r.s.Model.decisive[p]); wasOpen {
+		value, path := cutRead(env, read.Path)
+		if value, wasOpen := r.chooseParts(value, choose); wasOpen {
 			env = setPart(env, path, value).(map[string]any)
 		}
 	}
 	return env
+}
+
+// cutRead returns the value at the longest part of a path that exists, and that part.
+func cutRead(value any, path []string) (any, []string) {
+	for i, name := range path {
+		object, isObject := value.(map[string]any)
+		if !isObject {
+			return value, path[:i]
+		}
+		value = object[name]
+	}
+	return value, path
+}
+
+// maxOutcomes bounds the combinations of options that preferOther tries.
+const maxOutcomes = 600
+
+// preferOther moves options to the second place with which a condition has another outcome than
+// with the first options. Otherwise a search would find late what satisfies several comparisons.
+func (r *Run) preferOther(p *eval.Program, env map[string]any) {
+	var open []int
+	for _, read := range p.Reads {
+		value, _ := cutRead(env, read.Path)
+		r.findOpen(value, &open)
+	}
+	at := make([]int, len(open)) // by slot, the option that is tried
+	bind := func(bound bool) {
+		for i, number := range open {
+			s := &r.slots[number]
+			s.value, s.bound = s.options[at[i]], bound
+		}
+	}
+	var first any
+	for tried := range maxOutcomes {
+		bind(true)
+		outcome, err := r.s.vm.Eval(p, r.replaceReads(p, env, true))
+		bind(false)
+		r.s.spendSteps(costOfChoice)
+		switch _, isBool := outcome.(bool); {
+		case err == nil && !isBool:
+			return
+		case tried == 0:
+			first = outcome
+		case err == nil && outcome != first:
+			for i, number := range open {
+				s := &r.slots[number]
+				s.moveOption(s.options[at[i]], 1)
+				s.other = at[i] > 0
+			}
+			return
+		}
+		i := 0
+		for ; i < len(open) && at[i] == len(r.slots[open[i]].options)-1; i++ {
+			at[i] = 0
+		}
+		if i == len(open) {
+			return
+		}
+		at[i]++
+	}
+}
+
+// findOpen appends the numbers of the slots in a value that have options and no value.
+func (r *Run) findOpen(v any, open *[]int) {
+	switch t := v.(type) {
+	case eval.Open:
+		if s := &r.slots[t.Number]; !s.bound && len(s.options) > 0 && !slices.Contains(*open, t.Number) {
+			*open = append(*open, t.Number)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(t)) {
+			r.findOpen(t[name], open)
+		}
+	case []any:
+		for _, part := range t {
+			r.findOpen(part, open)
+		}
+	}
 }
 
 // World answers questions about one graph within one budget.

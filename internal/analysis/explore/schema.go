@@ -236,6 +236,15 @@ func listObjects(of doc, constants []any, read [][]string) (combined, one []any)
 		combined = next
 	}
 	for nth := range min(most, maxOptions) {
+		if product == maxOptions { // all properties at once
+			object := any(full)
+			for i, name := range names {
+				if len(values[i]) > 0 {
+					object = setPart(object, []string{name}, values[i][min(nth, len(values[i])-1)])
+				}
+			}
+			combined = append(combined, object)
+		}
 		for i, name := range names {
 			if nth < len(values[i]) && !reflect.DeepEqual(values[i][nth], full[name]) {
 				one = append(one, setPart(full, []string{name}, values[i][nth]))
