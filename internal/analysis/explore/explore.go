@@ -330,9 +330,13 @@ func (s *search) reconsider(r *Run, v int) {
 		r.strayed = min(r.strayed, r.followed)
 		if b.rest.level < level {
 			moved := *b.rest
+			b.rest.events, b.rest.values, b.rest.other = nil, nil, false
 			moved.level, moved.hints = level, hints
-			if b.rest.events, b.rest.values = nil, nil; b.rest.other {
-				moved.values, b.rest.values, b.rest.other = moved.values[:1:1], moved.values[1:], false
+			if moved.other {
+				later := moved
+				later.values, later.other, later.level = moved.values[1:], false, level-1
+				s.postpone(&later, r)
+				moved.values = moved.values[:1:1]
 			}
 			s.postpone(&moved, r)
 		}
