@@ -65,6 +65,7 @@ func (f *facts) findUnwrittenYield(key *spec.StateKey) *spec.Node {
 // checkUnusedAnswers reports answers and declared outputs that nothing takes.
 func (f *facts) checkUnusedAnswers() {
 	taken := map[string]bool{} // nodes whose output something reads; "" for all
+	readsInput, readsMember := map[int]bool{}, map[int]bool{} // by node
 	for u, r := range f.uses().Reads() {
 		switch path := append(r.Path[:len(r.Path):len(r.Path)], ""); path[0] {
 		case "output":
@@ -74,28 +75,47 @@ func (f *facts) checkUnusedAnswers() {
 		case "nodes", "history", "inputs", "branches":
 			taken[path[1]] = true
 		case "input":
-			taken[""] = true
+			taken[""] = taken[""] || u.Node < 0
+			readsInput[u.Node] = readsInput[u.Node] || len(r.Path) == 1
+			readsMember[u.Node] = true
 		}
+	}
+	passed := map[int]bool{} // pass nodes, whose output is their input
+	isText := false
+	var isTaken func(v int) bool
+	isTaken = func(v int) bool {
+		if taken[""] || taken[f.Name(v)] {
+			return true
+		}
+		return slices.ContainsFunc(f.Out[v], func(e int) bool {
+			to := f.To[e]
+			if isDecided := f.graph.Edges[e].Condition == "llm_decide"; isDecided || to >= f.End {
+				return isDecided || to == f.End && f.graph.Output == nil
+			}
+			if f.graph.Nodes[to].Kind.Value == "pass" && !passed[to] {
+				passed[to] = true
+				return isTaken(to)
+			}
+			return readsInput[to] || readsMember[to] && !isText || f.access()[to].SeesAll
+		})
 	}
 	isAnyModel, most := slices.ContainsFunc(f.graph.Nodes, isModel), 64
 	for v, n := range f.graph.Nodes {
 		choices := n.Field("choices")
 		isAsked := n.Kind.Value == "human" && (choices != nil && len(choices.Items) != 1 || n.Field("schema") != nil)
-		if n.Kind.Value == "human" && choices == nil && !isAsked && most > 0 {
+		if isAsked && isAnyModel { // models behind it see the answer in the conversation
+			behind := f.alive().Reach(f.listSuccessors(v)...)
+			isAsked = !slices.ContainsFunc(f.graph.Nodes, func(n *spec.Node) bool { return isModel(n) && behind[n.Index] })
+		} else if n.Kind.Value == "human" && choices == nil && !isAsked && most > 0 {
 			isAsked = f.asksForKey(n)
 			most--
 		}
 		isDeclared := n.Output != nil && n.Kind.Value != "pass" && (!isAnyModel || isModel(n) && n.Conversation != nil)
-		if !isAsked && !isDeclared || len(n.Writes.Keys)+len(n.Writes.Exprs) > 0 || choosesNext(n) || n.Final || isAsked && isAnyModel {
+		if !isAsked && !isDeclared || len(n.Writes.Keys)+len(n.Writes.Exprs) > 0 || choosesNext(n) || n.Final {
 			continue
 		}
-		isTaken := taken[n.ID.Value] || taken[""]
-		for _, e := range f.Out[v] {
-			to := f.To[e]
-			isTaken = isTaken || f.graph.Edges[e].Condition == "llm_decide" || to == f.End && f.graph.Output == nil ||
-				to < f.End && (f.access()[to].SeesAll || f.graph.Nodes[to].Kind.Value == "pass")
-		}
-		if !isTaken {
+		isText = n.Kind.Value == "human" && n.Field("schema") == nil
+		if clear(passed); !isTaken(v) {
 			f.report(n.ID.Span, "nothing uses the output of %q: no writes, condition or expression reads it", n.ID.Value)
 		}
 	}
