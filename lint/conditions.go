@@ -133,7 +133,23 @@ func checkConstantConditions(f *facts) {
 		}
 	}
 	f.checkExcludedConditions(constant)
+	f.checkComputedConjunctions()
 	f.checkComparisons(constant)
+}
+
+// checkComputedConjunctions reports values that nodes compute by conditions that contradict each other.
+func (f *facts) checkComputedConjunctions() {
+	isOther := func(name string) bool { return f.graph.Key(name) == nil }
+	for _, u := range f.uses().All {
+		t := u.Program.Tree
+		if u.Field != "set" && u.Field != "writes" || t.Op != eval.TreeBinary || t.Name != "and" {
+			continue
+		}
+		reads := listNamesRead(t)
+		if len(reads) > 0 && !slices.ContainsFunc(reads, isOther) && !f.arePossible(nil, []solve.Claim{{Holds: true, Tree: t}}) {
+			f.report(u.Span(), "this value is always false: its conditions contradict each other")
+		}
+	}
 }
 
 // checkExcludedConditions reports conditions and operands that earlier edges on every path exclude, and adds
