@@ -64,7 +64,7 @@ func (f *facts) findUnwrittenYield(key *spec.StateKey) *spec.Node {
 
 // checkUnusedAnswers reports answers and declared outputs that nothing takes.
 func (f *facts) checkUnusedAnswers() {
-	taken := map[string]bool{} // nodes whose output something reads; "" for all
+	taken := map[string]bool{}                                // nodes whose output something reads; "" for all
 	readsInput, readsMember := map[int]bool{}, map[int]bool{} // by node
 	for u, r := range f.uses().Reads() {
 		switch path := append(r.Path[:len(r.Path):len(r.Path)], ""); path[0] {
