@@ -20,7 +20,7 @@ type layer struct {
 // layers is the import graph as it should be.
 func layers() []layer {
 	const (
-		yaml    = "go.yaml.in/yaml/v3"
+		yaml    = "gopkg.in/yaml.v3"
 		expr    = "github.com/expr-lang/expr"
 		color   = "github.com/fatih/color"
 		unix    = "golang.org/x/sys/unix"
