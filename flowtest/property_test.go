@@ -153,7 +153,7 @@ func TestCasesRunAsTheDriverDoes(t *testing.T) {
 
 // Generated cases pass at once, and fire what static checks hold possible.
 func TestGeneratedCasesOfRandomGraphs(t *testing.T) {
-	rounds := longtest.Choose(7, 14)
+	rounds := longtest.Choose(10, 14)
 	edges, fired, flows := 0, 0, 0
 	for seed := range uint64(rounds) {
 		r := rand.New(rand.NewPCG(seed, 2))
