@@ -552,13 +552,24 @@ func (f *facts) mayCountIn(n *spec.Node, key int) bool {
 		return name != state.Name.Value && (f.graph.Key(name) == nil || slices.ContainsFunc(f.writersOf()[name], isWriter))
 	}
 	switch {
-	case !number && !typ.IsList(), isModel(n), n.Kind.Value == "human", value != nil && value.IsConst():
+	case !number && !typ.IsList(), isModel(n), n.Kind.Value == "human", value != nil && value.IsConst(), f.judgesModel(n):
 		return false
 	case (number || n.Kind.Value == "set") && value != nil && value.Program != nil && !slices.ContainsFunc(value.Program.Reads, changes):
 		return false
 	}
 	_, known := f.findChange(n.Index, key, !number)
 	return !known
+}
+
+// judgesModel reports whether a node sends a service what a model on its cycles wrote.
+func (f *facts) judgesModel(n *spec.Node) bool {
+	isFromModel := func(w *spec.Node) bool { return isModel(w) && f.sharesCycle(n.Index, w.Index) }
+	reads := func(u *dataflow.Use) bool {
+		return u.Moment == dataflow.Before && slices.ContainsFunc(u.Program.Reads, func(r eval.Read) bool {
+			return slices.ContainsFunc(f.writersOf()[r.Path[0]], isFromModel)
+		})
+	}
+	return (n.Kind.Value == "http" || n.Kind.Value == "tool") && slices.ContainsFunc(f.uses().OfNode(n.Index), reads)
 }
 
 // Loop is a set of nodes that all lead to one another.

@@ -700,9 +700,26 @@ func (f *facts) handsOver(e *spec.Edge, name string) (has, known bool) {
 		return slices.Contains([]string{"attempt", "details", "kind", "message", "node"}, name), true
 	case e.Condition == "always", source.Each.IsSet():
 		return false, false
+	case source.Kind.Value == "pass":
+		return false, f.passesNo(source, name)
 	}
 	_, has, allowed := bind.OutputType(source, f.graph, f.childType).Field(name)
 	return has, !allowed || isModel(source) && domain.OutputSchema(source) != nil || source.Kind.Value == "wait"
+}
+
+// passesNo reports whether the input of a pass node, which is its output, surely lacks a member.
+func (f *facts) passesNo(n *spec.Node, name string) bool {
+	mayHave := func(a arc) bool { return f.flow().GroupOf(a).Kind == controlflow.ByGoto }
+	hasMember := func(i int) bool {
+		e := f.graph.Edges[i]
+		if e.From.Value == name || f.graph.Node(e.From.Value).Kind.Value == "pass" && e.Transform == nil {
+			return true // a join's input has a member for each source
+		}
+		has, known := f.handsOver(e, name)
+		return has || !known
+	}
+	return n.Index != f.Start() && len(n.Before) == 0 && !f.flow().Anywhere &&
+		!slices.ContainsFunc(f.arcsInto()[n.Index], mayHave) && !slices.ContainsFunc(f.Into[n.Index], hasMember)
 }
 
 // checkMember reports a member that a schema does not list: any one of a model's answer, elsewhere
