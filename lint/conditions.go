@@ -366,6 +366,7 @@ func (f *facts) findStuckRun(d *judgement) (path []int, values []string, open bo
 	}}
 	a := f.findRun(f.findPathTo(d.site.node.Index), q)
 	if guide := f.findPathOfRounds(d); !a.Found && a.Gap != "" && guide != nil {
+		q.Repeat = true
 		a = f.findRun(guide, q)
 	}
 	for _, p := range d.conditions {

@@ -69,7 +69,7 @@ func (f *facts) canRepeat(cycle []int) bool {
 	return f.limitless().explore(explore.Question{
 		Guide:  slices.Concat(f.findPathTo(v), slices.Repeat(cycle[1:], rounds)),
 		Visits: map[int]int{v: rounds + 1}, Budget: &f.ruleEvents, Most: maxRuleEvents / 2, Hopeless: f.hopelessAfter(v),
-		Found: func(r *explore.Run) bool { return r.Visits(v) > rounds },
+		Found: func(r *explore.Run) bool { return r.Visits(v) > rounds }, Repeat: true,
 	}).Found
 }
 

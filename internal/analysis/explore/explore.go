@@ -47,6 +47,8 @@ type Question struct {
 	Omit string
 	// Late tries every order in which parallel tasks end and timers fire.
 	Late bool
+	// Repeat tries first what an earlier visit of a node yielded.
+	Repeat bool
 	// Proof ends the search at the first gap.
 	Proof bool
 	// Guide is a path. The search first tries runs that follow it further, later those that
@@ -424,6 +426,13 @@ func (r *Run) newSlot(s slot) any {
 	}
 	if hinted, known := r.hints[r.nameSlot(number)]; known {
 		r.slots[number].moveOption(hinted, 0)
+		return eval.Open{Number: number}
+	}
+	for i := number - 1; i >= 0 && r.s.Repeat; i-- {
+		if r.slots[i].source == s.source && r.slots[i].bound {
+			r.slots[number].moveOption(r.slots[i].value, 0)
+			break
+		}
 	}
 	return eval.Open{Number: number}
 }
