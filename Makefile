@@ -24,10 +24,9 @@ build: ## build bin/graphrun, one static binary
 run: ## run a flow: make run EXAMPLE=path/to/flow.yaml ARGS='-i key=value'
 	go run ./cmd/graphrun run $(EXAMPLE) $(ARGS)
 
-test: ## run all tests, with short searches and, where there is a C compiler, the race detector
+test: ## run the tests: short searches, and the race detector where there is a C compiler
 	@test -n '$(RACE)' || echo 'make: no C compiler, testing without the race detector' >&2
 	go test $(RACE) -vet=off ./...
-	cd internal/oracle && go test $(RACE) -vet=off ./...
 
 # With the flags of build: then packages are compiled once for both.
 lint: ## formatting, go vet, staticcheck
