@@ -538,7 +538,7 @@ func cutRead(value any, path []string) (any, []string) {
 }
 
 // maxOutcomes bounds the combinations of options that preferOther tries.
-const maxOutcomes = 600
+const maxOutcomes = 300
 
 // preferOther moves options to the second place with which a condition has another outcome than
 // with the first options. Otherwise a search would find late what satisfies several comparisons.
