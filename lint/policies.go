@@ -442,7 +442,7 @@ func (f *facts) listAttempts(p *policy) iter.Seq[explore.Question] {
 	case "max_visits":
 		return slices.Values([]explore.Question{{Fixed: f.listKeysCountedAround(p.node)}})
 	case "never":
-		return slices.Values(f.attemptTruth(p))
+		return slices.Values(f.listNeverAttempts(p))
 	}
 	return func(yield func(explore.Question) bool) { // vertices from which END can't be reached
 		ends := f.findVerticesBefore(f.End)
@@ -526,9 +526,9 @@ func (f *facts) isWrittenOnlyBy(key string, kinds ...string) bool {
 	return !slices.ContainsFunc(f.writersOf()[key], func(n *spec.Node) bool { return !slices.Contains(kinds, n.Kind.Value) })
 }
 
-// attemptTruth lists questions for runs that make the condition of a never policy true. Inputs and
+// listNeverAttempts lists questions for runs that make the condition of a never policy true. Inputs and
 // results may do so only if conditions on the path should prevent it.
-func (f *facts) attemptTruth(p *policy) (out []explore.Question) {
+func (f *facts) listNeverAttempts(p *policy) (out []explore.Question) {
 	keys := map[string]bool{} // only people and set nodes write them: the graph decides them
 	for _, r := range p.never.Reads {
 		if len(f.writersOf()[r.Path[0]]) > 0 && f.isWrittenOnlyBy(r.Path[0], "human", "set") {

@@ -666,7 +666,7 @@ func (f *facts) isStable(key *spec.StateKey, v int) bool {
 		!slices.ContainsFunc(f.writersOf()[key.Name.Value], func(n *spec.Node) bool { return n.Index != v && f.inParallel(v, n.Index) })
 }
 
-// visitsDomain bounds how often a node has run when the site is reached.
+// visitsDomain returns the possible numbers of runs of a node when the site is reached.
 func (s *site) visitsDomain(id string) solve.Domain {
 	n := s.f.graph.Node(id)
 	if n == nil {
