@@ -77,7 +77,7 @@ func TestSessionsOfTwoRunsAtOnce(t *testing.T) {
 	}
 }
 
-// Answers that don't fit are reported before anything runs, and without secrets.
+// State of a session that does not fit the graph is reported before anything runs, and without secrets.
 func TestSessionDoesNotFit(t *testing.T) {
 	var kept store.Memory
 	save := store.Session{ID: "s", Keys: map[string]any{"pin": canary, "n": 1}, Secret: []string{"pin"}}
