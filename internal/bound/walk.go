@@ -4,7 +4,7 @@
 package bound
 
 import (
-	"fmt"
+	"encoding/binary"
 	"math"
 	"slices"
 
@@ -26,6 +26,17 @@ type state struct {
 	values []interval // by variable
 }
 
+// key returns a string that is equal for equal states.
+func (s state) key() string {
+	b := make([]byte, 0, 8+16*len(s.values))
+	b = binary.LittleEndian.AppendUint64(b, uint64(s.at))
+	for _, v := range s.values {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v.lo))
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v.hi))
+	}
+	return string(b)
+}
+
 // outcome says how a visit of a node may end.
 type outcome struct {
 	targets []int // empty if the run ends
@@ -40,7 +51,7 @@ func (w *walk) followPaths(from int, values []interval, inside func(v int) bool,
 	m := &moves{name: w.Name}
 	known, queue := map[string]int{}, make([]state, begun)
 	number := func(s state) int {
-		key := fmt.Sprint(s)
+		key := s.key()
 		n, ok := known[key]
 		if !ok {
 			n = len(queue)
