@@ -474,7 +474,7 @@ func everyEnding(t *testing.T, seed int64) {
 	points := map[ending]int{byKill: events, byCancel: events, byPause: events, bySteps: steps - 1, byTime: took, byFailure: executions}
 	tried := 0
 	for _, how := range []ending{byKill, byCancel, byPause, bySteps, byTime, byFailure} {
-		for at := 1; at <= points[how]; at += 1 + points[how]/longtest.Choose(7, 60) {
+		for at := 1; at <= points[how]; at += 1 + points[how]/longtest.Choose(4, 60) {
 			if how == byFailure && strings.Contains(files["flow.yaml"], "kind: pass, parallel:") {
 				continue // a branch that is dropped stays dropped, and none may be left then
 			}

@@ -130,7 +130,7 @@ edges:
   - {from: a, to: b, when: n % 3 == 0}
   - {from: a, to: c, when: n % 3 == 1}
   - {from: a, to: [b, c]}
-  - {from: b, to: END, when: n > 300}
+  - {from: b, to: END, when: n > 100}
   - {from: [b, c], to: a}
 ---
 graphrun: v1

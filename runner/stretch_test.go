@@ -47,7 +47,7 @@ func readsStepsAlike(t *testing.T, r *runner.Runner, id string) {
 		t.Fatal(err)
 	}
 	told := all.texts
-	for step := range len(whole.Path) + 1 {
+	for step := 0; step <= len(whole.Path); step += longtest.Choose(3, 1) {
 		want, err := r.Replay(id, 0, step, runner.Options{})
 		if err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/internal/bigflowtest"
+	"github.com/graphrun/graphrun/internal/longtest"
 )
 
 // finding is a case: a file with a mark around the text of its only finding.
@@ -287,20 +288,21 @@ func TestValidFiles(t *testing.T) {
 
 // bombs are files that are expensive if the parser is careless.
 func bombs() map[string]string {
+	many := longtest.Choose(10_000, 50_000)
 	bomb := head + tail + "x-0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
 	for i := 1; i < 30; i++ {
 		bomb += fmt.Sprintf("x-%d: &a%d [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i-1), 10), ", "))
 	}
 	merges := head + tail + "x-0: &m0 {" + strings.Repeat("a: 1, ", 1) + "b: 2}\n"
-	for i := 1; i < 2000; i++ {
+	for i := 1; i < many/25; i++ {
 		merges += fmt.Sprintf("x-%d: &m%d {<<: *m%d, k%d: 1}\n", i, i, i-1, i)
 	}
 	return map[string]string{
 		"aliases": bomb, "merges": merges,
-		"brackets": head + "x-a: " + strings.Repeat("[", 20000) + strings.Repeat("]", 20000), "open brackets": strings.Repeat("[{a: ", 200000),
-		"dashes": strings.Repeat("- ", 200000), "questions": strings.Repeat("? ", 50000), "keys": "{" + strings.Repeat("a,", 50000) + "}",
-		"wrong names": strings.ReplaceAll(bigflowtest.Uniform(2000), "to: n", "to: m"), "wrong keys": strings.ReplaceAll(bigflowtest.Uniform(5000), "to: n", "tu: n"),
-		"wrong targets": strings.ReplaceAll(bigflowtest.Uniform(2000), "set: {n:", "set: {nn:"),
+		"brackets": head + "x-a: " + strings.Repeat("[", 20000) + strings.Repeat("]", 20000), "open brackets": strings.Repeat("[{a: ", 4*many),
+		"dashes": strings.Repeat("- ", 4*many), "questions": strings.Repeat("? ", many), "keys": "{" + strings.Repeat("a,", many) + "}",
+		"wrong names": strings.ReplaceAll(bigflowtest.Uniform(many/25), "to: n", "to: m"), "wrong keys": strings.ReplaceAll(bigflowtest.Uniform(many/10), "to: n", "tu: n"),
+		"wrong targets": strings.ReplaceAll(bigflowtest.Uniform(many/25), "set: {n:", "set: {nn:"),
 		"indents": func() string {
 			var b strings.Builder
 			for i := range 1500 {

@@ -388,7 +388,10 @@ func TestRenameInExamples(t *testing.T) {
 		t.Fatal(len(paths), err)
 	}
 	refused := 0
-	for _, path := range paths {
+	for i, path := range paths {
+		if i%longtest.Choose(3, 1) > 0 {
+			continue
+		}
 		src, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
