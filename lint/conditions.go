@@ -384,29 +384,26 @@ func (f *facts) findStuckRun(d *judgement) (path []int, values []string, open bo
 }
 
 // findPathOfRounds returns a path to a decision that repeats a cycle until a count of visits is reached.
-func (f *facts) findPathOfRounds(d *judgement) (path []int) {
-	const most = 20
-	v := d.site.node.Index
+func (f *facts) findPathOfRounds(d *judgement) []int {
+	const most = 20.
+	v, rounds := d.site.node.Index, 0.
 	for _, p := range d.conditions {
 		p.Tree.Each(func(t *eval.Tree) {
-			for i := 0; t.Op == eval.TreeBinary && i < len(t.Args); i++ {
-				limit, isNumber := readNumber(t.Args[1-i])
-				counted := t.Args[i].Path
-				if !isNumber || limit > most || len(counted) != 2 || counted[0] != "visits" {
-					continue
-				}
-				n := f.graph.Node(counted[1])
-				if n == nil || !f.sharesCycle(v, n.Index) || path != nil {
-					continue
-				}
-				if round := f.findPathThrough(v, n.Index, v); round != nil {
-					path = f.findPathTo(v)
-					path = append(path, slices.Repeat(round[1:], int(limit))...)
-				}
+			if n, ok := readNumber(t); ok && n <= most {
+				rounds = max(rounds, n)
 			}
 		})
+		for _, read := range p.Reads {
+			n := f.graph.Node(read.Path[len(read.Path)-1])
+			if n == nil || read.Path[0] != "visits" || rounds == 0 {
+				continue
+			}
+			if round := f.findPathThrough(v, n.Index, v); round != nil {
+				return append(f.findPathTo(v), slices.Repeat(round[1:], int(rounds))...)
+			}
+		}
 	}
-	return path
+	return nil
 }
 
 // reportNoWayOut reports nodes whose edges all are for their failure, and nodes whose edges all have

@@ -14,12 +14,10 @@ import (
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/analysis/domain"
-	"github.com/graphrun/graphrun/internal/analysis/explore"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/internal/suggest"
-	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -135,6 +133,9 @@ func (m *assignments) findValuesWithout(number int, path []string) (d solve.Doma
 		return d, false
 	}
 	d.Values = []any{nil}
+	if key.Default != nil {
+		d.Values[0] = key.Default.Data()
+	}
 	for _, n := range m.f.writersOf()[path[0]] {
 		if m.Assigns(n.Index, number) {
 			continue
@@ -148,28 +149,31 @@ func (m *assignments) findValuesWithout(number int, path []string) (d solve.Doma
 	return d, true
 }
 
-// holdsLastWrite reports whether the value of a key is the last one that a node wrote, or null.
+// holdsLastWrite reports whether the value of a key is the last one that a node wrote, or its default.
 func (m *assignments) holdsLastWrite(key *spec.StateKey) bool {
-	return key.Default == nil && !key.Required && key.Scope.Value != "session" && dataflow.Replaces(key)
+	return !key.Required && key.Scope.Value != "session" && dataflow.Replaces(key)
 }
 
 // isGuarded reports whether earlier parts of a condition prove a variable assigned where it is read.
 func (m *assignments) isGuarded(u *dataflow.Use, r eval.Read, number int) bool {
-	reads := func(t *eval.Tree) (found bool) {
-		t.Each(func(part *eval.Tree) { found = found || part.Op == eval.TreePath && part.Path[0] == r.Path[0] })
-		return found
-	}
-	for t := u.Program.Tree; u.Node >= 0 && t.Op == eval.TreeBinary && (t.Name == "and" || t.Name == "or"); {
-		if reads(t.Args[0]) {
+	return u.Node >= 0 && slices.ContainsFunc(listEarlierParts(u.Program.Tree, r), func(c solve.Claim) bool {
+		return m.provesAssigned(c, u.Program, number, u.Node)
+	})
+}
+
+// listEarlierParts returns the outcomes of the parts of a condition that are evaluated before a read.
+func listEarlierParts(t *eval.Tree, r eval.Read) (claims []solve.Claim) {
+	for t.Op == eval.TreeBinary && (t.Name == "and" || t.Name == "or") {
+		reads := false
+		t.Args[0].Each(func(part *eval.Tree) { reads = reads || part.Op == eval.TreePath && part.Path[0] == r.Path[0] })
+		if reads {
 			t = t.Args[0]
 			continue
 		}
-		if m.provesAssigned(solve.Claim{Tree: t.Args[0], Holds: t.Name == "and"}, u.Program, number, u.Node) {
-			return true
-		}
+		claims = append(claims, solve.Claim{Tree: t.Args[0], Holds: t.Name == "and"})
 		t = t.Args[1]
 	}
-	return false
+	return claims
 }
 
 // hasErrorWithout reports whether a path has an error at a join under wait_all if a branch did not
@@ -314,7 +318,7 @@ func (f *facts) checkEarlyJoins() {
 		var writes []writer // later nodes need more than one of them
 		for _, w := range f.writes() {
 			key, writers := f.graph.State[w.Key], f.writersOf()[w.Name.Value]
-			isElsewhere := func(n *spec.Node) bool { return !before[n.Index] || behind[n.Index] }
+			isElsewhere := func(n *spec.Node) bool { return !before[n.Index] }
 			isNeeded := read[w.Name.Value] && len(writers) == 1 || counted[w.Name.Value] && !dataflow.Replaces(key) && f.addsOne(w)
 			if isNeeded && key.Default != nil && len(writes) < maxRivals && !slices.ContainsFunc(writers, isElsewhere) {
 				writes = append(writes, w)
@@ -415,113 +419,6 @@ func (m *assignments) reportFinalRead(u *dataflow.Use, r eval.Read, number int) 
 	return true
 }
 
-func (m *assignments) reportOpenRead(u *dataflow.Use, r eval.Read, number int) {
-	f, at := m.f, u.Node
-	if at < 0 {
-		at = f.End
-	}
-	path := m.Path(number, at)
-	if path == nil {
-		return
-	}
-	agrees := u.Moment != dataflow.AtEnd && f.canHoldOnPath(path) // all branches are over then
-	run, possible := m.findOpenRead(u, number, path)
-	if !possible || !agrees && run == nil {
-		return
-	}
-	written, verb := m.findWritten(number), "written"
-	if written == nil {
-		f.report(u.SpanOf(r.Path[0]), "%s is read, but no node writes it; give it a default, or required: true", m.describeVariable(number))
-		return
-	}
-	if m.variables[number].key < 0 {
-		verb = "made"
-	}
-	may := "may not be"
-	if run != nil {
-		may = "is not"
-		if !isSubsequence(path, run) {
-			path = run
-		}
-	}
-	d := f.report(u.SpanOf(r.Path[0]), "%s %s %s yet, on the path %s", m.describeVariable(number), may, verb, f.pathText(path))
-	d.Related = append(d.Related, f.related(*written, "it is %s here", verb))
-}
-
-// findWritten returns where a variable is assigned, or nil.
-func (m *assignments) findWritten(number int) *spec.Span {
-	of := m.variables[number]
-	if of.key < 0 {
-		return &m.f.graph.Nodes[of.node].ID.Span
-	}
-	for _, w := range m.f.writes() {
-		if w.Key == of.key {
-			return &w.Name.Span
-		}
-	}
-	return nil
-}
-
-// canHoldOnPath reports whether the conditions on a path that read only unwritten keys can all hold.
-func (f *facts) canHoldOnPath(path []int) bool {
-	var claims []solve.Claim
-	for i, v := range path[:len(path)-1] {
-		var fires []arc
-		for k := range f.flow().Groups[v] {
-			if g := &f.flow().Groups[v][k]; slices.Contains(g.Targets, path[i+1]) && !f.isDead(g) {
-				fires = append(fires, arc{From: v, To: path[i+1], Group: k})
-			}
-		}
-		if len(fires) > 1 {
-			return true // one of several groups may lead there
-		}
-		for _, a := range fires {
-			claims = append(claims, f.listClaims(a, func(name string) bool { return f.graph.Key(name) != nil && len(f.writersOf()[name]) == 0 })...)
-		}
-	}
-	return f.arePossible(nil, claims)
-}
-
-// findOpenRead returns a run that evaluates a use while a variable is unassigned, guided by a path.
-// It is impossible if every run was tried.
-func (m *assignments) findOpenRead(u *dataflow.Use, number int, path []int) (run []int, possible bool) {
-	q := explore.Question{Hopeless: m.f.hopelessAfter(u.Node)}
-	var read []string
-	if of := m.variables[number]; of.key >= 0 {
-		q.Omit = m.f.graph.State[of.key].Name.Value
-		read = []string{q.Omit}
-	} else {
-		q.Visits = map[int]int{of.node: 1}
-		read = []string{"nodes", m.f.Name(of.node), "output"}
-	}
-	var reader *explore.Run // the run whose last event read the variable too early
-	q.Evaluates = func(r *explore.Run, p *eval.Program, env map[string]any) {
-		ignore := func([]any, any) string { return "" }
-		if p == u.Program && valueAt(env, read) == nil && mentions(new(eval.VM).Explain(p, env, ignore), read[0]) {
-			reader = r
-		}
-	}
-	q.Found = func(r *explore.Run) bool {
-		read := r == reader
-		reader = nil
-		concerns := func(n machine.Note) bool { return n.Node == m.f.Name(u.Node) } // nodes may share a program
-		return read && (u.Node < 0 || r.State.Failure != nil && r.State.Failure.Node == m.f.Name(u.Node) || slices.ContainsFunc(r.State.Notes(), concerns))
-	}
-	a := m.f.findRun(path, q)
-	if u.Node < 0 && a.Found {
-		a.Witness = append(a.Witness, m.f.End)
-	}
-	return a.Witness, a.Found || a.Gap != ""
-}
-
-// mentions reports whether a part of a condition that was evaluated mentions a name.
-func mentions(r eval.Reason, name string) bool {
-	if len(r.Parts) > 0 {
-		return slices.ContainsFunc(r.Parts, func(part eval.Reason) bool { return mentions(part, name) })
-	}
-	return r.Evaluated && strings.Contains(r.Source, name)
-}
-
 // valueAt returns the value at a path, or nil.
 func valueAt(value any, path []string) any {
 	for _, name := range path {
@@ -578,7 +475,7 @@ func (f *facts) checkPlainTexts() {
 	goal := &f.graph.Goal
 	for _, n := range f.graph.Nodes {
 		for i := range n.Fields {
-			if field := &n.Fields[i]; slices.Contains([]string{"prompt", "instructions", "message", "url", "query", "body", "headers"}, field.Key.Value) {
+			if field := &n.Fields[i]; slices.Contains([]string{"prompt", "instructions", "message", "url", "query", "body", "headers", "args", "set"}, field.Key.Value) {
 				visitTexts(&field.Value, "", f.checkSingleBraces)
 			}
 		}

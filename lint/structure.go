@@ -9,7 +9,6 @@ import (
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/analysis/domain"
 	"github.com/graphrun/graphrun/internal/analysis/suppress"
-	"github.com/graphrun/graphrun/internal/graphalg"
 	"github.com/graphrun/graphrun/internal/lazyregexp"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -35,7 +34,6 @@ func Filter(file *spec.File, found spec.Diagnostics) spec.Diagnostics {
 
 func checkUnusedKeys(f *facts) {
 	f.checkUnusedAnswers()
-	f.checkReplacedLists()
 	used, all := f.findUsedKeys()
 	for _, key := range f.graph.State {
 		if !all && !used[key.Name.Value] {
@@ -131,37 +129,6 @@ func (f *facts) asksForKey(n *spec.Node) bool {
 		return !key.Required && key.Default == nil && len(f.writersOf()[name]) == 0 &&
 			slices.ContainsFunc(f.uses().All, reads) && !slices.ContainsFunc(f.uses().All, isElsewhere)
 	})
-}
-
-// checkReplacedLists reports lists that replace the list of an earlier step before anything reads it.
-func (f *facts) checkReplacedLists() {
-	type reading struct {
-		key  string
-		node int
-	}
-	isRead := map[reading]bool{}
-	for u, r := range f.uses().Reads() {
-		isRead[reading{r.Path[0], u.Node}] = true
-	}
-	for k, key := range f.graph.State {
-		writers := f.writersOf()[key.Name.Value]
-		isOther := func(n *spec.Node) bool {
-			return !f.alwaysWrites(n, k) || !isFilled(dataflow.FindWrite(&f.bound.Nodes[n.Index], key.Name.Value).Tree())
-		}
-		if len(writers) == 0 || !dataflow.Replaces(key) || f.flow().Anywhere || slices.ContainsFunc(writers, isOther) {
-			continue
-		}
-		reads := func(v int) bool { return isRead[reading{key.Name.Value, v}] || v < f.End && f.access()[v].SeesAll }
-		unread := f.filterArcs(func(a arc) bool { return !reads(a.From) && !reads(a.To) })
-		for _, n := range writers {
-			for _, later := range writers {
-				if n != later && graphalg.Path(unread.Next, n.Index, later.Index) != nil || n == later && findCycleThrough(unread, n.Index) != nil {
-					f.report(key.Name.Span, "%q replaces the list in %q that %q wrote, and nothing has read it; give the key reducer: append", later.ID.Value, key.Name.Value, n.ID.Value)
-					return
-				}
-			}
-		}
-	}
 }
 
 // findUsedKeys returns the names of used state keys, and whether something reads the whole state.

@@ -193,11 +193,15 @@ func (c *compiler) computedDomain(t *eval.Tree) Domain {
 
 // compileComparison compiles a comparison, with a variable for the order of its sides if necessary.
 func (c *compiler) compileComparison(t *eval.Tree) term {
+	equality := t.Name == "==" || t.Name == "!="
+	if equality && c.isList(t.Args[0]) && t.Args[1].Op == eval.TreeList && len(t.Args[1].Args) == 0 {
+		length := &eval.Tree{Op: eval.TreeCall, Name: "len", Args: t.Args[:1], Type: eval.Int()}
+		t = &eval.Tree{Op: t.Op, Name: t.Name, Type: t.Type, Args: []*eval.Tree{length, {Op: eval.TreeConst, Value: 0, Type: eval.Int()}}}
+	}
 	a, b := c.compilePart(t.Args[0]), c.compilePart(t.Args[1])
 	if a.isOpaque || b.isOpaque {
 		return c.compileUnknown(t)
 	}
-	equality := t.Name == "==" || t.Name == "!="
 	needsOrder := false
 	for _, l := range a.leaves {
 		for _, r := range b.leaves {
@@ -230,6 +234,11 @@ func (c *compiler) compileComparison(t *eval.Tree) term {
 		}
 		return holdsForOrder(t.Name, int(sign*order.value().(float64)))
 	}}
+}
+
+// isList reports whether a part is a variable that always holds a list.
+func (c *compiler) isList(t *eval.Tree) bool {
+	return t.Op == eval.TreePath && t.Type.IsList() && !c.domain(t.Path, t.Type).Null
 }
 
 // cutAt divides the regions of a variable at a constant that it is compared with.

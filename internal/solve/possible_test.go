@@ -28,6 +28,8 @@ func TestPossible(t *testing.T) {
 		{"opt == None", true},
 		{"s == None", false},
 		{"len(list) > 0; !(len(list) > 0)", false},
+		{"list == []; len(list) > 0", false},
+		{"!(list == []); len(list) > 0", true},
 		{"out > 1; x > 2; n == 7", true},
 	} {
 		var claims []Claim

@@ -220,6 +220,10 @@ func (a *Analysis) At(u *dataflow.Use) *big.Int {
 
 // Path returns a shortest way from the start to v on which a variable is not assigned, or nil.
 func (a *Analysis) Path(variable, v int) []int {
+	return a.openPath(variable, a.flow.Start(), v)
+}
+
+func (a *Analysis) openPath(variable, from, to int) []int {
 	path := graphalg.Path(func(to int) (from []int) {
 		for _, e := range a.into[to] {
 			if a.openAfter(e, to).Bit(variable) == 1 {
@@ -227,9 +231,42 @@ func (a *Analysis) Path(variable, v int) []int {
 			}
 		}
 		return from
-	}, v, a.flow.Start())
+	}, to, from)
 	slices.Reverse(path)
 	return path
+}
+
+// Paths returns up to most ways from the start to v that repeat no vertex and on which a variable is
+// not assigned.
+func (a *Analysis) Paths(variable, v, most int) (paths [][]int) {
+	var path []int
+	work := 100 * most
+	var walk func(to int)
+	walk = func(to int) {
+		if work--; work < 0 || len(paths) == most || slices.Contains(path, to) {
+			return
+		}
+		path = append(path, to)
+		if to == a.flow.Start() {
+			whole := slices.Clone(path)
+			slices.Reverse(whole)
+			paths = append(paths, whole)
+		}
+		for _, e := range a.into[to] {
+			if to != a.flow.Start() && a.openAfter(e, to).Bit(variable) == 1 {
+				walk(e.from)
+			}
+		}
+		path = path[:len(path)-1]
+	}
+	walk(v)
+	return paths
+}
+
+// SurelyAssigns reports whether every way of a branch that begins at first assigns a variable before
+// it arrives at a join, and none ends before.
+func (a *Analysis) SurelyAssigns(first, join, variable int) bool {
+	return a.openPath(variable, first, join) == nil && a.surelyPasses(first, join)
 }
 
 // meeting says how branches arrive at a vertex.

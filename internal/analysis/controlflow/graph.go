@@ -414,13 +414,28 @@ func ParallelOf(g *spec.Graph, node int) spec.Parallel {
 	return p
 }
 
+// maxSubset bounds the targets of a group whose subsets are told apart.
+const maxSubset = 5
+
 // findImplicitJoins sets Joins, and the Join of each group: where branches join without a declaration.
 func (w *Graph) findImplicitJoins() {
-	var any []int // targets of groups that may fire in part
+	var any, firsts []int // targets of groups that may fire in part, and where a few such targets join
 	for v, g := range w.AllGroups() {
 		g.Join = -1
 		switch {
 		case ParallelOf(w.Source, v).Join != "auto":
+		case g.Subset && g.Kind != ByGoto && len(g.Targets) <= maxSubset && !slices.Contains(g.Targets, v):
+			for some := range 1 << len(g.Targets) {
+				var targets []int
+				for i, t := range g.Targets {
+					if some>>i&1 > 0 {
+						targets = append(targets, t)
+					}
+				}
+				if join := w.findFirstCommon(v, targets); join >= 0 {
+					firsts = append(firsts, join)
+				}
+			}
 		case g.Subset:
 			any = append(any, g.Targets...)
 		case len(g.Targets) > 1 && !slices.Contains(g.Targets, v):
@@ -428,6 +443,9 @@ func (w *Graph) findImplicitJoins() {
 		}
 	}
 	w.Joins = w.NoFailures.Reach(any...)
+	for _, join := range firsts {
+		w.Joins[join] = w.Joins[join] || w.Source.Nodes[join].Join == nil
+	}
 	for v, g := range w.AllGroups() {
 		if g.Join < 0 || w.Source.Nodes[g.Join].Join != nil {
 			g.Join = -1

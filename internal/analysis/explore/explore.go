@@ -45,6 +45,8 @@ type Question struct {
 	Fixed map[string]bool
 	// Omit is a state key that no input sets, or "". States with different values of it differ.
 	Omit string
+	// Bare leaves keys that nodes write out of the input, unless they are required.
+	Bare bool
 	// Late tries every order in which parallel tasks end and timers fire.
 	Late bool
 	// Repeat tries first what an earlier visit of a node yielded.

@@ -117,7 +117,7 @@ func (m *Model) findCaughtNodes(flow *controlflow.Graph) {
 // decides reports whether a program decides where runs go, directly or by failing.
 func (m *Model) decides(e *dataflow.Use) bool {
 	switch e.Field {
-	case "when", "goto", "each", "never":
+	case "when", "goto", "each", "never", "for", "until":
 		return true
 	case "transform", "set", "writes", "before":
 		return m.mayFail[e.Node]
@@ -250,14 +250,15 @@ func (m *Model) listInputs() {
 		name := k.Name.Value
 		p := part{
 			path: []string{name}, name: name, source: "input " + name, keys: []string{name}, partial: true, usual: unset{},
-			counts: m.counts[name], now: !dataflow.Replaces(k), optional: !k.Required || k.Default != nil,
+			counts: m.counts[name], now: !dataflow.Replaces(k) || m.listTimes([]string{name}) != nil, optional: !k.Required || k.Default != nil,
+			written: !k.Required && slices.ContainsFunc(m.computes, func(written map[string]bool) bool { _, ok := written[name]; return ok }),
 		}
 		if !k.Once {
 			p.options, p.partial = listValues(k.Schema, m.findConstants(name, map[string]bool{}), m.members[name])
 			if k.Default != nil {
 				p.options = slices.Insert(slices.Clone(p.options), 0, k.Default.Data())
 			}
-			if m.dropUnfit(&p); k.Default == nil && len(p.options) > 0 {
+			if m.finishOptions(&p); k.Default == nil && len(p.options) > 0 {
 				p.usual = p.options[0]
 			}
 		}
@@ -268,10 +269,10 @@ func (m *Model) listInputs() {
 	}
 }
 
-// dropUnfit drops options that state keys refuse, duplicates, and those beyond maxOptions.
-func (m *Model) dropUnfit(p *part) {
+// finishOptions adds times, and drops options that state keys refuse, duplicates, and those beyond maxOptions.
+func (m *Model) finishOptions(p *part) {
 	var out []any
-	for _, v := range p.options {
+	for _, v := range append(m.listTimes(p.keys), p.options...) {
 		refused := func(name string) bool {
 			i := m.findKey(name)
 			return m.bound.Keys[i].Schema != nil && dataflow.Replaces(m.graph.State[i]) && m.bound.Keys[i].Schema.Check(v) != nil
@@ -282,6 +283,20 @@ func (m *Model) dropUnfit(p *part) {
 	}
 	p.partial = p.partial || len(out) == maxOptions && len(p.options) > maxOptions
 	p.options = out
+}
+
+// listTimes returns values that the waits on state keys understand.
+func (m *Model) listTimes(keys []string) (out []any) {
+	for _, e := range m.all {
+		uses := func(key string) bool { return e.Program.Uses(key) }
+		switch {
+		case e.Field == "for" && slices.ContainsFunc(keys, uses):
+			out = append(out, "1s")
+		case e.Field == "until" && slices.ContainsFunc(keys, uses):
+			out = append(out, "2000-01-01T00:00:00Z")
+		}
+	}
+	return out
 }
 
 // findConstants returns the constants in expressions that depend on a state key.
@@ -331,7 +346,7 @@ func (m *Model) findPartOptions(v int, doc map[string]any, src *source) {
 			of = findElementSchema(m.graph.Key(p.keys[0]), n)
 		}
 		if p.options, p.partial = listValues(of, constants, read); !n.Each.IsSet() {
-			m.dropUnfit(p)
+			m.finishOptions(p)
 		}
 	}
 	for i := range src.parts {
@@ -526,8 +541,9 @@ type part struct {
 	options      []any
 	partial      bool // there are other options
 	usual        any  // the value if nothing depends on it
-	// counts: a condition depends on it; now: the machine itself reads it; optional: a run may begin without it.
-	counts, now, optional bool
+	// counts: a condition depends on it; now: the machine itself reads it; optional: a run may begin without it;
+	// written: a node writes an input that is not required.
+	counts, now, optional, written bool
 }
 
 // findSource finds the parts of a node's result that are read, and their options.
@@ -576,7 +592,7 @@ func (m *Model) findSource(v int) source {
 		for _, key := range p.keys {
 			p.name = p.keys[0]
 			p.counts = p.counts || m.counts[key]
-			p.now = p.now || !dataflow.Replaces(m.graph.Key(key))
+			p.now = p.now || !dataflow.Replaces(m.graph.Key(key)) || m.listTimes(p.keys) != nil
 		}
 	}
 	m.findPartOptions(v, doc, &src)

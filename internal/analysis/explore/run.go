@@ -89,7 +89,7 @@ func (r *Run) begin() {
 	r.input = map[string]any{}
 	for i := range r.s.Model.inputs {
 		p := &r.s.Model.inputs[i]
-		if p.name == r.s.Omit {
+		if p.name == r.s.Omit || r.s.Bare && p.written {
 			continue
 		}
 		if value := r.newPartValue(p, -1); value != any(unset{}) {
