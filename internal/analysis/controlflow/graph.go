@@ -260,9 +260,17 @@ const ManyBranches = 1 << 20
 // MostArrivals returns the most branches that can arrive at a join from the start, or from the last
 // join before it, at most ManyBranches. dead reports whether a group is proven never to fire.
 func (w *Graph) MostArrivals(join int, dead func(*Group) bool) int {
-	arcs := w.NewDigraph(slices.DeleteFunc(slices.Clone(w.Arcs), func(a Arc) bool {
+	start := w.Start() // or the last join before
+	for v := w.Dominators().Parent[join]; v >= 0 && start == w.Start(); v = w.Dominators().Parent[v] {
+		if w.Source.Nodes[v].Join != nil {
+			start = v
+		}
+	}
+	kept := slices.DeleteFunc(slices.Clone(w.Arcs), func(a Arc) bool {
 		return a.From == join || dead(w.GroupOf(a)) // without what the join starts
-	}))
+	})
+	again := w.NewDigraph(kept).Reverse().Reach(start)
+	arcs := w.NewDigraph(slices.DeleteFunc(kept, func(a Arc) bool { return a.To == start }))
 	of, count := arcs.SCC()
 	before, most := arcs.Reverse().Reach(join), make([]int, count)
 	most[of[join]] = 1
@@ -284,16 +292,11 @@ func (w *Graph) MostArrivals(join int, dead func(*Group) bool) int {
 					sum = ManyBranches // they may come again and again
 				}
 			}
-			if g.Kind == ByGoto && g.Subset { // which may name a node twice
-				sum *= ManyBranches
+			comesAgain := func(t int) bool { return again[t] }
+			if g.Kind == ByGoto && g.Subset || len(g.Targets) > 1 && slices.ContainsFunc(g.Targets, comesAgain) {
+				sum *= ManyBranches // it may name a node twice, or a branch goes round
 			}
 			most[of[v]] = max(most[of[v]], min(sum, ManyBranches))
-		}
-	}
-	start := w.Start()
-	for v := w.Dominators().Parent[join]; v >= 0 && start == w.Start(); v = w.Dominators().Parent[v] {
-		if w.Source.Nodes[v].Join != nil {
-			start = v
 		}
 	}
 	return most[of[start]]

@@ -106,14 +106,11 @@ func (a *Analysis) IsFixed(u *dataflow.Use) bool {
 // isSafe reports whether what a read takes from a state key is harmless in any text.
 func (a *Analysis) isSafe(r eval.Read) bool {
 	key := a.graph.Key(r.Path[0])
-	if key == nil || isClosedSet(key.Schema) {
-		return key != nil
+	if key == nil {
+		return false
 	}
-	t := eval.FromSchema(key.Schema)
-	for _, name := range r.Path[1:] {
-		t, _, _ = t.Field(name)
-	}
-	return IsHarmless(t)
+	of := domain.Part(key.Schema, r.Path[1:])
+	return isClosedSet(of) || IsHarmless(eval.FromSchema(of))
 }
 
 // IsSanitized reports whether a program yields only computed numbers or its own constants.
