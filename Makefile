@@ -10,8 +10,12 @@ VERSION  ?= v0.0.0
 FLOWS    := $(wildcard examples/*/flow.yaml)
 
 # The race detector needs a C compiler; without one the tests run all the same. It leaves out
-# SQLite, which is translated from C: its programs would take a third longer.
+# SQLite, which is translated from C: its programs would take a third longer. Without GORACE
+# every test program would sleep for a second before it exits.
 RACE := $(shell test "$$(go env CGO_ENABLED)" = 1 && command -v $$(go env CC) >/dev/null 2>&1 && echo '-race -gcflags=modernc.org/...=-race=false')
+
+# Tests also wait, for programs and for clocks: one package more than there are processors.
+JOBS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 .PHONY: dev-temporal vscode dist page page-check help build run test lint check bench fuzz chaos clean
 
@@ -26,7 +30,7 @@ run: ## run a flow: make run EXAMPLE=path/to/flow.yaml ARGS='-i key=value'
 
 test: ## run the tests: short searches, and the race detector where there is a C compiler
 	@test -n '$(RACE)' || echo 'make: no C compiler, testing without the race detector' >&2
-	go test $(RACE) -vet=off ./...
+	GORACE=atexit_sleep_ms=0 go test $(RACE) -vet=off -p $(JOBS) ./...
 
 # With the flags of build: then packages are compiled once for both.
 lint: ## formatting, go vet, staticcheck

@@ -125,7 +125,7 @@ func TestBudget(t *testing.T) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(hardShapes())) {
 		for _, seed := range []uint64{0, 5}[:longtest.Choose(1, 2)] {
-			s := &shape{Rand: rand.New(rand.NewPCG(1, seed)), nodes: longtest.Choose(40, 100), many: 8}
+			s := &shape{Rand: rand.New(rand.NewPCG(1, seed)), nodes: longtest.Choose(20, 100), many: 8}
 			hardShapes()[name](s)
 			try(s.b.String())
 		}

@@ -79,7 +79,7 @@ func TestRealisticFlows(t *testing.T) {
 	var all corpus
 	defer func() { all.check(t) }()
 	base := map[string]string{}
-	bases := longtest.Choose(3, 1)
+	bases := longtest.Choose(6, 1)
 	for i, path := range flows(t, "../testdata/flows/*") {
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -96,7 +96,7 @@ func TestRealisticFlows(t *testing.T) {
 		}
 		checkEdited(t, &all, &edited{mark: "="}, base[name])
 	}
-	every := longtest.Choose(16, 1)
+	every := longtest.Choose(32, 1)
 	for i, e := range readEdits(t) {
 		switch e.mark {
 		case "!":

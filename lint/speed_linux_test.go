@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graphrun/graphrun/internal/longtest"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -32,7 +33,7 @@ func FuzzTime(f *testing.F) {
 	for i := range names {
 		f.Add(uint8(i), uint8(6+4*(i%4)), uint8(2), uint64(i))
 	}
-	f.Add(uint8(slices.Index(names, "joins")), uint8(largest-4), uint8(0), uint64(5)) // branches bypass joins in loops
+	f.Add(uint8(slices.Index(names, "joins")), uint8(longtest.Choose(16, largest-4)), uint8(0), uint64(5)) // branches bypass joins in loops
 	f.Fuzz(func(t *testing.T, which, nodes, policies uint8, seed uint64) {
 		name := names[int(which)%len(names)]
 		s := &shape{Rand: rand.New(rand.NewPCG(1, seed)), nodes: 4 + int(nodes)%(largest-3), many: 1 + int(policies)%largest}

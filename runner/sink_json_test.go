@@ -120,7 +120,7 @@ edges: [{from: a, to: a}]
 graphrun: v1
 name: many-ways
 start: a
-limits: {max_steps: 900}
+limits: {max_steps: 300}
 state: {n: {type: integer, default: 0}, secret: {type: string, default: sesame}, pair: {}}
 nodes:
   a: {kind: set, set: {n: n + 1, pair: "[n, 'open ' + secret]"}}

@@ -237,7 +237,7 @@ func checkSnapshotRead(t *testing.T, s store.Store) {
 
 // How much a resume reads is bounded by the state, not by the length of the run.
 func TestLongRunsOpenFast(t *testing.T) {
-	const steps = 20_000
+	const steps = 12_000
 	s := &crashing{Store: &store.Memory{}, after: -1}
 	flow := `
 limits: {max_steps: 1000000}

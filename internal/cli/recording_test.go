@@ -101,7 +101,7 @@ func TestRecordedOncePlayedOften(t *testing.T) {
 	if err := os.WriteFile("looked", nil, 0o600); err != nil { // the tool would fail now
 		t.Fatal(err)
 	}
-	for range 100 {
+	for range 20 {
 		if diff := cmp.Diff(want, run("--replay", "tape.jsonl")); diff != "" {
 			t.Fatal(diff)
 		}
