@@ -383,7 +383,7 @@ func (f *facts) newTrial(p *policy, maxSteps int) *trial {
 // findRun asks for a run of the graph without its policies, guided by a path or nil. If the answer
 // has no gap, no run does what q asks, in whatever order branches end.
 func (f *facts) findRun(path []int, q explore.Question) explore.Answer {
-	q.Guide, q.Budget, q.Most = path, &f.ruleEvents, max(leastRuleEvents, f.ruleEvents/3)
+	q.Guide, q.Bare, q.Budget, q.Most = path, true, &f.ruleEvents, max(leastRuleEvents, f.ruleEvents/3)
 	a := f.trial().explore(q)
 	if a.Gap == "" && !a.Found && f.flow().FansOut {
 		q.Late, q.Proof = true, true
@@ -415,7 +415,7 @@ func (f *facts) findBreach(p *policy, q explore.Question) explore.Answer {
 		p.trial = f.newTrial(p, f.graph.Limits.MaxSteps)
 	}
 	q.Most, q.Budget = max(leastPolicyEvents, f.policyEvents/(f.waiting+1)), &f.policyEvents // the policies after this one need some, too
-	q.Hopeless = f.hopelessAfter(p.node)
+	q.Bare, q.Hopeless = p.kind == "never" && !q.Proof, f.hopelessAfter(p.node)
 	switch p.kind {
 	case "forbid":
 		q.Visits, q.Hopeless = map[int]int{p.node: 1}, f.hopelessAfter(p.subject)

@@ -124,7 +124,7 @@ func (m *assignments) listPathClaims(path []int, number int) (claims []solve.Cla
 // findOpenRead returns a run that evaluates a use while a variable is unassigned, guided by a path.
 // It is impossible if every run was tried.
 func (m *assignments) findOpenRead(u *dataflow.Use, number int, path []int) (run []int, possible bool) {
-	q := explore.Question{Bare: true, Hopeless: m.f.hopelessAfter(u.Node)}
+	q := explore.Question{Hopeless: m.f.hopelessAfter(u.Node)}
 	var read []string
 	if of := m.variables[number]; of.key >= 0 {
 		q.Omit = m.f.graph.State[of.key].Name.Value

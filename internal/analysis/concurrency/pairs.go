@@ -21,7 +21,8 @@ type Pairs struct {
 	// forks[p*size+q] is 0, or one more than the fan-out that started p and q if both may run at
 	// once. waiting is the same where p is a join that waits for q.
 	forks, waiting []int
-	todo           [][2]int
+	todo           [][3]int               // pairs with their fan-out
+	noted          map[[3]int]bool        // pairs with a fan-out on a cycle, or with 0 for any other
 	again          map[int][]bool         // fan-outs on cycles, with what they reach
 	within         map[[2]int]map[int]int // by join and fan-out: see comesBefore
 	met            []int                  // by join: the fan-out, plus one, of two tokens that became one
@@ -65,7 +66,7 @@ func FindPairs(w *controlflow.Graph, starts func(fork int, g *controlflow.Group,
 	case !w.FansOut:
 		return &Pairs{}
 	}
-	k := &Pairs{cautious: starts != nil, size: n + 2, next: w.Digraph.Next, joins: make([][]bool, n+2), again: map[int][]bool{}, within: map[[2]int]map[int]int{}, met: make([]int, n+2)}
+	k := &Pairs{cautious: starts != nil, size: n + 2, next: w.Digraph.Next, joins: make([][]bool, n+2), noted: map[[3]int]bool{}, again: map[int][]bool{}, within: map[[2]int]map[int]int{}, met: make([]int, n+2)}
 	if starts != nil {
 		k.next = w.NoFailures.Next
 	}
@@ -107,16 +108,17 @@ func (k *Pairs) followTokens() {
 	for len(k.todo) > 0 {
 		at := k.todo[len(k.todo)-1]
 		k.todo = k.todo[:len(k.todo)-1]
-		p, q := at[0], at[1]
-		k.releaseWaiting(q, p)
-		fork := k.forks[p*k.size+q]
-		if fork > 0 { // else p waits
-			k.releaseWaiting(p, q)
+		p, q, fork := at[0], at[1], at[2]
+		if q == fork-1 {
+			k.releaseWaiting(q, p)
+		}
+		if k.forks[p*k.size+q] > 0 { // else p waits
+			if p == fork-1 {
+				k.releaseWaiting(p, q)
+			}
 			for _, next := range k.next(p) {
 				k.addPair(next, q, fork)
 			}
-		} else {
-			fork = k.waiting[p*k.size+q]
 		}
 		for _, next := range k.next(q) {
 			k.addPair(p, next, fork)
@@ -187,8 +189,15 @@ func (k *Pairs) comesBefore(p, q, fork int) bool {
 }
 
 func (k *Pairs) notePair(set []int, p, q, fork int) {
-	if at := p*k.size + q; set[at] == 0 {
-		set[at] = fork
-		k.todo = append(k.todo, [2]int{p, q})
+	at, label := p*k.size+q, 0
+	if k.again[fork-1] != nil {
+		label = fork
 	}
+	if set[at] == 0 {
+		set[at] = fork
+	} else if k.noted[[3]int{p, q, label}] {
+		return
+	}
+	k.noted[[3]int{p, q, label}] = true
+	k.todo = append(k.todo, [3]int{p, q, fork})
 }
