@@ -53,6 +53,11 @@ func TestPairs(t *testing.T) {
 			"[{from: a, to: [b, c]}, {from: b, to: d}, {from: c, to: d, when: visits.c < 1}, {from: c, to: e}, {from: d, to: END}, {from: e, to: END}]",
 			[][2]string{{"b", "c"}, {"b", "e"}, {"d", "e"}},
 		},
+		"rounds of one branch while another waits": {
+			"{a: {kind: pass}, b: {kind: pass}, c: {kind: pass}, d: {kind: pass}, e: {kind: pass}, f: {kind: pass, join: {wait: all}}, g: {kind: pass, join: {wait: all}}}",
+			"[{from: a, to: [b, c]}, {from: c, to: [d, e]}, {from: [d, e], to: f}, {from: f, to: c, when: visits.c < 3}, {from: f, to: g}, {from: b, to: g}, {from: g, to: END}]",
+			[][2]string{{"b", "c"}, {"b", "d"}, {"b", "e"}, {"b", "f"}, {"d", "e"}},
+		},
 		"a cycle before the fan-out": {
 			"{a: {kind: pass}, b: {kind: pass}, c: {kind: pass}}",
 			"[{from: a, to: b}, {from: b, to: c}, {from: c, to: [b, c], when: visits.c < 3}, {from: c, to: END}]",

@@ -24,13 +24,7 @@ func TestGroups(t *testing.T) {
 	} {
 		text := "graphrun: v1\nname: g\nstart: a\nstate: {ok: {type: boolean, default: true}}\n" +
 			"nodes: {a: {kind: pass}, b: {kind: pass}, c: {kind: pass}}\nedges: " + edges + "\n"
-		g, found := spec.Parse("g.yaml", []byte(text), spec.Options{})
-		bound, more := bind.Bind(g, nil, nil)
-		if found.HasErrors() || more.HasErrors() {
-			t.Fatal(found, more)
-		}
-		vertices := controlflow.NewVertices(g)
-		w := controlflow.New(vertices, bound)
+		w := parseFlow(t, text)
 		names := map[controlflow.Kind]string{
 			controlflow.ByGuard: "guard", controlflow.ByDecision: "decision", controlflow.ByDefault: "default", controlflow.OnFailure: "failure",
 		}
@@ -46,6 +40,52 @@ func TestGroups(t *testing.T) {
 			t.Errorf("%s:\n got %s\nwant %s", edges, got, want)
 		}
 	}
+}
+
+// A join is implied where some of the branches that may start meet first, and only there.
+func TestJoins(t *testing.T) {
+	for edges, want := range map[string]string{
+		"[{from: a, to: b, when: ok}, {from: a, to: c, when: visits.a < 9}, {from: [b, c], to: d}, {from: d, to: e}, {from: e, to: c, when: ok}, {from: e, to: END}]": "d",
+		"[{from: a, to: [b, c]}, {from: [b, c], to: d}, {from: d, to: e}, {from: e, to: END}]":                                                                        "d",
+	} {
+		text := "graphrun: v1\nname: g\nstart: a\nstate: {ok: {type: boolean, default: true}}\n" +
+			"nodes: {a: {kind: pass, routing: all}, b: {kind: pass}, c: {kind: pass}, d: {kind: pass}, e: {kind: pass}}\nedges: " + edges + "\n"
+		w := parseFlow(t, text)
+		var joins []string
+		for v := range w.End {
+			if w.Joins[v] {
+				joins = append(joins, w.Name(v))
+			}
+		}
+		if got := strings.Join(joins, " "); got != want {
+			t.Errorf("%s: joins at %s, want %s", edges, got, want)
+		}
+	}
+}
+
+// A fan-out between two joins counts once, whatever goes back to the first join.
+func TestMostArrivals(t *testing.T) {
+	const nodes = "nodes: {a: {kind: pass}, b: {kind: pass}, c: {kind: pass}, d: {kind: pass, join: {wait: all}}, e: {kind: pass}, f: {kind: pass}, g: {kind: pass, join: {wait: 2}}}\n"
+	for edges, want := range map[string]int{
+		"{from: d, to: a, when: visits.a < 3}, {from: d, to: [e, f]}, {from: [e, f], to: g}, {from: g, to: END}": 2,
+		"{from: d, to: [e, f]}, {from: e, to: d, when: visits.e < 3}, {from: [e, f], to: g}, {from: g, to: END}": controlflow.ManyBranches,
+	} {
+		w := parseFlow(t, "graphrun: v1\nname: g\nstart: a\n"+nodes+"edges: [{from: a, to: [b, c]}, {from: [b, c], to: d}, "+edges+"]\n")
+		got := w.MostArrivals(w.Source.Node("g").Index, func(*controlflow.Group) bool { return false })
+		if got != want {
+			t.Errorf("%s: %d arrivals, want %d", edges, got, want)
+		}
+	}
+}
+
+func parseFlow(t *testing.T, text string) *controlflow.Graph {
+	t.Helper()
+	g, found := spec.Parse("g.yaml", []byte(text), spec.Options{})
+	bound, more := bind.Bind(g, nil, nil)
+	if found.HasErrors() || more.HasErrors() {
+		t.Fatal(found, more)
+	}
+	return controlflow.New(controlflow.NewVertices(g), bound)
 }
 
 // A node that may go anywhere leads to every vertex, and no path is left to prove.

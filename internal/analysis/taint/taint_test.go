@@ -20,6 +20,7 @@ state:
   said: {type: string, default: ""}
   own: {type: string, default: ""}
   kind: {enum: [a, b], default: a}
+  record: {type: object, required: true, properties: {place: {type: string, enum: [a, b]}, note: {type: string}}}
   list: {type: array, items: {type: string}, default: []}
   odd: {type: array, items: {type: string}, reducer: union, default: []}
 nodes:
@@ -34,7 +35,7 @@ edges:
   - {from: copy, to: use, transform: {text: said, fixed: "'y'"}}
 `
 	for read, want := range map[string]Origin{
-		"given": FromInput, "copied": FromInput, "said": FromWorld, "own": FromFlow, "kind": FromFlow, "len(said)": FromFlow,
+		"given": FromInput, "copied": FromInput, "said": FromWorld, "own": FromFlow, "kind": FromFlow, "record.place": FromFlow, "record.note": FromInput, "len(said)": FromFlow,
 		"input.text": FromWorld, "input.fixed": FromFlow, "nodes.ask.output": FromWorld, "nodes.copy.visits": FromFlow,
 		"said + own": FromWorld, "odd[0]": FromWorld, "run.input.given": FromInput, "run.id": FromFlow,
 	} {
