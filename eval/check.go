@@ -158,7 +158,7 @@ func (c *checker) checkPointer(n *ast.PointerNode, from, to int) *Tree {
 
 // checkLet binds a name for the rest of the expression.
 func (c *checker) checkLet(n *ast.VariableDeclaratorNode, from, to int) *Tree {
-	if c.isTaken(n.Name) {
+	if c.hasMeaning(n.Name) {
 		panic(errorAt(RuleSyntax, from, to, "let can't rename %q, which has a meaning already; choose another name", n.Name))
 	}
 	v, outer := c.checkExpr(n.Value), c.lets
@@ -178,7 +178,7 @@ func (c *checker) checkLet(n *ast.VariableDeclaratorNode, from, to int) *Tree {
 	return &body
 }
 
-func (c *checker) isTaken(name string) bool {
+func (c *checker) hasMeaning(name string) bool {
 	_, isName := c.scope.findType(name)
 	_, isConstant := constants[name]
 	return isName || isConstant || c.findLocalIndex(name) >= 0 || c.scope.isRoot(name) || name == "$env"

@@ -126,8 +126,8 @@ func TestEval(t *testing.T) {
 	}
 }
 
-// marked splits a source that marks its wrong part with ‹ and ›.
-func marked(t *testing.T, s string) (src string, from, to int) {
+// splitMarks splits a source that marks its wrong part with ‹ and ›.
+func splitMarks(t *testing.T, s string) (src string, from, to int) {
 	t.Helper()
 	from = strings.Index(s, "‹")
 	rest := strings.Replace(s, "‹", "", 1)
@@ -193,7 +193,7 @@ func TestCompileErrors(t *testing.T) {
 		{"tags[‹'x'›]", RuleType, "elements of a list are read by an integer, this is a string", ""},
 		{"‹n›[1:]", RuleType, "only lists and strings have slices, this is an integer", ""},
 	} {
-		src, from, to := marked(t, c.src)
+		src, from, to := splitMarks(t, c.src)
 		_, err := scope.Compile(src, Value)
 		switch {
 		case err == nil:
@@ -248,7 +248,7 @@ func TestErrors(t *testing.T) {
 		{"‹input.n % 0.5›", "% needs whole numbers, found 0.5"},
 		{"flag and ‹input.n›", "expected a boolean, found integer"},
 	} {
-		src, from, to := marked(t, c.src)
+		src, from, to := splitMarks(t, c.src)
 		p, err := testScope().Compile(src, Value)
 		if err != nil {
 			t.Errorf("%s: %v", src, err)

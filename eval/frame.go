@@ -71,8 +71,8 @@ func (f *frame) spendText(bytes int) { f.spend(bytes/bytesBuilt + 1) }
 // spendRead charges for bytes that are compared, searched or hashed.
 func (f *frame) spendRead(bytes int) { f.spend(bytes / bytesRead) }
 
-// eachRound enters each element of a list, from the end if backward.
-func (f *frame) eachRound(list []any, backward bool) iter.Seq[int] {
+// enterElements enters each element of a list, from the end if backward.
+func (f *frame) enterElements(list []any, backward bool) iter.Seq[int] {
 	return func(yield func(i int) bool) {
 		f.loops = append(f.loops, round{})
 		at := len(f.loops) - 1

@@ -37,60 +37,60 @@ var (
 
 var functions = map[string]function{
 	"abs":         {1, 1, [][]kind{number}, numberType, absValue},
-	"ceil":        {1, 1, [][]kind{number}, returns(Int()), roundBy(math.Ceil)},
+	"ceil":        {1, 1, [][]kind{number}, fixedType(Int()), newRounding(math.Ceil)},
 	"concat":      {1, many, [][]kind{aList}, concatType, concatValues},
 	"first":       {1, 1, [][]kind{maybeList}, elementType, newElementReader(0)},
-	"flatten":     {1, 1, [][]kind{aList}, returns(List(Any())), flattenValues},
-	"float":       {1, 1, [][]kind{readable}, returns(Float()), toFloat},
-	"floor":       {1, 1, [][]kind{number}, returns(Int()), roundBy(math.Floor)},
-	"fromBase64":  {1, 1, [][]kind{text}, returns(String()), fromBase64},
-	"fromJSON":    {1, 1, [][]kind{text}, returns(Any()), fromJSON},
-	"fromPairs":   {1, 1, [][]kind{aList}, returns(Object(nil, true)), fromPairs},
-	"get":         {2, 2, nil, returns(Any()), getValue},
-	"hasPrefix":   {2, 2, [][]kind{maybeText}, returns(Bool()), fromOperator(newAffixTest("hasPrefix", strings.HasPrefix))},
-	"hasSuffix":   {2, 2, [][]kind{maybeText}, returns(Bool()), fromOperator(newAffixTest("hasSuffix", strings.HasSuffix))},
-	"indexOf":     {2, 2, [][]kind{text}, returns(Int()), indexText(strings.Index)},
-	"int":         {1, 1, [][]kind{readable}, returns(Int()), toInt},
-	"join":        {1, 2, [][]kind{aList, text}, returns(String()), joinText},
-	"keys":        {1, 1, [][]kind{object}, returns(List(String())), listMembers(func(k string, _ any) any { return k })},
+	"flatten":     {1, 1, [][]kind{aList}, fixedType(List(Any())), flattenValues},
+	"float":       {1, 1, [][]kind{readable}, fixedType(Float()), toFloat},
+	"floor":       {1, 1, [][]kind{number}, fixedType(Int()), newRounding(math.Floor)},
+	"fromBase64":  {1, 1, [][]kind{text}, fixedType(String()), fromBase64},
+	"fromJSON":    {1, 1, [][]kind{text}, fixedType(Any()), fromJSON},
+	"fromPairs":   {1, 1, [][]kind{aList}, fixedType(Object(nil, true)), fromPairs},
+	"get":         {2, 2, nil, fixedType(Any()), getValue},
+	"hasPrefix":   {2, 2, [][]kind{maybeText}, fixedType(Bool()), wrapOperator(newAffixTest("hasPrefix", strings.HasPrefix))},
+	"hasSuffix":   {2, 2, [][]kind{maybeText}, fixedType(Bool()), wrapOperator(newAffixTest("hasSuffix", strings.HasSuffix))},
+	"indexOf":     {2, 2, [][]kind{text}, fixedType(Int()), newIndexSearch(strings.Index)},
+	"int":         {1, 1, [][]kind{readable}, fixedType(Int()), toInt},
+	"join":        {1, 2, [][]kind{aList, text}, fixedType(String()), joinText},
+	"keys":        {1, 1, [][]kind{object}, fixedType(List(String())), newMemberList(func(k string, _ any) any { return k })},
 	"last":        {1, 1, [][]kind{maybeList}, elementType, newElementReader(-1)},
-	"lastIndexOf": {2, 2, [][]kind{text}, returns(Int()), indexText(strings.LastIndex)},
-	"len":         {1, 1, [][]kind{countable}, returns(Int()), lenValue},
-	"lower":       {1, 1, [][]kind{text}, returns(String()), changeText(2, strings.ToLower)},
-	"max":         {1, many, [][]kind{numbers}, returns(Float()), findExtreme("max", 1)},
-	"mean":        {1, many, [][]kind{numbers}, returns(Float()), mean},
-	"median":      {1, many, [][]kind{numbers}, returns(Float()), median},
-	"min":         {1, many, [][]kind{numbers}, returns(Float()), findExtreme("min", -1)},
-	"repeat":      {2, 2, [][]kind{text, number}, returns(String()), repeatText},
-	"replace":     {3, 4, [][]kind{text, text, text, number}, returns(String()), replaceText},
+	"lastIndexOf": {2, 2, [][]kind{text}, fixedType(Int()), newIndexSearch(strings.LastIndex)},
+	"len":         {1, 1, [][]kind{countable}, fixedType(Int()), lenValue},
+	"lower":       {1, 1, [][]kind{text}, fixedType(String()), newTextChange(2, strings.ToLower)},
+	"max":         {1, many, [][]kind{numbers}, fixedType(Float()), newExtreme("max", 1)},
+	"mean":        {1, many, [][]kind{numbers}, fixedType(Float()), mean},
+	"median":      {1, many, [][]kind{numbers}, fixedType(Float()), median},
+	"min":         {1, many, [][]kind{numbers}, fixedType(Float()), newExtreme("min", -1)},
+	"repeat":      {2, 2, [][]kind{text, number}, fixedType(String()), repeatText},
+	"replace":     {3, 4, [][]kind{text, text, text, number}, fixedType(String()), replaceText},
 	"reverse":     {1, 1, [][]kind{aList}, sameType, reverseValues},
-	"round":       {1, 1, [][]kind{number}, returns(Int()), roundBy(math.Round)},
+	"round":       {1, 1, [][]kind{number}, fixedType(Int()), newRounding(math.Round)},
 	"sort":        {1, 2, [][]kind{aList, text}, sameType, sortValues},
-	"split":       {2, 3, [][]kind{text, text, number}, returns(List(String())), splitText},
-	"string":      {1, 1, nil, returns(String()), toText},
+	"split":       {2, 3, [][]kind{text, text, number}, fixedType(List(String())), splitText},
+	"string":      {1, 1, nil, fixedType(String()), toText},
 	"take":        {2, 2, [][]kind{aList, number}, sameType, takeValues},
-	"toBase64":    {1, 1, [][]kind{text}, returns(String()), changeText(3, toBase64)},
-	"toJSON":      {1, 1, nil, returns(String()), toJSON},
-	"toPairs":     {1, 1, [][]kind{object}, returns(List(List(Any()))), listMembers(func(k string, v any) any { return []any{k, v} })},
-	"trim":        {1, 2, [][]kind{text}, returns(String()), trimText},
-	"trimPrefix":  {1, 2, [][]kind{text}, returns(String()), trimBy(strings.TrimPrefix)},
-	"trimSuffix":  {1, 2, [][]kind{text}, returns(String()), trimBy(strings.TrimSuffix)},
-	"type":        {1, 1, nil, returns(String()), func(_ *frame, a []any) any { return kindOf(a[0]).String() }},
+	"toBase64":    {1, 1, [][]kind{text}, fixedType(String()), newTextChange(3, toBase64)},
+	"toJSON":      {1, 1, nil, fixedType(String()), toJSON},
+	"toPairs":     {1, 1, [][]kind{object}, fixedType(List(List(Any()))), newMemberList(func(k string, v any) any { return []any{k, v} })},
+	"trim":        {1, 2, [][]kind{text}, fixedType(String()), trimText},
+	"trimPrefix":  {1, 2, [][]kind{text}, fixedType(String()), newTrim(strings.TrimPrefix)},
+	"trimSuffix":  {1, 2, [][]kind{text}, fixedType(String()), newTrim(strings.TrimSuffix)},
+	"type":        {1, 1, nil, fixedType(String()), func(_ *frame, a []any) any { return kindOf(a[0]).String() }},
 	"uniq":        {1, 1, [][]kind{aList}, sameType, uniqValues},
-	"upper":       {1, 1, [][]kind{text}, returns(String()), changeText(2, strings.ToUpper)},
-	"urlencode":   {1, 1, [][]kind{scalar}, returns(String()), urlEncode},
-	"values":      {1, 1, [][]kind{object}, returns(List(Any())), listMembers(func(_ string, v any) any { return v })},
+	"upper":       {1, 1, [][]kind{text}, fixedType(String()), newTextChange(2, strings.ToUpper)},
+	"urlencode":   {1, 1, [][]kind{scalar}, fixedType(String()), urlEncode},
+	"values":      {1, 1, [][]kind{object}, fixedType(List(Any())), newMemberList(func(_ string, v any) any { return v })},
 }
 
-// fromOperator makes a function of two arguments from an operator.
-func fromOperator(run binaryOperation) operation {
+// wrapOperator makes a function of two arguments from an operator.
+func wrapOperator(run binaryOperation) operation {
 	return func(f *frame, a []any) any { return run(f, a[0], a[1]) }
 }
 
 // resultType returns the type of a result from those of the arguments.
 type resultType = func(args ...Type) Type
 
-func returns(t Type) resultType { return func(...Type) Type { return t } }
+func fixedType(t Type) resultType { return func(...Type) Type { return t } }
 
 func elementType(args ...Type) Type { return args[0].Elem() }
 
@@ -157,9 +157,9 @@ func absValue(_ *frame, a []any) any {
 	return math.Abs(a[0].(float64))
 }
 
-// roundBy returns the function ceil, floor or round (half away from zero). The result is an
+// newRounding returns the function ceil, floor or round (half away from zero). The result is an
 // integer unless it is too large.
-func roundBy(round func(float64) float64) operation {
+func newRounding(round func(float64) float64) operation {
 	return func(_ *frame, a []any) any {
 		n, isFloat := a[0].(float64)
 		if !isFloat {
@@ -192,8 +192,8 @@ func flattenNumbers(f *frame, name string, args []any) (values []any, floats []f
 	return values, floats
 }
 
-// findExtreme returns the function max (1) or min (-1). The result is null without numbers.
-func findExtreme(name string, sign int) operation {
+// newExtreme returns the function max (1) or min (-1). The result is null without numbers.
+func newExtreme(name string, sign int) operation {
 	return func(f *frame, a []any) any {
 		var best any
 		values, _ := flattenNumbers(f, name, a)

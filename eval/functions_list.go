@@ -38,14 +38,14 @@ func getValue(f *frame, a []any) any {
 	if k, ok := a[1].(string); ok {
 		f.spendRead(len(k))
 	}
-	return getMember(a[0], a[1])
+	return memberOrNull(a[0], a[1])
 }
 
 // newElementReader returns the function first or last. The result is null for null and an empty list.
 func newElementReader(index int) operation {
 	return func(_ *frame, a []any) any {
 		l, _ := a[0].([]any)
-		return getMember(l, index)
+		return memberOrNull(l, index)
 	}
 }
 
@@ -100,8 +100,8 @@ func makeRange(f *frame, from, to any) any {
 	return out
 }
 
-// listMembers returns keys, values or toPairs.
-func listMembers(member func(key string, value any) any) operation {
+// newMemberList returns keys, values or toPairs.
+func newMemberList(member func(key string, value any) any) operation {
 	return func(f *frame, a []any) any {
 		m := a[0].(map[string]any)
 		f.spendSort(len(m))

@@ -66,15 +66,15 @@ func urlEncode(f *frame, a []any) any {
 func trimText(f *frame, a []any) any {
 	if len(a) == 2 {
 		f.spendRead(len(a[0].(string)) * len(a[1].(string))) // each character is looked up in the set
-		return trimBy(strings.Trim)(f, a)
+		return newTrim(strings.Trim)(f, a)
 	}
 	s := a[0].(string)
 	f.spendRead(len(s))
 	return strings.TrimSpace(s)
 }
 
-// trimBy returns a function that cuts a text, by default spaces, off a string.
-func trimBy(trim func(s, cut string) string) operation {
+// newTrim returns a function that cuts a text, by default spaces, off a string.
+func newTrim(trim func(s, cut string) string) operation {
 	return func(f *frame, a []any) any {
 		s, cut := a[0].(string), " "
 		if len(a) == 2 {
@@ -85,8 +85,8 @@ func trimBy(trim func(s, cut string) string) operation {
 	}
 }
 
-// changeText returns a function that changes a string. A unit pays for a few of its bytes.
-func changeText(bytes int, change func(string) string) operation {
+// newTextChange returns a function that changes a string. A unit pays for a few of its bytes.
+func newTextChange(bytes int, change func(string) string) operation {
 	return func(f *frame, a []any) any {
 		s := a[0].(string)
 		f.spend(len(s) / bytes)
@@ -149,8 +149,8 @@ func joinText(f *frame, a []any) any {
 	return strings.Join(parts, glue)
 }
 
-// indexText returns indexOf or lastIndexOf: the offset in characters, or -1.
-func indexText(index func(s, part string) int) operation {
+// newIndexSearch returns indexOf or lastIndexOf: the offset in characters, or -1.
+func newIndexSearch(index func(s, part string) int) operation {
 	return func(f *frame, a []any) any {
 		s := a[0].(string)
 		f.spend(len(s) / 8)

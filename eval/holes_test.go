@@ -57,7 +57,7 @@ func TestHole1NestingIsRefusedBeforeParsing(t *testing.T) {
 }
 
 // growing are expressions whose result or intermediate values explode.
-func growing() map[string]string {
+func growingExpressions() map[string]string {
 	chain := "let a0 = 'xxxxxxxxxxxxxxxx'; "
 	dag := "let a0 = [1, 1]; "
 	for i := 1; i < 40; i++ {
@@ -101,7 +101,7 @@ func TestHole2ValuesCannotExplode(t *testing.T) {
 		t.Fatalf("the library bounds text by now: %v", err)
 	}
 	scope, env := fuzzScope(), fuzzEnv()
-	for name, src := range growing() {
+	for name, src := range growingExpressions() {
 		t.Run(name, func(t *testing.T) {
 			p, err := scope.Compile(src, Value)
 			if err != nil {

@@ -15,20 +15,20 @@ type predicate struct {
 }
 
 var predicates = map[string]predicate{
-	"all":           {true, returns(Bool()), func(l loop) any { return l.search(false, false) < 0 }},
-	"any":           {true, returns(Bool()), func(l loop) any { return l.search(true, false) >= 0 }},
-	"none":          {true, returns(Bool()), func(l loop) any { return l.search(true, false) < 0 }},
-	"one":           {true, returns(Bool()), func(l loop) any { return len(l.filter()) == 1 }},
-	"count":         {true, returns(Int()), func(l loop) any { return len(l.filter()) }},
-	"findIndex":     {true, returns(Int()), func(l loop) any { return indexOrNull(l.search(true, false)) }},
-	"findLastIndex": {true, returns(Int()), func(l loop) any { return indexOrNull(l.search(true, true)) }},
-	"find":          {true, elementType, func(l loop) any { return getMember(l.list, indexOrNull(l.search(true, false))) }},
-	"findLast":      {true, elementType, func(l loop) any { return getMember(l.list, indexOrNull(l.search(true, true))) }},
+	"all":           {true, fixedType(Bool()), func(l loop) any { return l.search(false, false) < 0 }},
+	"any":           {true, fixedType(Bool()), func(l loop) any { return l.search(true, false) >= 0 }},
+	"none":          {true, fixedType(Bool()), func(l loop) any { return l.search(true, false) < 0 }},
+	"one":           {true, fixedType(Bool()), func(l loop) any { return len(l.filter()) == 1 }},
+	"count":         {true, fixedType(Int()), func(l loop) any { return len(l.filter()) }},
+	"findIndex":     {true, fixedType(Int()), func(l loop) any { return indexOrNull(l.search(true, false)) }},
+	"findLastIndex": {true, fixedType(Int()), func(l loop) any { return indexOrNull(l.search(true, true)) }},
+	"find":          {true, elementType, func(l loop) any { return memberOrNull(l.list, indexOrNull(l.search(true, false))) }},
+	"findLast":      {true, elementType, func(l loop) any { return memberOrNull(l.list, indexOrNull(l.search(true, true))) }},
 	"filter":        {true, func(args ...Type) Type { return List(args[0].Elem()) }, func(l loop) any { return l.filter() }},
 	"map":           {false, func(args ...Type) Type { return List(args[1]) }, func(l loop) any { return l.evalBodies() }},
 	"sum":           {false, func(args ...Type) Type { return args[1] }, loop.sum},
-	"reduce":        {false, returns(Any()), loop.reduce},
-	"groupBy":       {false, returns(Object(nil, true)), loop.group},
+	"reduce":        {false, fixedType(Any()), loop.reduce},
+	"groupBy":       {false, fixedType(Object(nil, true)), loop.group},
 	"sortBy":        {false, sameType, loop.sort},
 }
 
@@ -43,7 +43,7 @@ type loop struct {
 
 // search returns the index of the first or last element whose body is want, or -1.
 func (l loop) search(want, backward bool) int {
-	for i := range l.eachRound(l.list, backward) {
+	for i := range l.enterElements(l.list, backward) {
 		if l.body(l.frame) == want {
 			return i
 		}
@@ -61,7 +61,7 @@ func indexOrNull(i int) any {
 // filter returns the elements whose body is true.
 func (l loop) filter() []any {
 	found := []any{}
-	for i := range l.eachRound(l.list, false) {
+	for i := range l.enterElements(l.list, false) {
 		if l.body(l.frame) == true {
 			found = append(found, l.list[i])
 		}
@@ -71,7 +71,7 @@ func (l loop) filter() []any {
 
 func (l loop) evalBodies() []any {
 	out := make([]any, len(l.list))
-	for i := range l.eachRound(l.list, false) {
+	for i := range l.enterElements(l.list, false) {
 		out[i] = l.body(l.frame)
 	}
 	l.part = l.call
@@ -107,7 +107,7 @@ func (l loop) reduce() any {
 	default:
 		acc, begin = l.list[0], 1
 	}
-	for i := range l.eachRound(l.list, false) {
+	for i := range l.enterElements(l.list, false) {
 		if i >= begin {
 			l.loops[len(l.loops)-1].acc = acc
 			acc = l.body(l.frame)

@@ -41,7 +41,7 @@ func (s *Scope) Template(src string) (*Template, []*Error) {
 		if open += at; open > at {
 			t.Parts = append(t.Parts, Part{Text: src[at:open]})
 		}
-		end, err := closeBraces(src, open)
+		end, err := findClosingBraces(src, open)
 		if err != nil {
 			errs = append(errs, err)
 			break
@@ -61,9 +61,9 @@ func (s *Scope) Template(src string) (*Template, []*Error) {
 	return t, nil
 }
 
-// closeBraces finds the }} that ends the expression opened at open. It skips the braces of
+// findClosingBraces finds the }} that ends the expression opened at open. It skips the braces of
 // objects and predicates, strings and comments.
-func closeBraces(src string, open int) (int, *Error) {
+func findClosingBraces(src string, open int) (int, *Error) {
 	depth := 0
 	for i := open + 2; i < len(src); i++ {
 		switch c := src[i]; {
@@ -97,7 +97,7 @@ func (s *Scope) compilePart(src string, start, end int) (Part, *Error) {
 	}
 	p, err := s.Compile(trimmed, Value)
 	if optional && err != nil && err.Rule == RuleType {
-		p, err = s.compileLoosely(trimmed, err)
+		p, err = s.compileOptionalPath(trimmed, err)
 	}
 	if err != nil {
 		err.From, err.To = err.From+from, err.To+from
@@ -109,9 +109,9 @@ func (s *Scope) compilePart(src string, start, end int) (Part, *Error) {
 	return Part{Program: p, From: from, To: to, Optional: optional}, nil
 }
 
-// compileLoosely compiles an optional path without the type of its root: a part that is not an
+// compileOptionalPath compiles an optional path without the type of its root: a part that is not an
 // object makes the path empty.
-func (s *Scope) compileLoosely(path string, fault *Error) (*Program, *Error) {
+func (s *Scope) compileOptionalPath(path string, fault *Error) (*Program, *Error) {
 	end := strings.IndexFunc(path, func(r rune) bool { return !isWordRune(r) || r == '.' || r == '-' })
 	if end <= 0 || s.opts.Refuse[path[:end]] != "" {
 		return nil, fault

@@ -60,7 +60,7 @@ func TestRenderErrors(t *testing.T) {
 		{"x {{ ‹first([])› }}", `"first([])" is null; use ?? for a default`},
 		{"é {{ 1 + ‹n / 0› }}", "division by zero"},
 	} {
-		src, from, to := marked(t, c.src)
+		src, from, to := splitMarks(t, c.src)
 		tpl, err := testScope().Template(src)
 		if err != nil {
 			t.Errorf("%s: %v", src, err)
@@ -87,7 +87,7 @@ func TestTemplateErrors(t *testing.T) {
 		{"{{ visits.‹writ›? }}", RuleName, "write"},
 		{"{{ 1 + ‹ticket› * 2 }}", RuleType, ""},
 	} {
-		src, from, to := marked(t, c.src)
+		src, from, to := splitMarks(t, c.src)
 		_, errs := testScope().Template(src)
 		if len(errs) != 1 {
 			t.Errorf("%s: got errors %v", src, errs)

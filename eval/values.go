@@ -31,7 +31,7 @@ func fetchMember(f *frame, base, key any) any {
 		if i < -len(b) || i >= len(b) {
 			panic(fmt.Errorf("index %d is out of range: the list has %s", i, Count(len(b), "element")))
 		}
-		return getMember(b, i)
+		return memberOrNull(b, i)
 	}
 	name := Text(key)
 	if isText {
@@ -40,8 +40,8 @@ func fetchMember(f *frame, base, key any) any {
 	panic(fmt.Errorf("%s has no member %s", kindOf(base), name))
 }
 
-// getMember returns base[key], or null if there is no such member.
-func getMember(base, key any) any {
+// memberOrNull returns base[key], or null if there is no such member.
+func memberOrNull(base, key any) any {
 	switch b := base.(type) {
 	case map[string]any:
 		if k, ok := key.(string); ok {
@@ -106,9 +106,9 @@ func isEqual(f *frame, a, b any) any { return f.equalValues(a, b, 0) }
 
 func notEqual(f *frame, a, b any) any { return !f.equalValues(a, b, 0) }
 
-// compareBy returns <, <=, > or >=.
-func compareBy(op string, holds func(n int) bool) operator {
-	return operator{(*checker).checkOrdering, returns(Bool()), func(f *frame, a, b any) any {
+// newComparison returns <, <=, > or >=.
+func newComparison(op string, holds func(n int) bool) operator {
+	return operator{(*checker).checkOrdering, fixedType(Bool()), func(f *frame, a, b any) any {
 		n, ok := f.compareOrder(a, b)
 		if !ok {
 			panic(operandError(op, a, b))
@@ -220,14 +220,14 @@ var errZeroDivision = errors.New("division by zero")
 const maxSum = 1 << 62
 
 var (
-	addNumbers = arithmetic("+", maxSum, func(x, y int) int { return x + y }, func(f, g float64) float64 { return f + g })
-	subtract   = arithmetic("-", maxSum, func(x, y int) int { return x - y }, func(f, g float64) float64 { return f - g })
-	multiply   = arithmetic("*", maxInt, func(x, y int) int { return x * y }, func(f, g float64) float64 { return f * g })
+	addNumbers = newArithmetic("+", maxSum, func(x, y int) int { return x + y }, func(f, g float64) float64 { return f + g })
+	subtract   = newArithmetic("-", maxSum, func(x, y int) int { return x - y }, func(f, g float64) float64 { return f - g })
+	multiply   = newArithmetic("*", maxInt, func(x, y int) int { return x * y }, func(f, g float64) float64 { return f * g })
 )
 
-// arithmetic returns an operator on two integers, or else on floats. It fails if the magnitude
+// newArithmetic returns an operator on two integers, or else on floats. It fails if the magnitude
 // of an integer result is beyond most.
-func arithmetic(op string, most float64, ints func(x, y int) int, numbers func(f, g float64) float64) binaryOperation {
+func newArithmetic(op string, most float64, ints func(x, y int) int, numbers func(f, g float64) float64) binaryOperation {
 	return func(_ *frame, a, b any) any {
 		x, xInt := a.(int)
 		y, yInt := b.(int)

@@ -169,7 +169,7 @@ func (p *Program) runError(cause any, part *Tree, env map[string]any) *Error {
 func readPath(env map[string]any, keys []any) any {
 	var value any = env
 	for _, key := range keys {
-		value = getMember(value, key)
+		value = memberOrNull(value, key)
 	}
 	return value
 }

@@ -103,7 +103,7 @@ func Draw(g *spec.Graph, opts Options) *Drawing {
 	}
 	d.addEdges(g, opts)
 	if opts.Trail != nil {
-		opts.Trail.paint(d)
+		opts.Trail.paintDrawing(d)
 	}
 	if opts.Open != nil {
 		d.addSubgraphs(g, opts)

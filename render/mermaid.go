@@ -47,7 +47,7 @@ type styleGroups struct {
 	names  [][]string
 }
 
-func (s *styleGroups) addName(style, name string) {
+func (s *styleGroups) assignStyle(style, name string) {
 	if !slices.Contains(s.styles, style) {
 		s.styles, s.names = append(s.styles, style), append(s.names, nil)
 	}
@@ -94,7 +94,7 @@ func (m *mermaidWriter) drawMark(box string, mark Mark) {
 		shape = "(( ))"
 	}
 	fmt.Fprintf(m.out, "%s%s%s\n", m.indent, id, shape)
-	m.boxes.addName(fmt.Sprintf("fill:%s,stroke:%s,color:#FFFFFF", mark.lineColor(), mark.lineColor()), id)
+	m.boxes.assignStyle(fmt.Sprintf("fill:%s,stroke:%s,color:#FFFFFF", mark.lineColor(), mark.lineColor()), id)
 }
 
 // mermaidShapes holds the brackets around the labels of node kinds, by default "()".
@@ -117,7 +117,7 @@ func (m *mermaidWriter) drawNode(n *Node) {
 	if strings.Contains(s.style, "dashed") || n.Mark == Missed {
 		style += ",stroke-dasharray:4"
 	}
-	m.boxes.addName(style, id)
+	m.boxes.assignStyle(style, id)
 }
 
 func (m *mermaidWriter) drawEdge(e *Edge) {
@@ -134,7 +134,7 @@ func (m *mermaidWriter) drawEdge(e *Edge) {
 	if e.Mark == Touched {
 		look += ",stroke-width:3px"
 	}
-	m.arrows.addName(look, fmt.Sprint(m.count))
+	m.arrows.assignStyle(look, fmt.Sprint(m.count))
 	m.count++
 }
 

@@ -59,7 +59,7 @@ func (t *Trail) innerTrail(node string) *Trail {
 	return &Trail{}
 }
 
-func (t *Trail) paint(d *Drawing) {
+func (t *Trail) paintDrawing(d *Drawing) {
 	started, ended := 0, 0
 	for _, n := range t.Nodes {
 		started += n.Visits

@@ -35,7 +35,7 @@ func Check(g *Graph) Diagnostics {
 		c.checkStateKeys(n)
 	}
 	if g.Cache != nil {
-		c.checkNames(g.Cache.Keys)
+		c.checkStateNames(g.Cache.Keys)
 	}
 	c.checkEdges()
 	c.checkRepeatedEdges()
@@ -220,26 +220,26 @@ func (c *graphChecker) checkRepeatedEdges() {
 
 // checkStateKeys reports undeclared state keys in a node.
 func (c *graphChecker) checkStateKeys(n *Node) {
-	c.checkNames(n.Reads)
-	c.checkNames(n.Writes.Keys)
+	c.checkStateNames(n.Reads)
+	c.checkStateNames(n.Writes.Keys)
 	for _, write := range n.Writes.Exprs {
-		c.checkNames([]Text{write.Name})
+		c.checkStateNames([]Text{write.Name})
 	}
 	if n.Cache != nil {
-		c.checkNames(n.Cache.Keys)
+		c.checkStateNames(n.Cache.Keys)
 	}
 	if n.Decide != nil {
-		c.checkNames(n.Decide.See)
+		c.checkStateNames(n.Decide.See)
 	}
 	if n.Kind.Value == "set" {
 		for _, f := range n.Field("set").Entries() {
-			c.checkNames([]Text{f.Key})
+			c.checkStateNames([]Text{f.Key})
 		}
 	}
 }
 
-// checkNames reports names of undeclared state keys, unless the graph allows them.
-func (c *graphChecker) checkNames(names []Text) {
+// checkStateNames reports names of undeclared state keys, unless the graph allows them.
+func (c *graphChecker) checkStateNames(names []Text) {
 	for _, name := range names {
 		if !c.graph.StrictState || c.graph.keys[name.Value] != nil {
 			continue

@@ -72,7 +72,7 @@ func TestStructure(t *testing.T) {
 		"same edge twice":   flow("a b", "b>END") + "  - {from: a, to: b, when: x}\n  - {from: a, to: b, when: y}\n  - {from: a, to: b}\n",
 	} {
 		if g, diags := findings(ok); len(diags) > 0 {
-			t.Errorf("%s:%s", name, list2text(g, diags))
+			t.Errorf("%s:%s", name, formatFindings(g, diags))
 		}
 	}
 }
@@ -91,11 +91,11 @@ func TestUnknownStateKeys(t *testing.T) {
 	})
 	for _, ok := range []string{"kind: set, set: {count: 'x', log: [a], m: {p: a, q: 1}}", "kind: exec, command: [x], writes: count"} {
 		if g, diags := findings(with(ok)); len(diags) > 0 {
-			t.Errorf("%s:%s", ok, list2text(g, diags))
+			t.Errorf("%s:%s", ok, formatFindings(g, diags))
 		}
 	}
 	if g, diags := findings("strict_state: false\n" + with("kind: set, set: {zzz: 1}")); len(diags) > 0 {
-		t.Errorf("not strict:%s", list2text(g, diags))
+		t.Errorf("not strict:%s", formatFindings(g, diags))
 	}
 }
 
@@ -134,7 +134,7 @@ func TestFollowOns(t *testing.T) {
 			got = append(got, d.Rule)
 		}
 		if !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%s: want %v, got%s", name, c.want, list2text(g, diags))
+			t.Errorf("%s: want %v, got%s", name, c.want, formatFindings(g, diags))
 		}
 	}
 }
@@ -152,7 +152,7 @@ edges:
   - {from: a, to: END, when: "y"}
 `)
 	if len(diags) > 0 {
-		t.Fatal(list2text(g, diags))
+		t.Fatal(formatFindings(g, diags))
 	}
 	var got []string
 	for i, e := range g.Edges {

@@ -53,7 +53,7 @@ type decoder struct {
 }
 
 func newDecoder(file *File, opts Options) *decoder {
-	return &decoder{reporter: reporter{file: file}, kinds: joinKinds(opts.Kinds), load: opts.Load, texts: map[string][]byte{}}
+	return &decoder{reporter: reporter{file: file}, kinds: mergeKinds(opts.Kinds), load: opts.Load, texts: map[string][]byte{}}
 }
 
 // subject names a value in messages, by its key.
@@ -146,7 +146,7 @@ func (d *decoder) readList(k *Key, v *Value, at subject, into any) {
 		part := d.addPart(into, i, Text{}, item)
 		d.checkValue(k.Elem, item, subject{at.key, true}, part)
 		if e, ok := part.(*Edge); ok {
-			d.finishEdge(e, item)
+			d.completeEdge(e, item)
 			item.Fields = nil // saves memory: edges are most of a large graph
 		}
 	}
@@ -168,7 +168,7 @@ func (d *decoder) readEntries(k *Key, v *Value, into any) {
 		part := d.addPart(into, i, f.Key, &f.Value)
 		d.checkValue(k.Elem, &f.Value, subject{f.Key, false}, part)
 		if key, ok := part.(*StateKey); ok {
-			d.finishStateKey(key, f)
+			d.completeStateKey(key, f)
 		}
 	}
 }
@@ -205,7 +205,7 @@ func hasOutline(k *Key, v *Value) bool {
 		return true
 	case TypeString, TypeText:
 		return v.Kind == String || k.Role != RolePlain && k.Role != RoleState && v.IsScalar() && v.Kind != Null ||
-			k.Type == TypeText && (namesFile(v) || k.Elem != nil && !v.IsScalar())
+			k.Type == TypeText && (isFileReference(v) || k.Elem != nil && !v.IsScalar())
 	case TypeOneOf:
 		return find(k.Forms, func(form *Key) bool { return hasOutline(form, v) }) != nil
 	}

@@ -54,8 +54,8 @@ func (d *decoder) readGraph(keys []Key, root *Value, owner Text) {
 	}
 }
 
-// finishEdge completes an edge, checks that its keys fit together, and expands its ends.
-func (d *decoder) finishEdge(e *Edge, v *Value) {
+// completeEdge completes an edge, checks that its keys fit together, and expands its ends.
+func (d *decoder) completeEdge(e *Edge, v *Value) {
 	when := findField(v.Fields, "when")
 	if e.Condition == "" {
 		e.Condition = "on_success"
@@ -102,8 +102,8 @@ func (d *decoder) expandEdge(e *Edge, from, to *Value) {
 	}
 }
 
-// finishStateKey sets the schema of a state key, and checks its name and reducer.
-func (d *decoder) finishStateKey(k *StateKey, f *Field) {
+// completeStateKey sets the schema of a state key, and checks its name and reducer.
+func (d *decoder) completeStateKey(k *StateKey, f *Field) {
 	name := f.Key.Value
 	if slices.Contains(reservedStateKeys, name) {
 		d.report("reserved-name", f.Key.At(0, len(name)), "%q can't be a state key: expressions have a name of their own", name)

@@ -9,8 +9,8 @@ import (
 	"github.com/graphrun/graphrun/internal/suggest"
 )
 
-// joinKinds returns the built-in kinds and more kinds with other names.
-func joinKinds(more []Kind) []Kind {
+// mergeKinds returns the built-in kinds and more kinds with other names.
+func mergeKinds(more []Kind) []Kind {
 	kinds := slices.Clip(BuiltinKinds)
 	for _, k := range more {
 		if findKind(kinds, k.Name) == nil {
@@ -24,7 +24,7 @@ func findKind(kinds []Kind, name string) *Kind {
 	return find(kinds, func(k *Kind) bool { return k.Name == name })
 }
 
-func kindNames(kinds []Kind) []string {
+func listKindNames(kinds []Kind) []string {
 	return collectNames(kinds, func(k Kind) string { return k.Name })
 }
 
@@ -84,7 +84,7 @@ func (d *decoder) findKindOf(v *Value, id Text) (kind *Kind) {
 			return kind
 		}
 	}
-	k := Key{Type: TypeEnum, Enum: kindNames(d.kinds)}
+	k := Key{Type: TypeEnum, Enum: listKindNames(d.kinds)}
 	switch {
 	case named == nil:
 		d.reportMissing(v, id, "the key \"kind\"; kinds are "+listNames(k.Enum))

@@ -42,14 +42,14 @@ func (d *decoder) addPolicies(v *Value, from []string) {
 			continue // the unknown key may be a misspelt required one
 		}
 		before := len(d.diags)
-		d.checkPairs(&item)
+		d.checkPartnerKeys(&item)
 		if files := item.Get("extends"); files != nil {
 			for _, file := range readTexts(files, true) {
 				d.addPolicyFile(file, from)
 			}
 			continue
 		}
-		if len(from) > 0 && len(d.diags) == before && d.namesMissingNodes(&item) {
+		if len(from) > 0 && len(d.diags) == before && d.hasMissingNode(&item) {
 			d.graph.Inapplicable = append(d.graph.Inapplicable, item)
 		} else {
 			d.graph.Policies = append(d.graph.Policies, item)
@@ -57,8 +57,8 @@ func (d *decoder) addPolicies(v *Value, from []string) {
 	}
 }
 
-// namesMissingNodes reports whether a policy names nodes that the graph does not have.
-func (d *decoder) namesMissingNodes(item *Value) bool {
+// hasMissingNode reports whether a policy names nodes that the graph does not have.
+func (d *decoder) hasMissingNode(item *Value) bool {
 	for _, key := range []string{"before", "after", "from", "node", "at", "forbid"} {
 		if v := item.Get(key); v != nil && v.Kind == String && v.Text.Value != END && len(d.graph.nodes) > 0 && d.graph.nodes[v.Text.Value] == nil {
 			return true
@@ -129,8 +129,8 @@ func (v *Value) shiftSpans(text *File) Value {
 	return out
 }
 
-// checkPairs reports the first key of a policy that lacks its partner.
-func (d *decoder) checkPairs(item *Value) {
+// checkPartnerKeys reports the first key of a policy that lacks its partner.
+func (d *decoder) checkPartnerKeys(item *Value) {
 	for i := range policyKeys {
 		if k := &policyKeys[i]; k.Needs != "" && item.Get(k.Name) != nil && item.Get(k.Needs) == nil {
 			d.reportMissing(item, Text{}, fmt.Sprintf("the key %q that belongs to %q", k.Needs, k.Name))

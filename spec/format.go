@@ -160,7 +160,7 @@ func (f *formatter) span(n *yaml.Node) Span {
 	for _, part := range n.Content {
 		end = max(end, f.span(part).To)
 	}
-	return Span{at, f.findClose(n, at, end)}
+	return Span{at, f.findCollectionEnd(n, at, end)}
 }
 
 // columnOf returns the column of the entries of a block collection.

@@ -26,30 +26,30 @@ type scribe struct {
 	share int      // one of so many places has a comment
 }
 
-func (s *scribe) comment() string {
+func (s *scribe) newComment() string {
 	s.count++
 	text := fmt.Sprintf("# c%d%s", s.count, []string{"", " it's", " \"quoted", " {a: 1}, [b]", "# twice", " - item", " key: |"}[s.IntN(7)])
 	s.words = append(s.words, text)
 	return text
 }
 
-// rest ends a line: nothing or a comment behind it, then lines with comments at any
+// endLine ends a line: nothing or a comment behind it, then lines with comments at any
 // column, and lines without anything. deepest is the largest column that may be used.
-func (s *scribe) rest(deepest int) {
+func (s *scribe) endLine(deepest int) {
 	if s.IntN(s.share) == 0 {
-		s.b.WriteString(strings.Repeat(" ", 1+s.IntN(2)) + s.comment())
+		s.b.WriteString(strings.Repeat(" ", 1+s.IntN(2)) + s.newComment())
 	}
 	s.b.WriteString("\n")
-	s.above(deepest)
+	s.writeComments(deepest)
 }
 
-// above writes lines with comments.
-func (s *scribe) above(deepest int) {
+// writeComments writes lines with comments.
+func (s *scribe) writeComments(deepest int) {
 	for s.IntN(s.share) == 0 {
 		if s.IntN(3) == 0 {
 			s.b.WriteString("\n")
 		}
-		s.b.WriteString(strings.Repeat(" ", s.IntN(deepest+1)) + s.comment() + "\n")
+		s.b.WriteString(strings.Repeat(" ", s.IntN(deepest+1)) + s.newComment() + "\n")
 		if s.IntN(3) == 0 {
 			s.b.WriteString("\n")
 		}
@@ -64,62 +64,62 @@ type pair struct {
 	value any
 }
 
-// put writes a value behind a key or the mark of an item, at a column.
-func (s *scribe) put(v any, col int) {
+// writeValue writes a value behind a key or the mark of an item, at a column.
+func (s *scribe) writeValue(v any, col int) {
 	if s.IntN(4) == 0 {
-		s.flow(v, col, true)
-		s.rest(col + 4)
+		s.writeFlow(v, col, true)
+		s.endLine(col + 4)
 		return
 	}
 	switch v := v.(type) {
 	case pairs:
 		if len(v) == 0 {
 			s.b.WriteString(" {}")
-			s.rest(col + 4)
+			s.endLine(col + 4)
 			return
 		}
-		s.rest(col + 4)
-		s.pairs(v, col+2, true)
+		s.endLine(col + 4)
+		s.writePairs(v, col+2, true)
 	case []any:
 		if len(v) == 0 {
 			s.b.WriteString(" []")
-			s.rest(col + 4)
+			s.endLine(col + 4)
 			return
 		}
-		s.rest(col + 4)
-		s.items(v, col+2*s.IntN(2))
+		s.endLine(col + 4)
+		s.writeItems(v, col+2*s.IntN(2))
 	case string:
-		s.text(v, col)
+		s.writeText(v, col)
 	default:
 		fmt.Fprint(&s.b, " ", v)
-		s.rest(col + 4)
+		s.endLine(col + 4)
 	}
 }
 
-func (s *scribe) pairs(v pairs, col int, first bool) {
+func (s *scribe) writePairs(v pairs, col int, first bool) {
 	for i, p := range v {
 		if i > 0 || first {
 			s.b.WriteString(strings.Repeat(" ", col))
 		}
 		s.b.WriteString(p.key + ":")
-		s.put(p.value, col)
+		s.writeValue(p.value, col)
 	}
 }
 
-func (s *scribe) items(v []any, col int) {
+func (s *scribe) writeItems(v []any, col int) {
 	for _, item := range v {
 		s.b.WriteString(strings.Repeat(" ", col) + "-")
 		if p, ok := item.(pairs); ok && len(p) > 0 && s.IntN(2) == 0 {
 			s.b.WriteString(" ")
-			s.pairs(p, col+2, false)
+			s.writePairs(p, col+2, false)
 			continue
 		}
-		s.put(item, col)
+		s.writeValue(item, col)
 	}
 }
 
-// text writes a text in one of its styles.
-func (s *scribe) text(v string, col int) {
+// writeText writes a text in one of its styles.
+func (s *scribe) writeText(v string, col int) {
 	switch s.IntN(5) {
 	case 0:
 		s.b.WriteString(" " + strconv.Quote(v))
@@ -128,13 +128,13 @@ func (s *scribe) text(v string, col int) {
 	case 2:
 		s.b.WriteString([]string{" |-", " >-", " |", " >"}[s.IntN(2+2*min(1, strings.Count(v, " ")))])
 		if s.IntN(s.share) == 0 {
-			s.b.WriteString(" " + s.comment())
+			s.b.WriteString(" " + s.newComment())
 		}
 		s.b.WriteString("\n" + strings.Repeat(" ", col+2) + v + "\n")
 		if strings.Contains(v, " ") {
 			s.b.WriteString(strings.Repeat(" ", col+2) + "# no comment\n")
 		}
-		s.above(col) // further in it would be part of the text
+		s.writeComments(col) // further in it would be part of the text
 		return
 	case 3:
 		s.b.WriteString("\n" + strings.Repeat(" ", col+2))
@@ -142,7 +142,7 @@ func (s *scribe) text(v string, col int) {
 	default:
 		s.b.WriteString(" " + plainOrQuoted(v))
 	}
-	s.rest(col + 4)
+	s.endLine(col + 4)
 }
 
 func plainOrQuoted(v string) string {
@@ -152,14 +152,14 @@ func plainOrQuoted(v string) string {
 	return strconv.Quote(v)
 }
 
-// flow writes a value in brackets, over one line or several.
-func (s *scribe) flow(v any, col int, outer bool) {
+// writeFlow writes a value in brackets, over one line or several.
+func (s *scribe) writeFlow(v any, col int, outer bool) {
 	if outer {
 		s.b.WriteString(" ")
 	}
 	gap := func() {
 		if s.IntN(4) == 0 {
-			s.rest(col + 4)
+			s.endLine(col + 4)
 			s.b.WriteString(strings.Repeat(" ", col+3))
 		} else {
 			s.b.WriteString(" ")
@@ -174,7 +174,7 @@ func (s *scribe) flow(v any, col int, outer bool) {
 			}
 			gap()
 			s.b.WriteString(p.key + ": ")
-			s.flow(p.value, col, false)
+			s.writeFlow(p.value, col, false)
 		}
 		gap()
 		s.b.WriteString("}")
@@ -185,7 +185,7 @@ func (s *scribe) flow(v any, col int, outer bool) {
 				s.b.WriteString(",")
 			}
 			gap()
-			s.flow(item, col, false)
+			s.writeFlow(item, col, false)
 		}
 		gap()
 		s.b.WriteString("]")
@@ -196,8 +196,8 @@ func (s *scribe) flow(v any, col int, outer bool) {
 	}
 }
 
-// flowOf is a random graph as a value: a cycle-free chain of nodes of all shapes.
-func (s *scribe) flowOf() pairs {
+// randomFlow is a random graph as a value: a cycle-free chain of nodes of all shapes.
+func (s *scribe) randomFlow() pairs {
 	n := 1 + s.IntN(4)
 	var nodes pairs
 	var edges []any
@@ -243,8 +243,8 @@ func TestFormatKeepsCommentsEverywhere(t *testing.T) {
 	written, moved, unread := 0, 0, 0
 	for i := range rounds {
 		s := &scribe{Rand: rand.New(rand.NewPCG(16, uint64(i))), share: 1 + i%12 + 1}
-		s.above(4)
-		s.pairs(s.flowOf(), 0, true)
+		s.writeComments(4)
+		s.writePairs(s.randomFlow(), 0, true)
 		src := []byte(s.b.String())
 		before, found := Parse("a.yaml", src, Options{})
 		if found = append(found, Check(before)...); found.HasErrors() {

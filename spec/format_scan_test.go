@@ -16,18 +16,18 @@ func comments(src []byte) (out []string) {
 	}
 	f := &formatter{converter: &converter{reporter: reporter{file: NewFile("", src)}}}
 	scalars := map[int]*yaml.Node{} // by offset
-	var place func(n *yaml.Node)
-	place = func(n *yaml.Node) {
+	var addScalars func(n *yaml.Node)
+	addScalars = func(n *yaml.Node) {
 		if at := f.span(n); n.Kind == yaml.ScalarNode && at.To > at.From {
 			scalars[at.From] = n
 		}
 		if n.Kind != yaml.AliasNode {
 			for _, part := range n.Content {
-				place(part)
+				addScalars(part)
 			}
 		}
 	}
-	place(docs[0].Content[0])
+	addScalars(docs[0].Content[0])
 	until := -1 // the end of the block text whose head is read
 	for at := 0; at < len(src); at++ {
 		if n := scalars[at]; n != nil && !isBlockText(n) {

@@ -59,11 +59,11 @@ edges:
 	if text := string(got); !strings.HasPrefix(strings.ReplaceAll(text, "\n\n# the end", ""), want[:len(want)-1]) || !strings.Contains(text, "# the end") {
 		t.Errorf("got\n%s\nwant\n%s", text, want)
 	}
-	holdsForm(t, "ugly.yaml", []byte(ugly))
+	checkForm(t, "ugly.yaml", []byte(ugly))
 }
 
-// holdsForm checks what has to hold of the form of a text.
-func holdsForm(t *testing.T, name string, src []byte) (kept bool) {
+// checkForm checks what has to hold of the form of a text.
+func checkForm(t *testing.T, name string, src []byte) (kept bool) {
 	t.Helper()
 	out, err := Format(name, src, nil)
 	if err != nil {
@@ -111,7 +111,7 @@ func TestFormatOfEveryFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !holdsForm(t, name, src) {
+		if !checkForm(t, name, src) {
 			changed++
 		}
 	}
@@ -125,7 +125,7 @@ func FuzzFormat(f *testing.F) {
 	f.Add([]byte("graphrun: v1\nname: n\nnodes:\n- # x\n  a\n# y\nstart: |\n  # no comment\n  a\n"))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		if len(src) < 4096 {
-			holdsForm(t, "fuzz.yaml", src)
+			checkForm(t, "fuzz.yaml", src)
 		}
 	})
 }

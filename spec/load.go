@@ -134,7 +134,7 @@ func readYAML(text []byte) (docs []*yaml.Node, read []byte, err error) {
 	}
 	read = questionMark.Get().ReplaceAllFunc(read, func(s []byte) []byte { return bytes.ReplaceAll(s, []byte("?"), []byte(hiddenMark)) })
 	docs, err = decodeYAML(bytes.NewReader(read))
-	revealMarks(docs)
+	restoreMarks(docs)
 	return docs, read, err
 }
 
@@ -173,19 +173,19 @@ func replaceEscapes(text []byte) []byte {
 	})
 }
 
-func revealMarks(nodes []*yaml.Node) {
+func restoreMarks(nodes []*yaml.Node) {
 	for _, n := range nodes {
 		n.Value = strings.ReplaceAll(n.Value, hiddenMark, "?")
-		revealMarks(n.Content)
+		restoreMarks(n.Content)
 	}
 }
 
 // locateError turns an error of the YAML library into a finding. The library names the line where
 // the surrounding list or map starts, or no line. The problem is where the library stopped reading.
 func locateError(file *File, read []byte, err error) Diagnostic {
-	line, message := cutLine(err)
+	line, message := splitErrorLine(err)
 	if strings.HasPrefix(message, "exceeded max depth") {
-		return reportDepth(file, 0)
+		return newDepthFinding(file, 0)
 	}
 	rest := bytes.NewReader(read) // reading single bytes shows where the library stops
 	if _, again := decodeYAML(iotest.OneByteReader(rest)); again == nil {
@@ -195,15 +195,15 @@ func locateError(file *File, read []byte, err error) Diagnostic {
 	// The library may have read the line after the problem, too.
 	above := before[:bytes.LastIndexByte(before, '\n')+1]
 	if _, again := decodeYAML(bytes.NewReader(above)); again != nil {
-		if _, same := cutLine(again); same == message {
+		if _, same := splitErrorLine(again); same == message {
 			before = above[:len(above)-1]
 		}
 	}
 	return explainError(file, message, line, 1+bytes.Count(before, []byte("\n")))
 }
 
-// cutLine splits an error of the library into the line, or 0, and the message.
-func cutLine(err error) (line int, message string) {
+// splitErrorLine splits an error of the library into the line, or 0, and the message.
+func splitErrorLine(err error) (line int, message string) {
 	message = strings.TrimPrefix(err.Error(), "yaml: ")
 	if n, scanErr := fmt.Sscanf(message, "line %d: ", &line); n == 1 && scanErr == nil {
 		_, message, _ = strings.Cut(message, ": ")
@@ -211,8 +211,8 @@ func cutLine(err error) (line int, message string) {
 	return line, message
 }
 
-// reportDepth returns the finding for nesting beyond the limit.
-func reportDepth(file *File, at int) Diagnostic {
+// newDepthFinding returns the finding for nesting beyond the limit.
+func newDepthFinding(file *File, at int) Diagnostic {
 	return syntaxError(file, Span{at, min(at+1, len(file.Src))}, fmt.Sprintf("lists and maps are nested more than %d levels deep; at most %d are allowed", maxDepth, maxDepth))
 }
 

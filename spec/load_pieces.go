@@ -62,7 +62,7 @@ func loadPieces(file *File, size int) *Value {
 		to.Items, to.Fields = appendPart(to.Items, part.Items, p.rest), appendPart(to.Fields, part.Fields, p.rest)
 		to.Span.To, root.Span.To = part.Span.To, part.Span.To
 	}
-	if repeatsKey(*root) || slices.ContainsFunc(root.Fields, func(f Field) bool { return repeatsKey(f.Value) }) {
+	if hasRepeatedKey(*root) || slices.ContainsFunc(root.Fields, func(f Field) bool { return hasRepeatedKey(f.Value) }) {
 		return nil
 	}
 	return root
@@ -76,7 +76,7 @@ func appendPart[T any](list, part []T, parts int) []T {
 	return append(list, part...)
 }
 
-func repeatsKey(v Value) bool {
+func hasRepeatedKey(v Value) bool {
 	seen := make(map[string]bool, len(v.Fields))
 	for i := range v.Fields {
 		seen[v.Fields[i].Key.Value] = true

@@ -78,7 +78,7 @@ func (c *converter) convert(n *yaml.Node, v *Value) (end int) {
 	switch {
 	case c.depth > maxDepth && n.Kind != yaml.ScalarNode:
 		c.refused = true
-		c.diags = append(c.diags, reportDepth(c.file, at))
+		c.diags = append(c.diags, newDepthFinding(c.file, at))
 	case n.Kind == yaml.ScalarNode:
 		c.readScalar(n, at, v)
 	case n.Kind == yaml.SequenceNode:
@@ -134,12 +134,12 @@ func (c *converter) readList(n *yaml.Node, at int, v *Value) {
 	for i, child := range n.Content {
 		end = max(end, c.convert(child, &v.Items[i]))
 	}
-	v.Span = Span{at, c.findClose(n, at, end)}
+	v.Span = Span{at, c.findCollectionEnd(n, at, end)}
 	c.checkTag(n, v, "!!seq")
 }
 
-// findClose returns the end of a list or map: after its closing bracket, or else of its last part.
-func (c *converter) findClose(n *yaml.Node, start, end int) int {
+// findCollectionEnd returns the end of a list or map: after its closing bracket, or else of its last part.
+func (c *converter) findCollectionEnd(n *yaml.Node, start, end int) int {
 	src := c.file.Src
 	if n.Style&yaml.FlowStyle == 0 || start >= len(src) || src[start] != '[' && src[start] != '{' {
 		return end
@@ -214,7 +214,7 @@ func (c *converter) readMap(n *yaml.Node, at int, v *Value) {
 	if merge >= 0 {
 		v.Fields = c.mergeMaps(n, fields, merge)
 	}
-	v.Span = Span{at, c.findClose(n, at, end)}
+	v.Span = Span{at, c.findCollectionEnd(n, at, end)}
 	c.checkTag(n, v, "!!map")
 }
 
@@ -266,7 +266,7 @@ func (c *converter) readScalar(n *yaml.Node, at int, v *Value) {
 	v.Text = Text{Value: n.Value, Span: Span{at, c.scalarEnd(n, at)}, source: c.file}
 	problem := ""
 	if n.Style == 0 {
-		v.Kind, v.bits, problem = resolvePlain(n.Value)
+		v.Kind, v.bits, problem = parsePlainScalar(n.Value)
 	} else if n.Style&yaml.TaggedStyle != 0 {
 		problem = c.readTagged(n, v)
 	}
@@ -285,7 +285,7 @@ func (c *converter) readTagged(n *yaml.Node, v *Value) (problem string) {
 	if !known || want == String {
 		return ""
 	}
-	v.Kind, v.bits, problem = resolvePlain(n.Value)
+	v.Kind, v.bits, problem = parsePlainScalar(n.Value)
 	if v.Kind == Int && want == Float {
 		v.Kind, v.bits = Float, math.Float64bits(float64(int(v.bits)))
 	}
@@ -316,10 +316,10 @@ func (c *converter) scalarEnd(n *yaml.Node, at int) int {
 
 var floatPattern = lazyregexp.New(`^[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?$`)
 
-// resolvePlain reads an unquoted scalar: null, true, false, a whole number (decimal, 0x, 0o), a floating
+// parsePlainScalar reads an unquoted scalar: null, true, false, a whole number (decimal, 0x, 0o), a floating
 // point number. Anything else is a string, such as a date or yes. bits is the field of Value. problem
 // is set for a number that JSON can't hold.
-func resolvePlain(s string) (kind ValueKind, bits uint64, problem string) {
+func parsePlainScalar(s string) (kind ValueKind, bits uint64, problem string) {
 	switch s {
 	case "", "~", "null", "Null", "NULL":
 		return Null, 0, ""

@@ -44,7 +44,7 @@ func findings(text string) (*Graph, Diagnostics) {
 	return g, append(diags, Check(g)...).Sort()
 }
 
-func list2text(g *Graph, diags Diagnostics) string {
+func formatFindings(g *Graph, diags Diagnostics) string {
 	var b strings.Builder
 	for _, d := range diags {
 		p := g.File.Position(d.Span.From)
@@ -60,11 +60,11 @@ func run(t *testing.T, cases []finding) {
 			text, want := unmark(t, c.text)
 			g, diags := findings(text)
 			if len(diags) != 1 {
-				t.Fatalf("%d findings, want one %s:%s", len(diags), c.rule, list2text(g, diags))
+				t.Fatalf("%d findings, want one %s:%s", len(diags), c.rule, formatFindings(g, diags))
 			}
 			d := diags[0]
 			if d.Rule != c.rule || d.Span != want || !strings.Contains(d.Message, c.message) || d.Suggestion != c.suggest {
-				t.Errorf("got%s\nwant %q %s: …%s… (%s)", list2text(g, diags), text[want.From:want.To], c.rule, c.message, c.suggest)
+				t.Errorf("got%s\nwant %q %s: …%s… (%s)", formatFindings(g, diags), text[want.From:want.To], c.rule, c.message, c.suggest)
 			}
 		})
 	}
@@ -187,7 +187,7 @@ func TestStateKeys(t *testing.T) {
 		"n: {enum: [1, [2]], default: 1.0}", "_n1: {type: array, items: true}", "x-n: 1", "n: {const: a, default: a}",
 	} {
 		if g, diags := findings(state(ok)); len(diags) > 0 {
-			t.Errorf("%s:%s", ok, list2text(g, diags))
+			t.Errorf("%s:%s", ok, formatFindings(g, diags))
 		}
 	}
 }
@@ -225,7 +225,7 @@ func TestNodes(t *testing.T) {
 		"kind: pass, cache: {ttl: 1h, key: 'a + b', version: 2}",
 	} {
 		if g, diags := findings(node(ok)); len(diags) > 0 {
-			t.Errorf("%s:%s", ok, list2text(g, diags))
+			t.Errorf("%s:%s", ok, formatFindings(g, diags))
 		}
 	}
 }
@@ -249,7 +249,7 @@ func TestEdges(t *testing.T) {
 		"from: a, to: b, condition: llm_decide, fallback: true", "from: b, to: a, fallback: true, transform: {x: 1}", "from: b, to: a, transform: 'a.b', id: e-1, x-y: 1",
 	} {
 		if g, diags := findings(edge(ok)); len(diags) > 0 {
-			t.Errorf("%s:%s", ok, list2text(g, diags))
+			t.Errorf("%s:%s", ok, formatFindings(g, diags))
 		}
 	}
 }
@@ -278,7 +278,7 @@ func TestValidFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		if g, diags := findings(string(src)); len(diags) > 0 {
-			t.Errorf("%s:%s", name, list2text(g, diags))
+			t.Errorf("%s:%s", name, formatFindings(g, diags))
 		}
 		if !IsGraph(src) {
 			t.Errorf("%s is not taken for a graph file", name)

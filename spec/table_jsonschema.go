@@ -22,7 +22,7 @@ func Schema(opts Options) map[string]any {
 	stateKey := objectSchema(slices.Concat(schemaKeywords(), stateKeywords), nil) // a later key replaces an earlier one
 	defs := object{"json_schema": jsonSchema, "state_key": stateKey, "graph": objectSchema(innerKeys(), nil)}
 	var choose []any
-	kinds := joinKinds(opts.Kinds)
+	kinds := mergeKinds(opts.Kinds)
 	for _, kind := range kinds {
 		keys := append([]Key{{Name: "kind", Type: TypeEnum, Enum: []string{kind.Name}, Required: true, Doc: "The kind of the node."}}, kind.Keys...)
 		def := objectSchema(append(keys, NodeKeys...), kind.Choices)
@@ -38,7 +38,7 @@ func Schema(opts Options) map[string]any {
 	}
 	defs["node"] = object{
 		"type": "object", "required": []string{"kind"}, "allOf": choose,
-		"properties": object{"kind": object{"enum": kindNames(kinds), "description": "The kind of the node."}},
+		"properties": object{"kind": object{"enum": listKindNames(kinds), "description": "The kind of the node."}},
 	}
 	root["$id"], root["$defs"] = SchemaID, defs
 	return root

@@ -25,14 +25,14 @@ type Topic struct {
 // Topics returns the kinds of nodes, then all keys in the order of the table, once for each path.
 func Topics(opts Options) []Topic {
 	var out []Topic
-	kinds := joinKinds(opts.Kinds)
+	kinds := mergeKinds(opts.Kinds)
 	for _, k := range kinds {
 		t := Topic{Kind: k.Name, Name: k.Name, Doc: k.Doc}
 		t.addKeys("nodes.*", k.Keys, k.Choices)
 		out = append(out, t)
 	}
 	out = append(out, listTopics("", "", TopKeys)...)
-	kind := Key{Name: "kind", Type: TypeEnum, Enum: kindNames(kinds), Required: true, Doc: "The kind of the node."}
+	kind := Key{Name: "kind", Type: TypeEnum, Enum: listKindNames(kinds), Required: true, Doc: "The kind of the node."}
 	every := append([]Key{kind}, NodeKeys...)
 	for i := range out {
 		if out[i].Path == "nodes" {
@@ -52,7 +52,7 @@ func listTopics(path, kind string, keys []Key) (out []Topic) {
 		t := newTopic(path, &keys[i])
 		t.Kind = kind
 		var below []Topic
-		eachMap(t.Path, &keys[i], func(path string, inner *Key) {
+		visitMaps(t.Path, &keys[i], func(path string, inner *Key) {
 			t.addKeys(path, inner.Keys, inner.Choices)
 			below = append(below, listTopics(path, kind, inner.Keys)...)
 		})
@@ -78,21 +78,21 @@ func (t *Topic) addKeys(path string, keys []Key, choices []Choice) {
 	}
 }
 
-// eachMap calls f for each of the maps with keys of their own that a value holds.
-func eachMap(path string, k *Key, f func(path string, inner *Key)) {
+// visitMaps calls f for each of the maps with keys of their own that a value holds.
+func visitMaps(path string, k *Key, f func(path string, inner *Key)) {
 	switch k.Type {
 	case TypeObject, TypeSchema:
 		if len(k.Keys) > 0 {
 			f(path, k)
 		}
 	case TypeList:
-		eachMap(path+"[]", k.Elem, f)
+		visitMaps(path+"[]", k.Elem, f)
 	case TypeMap:
-		eachMap(path+".*", k.Elem, f)
+		visitMaps(path+".*", k.Elem, f)
 	case TypeOneOf:
 		for i := range k.Forms {
 			if k.Forms[i].Type != TypeList { // its elements have the form before it
-				eachMap(path, &k.Forms[i], f)
+				visitMaps(path, &k.Forms[i], f)
 			}
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/graphrun/graphrun/internal/bounded"
 )
 
-// withTexts parses a file that is called flows/f.yaml, with texts beside it.
-func withTexts(src string, texts map[string]string) (*Graph, Diagnostics) {
+// parseWithTexts parses a file that is called flows/f.yaml, with texts beside it.
+func parseWithTexts(src string, texts map[string]string) (*Graph, Diagnostics) {
 	return Parse(filepath.Join("flows", "f.yaml"), []byte(src), Options{Load: func(path string) ([]byte, error) {
 		text, ok := texts[path]
 		if !ok {
@@ -42,7 +42,7 @@ graphs:
     nodes: {a: {kind: pass}}
     edges: [{from: a, to: END}]
 `
-	g, diags := withTexts(src, map[string]string{"p.md": "be {{ good }}\n", "sub/goal.md": "win\r\nnow\r\n", "/abs/i.md": ""})
+	g, diags := parseWithTexts(src, map[string]string{"p.md": "be {{ good }}\n", "sub/goal.md": "win\r\nnow\r\n", "/abs/i.md": ""})
 	if len(diags) > 0 {
 		t.Fatal(diags)
 	}
@@ -92,7 +92,7 @@ func TestTextPlaces(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			src, _ := unmark(t, marked)
 			_, want := unmark(t, strings.NewReplacer("\r\n", "\n", "\ufeff", "").Replace(marked))
-			g, diags := withTexts(node("kind: human, prompt: {file: a.md}, x-then: {file: b.md}"), map[string]string{"a.md": src})
+			g, diags := parseWithTexts(node("kind: human, prompt: {file: a.md}, x-then: {file: b.md}"), map[string]string{"a.md": src})
 			if len(diags) > 0 {
 				t.Fatal(diags)
 			}
@@ -109,7 +109,7 @@ func TestTextPlaces(t *testing.T) {
 
 // Findings about a text stand in its file, and say who takes it in.
 func TestTextFindings(t *testing.T) {
-	g, _ := withTexts(node("kind: human, prompt: {file: a.md}"), map[string]string{"a.md": "one\ntwo foo"})
+	g, _ := parseWithTexts(node("kind: human, prompt: {file: a.md}"), map[string]string{"a.md": "one\ntwo foo"})
 	text := g.Node("a").Field("prompt").Text
 	ds := Diagnostics{{File: g.File, Rule: "r", Span: text.At(8, 11), Related: []Related{{File: g.File, Span: text.At(0, 3)}}}}.Sort()
 	d := ds[0]
@@ -151,7 +151,7 @@ func TestTextProblems(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, diags := withTexts(c.src, texts)
+			_, diags := parseWithTexts(c.src, texts)
 			if len(diags) != 1 {
 				t.Fatalf("%d findings: %v", len(diags), diags)
 			}

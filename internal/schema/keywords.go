@@ -33,24 +33,24 @@ var keywords = []keyword{
 	{"const", true, readConst},
 	{"enum", true, readEnum},
 	{"$ref", true, readRef},
-	{"minimum", false, limitNumber(" is below the minimum of ", func(order int) bool { return order < 0 })},
-	{"maximum", false, limitNumber(" is above the maximum of ", func(order int) bool { return order > 0 })},
-	{"exclusiveMinimum", false, limitNumber(" is not above ", func(order int) bool { return order <= 0 })},
-	{"exclusiveMaximum", false, limitNumber(" is not below ", func(order int) bool { return order >= 0 })},
+	{"minimum", false, newNumberLimit(" is below the minimum of ", func(order int) bool { return order < 0 })},
+	{"maximum", false, newNumberLimit(" is above the maximum of ", func(order int) bool { return order > 0 })},
+	{"exclusiveMinimum", false, newNumberLimit(" is not above ", func(order int) bool { return order <= 0 })},
+	{"exclusiveMaximum", false, newNumberLimit(" is not below ", func(order int) bool { return order >= 0 })},
 	{"multipleOf", false, readMultipleOf},
-	{"minLength", false, limitSize(typeString, -1, " is shorter than ", "character")},
-	{"maxLength", false, limitSize(typeString, 1, " is longer than ", "character")},
+	{"minLength", false, newSizeLimit(typeString, -1, " is shorter than ", "character")},
+	{"maxLength", false, newSizeLimit(typeString, 1, " is longer than ", "character")},
 	{"pattern", false, readPattern},
-	{"minItems", false, limitSize(typeArray, -1, " is shorter than ", "item")},
-	{"maxItems", false, limitSize(typeArray, 1, " is longer than ", "item")},
+	{"minItems", false, newSizeLimit(typeArray, -1, " is shorter than ", "item")},
+	{"maxItems", false, newSizeLimit(typeArray, 1, " is longer than ", "item")},
 	{"uniqueItems", true, readUnique},
 	{"prefixItems", false, readPrefix},
 	{"items", false, readItems},
 	{"contains", true, readContains},
 	{"minContains", false, readInto(func(n *node) *int { return &n.minContains }, (*compiler).readCount)},
 	{"maxContains", false, readInto(func(n *node) *int { return &n.maxContains }, (*compiler).readCount)},
-	{"minProperties", false, limitSize(typeObject, -1, " has fewer than ", "property")},
-	{"maxProperties", false, limitSize(typeObject, 1, " has more than ", "property")},
+	{"minProperties", false, newSizeLimit(typeObject, -1, " has fewer than ", "property")},
+	{"maxProperties", false, newSizeLimit(typeObject, 1, " has more than ", "property")},
 	{"required", false, readRequired},
 	{"properties", false, readProperties},
 	{"patternProperties", false, readPatterns},
@@ -195,9 +195,9 @@ func isEqual(a, b any) bool {
 	return err == nil && err2 == nil && reflect.DeepEqual(x, y)
 }
 
-// limitNumber returns the reader of a limit. refuses receives the result of comparing a number with the
+// newNumberLimit returns the reader of a limit. refuses receives the result of comparing a number with the
 // limit.
-func limitNumber(message string, refuses func(order int) bool) reader {
+func newNumberLimit(message string, refuses func(order int) bool) reader {
 	return func(c *compiler, _ *node, limit any, at []string) check {
 		if !isNumber(limit) {
 			c.setError(at, "%s is not a number", formatValue(limit))
@@ -215,8 +215,8 @@ func readMultipleOf(c *compiler, _ *node, of any, at []string) check {
 	return failIf(func(v any) bool { return isNumber(v) && !isMultiple(v, of) }, " is not a multiple of "+formatValue(of))
 }
 
-// limitSize returns the reader of a limit of sizes. sign is 1 for a maximum, -1 for a minimum.
-func limitSize(of typeSet, sign int, message, noun string) reader {
+// newSizeLimit returns the reader of a limit of sizes. sign is 1 for a maximum, -1 for a minimum.
+func newSizeLimit(of typeSet, sign int, message, noun string) reader {
 	return func(c *compiler, _ *node, value any, at []string) check {
 		limit := c.readCount(value, at)
 		return failIf(func(v any) bool { return findTypes(v) == of && sign*countSize(v) > sign*limit }, message+eval.Count(limit, noun))
@@ -415,7 +415,7 @@ func readAllOf(c *compiler, n *node, value any, at []string) check {
 func readAnyOf(c *compiler, n *node, value any, at []string) check {
 	n.anyOf = c.compileList(value, at)
 	return func(c *checker, v any) *Mismatch {
-		_, m := c.findFit(n.anyOf, v)
+		_, m := c.findAlternative(n.anyOf, v)
 		return m
 	}
 }
@@ -423,11 +423,11 @@ func readAnyOf(c *compiler, n *node, value any, at []string) check {
 func readOneOf(c *compiler, n *node, value any, at []string) check {
 	n.oneOf = c.compileList(value, at)
 	return func(c *checker, v any) *Mismatch {
-		first, m := c.findFit(n.oneOf, v)
+		first, m := c.findAlternative(n.oneOf, v)
 		if m != nil {
 			return m
 		}
-		second, m := c.findFit(n.oneOf[first+1:], v)
+		second, m := c.findAlternative(n.oneOf[first+1:], v)
 		switch {
 		case second >= 0:
 			return newMismatch(formatValue(v), " fits alternatives ", strconv.Itoa(first+1), " and ", strconv.Itoa(first+second+2), " of oneOf, where exactly one must fit")
@@ -438,8 +438,8 @@ func readOneOf(c *compiler, n *node, value any, at []string) check {
 	}
 }
 
-// findFit returns the index of the first alternative that accepts v, or why none accepts it.
-func (c *checker) findFit(alternatives []*node, v any) (int, *Mismatch) {
+// findAlternative returns the index of the first alternative that accepts v, or why none accepts it.
+func (c *checker) findAlternative(alternatives []*node, v any) (int, *Mismatch) {
 	var types typeSet
 	var failed []*Mismatch
 	var texts []string

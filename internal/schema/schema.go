@@ -29,7 +29,7 @@ type Error struct {
 }
 
 // Error returns the path and the message.
-func (e *Error) Error() string { return addPath(e.Path, e.Message) }
+func (e *Error) Error() string { return prependPath(e.Path, e.Message) }
 
 // Mismatch describes why a schema rejects a value.
 type Mismatch struct {
@@ -42,9 +42,9 @@ type Mismatch struct {
 }
 
 // Error returns one line: the position, such as `items[2].name`, then the message.
-func (m *Mismatch) Error() string { return addPath(m.Path, m.Message) }
+func (m *Mismatch) Error() string { return prependPath(m.Path, m.Message) }
 
-func addPath(path []string, message string) string {
+func prependPath(path []string, message string) string {
 	if len(path) == 0 {
 		return message
 	}

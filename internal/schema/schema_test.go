@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// data reads JSON as canonical plain data: whole literals are ints.
-func data(t testing.TB, text string) any {
+// parseData reads JSON as canonical plain data: whole literals are ints.
+func parseData(t testing.TB, text string) any {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -42,7 +42,7 @@ func canonical(v any) any {
 
 func compile(t testing.TB, text string) *Schema {
 	t.Helper()
-	doc, _ := data(t, text).(map[string]any)
+	doc, _ := parseData(t, text).(map[string]any)
 	s, err := Compile(doc)
 	if err != nil {
 		t.Fatalf("Compile(%s): %v", text, err)
@@ -122,14 +122,14 @@ func TestCheck(t *testing.T) {
 		{`{"format": "email", "x-note": 1}`, `"nobody"`, ``},
 	}
 	for _, test := range tests {
-		err := compile(t, test.schema).Check(data(t, test.value))
-		if got := text(err); got != test.want {
+		err := compile(t, test.schema).Check(parseData(t, test.value))
+		if got := errorText(err); got != test.want {
 			t.Errorf("%s against %s:\n got %s\nwant %s", test.value, test.schema, got, test.want)
 		}
 	}
 }
 
-func text(err error) string {
+func errorText(err error) string {
 	if err == nil {
 		return ""
 	}
@@ -177,9 +177,9 @@ func TestCompileErrors(t *testing.T) {
 		{`{"nullable": true}`, `at "nullable": unknown keyword "nullable"; name the type null instead: type: [string, null]`},
 	}
 	for _, test := range tests {
-		doc, _ := data(t, test.schema).(map[string]any)
+		doc, _ := parseData(t, test.schema).(map[string]any)
 		_, err := Compile(doc)
-		if got := text(err); got != test.want {
+		if got := errorText(err); got != test.want {
 			t.Errorf("%s:\n got %s\nwant %s", test.schema, got, test.want)
 		}
 	}
@@ -250,8 +250,8 @@ func TestCheckAppended(t *testing.T) {
 		{nil, `[1]`, 0, ``},
 	}
 	for _, test := range tests {
-		list, _ := data(t, test.list).([]any)
-		if got := text(test.schema.CheckAppended(list, test.from)); got != test.want {
+		list, _ := parseData(t, test.list).([]any)
+		if got := errorText(test.schema.CheckAppended(list, test.from)); got != test.want {
 			t.Errorf("%s from %d against %v: got %s, want %s", test.list, test.from, test.schema, got, test.want)
 		}
 	}
@@ -367,7 +367,7 @@ func BenchmarkNormalise(b *testing.B) {
 }
 
 func BenchmarkCompile(b *testing.B) {
-	doc := data(b, `{"type": "object", "properties": {"a": {"type": "string", "enum": ["x", "y"]}, "b": {"type": "array", "items": {"type": "integer"}}}}`).(map[string]any)
+	doc := parseData(b, `{"type": "object", "properties": {"a": {"type": "string", "enum": ["x", "y"]}, "b": {"type": "array", "items": {"type": "integer"}}}}`).(map[string]any)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := Compile(doc); err != nil {

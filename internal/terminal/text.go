@@ -117,7 +117,7 @@ func Wrap(s string, columns, indent int) []string {
 	var lines []string
 	margin := ""
 	for {
-		at, next := findBreak(s, columns-len(margin))
+		at, next := findLineBreak(s, columns-len(margin))
 		lines = append(lines, margin+strings.TrimRight(s[:at], " "))
 		if next >= len(s) {
 			return lines
@@ -126,9 +126,9 @@ func Wrap(s string, columns, indent int) []string {
 	}
 }
 
-// findBreak returns the end of the first line and the start of the next: between two words, or
+// findLineBreak returns the end of the first line and the start of the next: between two words, or
 // else inside one. It does not break before the first word.
-func findBreak(s string, columns int) (at, next int) {
+func findLineBreak(s string, columns int) (at, next int) {
 	used, words := 0, false
 	for i := 0; i < len(s); {
 		if n := colorLength(s[i:]); n > 0 {
