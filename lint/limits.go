@@ -45,11 +45,11 @@ func checkStepLimit(f *facts) {
 	if sum <= limits.MaxSteps {
 		return
 	}
-	run := f.assigned().Of(len(steps)) // the nodes that have run
+	run := f.assigned().WithVariables(len(steps)) // the nodes that have run
 	for v := range steps {
 		run.AddAssignment(v, v)
 	}
-	run.Tries = true
+	run.FailuresAssign = true
 	run.Solve()
 	for i := range f.End + 1 {
 		v, least, at := (i+f.End)%(f.End+1), 0, "it gets to END" // END first

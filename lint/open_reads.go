@@ -13,26 +13,26 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Reads of variables that may be unassigned: on which path, and whether a run shows it.
-
+// reportOpenRead reports a read of a variable that may be unassigned, with a path on which it is. The
+// message is certain if a run shows it. It reports nothing if no path is possible.
 func (m *assignments) reportOpenRead(u *dataflow.Use, r eval.Read, number int) {
 	f, at := m.f, u.Node
 	if at < 0 {
 		at = f.End
 	}
-	path := m.Path(number, at)
+	path := m.FindPath(number, at)
 	if path == nil {
 		return
 	}
-	agrees := false
-	if u.Moment != dataflow.AtEnd { // all branches are over then
+	isPossible := false
+	if u.Moment != dataflow.AtEnd { // all branches have ended by then
 		const most = 20
-		if possible := m.findOpenPath(u, r, number, append([][]int{path}, m.Paths(number, at, most)...)); possible != nil {
-			path, agrees = possible, true
+		if possible := m.findOpenPath(u, r, number, append([][]int{path}, m.ListPaths(number, at, most)...)); possible != nil {
+			path, isPossible = possible, true
 		}
 	}
-	run, possible := m.findOpenRead(u, number, path)
-	if !possible || !agrees && run == nil {
+	run, mayExist := m.findOpenRead(u, number, path)
+	if !mayExist || !isPossible && run == nil {
 		return
 	}
 	written, verb := m.findWritten(number), "written"
@@ -68,39 +68,39 @@ func (m *assignments) findWritten(number int) *spec.Span {
 	return nil
 }
 
-// findOpenPath returns the first of some paths to a use on which a variable may really be unassigned:
-// the conditions on it whose values last can all hold, and no concurrent branch assigns the variable.
+// findOpenPath returns the first path that a run may take without assigning the variable, or nil. The
+// conditions on it must hold together, and no concurrent branch may surely assign the variable.
 func (m *assignments) findOpenPath(u *dataflow.Use, r eval.Read, number int, paths [][]int) []int {
 	earlier := listEarlierParts(u.Program.Tree, r)
 	for _, path := range paths {
-		claims, possible := m.listPathClaims(path, number)
+		claims, isPossible := m.listPathClaims(path, number)
 		claims = append(claims, earlier...)
-		for i, c := range claims { // pairs, since all together take many combinations
+		for i, c := range claims { // in pairs, since all of them have too many combinations
 			excludes := func(d solve.Claim) bool { return !m.f.arePossible(nil, []solve.Claim{c, d}) }
-			possible = possible && !slices.ContainsFunc(claims[:i], excludes)
+			isPossible = isPossible && !slices.ContainsFunc(claims[:i], excludes)
 		}
-		if possible {
+		if isPossible {
 			return path
 		}
 	}
 	return nil
 }
 
-// listPathClaims returns the conditions that hold at the end of a path. The path is impossible if a
-// branch beside it surely assigns the variable before a join on the path.
-func (m *assignments) listPathClaims(path []int, number int) (claims []solve.Claim, possible bool) {
+// listPathClaims returns the conditions that hold at the end of a path. The path is impossible if another
+// branch surely assigns the variable before a join on the path.
+func (m *assignments) listPathClaims(path []int, number int) (claims []solve.Claim, isPossible bool) {
 	f := m.f
 	for i, v := range path[:len(path)-1] {
 		leads := func(g controlflow.Group) bool { return slices.Contains(g.Targets, path[i+1]) && !f.isDead(&g) }
 		k := slices.IndexFunc(f.flow().Groups[v], leads)
 		if k < 0 || slices.ContainsFunc(f.flow().Groups[v][k+1:], leads) {
-			continue // one of several groups may lead there
+			continue // several groups may lead there
 		}
 		after := f.flow().Digraph.Reach(path[i+1])
-		lasts := func(name string) bool {
+		isKept := func(name string) bool { // no later node writes the key
 			return f.graph.Key(name) != nil && !slices.ContainsFunc(f.writersOf()[name], func(n *spec.Node) bool { return after[n.Index] })
 		}
-		claims = append(claims, f.listClaims(arc{From: v, To: path[i+1], Group: k}, lasts)...)
+		claims = append(claims, f.listClaims(arc{From: v, To: path[i+1], Group: k}, isKept)...)
 		g := &f.flow().Groups[v][k]
 		join := slices.IndexFunc(path[i+1:], func(v int) bool { return v < f.End && (m.WaitsForAll(v) || f.flow().Joins[v]) })
 		if join < 0 || controlflow.ParallelOf(f.graph, v).OnFailure != "fail_all" {
@@ -113,7 +113,7 @@ func (m *assignments) listPathClaims(path []int, number int) (claims []solve.Cla
 			if !g.Subset {
 				return nil, false
 			}
-			if fires := f.listClaims(arc{From: v, To: t, Group: k}, lasts); len(fires) == 1 {
+			if fires := f.listClaims(arc{From: v, To: t, Group: k}, isKept); len(fires) == 1 {
 				claims = append(claims, solve.Claim{Tree: fires[0].Tree, Holds: !fires[0].Holds})
 			}
 		}
@@ -121,9 +121,9 @@ func (m *assignments) listPathClaims(path []int, number int) (claims []solve.Cla
 	return claims, true
 }
 
-// findOpenRead returns a run that evaluates a use while a variable is unassigned, guided by a path.
-// It is impossible if every run was tried.
-func (m *assignments) findOpenRead(u *dataflow.Use, number int, path []int) (run []int, possible bool) {
+// findOpenRead searches along a path for a run that evaluates a use while a variable is unassigned.
+// mayExist is false if it tried every run and found none.
+func (m *assignments) findOpenRead(u *dataflow.Use, number int, path []int) (run []int, mayExist bool) {
 	q := explore.Question{Hopeless: m.f.hopelessAfter(u.Node)}
 	var read []string
 	if of := m.variables[number]; of.key >= 0 {
@@ -143,8 +143,8 @@ func (m *assignments) findOpenRead(u *dataflow.Use, number int, path []int) (run
 	q.Found = func(r *explore.Run) bool {
 		read := r == reader
 		reader = nil
-		concerns := func(n machine.Note) bool { return n.Node == m.f.Name(u.Node) } // nodes may share a program
-		return read && (u.Node < 0 || r.State.Failure != nil && r.State.Failure.Node == m.f.Name(u.Node) || slices.ContainsFunc(r.State.Notes(), concerns))
+		isOfNode := func(n machine.Note) bool { return n.Node == m.f.Name(u.Node) } // nodes may share a program
+		return read && (u.Node < 0 || r.State.Failure != nil && r.State.Failure.Node == m.f.Name(u.Node) || slices.ContainsFunc(r.State.Notes(), isOfNode))
 	}
 	a := m.f.findRun(path, q)
 	if u.Node < 0 && a.Found {
@@ -153,7 +153,7 @@ func (m *assignments) findOpenRead(u *dataflow.Use, number int, path []int) (run
 	return a.Witness, a.Found || a.Gap != ""
 }
 
-// mentions reports whether a part of a condition that was evaluated mentions a name.
+// mentions reports whether an evaluated part of a condition contains a name.
 func mentions(r eval.Reason, name string) bool {
 	if len(r.Parts) > 0 {
 		return slices.ContainsFunc(r.Parts, func(part eval.Reason) bool { return mentions(part, name) })

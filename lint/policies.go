@@ -315,7 +315,7 @@ func (f *facts) isKeptByShape(p *policy) bool {
 		if p.subject == p.node || f.mayJoinWithout(p.subject, p.node) {
 			return false
 		}
-		a := f.assigned().Of(1)
+		a := f.assigned().WithVariables(1)
 		a.First = true
 		if !f.maySkipUnassigned(p.subject) {
 			a.AddAssignment(p.subject, 0)

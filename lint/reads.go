@@ -66,7 +66,7 @@ func (f *facts) findAssignments() *assignments {
 	if len(m.variables) == 0 {
 		return nil
 	}
-	m.Analysis = f.assigned().Of(len(m.variables))
+	m.Analysis = f.assigned().WithVariables(len(m.variables))
 	for v, n := range f.graph.Nodes {
 		if !f.maySkipUnassigned(v) {
 			for _, w := range f.access()[v].Always {
@@ -263,7 +263,7 @@ func checkReadBeforeWrite(f *facts) {
 				continue
 			}
 			if open == nil {
-				open = m.At(u)
+				open = m.OpenAt(u)
 			}
 			if seen[at] = open.Bit(number) == 1 && !m.isGuarded(u, r, number); seen[at] {
 				m.reportOpenRead(u, r, number)
@@ -386,7 +386,7 @@ func (m *assignments) findVariable(u *dataflow.Use, r eval.Read) int {
 func (f *facts) mayBeOpen(u *dataflow.Use, key int) bool {
 	if m := f.assignments(); m != nil {
 		number, ok := m.number[variable{key, -1}]
-		return ok && m.At(u).Bit(number) == 1
+		return ok && m.OpenAt(u).Bit(number) == 1
 	}
 	return false
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/graphrun/graphrun/internal/graphalg"
 )
 
-// outcome says after which outcomes of a node an arc is taken.
+// outcome is a set of outcomes of a node.
 type outcome uint8
 
 const (
@@ -23,28 +23,28 @@ const (
 	onFail
 )
 
-// arc begins at a node.
+// arc leaves a node after any of some outcomes.
 type arc struct {
 	from int
 	with outcome
 }
 
-// Analysis finds where variables may be unassigned that each success of some nodes assigns.
+// Analysis finds where variables may be unassigned. Each success of some nodes assigns them.
 type Analysis struct {
 	*graph
 	size     int
 	assigned []big.Int           // by node: a bit for each variable
-	proven   map[[3]int]*big.Int // what conditions prove assigned, by node, target and group
-	open     []big.Int           // what may be unassigned, by vertex
-	// bypassed holds what may be unassigned when a join fails since a branch bypasses it.
+	proven   map[[3]int]*big.Int // variables that conditions prove assigned, by node, target and group
+	open     []big.Int           // variables that may be unassigned, by vertex
+	// bypassed holds, by join, the variables that may be unassigned when it fails because a branch bypasses it.
 	bypassed map[int]*big.Int
-	// Tries says that failures of nodes assign variables, too.
-	Tries bool
-	// First says that END begins when the first branch gets there.
+	// FailuresAssign says that a failed node assigns its variables, too.
+	FailuresAssign bool
+	// First says that END does not wait for all branches, but begins with the first.
 	First bool
 }
 
-// graph holds what all analyses of a flow share.
+// graph holds the facts that all analyses of a flow share.
 type graph struct {
 	flow *controlflow.Graph
 	dead func(*controlflow.Group) bool
@@ -54,17 +54,17 @@ type graph struct {
 	work int              // vertices that divideArcs has visited
 }
 
-// New prepares an analysis of size variables of a flow in which no node may lead anywhere. dead
+// New prepares an analysis of size variables of a flow. No node of it may choose any other. dead
 // reports whether a group is proven never to fire. The analysis assumes that a join runs only after
 // a branch has arrived, and that only joins of such a branch fail.
 func New(flow *controlflow.Graph, size int, dead func(*controlflow.Group) bool) *Analysis {
 	a := &Analysis{graph: &graph{flow: flow, dead: dead, into: make([][]arc, flow.Digraph.Len()), met: map[int]*meeting{}, most: map[int]int{}}}
 	a.addArcs()
-	return a.Of(size)
+	return a.WithVariables(size)
 }
 
-// Of returns an analysis of the same flow for size other variables.
-func (a *Analysis) Of(size int) *Analysis {
+// WithVariables returns an analysis of the same flow for size other variables.
+func (a *Analysis) WithVariables(size int) *Analysis {
 	return &Analysis{graph: a.graph, size: size, assigned: make([]big.Int, a.flow.End), proven: map[[3]int]*big.Int{}, open: make([]big.Int, len(a.into)), bypassed: map[int]*big.Int{}}
 }
 
@@ -74,8 +74,8 @@ func (a *Analysis) AddAssignment(v, variable int) { a.assigned[v].SetBit(&a.assi
 // Assigns reports whether each success of a node assigns a variable.
 func (a *Analysis) Assigns(v, variable int) bool { return a.assigned[v].Bit(variable) == 1 }
 
-// AddProof notes that the conditions of a group prove a variable assigned at its target. With target -1
-// the group is an edge, and the conditions before it prove that.
+// AddProof notes that the conditions of a group prove a variable assigned at its target. If target is
+// -1, group is the index of an edge, and the conditions tried before it are the proof.
 func (a *Analysis) AddProof(v, target, group, variable int) {
 	at := [3]int{v, target, group}
 	if a.proven[at] == nil {
@@ -104,19 +104,19 @@ func (a *Analysis) addArcs() {
 	}
 }
 
-// outcomeOf returns the outcome after which a group fires. If hardlyFails, `always` means a success.
+// outcomeOf returns the outcome after which a group fires. `always` means a success if v rarely fails.
 func (a *Analysis) outcomeOf(v int, g *controlflow.Group) outcome {
 	if g.Kind != controlflow.OnFailure {
 		return onSuccess
 	}
 	onFailure := func(e int) bool { return a.flow.Source.Edges[e].Condition == "on_failure" }
-	if a.hardlyFails(v) && !slices.ContainsFunc(g.Edges, onFailure) {
+	if a.rarelyFails(v) && !slices.ContainsFunc(g.Edges, onFailure) {
 		return 0
 	}
 	return onFail
 }
 
-func (a *Analysis) hardlyFails(v int) bool {
+func (a *Analysis) rarelyFails(v int) bool {
 	kind := a.flow.Source.Nodes[v].Kind.Value
 	return kind == "set" || kind == "pass"
 }
@@ -147,7 +147,7 @@ func (a *Analysis) Solve() {
 	}
 }
 
-// openOnAny returns the variables that are open on some of the arcs to a vertex.
+// openOnAny returns the variables that are open on at least one of the arcs to a vertex.
 func (a *Analysis) openOnAny(arcs []arc, v int) *big.Int {
 	out := new(big.Int)
 	for _, e := range arcs {
@@ -156,24 +156,24 @@ func (a *Analysis) openOnAny(arcs []arc, v int) *big.Int {
 	return out
 }
 
-// openAfter returns the variables that are open once an arc to a vertex is taken.
+// openAfter returns the variables that are open after an arc to a vertex.
 func (a *Analysis) openAfter(e arc, v int) *big.Int {
 	out := new(big.Int).Set(&a.open[e.from])
 	if e.with&onFail != 0 {
 		out.Or(out, a.openAtFailure(e.from))
 	}
-	if e.with&onFail == 0 || a.Tries {
+	if e.with&onFail == 0 || a.FailuresAssign {
 		out.AndNot(out, &a.assigned[e.from])
 	}
 	return out.AndNot(out, a.provenBy(e, v))
 }
 
-// openAtFailure returns the variables that are open when a node has failed.
+// openAtFailure returns the variables that are open after a failure of a node.
 func (a *Analysis) openAtFailure(v int) *big.Int {
 	return cmp.Or(a.bypassed[v], &a.open[v])
 }
 
-// provenBy returns what the conditions of all groups behind an arc prove.
+// provenBy returns the variables that every group of an arc proves assigned.
 func (a *Analysis) provenBy(e arc, v int) *big.Int {
 	var out *big.Int
 	groups := a.flow.Groups[e.from]
@@ -192,8 +192,8 @@ func (a *Analysis) provenBy(e arc, v int) *big.Int {
 	return cmp.Or(out, new(big.Int))
 }
 
-// At returns the variables that may be unassigned when an expression is evaluated.
-func (a *Analysis) At(u *dataflow.Use) *big.Int {
+// OpenAt returns the variables that may be unassigned when an expression is evaluated.
+func (a *Analysis) OpenAt(u *dataflow.Use) *big.Int {
 	switch {
 	case u.Node < 0:
 		return &a.open[a.flow.End]
@@ -208,7 +208,7 @@ func (a *Analysis) At(u *dataflow.Use) *big.Int {
 		return a.openAtFailure(u.Node)
 	}
 	with := onSuccess
-	if condition == "always" && !a.hardlyFails(u.Node) {
+	if condition == "always" && !a.rarelyFails(u.Node) {
 		with |= onFail
 	}
 	open := a.openAfter(arc{from: u.Node, with: with}, -1)
@@ -218,12 +218,12 @@ func (a *Analysis) At(u *dataflow.Use) *big.Int {
 	return open
 }
 
-// Path returns a shortest way from the start to v on which a variable is not assigned, or nil.
-func (a *Analysis) Path(variable, v int) []int {
-	return a.openPath(variable, a.flow.Start(), v)
+// FindPath returns a shortest path from the start to v that does not assign a variable, or nil.
+func (a *Analysis) FindPath(variable, v int) []int {
+	return a.findOpenPath(variable, a.flow.Start(), v)
 }
 
-func (a *Analysis) openPath(variable, from, to int) []int {
+func (a *Analysis) findOpenPath(variable, from, to int) []int {
 	path := graphalg.Path(func(to int) (from []int) {
 		for _, e := range a.into[to] {
 			if a.openAfter(e, to).Bit(variable) == 1 {
@@ -236,9 +236,9 @@ func (a *Analysis) openPath(variable, from, to int) []int {
 	return path
 }
 
-// Paths returns up to most ways from the start to v that repeat no vertex and on which a variable is
-// not assigned.
-func (a *Analysis) Paths(variable, v, most int) (paths [][]int) {
+// ListPaths returns at most so many paths from the start to v that do not assign a variable. They repeat
+// no vertex.
+func (a *Analysis) ListPaths(variable, v, most int) (paths [][]int) {
 	var path []int
 	work := 100 * most
 	var walk func(to int)
@@ -263,17 +263,17 @@ func (a *Analysis) Paths(variable, v, most int) (paths [][]int) {
 	return paths
 }
 
-// SurelyAssigns reports whether every way of a branch that begins at first assigns a variable before
-// it arrives at a join, and none ends before.
+// SurelyAssigns reports whether a branch that begins at first always arrives at a join, and assigns a
+// variable before.
 func (a *Analysis) SurelyAssigns(first, join, variable int) bool {
-	return a.openPath(variable, first, join) == nil && a.surelyPasses(first, join)
+	return a.findOpenPath(variable, first, join) == nil && a.surelyPasses(first, join)
 }
 
 // meeting says how branches arrive at a vertex.
 type meeting struct {
 	arcs []arc
-	// groups are the alternatives of the fan-out of all arcs. All branches of each arrive. It is
-	// empty without a fan-out, or if some arc may not arrive.
+	// groups are the alternatives of the fan-out that starts all arcs. Every branch of the chosen one
+	// arrives. It is empty if no fan-out starts them, or if some branch may not arrive.
 	groups [][]*meeting
 }
 
@@ -308,7 +308,7 @@ func (a *Analysis) openInAll(m *meeting, v int) *big.Int {
 	return out
 }
 
-// divideArcs divides arcs to v by the branches of the fan-out from which they come.
+// divideArcs groups the arcs to v by the branches of the fan-out that starts them.
 func (a *Analysis) divideArcs(arcs []arc, v int) *meeting {
 	if len(arcs) < 2 {
 		return &meeting{arcs: arcs}
@@ -320,7 +320,7 @@ func (a *Analysis) divideArcs(arcs []arc, v int) *meeting {
 	return a.divideFrom(fork, arcs, v)
 }
 
-// divideFrom divides arcs to v by the branches of a fan-out.
+// divideFrom groups the arcs to v by the branches of a given fan-out.
 func (a *Analysis) divideFrom(fork int, arcs []arc, v int) *meeting {
 	m := &meeting{arcs: arcs}
 	if !controlflow.Fans(a.flow.Groups[fork]) || controlflow.ParallelOf(a.flow.Source, fork).OnFailure != "fail_all" {
@@ -342,8 +342,8 @@ func (a *Analysis) divideFrom(fork int, arcs []arc, v int) *meeting {
 			case !b.sure || len(b.arcs) == 0:
 			case len(b.arcs) < len(arcs):
 				sure = append(sure, a.divideArcs(b.arcs, v))
-			case len(g.Targets) == 1 && !b.returns: // a way to another fan-out
-				sure = append(sure, a.divideFrom(a.followWay(g.Targets[0], v), arcs, v))
+			case len(g.Targets) == 1 && !b.returns: // leads to another fan-out
+				sure = append(sure, a.divideFrom(a.findFork(g.Targets[0], v), arcs, v))
 			}
 		}
 		switch {
@@ -357,8 +357,8 @@ func (a *Analysis) divideFrom(fork int, arcs []arc, v int) *meeting {
 	return m
 }
 
-// followWay returns the first vertex on the way to v that does not lead to exactly one other.
-func (a *Analysis) followWay(first, v int) int {
+// findFork follows a path to v up to the first vertex that does not have exactly one successor.
+func (a *Analysis) findFork(first, v int) int {
 	seen := map[int]bool{v: true}
 	for !seen[first] && len(a.flow.Digraph.Next(first)) == 1 {
 		seen[first] = true
@@ -367,18 +367,18 @@ func (a *Analysis) followWay(first, v int) int {
 	return first
 }
 
-// branch holds the arcs by which a branch of a fan-out may arrive at a vertex.
+// branch holds the arcs on which a branch of a fan-out may arrive at a vertex.
 type branch struct {
 	arcs []arc
-	// sure means that it always arrives, returns that it may lead back to the fan-out.
+	// sure says that the branch always arrives, returns that it may lead back to the fan-out.
 	sure, returns bool
 }
 
-// divideByTarget divides the arcs to v, given by their beginnings, by the targets of a group. Targets
-// that share an arc are one branch: a join before v may keep one of their tokens.
+// divideByTarget groups the arcs to v, keyed by their first node, by the targets of a group. Targets
+// that share an arc are one branch, since a join before v may merge their tokens.
 func (a *Analysis) divideByTarget(g *controlflow.Group, fork, v int, arcs map[int]arc) []*branch {
 	var out []*branch
-	of := map[int]*branch{} // by the beginning of an arc
+	of := map[int]*branch{} // by the first node of an arc
 	for _, t := range g.Targets {
 		region := a.findRegion(t, fork, v)
 		b := &branch{returns: slices.Contains(region, fork)}
@@ -403,10 +403,10 @@ func (a *Analysis) divideByTarget(g *controlflow.Group, fork, v int, arcs map[in
 	return out
 }
 
-// maxWork bounds the vertices that are visited to divide the arcs of a flow.
+// maxWork bounds the vertices that divideArcs visits in a flow.
 const maxWork = 2_000_000
 
-// findRegion returns the vertices between a branch of a fan-out and v, or the fan-out if there are none.
+// findRegion returns the vertices of a branch up to v, or only the fan-out if the branch begins at v.
 func (a *Analysis) findRegion(first, fork, v int) []int {
 	if first == v {
 		return []int{fork}
@@ -425,7 +425,7 @@ func (a *Analysis) findRegion(first, fork, v int) []int {
 	return out
 }
 
-// surelyPasses reports whether every path of a branch passes v, without failures that a join awaits.
+// surelyPasses reports whether every path of a branch passes v, apart from failures that a join v expects.
 func (a *Analysis) surelyPasses(first, v int) bool {
 	if a.flow.PostDominators().Dominates(v, first) {
 		return true
@@ -434,6 +434,6 @@ func (a *Analysis) surelyPasses(first, v int) bool {
 		return false
 	}
 	how := controlflow.Bypass(a.flow.Source.Nodes[v])
-	calm := a.flow.PostDominatorsNoFailures()
-	return (how == "drop" || how == "fail" || a.flow.Joins[v]) && calm.Dominates(v, first)
+	noFailures := a.flow.PostDominatorsNoFailures()
+	return (how == "drop" || how == "fail" || a.flow.Joins[v]) && noFailures.Dominates(v, first)
 }

@@ -37,7 +37,7 @@ func TestAnalysis(t *testing.T) {
 		got := "made"
 		if d := vertices.Vertex("d"); a.MayBeUnassigned(d, 0) {
 			var path []string
-			for _, v := range a.Path(0, d) {
+			for _, v := range a.FindPath(0, d) {
 				path = append(path, vertices.Name(v))
 			}
 			got = fmt.Sprint("open by ", path)

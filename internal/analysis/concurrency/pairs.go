@@ -1,4 +1,4 @@
-// Package concurrency tells which nodes may be at work at the same time: the
+// Package concurrency finds the nodes that may run at the same time. It is the
 // may-happen-in-parallel analysis of concurrent programs, over pairs of tokens.
 package concurrency
 
@@ -7,10 +7,10 @@ import (
 	"github.com/graphrun/graphrun/internal/graphalg"
 )
 
-// maxNodes bounds the graphs in which pairs are followed.
+// maxNodes is the most nodes of a graph in which FindPairs follows tokens.
 const maxNodes = 1000
 
-// Pairs holds the pairs of vertices at which two tokens of a run may be.
+// Pairs holds the pairs of vertices at which two tokens of a run may be at once.
 type Pairs struct {
 	unknown  bool // the graph is too large
 	cautious bool // see FindPairs
@@ -23,12 +23,12 @@ type Pairs struct {
 	forks, waiting []int
 	todo           [][3]int               // pairs with their fan-out
 	noted          map[[3]int]bool        // pairs with a fan-out on a cycle, or with 0 for any other
-	again          map[int][]bool         // fan-outs on cycles, with what they reach
-	within         map[[2]int]map[int]int // by join and fan-out: see comesBefore
+	again          map[int][]bool         // by fan-out on a cycle: the vertices that it reaches
+	within         map[[2]int]map[int]int // by join and fan-out: see runsBefore
 	met            []int                  // by join: the fan-out, plus one, of two tokens that became one
 }
 
-// Fork returns the fan-out in whose branches two nodes may be at work at the same time.
+// Fork returns the fan-out in whose branches two nodes may run at the same time.
 func (k *Pairs) Fork(x, y int) (fork int, ok bool) {
 	if k.forks == nil {
 		return -1, false
@@ -37,13 +37,13 @@ func (k *Pairs) Fork(x, y int) (fork int, ok bool) {
 	return fork, fork >= 0
 }
 
-// MayRunTogether reports whether two nodes may be at work at the same time.
+// MayRunTogether reports whether two nodes may run at the same time.
 func (k *Pairs) MayRunTogether(x, y int) bool {
 	_, ok := k.Fork(x, y)
 	return ok || k.unknown && !k.cautious
 }
 
-// Unknown reports whether the graph is too large to tell pairs apart.
+// Unknown reports whether the graph was too large to follow its tokens.
 func (k *Pairs) Unknown() bool { return k.unknown }
 
 // MayMeetAt reports whether two branches may arrive at a join.
@@ -51,13 +51,13 @@ func (k *Pairs) MayMeetAt(join int) bool {
 	return k.unknown || k.forks != nil && (k.met[join] > 0 || k.forks[join*k.size+join] > 0)
 }
 
-// FindPairs follows two tokens from each fan-out on. A join releases its token when no other one can
-// reach it, and two tokens that meet there become one. But if branches start again while a token is
-// on its way, the join waits for each start separately.
+// FindPairs follows two tokens from each fan-out. A join releases its token when no other token can
+// reach it, and two tokens that meet there become one. If branches start again while a token is still
+// between fan-out and join, the join waits for each start separately.
 //
-// Without starts, answers err on the side of yes. starts reports whether a group can start branches
-// at two of its targets. Answers err on the side of no then: every join waits for the branches that
-// can reach it, failures are ignored, and branches end where they lead back to their fan-out.
+// starts reports whether a group can start branches at two of its targets. If starts is nil, answers err
+// on the side of yes. Otherwise they err on the side of no: every join waits for the branches that can
+// reach it, failures are ignored, and a branch ends where it leads back to its fan-out.
 func FindPairs(w *controlflow.Graph, starts func(fork int, g *controlflow.Group, x, y int) bool) *Pairs {
 	n := w.End
 	switch {
@@ -103,7 +103,7 @@ func FindPairs(w *controlflow.Graph, starts func(fork int, g *controlflow.Group,
 	return k
 }
 
-// followTokens moves the tokens on until no pair is new.
+// followTokens moves the tokens until it finds no new pair.
 func (k *Pairs) followTokens() {
 	for len(k.todo) > 0 {
 		at := k.todo[len(k.todo)-1]
@@ -126,14 +126,14 @@ func (k *Pairs) followTokens() {
 	}
 }
 
-// releaseWaiting notes that a node may start branches while another token is elsewhere.
+// releaseWaiting lets joins run early because a fan-out may start branches while another token is at beside.
 func (k *Pairs) releaseWaiting(fork, beside int) {
 	reached := k.again[fork]
 	if reached == nil {
 		return
 	}
-	for join, comes := range k.joins {
-		if comes == nil || !reached[join] || join != beside && !comes[beside] {
+	for join, reaches := range k.joins {
+		if reaches == nil || !reached[join] || join != beside && !reaches[beside] {
 			continue
 		}
 		k.joins[join] = nil
@@ -156,7 +156,7 @@ func (k *Pairs) addPair(p, q, fork int) {
 	case p == end || q == end || k.cautious && (p == fork-1 || q == fork-1):
 	case p == q && k.joins[p] != nil:
 		k.met[p] = fork
-	case k.joins[p] != nil && k.joins[p][q] && !k.comesBefore(p, q, fork):
+	case k.joins[p] != nil && k.joins[p][q] && !k.runsBefore(p, q, fork):
 		k.notePair(k.waiting, p, q, fork)
 	case k.joins[q] != nil && k.joins[q][p]:
 		k.notePair(k.waiting, q, p, fork)
@@ -166,9 +166,9 @@ func (k *Pairs) addPair(p, q, fork int) {
 	}
 }
 
-// comesBefore reports whether a join p does not wait for a join q, which waits for p: branches of the
-// fan-out lead from p to q, but back only through the fan-out, where they would end.
-func (k *Pairs) comesBefore(p, q, fork int) bool {
+// runsBefore reports whether a join p does not wait for a join q although each can reach the other: the
+// fan-out's branches lead from p to q, but from q to p only through the fan-out, where they end.
+func (k *Pairs) runsBefore(p, q, fork int) bool {
 	if !k.cautious || k.joins[q] == nil || !k.joins[q][p] {
 		return false
 	}

@@ -254,20 +254,20 @@ func (w *Graph) Has(v int, kinds ...Kind) bool {
 	return slices.ContainsFunc(w.Groups[v], func(g Group) bool { return slices.Contains(kinds, g.Kind) })
 }
 
-// ManyBranches is a number of branches without a bound.
+// ManyBranches is the count of branches that nothing bounds.
 const ManyBranches = 1 << 20
 
-// MostArrivals returns the most branches that can arrive at a join from the start, or from the last
-// join before it, at most ManyBranches. dead reports whether a group is proven never to fire.
+// MostArrivals returns how many branches can arrive at a join, at most ManyBranches. It counts from the
+// last join on every path to it, or from the start. dead reports whether a group can never fire.
 func (w *Graph) MostArrivals(join int, dead func(*Group) bool) int {
-	start := w.Start() // or the last join before
+	start := w.Start() // or the closest dominator that is a join
 	for v := w.Dominators().Parent[join]; v >= 0 && start == w.Start(); v = w.Dominators().Parent[v] {
 		if w.Source.Nodes[v].Join != nil {
 			start = v
 		}
 	}
 	kept := slices.DeleteFunc(slices.Clone(w.Arcs), func(a Arc) bool {
-		return a.From == join || dead(w.GroupOf(a)) // without what the join starts
+		return a.From == join || dead(w.GroupOf(a)) // branches that leave the join don't count
 	})
 	again := w.NewDigraph(kept).Reverse().Reach(start)
 	arcs := w.NewDigraph(slices.DeleteFunc(kept, func(a Arc) bool { return a.To == start }))
@@ -289,12 +289,12 @@ func (w *Graph) MostArrivals(join int, dead func(*Group) bool) int {
 				if of[t] != of[v] {
 					sum += most[of[t]]
 				} else if len(g.Targets) > 1 {
-					sum = ManyBranches // they may come again and again
+					sum = ManyBranches // a cycle may start them any number of times
 				}
 			}
-			comesAgain := func(t int) bool { return again[t] }
-			if g.Kind == ByGoto && g.Subset || len(g.Targets) > 1 && slices.ContainsFunc(g.Targets, comesAgain) {
-				sum *= ManyBranches // it may name a node twice, or a branch goes round
+			returns := func(t int) bool { return again[t] }
+			if g.Kind == ByGoto && g.Subset || len(g.Targets) > 1 && slices.ContainsFunc(g.Targets, returns) {
+				sum *= ManyBranches // a goto may name a node twice, a branch may return to start
 			}
 			most[of[v]] = max(most[of[v]], min(sum, ManyBranches))
 		}
@@ -315,7 +315,7 @@ func (w *Graph) AllGroups() iter.Seq2[int, *Group] {
 	}
 }
 
-// Vertices numbers the nodes of a graph by their index, with END behind them.
+// Vertices numbers the nodes of a graph by their index, and END after them.
 type Vertices struct {
 	Source *spec.Graph
 	End    int
