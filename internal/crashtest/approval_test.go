@@ -77,9 +77,8 @@ func (m *thinker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"id":"r","object":"response","status":"completed","output":[{"type":"reasoning","id":"rs%d","summary":[],"encrypted_content":"<%d>"},%s],"usage":{"input_tokens":10,"output_tokens":3}}`, calls, calls, said)
 }
 
-// A driver is killed while a call of a tool waits for approval, and the next one behind
-// the call: nothing is asked, done or paid for twice, and what the model thought goes
-// back to it as it came.
+// One driver is killed while a tool call waits for approval, and the next one after the call.
+// Nothing is asked, done or paid for twice, and the model gets its reasoning back unchanged.
 func TestKilledWhileACallWaitsForApproval(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "flow.yaml"), []byte(approvalFlow), 0o600); err != nil {
@@ -130,7 +129,7 @@ func TestKilledWhileACallWaitsForApproval(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, text, err)
 		}
 	}
-	// Only the call that was under way at the kill is made again.
+	// Only the request that the kill interrupted is repeated.
 	if diff := cmp.Diff([]string{"", "<0>", "<0><1>", "<0><1>"}, model.asked); diff != "" {
 		t.Errorf("the model was asked (-want +got):\n%s", diff)
 	}

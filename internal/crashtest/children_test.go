@@ -1,6 +1,6 @@
 //go:build linux
 
-// Programs whose driver dies: none outlives it, and none runs beside its successor.
+// The programs of a driver die with it, and none of them runs next to the next driver.
 
 package crashtest
 
@@ -16,9 +16,8 @@ import (
 	"time"
 )
 
-// childrenFlow starts four programs that live for as long as they can write, and
-// tell so: the task's own, one in its group, one in a session of its own, one
-// without an environment. All hold the pipe open.
+// childrenFlow starts four programs that hold a pipe open: that of the task, one in its process
+// group, one in a new session, and one without an environment. The first reports that it is ready.
 const childrenFlow = `graphrun: v1
 name: children
 start: a
@@ -37,7 +36,7 @@ nodes:
 edges: [{from: a, to: END}]
 `
 
-// serverFlow does the same in a server of tools, which never says that it is there.
+// serverFlow does the same in an MCP server that never answers.
 const serverFlow = `graphrun: v1
 name: children
 start: a
@@ -69,12 +68,12 @@ func TestChildrenDieWithTheirDriver(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()
-			write(t, filepath.Join(dir, "flow.yaml"), test.flow)
-			write(t, filepath.Join(dir, "server.sh"), serverScript)
+			writeFile(t, filepath.Join(dir, "flow.yaml"), test.flow)
+			writeFile(t, filepath.Join(dir, "server.sh"), serverScript)
 			if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			driver := program(t, dir, "run", "flow.yaml", "--run-id", "r", "--no-input")
+			driver := newCommand(t, dir, "run", "flow.yaml", "--run-id", "r", "--no-input")
 			if err := driver.Start(); err != nil {
 				t.Fatal(err)
 			}
@@ -90,13 +89,13 @@ func TestChildrenDieWithTheirDriver(t *testing.T) {
 			if err := driver.Process.Signal(test.signal); err != nil {
 				t.Fatal(err)
 			}
-			_ = driver.Wait() // it was asked to end as it does
-			write(t, filepath.Join(dir, "again"), "")
-			out, err := program(t, dir, "resume", "r", "--no-input", "-o", "json").CombinedOutput()
+			_ = driver.Wait() // the signal decides its exit code
+			writeFile(t, filepath.Join(dir, "again"), "")
+			out, err := newCommand(t, dir, "resume", "r", "--no-input", "-o", "json").CombinedOutput()
 			if err != nil || !strings.Contains(string(out), `"status":"completed"`) {
 				t.Errorf("resume: %v: %s", err, out)
 			}
-			// The pipe ends when nobody is left who holds it.
+			// The pipe ends when no process holds it open any more.
 			gone := make(chan error, 1)
 			go func() { _, err := io.Copy(io.Discard, said); gone <- err }()
 			select {
@@ -115,8 +114,8 @@ func TestChildrenDieWithTheirDriver(t *testing.T) {
 	}
 }
 
-// program is graphrun with a store in a folder, which it works in.
-func program(t *testing.T, dir string, args ...string) *exec.Cmd {
+// newCommand returns a graphrun command that works in a folder and has its store there.
+func newCommand(t *testing.T, dir string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], append(args, "--store", filepath.Join(dir, "runs.db"))...)
 	cmd.Dir = dir
@@ -124,7 +123,7 @@ func program(t *testing.T, dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-func write(t *testing.T, path, text string) {
+func writeFile(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)

@@ -13,24 +13,23 @@ import (
 	"github.com/graphrun/graphrun/runner/store/sqlite"
 )
 
-// A client counts through a person's answers, each with its number. A driver
-// may be killed before or after the answer is acknowledged: the client then asks
-// again. What has been counted is what was acknowledged.
+// A client sends numbered answers to a flow that counts them. If the driver is killed before or
+// after it acknowledges an answer, the client repeats it. The flow counts each acknowledged answer once.
 func TestAcknowledgedAnswersCount(t *testing.T) {
-	f := counter()
+	f := counterFlow()
 	dir := newDir(t)
-	p := start(t, dir, f.name, "")
-	p.finish()
+	p := startDriver(t, dir, f.name, "")
+	p.awaitExit()
 	began := time.Now()
-	start(t, dir, f.name, "").finish()
+	startDriver(t, dir, f.name, "").awaitExit()
 	took := time.Since(began)
 	seed := uint64(time.Now().UnixNano())
 	random := rand.New(rand.NewPCG(seed, 0))
 	acknowledged, died := 0, 0
-	for died < kills(t)/2 || acknowledged < 3 {
-		p := start(t, dir, f.name, []string{"", "after 3", "before 3", "before 4"}[random.IntN(4)], answerEnv+"="+strconv.Itoa(acknowledged+1))
+	for died < killCount(t)/2 || acknowledged < 3 {
+		p := startDriver(t, dir, f.name, []string{"", "after 3", "before 3", "before 4"}[random.IntN(4)], answerEnv+"="+strconv.Itoa(acknowledged+1))
 		timer := time.AfterFunc(time.Duration(random.Int64N(int64(2*took))), func() { _ = p.cmd.Process.Kill() })
-		p.finish()
+		p.awaitExit()
 		timer.Stop()
 		if p.err != "" {
 			t.Fatalf("seed %d: %s", seed, p.err)
@@ -38,7 +37,7 @@ func TestAcknowledgedAnswersCount(t *testing.T) {
 		if p.answered {
 			acknowledged++
 		}
-		left(t, dir, p.kept)
+		checkStore(t, dir, p.kept)
 		if p.result == "" {
 			died++
 			continue
@@ -50,33 +49,33 @@ func TestAcknowledgedAnswersCount(t *testing.T) {
 			t.Fatalf("seed %d: %d answers were acknowledged, %d are counted (%v)", seed, acknowledged, now.State.N, err)
 		}
 	}
-	p = start(t, dir, f.name, "", answerEnv+"="+strconv.Itoa(acknowledged))
-	p.finish()
-	if n := stateOf(t, dir).State["n"]; n != acknowledged {
+	p = startDriver(t, dir, f.name, "", answerEnv+"="+strconv.Itoa(acknowledged))
+	p.awaitExit()
+	if n := mustReadRun(t, dir).State["n"]; n != acknowledged {
 		t.Errorf("seed %d: %d answers were acknowledged, %v are counted, %d kills: %s", seed, acknowledged, n, died, p.err)
 	}
 }
 
-// stateOf is how the run stands.
-func stateOf(t *testing.T, dir string) *runner.Result {
+// mustReadRun is like readRun, but ends the test on an error.
+func mustReadRun(t *testing.T, dir string) *runner.Result {
 	t.Helper()
-	result, err := look(dir)
+	result, err := readRun(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return result
 }
 
-// Whoever looks at a run while another process drives it sees whole steps,
-// and both go on: the driver comes to its end, and the looks are many.
+// A reader of a run that another process drives sees only complete supersteps. Neither blocks the
+// other: the run completes, and many reads succeed meanwhile.
 func TestLooksDuringARun(t *testing.T) {
-	f := pairs()
+	f := pairsFlow()
 	dir := newDir(t)
-	p := start(t, dir, f.name, "")
+	p := startDriver(t, dir, f.name, "")
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		p.finish()
+		p.awaitExit()
 	}()
 	looks, during, steps := 0, 0, 0
 	for done := false; !done; looks++ {
@@ -85,7 +84,7 @@ func TestLooksDuringARun(t *testing.T) {
 			done = true
 		default:
 		}
-		result, err := look(dir)
+		result, err := readRun(dir)
 		if err != nil {
 			if looks == 0 || during == 0 {
 				continue // the run has not begun
@@ -103,22 +102,22 @@ func TestLooksDuringARun(t *testing.T) {
 			during++
 		}
 	}
-	if out := outcome(t, p); out["state"].(map[string]any)["x"] != 400.0 {
+	if out := checkCompleted(t, p); out["state"].(map[string]any)["x"] != 400.0 {
 		t.Error(out["state"])
 	}
-	if last := stateOf(t, dir); last.Status != machine.Completed || during < 3 {
+	if last := mustReadRun(t, dir); last.Status != machine.Completed || during < 3 {
 		t.Errorf("%s after %d looks, %d while it ran", last.Status, looks, during)
 	}
 }
 
-// look reads the run in a store that is only read.
-func look(dir string) (*runner.Result, error) {
+// readRun reads the run through a read-only store.
+func readRun(dir string) (*runner.Result, error) {
 	s, err := sqlite.Open(filepath.Join(dir, "runs.db"), sqlite.Options{ReadOnly: true})
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
-	r, err := runner.New(runner.Config{Store: s, Kinds: []runner.Kind{effect(dir)}})
+	r, err := runner.New(runner.Config{Store: s, Kinds: []runner.Kind{effectKind(dir)}})
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,5 @@
-// Package crashtest kills drivers of runs, and looks at what is left: nothing
-// that was acknowledged is lost, a run that is taken up again comes to the same
-// end, and only what was under way is executed once more.
+// Package crashtest kills drivers of runs and checks the store and the resumed run: no acknowledged
+// event is lost, the run has the same result, and only interrupted attempts are executed again.
 package crashtest
 
 import (
@@ -28,18 +27,18 @@ import (
 	"github.com/graphrun/graphrun/runner/store/sqlite"
 )
 
-// killsEnv says how often drivers are killed.
+// killsEnv sets how often the tests kill drivers.
 const killsEnv = "GRAPHRUN_CRASH_KILLS"
 
-// kills is how often drivers are killed: a few times unless asked for more.
-func kills(t *testing.T) int {
+// killCount returns how often the tests kill drivers.
+func killCount(t *testing.T) int {
 	if n, err := strconv.Atoi(os.Getenv(killsEnv)); err == nil {
 		return n
 	}
 	return 15
 }
 
-// process is a driver in a process of its own.
+// process is a driver in a separate process.
 type process struct {
 	cmd       *exec.Cmd
 	stdout    *bufio.Scanner
@@ -51,7 +50,7 @@ type process struct {
 	err       string
 }
 
-func start(t *testing.T, dir, flow, kill string, env ...string) *process {
+func startDriver(t *testing.T, dir, flow, kill string, env ...string) *process {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), dirEnv+"="+dir, flowEnv+"="+flow, killEnv+"="+kill, "GORACE=atexit_sleep_ms=0")
@@ -68,8 +67,8 @@ func start(t *testing.T, dir, flow, kill string, env ...string) *process {
 	return p
 }
 
-// finish hears everything that the driver says, until it is gone.
-func (p *process) finish() {
+// awaitExit reads the driver's output until it exits.
+func (p *process) awaitExit() {
 	for p.stdout.Scan() {
 		what, rest, _ := strings.Cut(p.stdout.Text(), " ")
 		switch what {
@@ -89,7 +88,7 @@ func (p *process) finish() {
 	_ = p.cmd.Wait()
 }
 
-// undisturbed is what a flow comes to when nobody kills its driver.
+// undisturbed holds the result of a flow whose driver was not killed.
 type undisturbed struct {
 	result  map[string]any
 	effects map[string]int // by key and attempt
@@ -97,15 +96,15 @@ type undisturbed struct {
 	took    time.Duration
 }
 
-// whole runs a flow once without killing anything.
-func whole(t *testing.T, f *flow) undisturbed {
+// runUndisturbed runs a flow once without killing its driver.
+func runUndisturbed(t *testing.T, f *flow) undisturbed {
 	t.Helper()
 	dir := newDir(t)
 	began := time.Now()
-	p := start(t, dir, f.name, "")
-	p.finish()
-	u := undisturbed{took: time.Since(began), result: outcome(t, p), effects: map[string]int{}, writes: p.lines + 4}
-	for _, line := range effects(t, dir) {
+	p := startDriver(t, dir, f.name, "")
+	p.awaitExit()
+	u := undisturbed{took: time.Since(began), result: checkCompleted(t, p), effects: map[string]int{}, writes: p.lines + 4}
+	for _, line := range readEffects(t, dir) {
 		u.effects[line]++
 	}
 	if f.name == "sequential" && p.snapshots == 0 {
@@ -125,8 +124,8 @@ func newDir(t *testing.T) string {
 	return dir
 }
 
-// outcome is a result without times and without the place of the test.
-func outcome(t *testing.T, p *process) map[string]any {
+// checkCompleted checks that the run has completed, and returns its result without times.
+func checkCompleted(t *testing.T, p *process) map[string]any {
 	t.Helper()
 	var out map[string]any
 	if p.err != "" || json.Unmarshal([]byte(p.result), &out) != nil {
@@ -140,8 +139,8 @@ func outcome(t *testing.T, p *process) map[string]any {
 	return out
 }
 
-// effects are the executions so far, by key, node, visit, attempt and element.
-func effects(t *testing.T, dir string) []string {
+// readEffects returns the executions so far, as lines of key, node, visit, attempt and element.
+func readEffects(t *testing.T, dir string) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "effects"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -150,9 +149,9 @@ func effects(t *testing.T, dir string) []string {
 	return strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' })
 }
 
-// left looks at the store after a driver was killed: it is sound and holds what
-// was acknowledged. It returns the tasks that had begun and not ended.
-func left(t *testing.T, dir string, kept int) []string {
+// checkStore checks that the store of a killed driver is intact and holds the acknowledged events.
+// It returns the tasks that have begun but not ended.
+func checkStore(t *testing.T, dir string, kept int) []string {
 	t.Helper()
 	s, err := sqlite.Open(filepath.Join(dir, "runs.db"), sqlite.Options{})
 	if err != nil {
@@ -170,13 +169,13 @@ func left(t *testing.T, dir string, kept int) []string {
 		t.Errorf("%d events are left of %d that were acknowledged", len(events), kept)
 	}
 	open := map[machine.TaskID]string{}
-	follow(open, events)
+	trackOpenTasks(open, events)
 	return slices.Collect(maps.Values(open))
 }
 
-// follow keeps the attempts that have begun and not ended, those of subgraphs too: path,
-// visit, attempt and element, under the number of their task.
-func follow(open map[machine.TaskID]string, events []machine.Event) {
+// trackOpenTasks updates the attempts that have begun but not ended, including those of subgraphs.
+// An attempt is described by its path, visit, attempt number and element.
+func trackOpenTasks(open map[machine.TaskID]string, events []machine.Event) {
 	for i := range events {
 		e := &events[i]
 		switch e.Kind {
@@ -188,48 +187,48 @@ func follow(open map[machine.TaskID]string, events []machine.Event) {
 	}
 }
 
-// withoutElements drops the elements from a path.
+// withoutElements removes the element indexes from a path.
 func withoutElements(path string) string { return elements.ReplaceAllString(path, "") }
 
 var elements = regexp.MustCompile(`\[[0-9]+\]`)
 
-// trial runs a flow whose driver is killed as often as there are kills in the
-// list: "before 3", "after 3", or "" for any time.
-func trial(t *testing.T, f *flow, want *undisturbed, list []string, random *rand.Rand) (died int) {
+// runTrial runs a flow and kills its driver once for each entry of the list: "before 3" and
+// "after 3" name a write, "" a random time. It returns the number of drivers that died.
+func runTrial(t *testing.T, f *flow, want *undisturbed, list []string, random *rand.Rand) (died int) {
 	t.Helper()
 	dir := newDir(t)
 	allowed := map[string]int{} // by node, visit, attempt and element
 	for _, kill := range list {
-		p := start(t, dir, f.name, kill)
+		p := startDriver(t, dir, f.name, kill)
 		if kill == "" {
 			timer := time.AfterFunc(time.Duration(random.Int64N(int64(want.took))), func() { _ = p.cmd.Process.Kill() })
-			p.finish()
+			p.awaitExit()
 			timer.Stop()
 		} else {
-			p.finish()
+			p.awaitExit()
 		}
 		if p.err != "" {
 			t.Fatal(p.err)
 		}
 		if p.result != "" {
-			break // it was faster
+			break // the run completed before the kill
 		}
 		died++
-		for _, task := range left(t, dir, p.kept) {
+		for _, task := range checkStore(t, dir, p.kept) {
 			allowed[task]++
 		}
 	}
-	p := start(t, dir, f.name, "")
-	p.finish()
-	if diff := cmp.Diff(want.result, outcome(t, p)); diff != "" {
+	p := startDriver(t, dir, f.name, "")
+	p.awaitExit()
+	if diff := cmp.Diff(want.result, checkCompleted(t, p)); diff != "" {
 		t.Errorf("after %d kills the run ends otherwise (-undisturbed +killed):\n%s", died, diff)
 	}
-	checkEffects(t, want, effects(t, dir), allowed)
+	checkEffects(t, want, readEffects(t, dir), allowed)
 	return died
 }
 
-// checkEffects compares the executions with those of an undisturbed run: each
-// may be there once more for every kill that it was under way at.
+// checkEffects compares the executions with those of an undisturbed run. Each kill that
+// interrupted an execution allows one more of it.
 func checkEffects(t *testing.T, want *undisturbed, lines []string, allowed map[string]int) {
 	t.Helper()
 	count := map[string]int{}
@@ -250,7 +249,7 @@ func checkEffects(t *testing.T, want *undisturbed, lines []string, allowed map[s
 	}
 }
 
-// A run whose drivers are killed comes to the end that it would have come to.
+// A run whose drivers are killed has the same result as an undisturbed one.
 func TestCrashes(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -258,15 +257,15 @@ func TestCrashes(t *testing.T) {
 	want := make([]undisturbed, len(all))
 	boundaries := 0
 	for i := range all {
-		want[i] = whole(t, &all[i])
+		want[i] = runUndisturbed(t, &all[i])
 		boundaries += 2 * want[i].writes
 	}
-	// Half of the kills fall on the boundaries of writes, in an order in which a
-	// few are spread over all of them.
+	// Half of the kills happen at the boundaries of writes. The stride spreads even a few kills
+	// over all boundaries.
 	stride := boundaries*618/1000 | 1
 	done := 0
-	for trials := 0; done < kills(t); trials++ {
-		which, kill := boundary(want, trials*stride%boundaries)
+	for trials := 0; done < killCount(t); trials++ {
+		which, kill := findBoundary(want, trials*stride%boundaries)
 		list := []string{kill}
 		if trials%2 == 1 {
 			which, list = random.IntN(len(all)), []string{""}
@@ -275,7 +274,7 @@ func TestCrashes(t *testing.T) {
 			list = append(list, []string{"", "after 2", "before 5"}[random.IntN(3)])
 		}
 		t.Run(fmt.Sprintf("%s %q", all[which].name, list), func(t *testing.T) {
-			done += trial(t, &all[which], &want[which], list, random)
+			done += runTrial(t, &all[which], &want[which], list, random)
 		})
 		if t.Failed() {
 			t.Fatalf("seed %d, after %d kills", seed, done)
@@ -283,8 +282,8 @@ func TestCrashes(t *testing.T) {
 	}
 }
 
-// boundary is the n-th of the boundaries of all writes: which flow, and when.
-func boundary(want []undisturbed, n int) (flow int, kill string) {
+// findBoundary returns the flow and the kill of the n-th boundary among the writes of all flows.
+func findBoundary(want []undisturbed, n int) (flow int, kill string) {
 	for flow = range want {
 		if n < 2*want[flow].writes {
 			break

@@ -1,5 +1,5 @@
-// The test binary doubles as the driver that is killed: with CRASH_DIR set it
-// runs a flow, or goes on with it, and prints the result.
+// The test binary is also the driver that the tests kill: with CRASH_DIR set it starts or resumes
+// a flow and prints the result.
 
 package crashtest
 
@@ -27,12 +27,12 @@ import (
 const (
 	dirEnv  = "CRASH_DIR"
 	flowEnv = "CRASH_FLOW"
-	// killEnv is when the driver kills itself: "before 3" the third write of its
-	// journal, or after it.
+	// killEnv sets when the driver kills itself: "before 3" or "after 3" is before or after the
+	// third write to its store.
 	killEnv = "CRASH_KILL"
-	// programEnv makes the binary graphrun itself.
+	// programEnv makes the test binary run as graphrun.
 	programEnv = "CRASH_PROGRAM"
-	// answerEnv is what the counter is answered.
+	// answerEnv is the answer for the flow of counterFlow.
 	answerEnv = "CRASH_ANSWER"
 )
 
@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	for _, f := range append(flows(), counter(), pairs(), three()) {
+	for _, f := range append(flows(), counterFlow(), pairsFlow(), questionsFlow()) {
 		if f.name == os.Getenv(flowEnv) {
 			if err := drive(dir, &f); err != nil {
 				fmt.Println("error", err)
@@ -62,19 +62,19 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// drive runs a flow to its end; a pause is ended by the answers.
+// drive runs a flow to its end. It answers the questions of a paused run and resumes it.
 func drive(dir string, f *flow) error {
 	kept, err := sqlite.Open(filepath.Join(dir, "runs.db"), sqlite.Options{})
 	if err != nil {
 		return err
 	}
-	r, err := runner.New(runner.Config{Store: newFatal(kept, os.Getenv(killEnv)), Kinds: []runner.Kind{effect(dir)}})
+	r, err := runner.New(runner.Config{Store: newFatal(kept, os.Getenv(killEnv)), Kinds: []runner.Kind{effectKind(dir)}})
 	if err != nil {
 		return err
 	}
-	result, err := begin(r, kept, dir, f)
+	result, err := startOrResume(r, kept, dir, f)
 	for err == nil && result.Status == machine.Paused && len(f.answers) > 0 {
-		result, err = r.Resume(context.Background(), "one", runner.Options{Answers: pending(f, result)})
+		result, err = r.Resume(context.Background(), "one", runner.Options{Answers: nextAnswer(f, result)})
 	}
 	if err != nil {
 		return err
@@ -84,8 +84,8 @@ func drive(dir string, f *flow) error {
 	return errors.Join(err, kept.Close())
 }
 
-// begin goes on with the run, or starts it when it never got to begin.
-func begin(r *runner.Runner, kept *sqlite.Store, dir string, f *flow) (*runner.Result, error) {
+// startOrResume resumes the run, or starts it if the store does not hold it.
+func startOrResume(r *runner.Runner, kept *sqlite.Store, dir string, f *flow) (*runner.Result, error) {
 	_, err := kept.Run("one")
 	switch {
 	case errors.Is(err, store.ErrNoRun):
@@ -105,8 +105,8 @@ func begin(r *runner.Runner, kept *sqlite.Store, dir string, f *flow) (*runner.R
 	return r.Run(context.Background(), g, runner.Options{RunID: "one"})
 }
 
-// pending answers one of the questions that are open, the last one first.
-func pending(f *flow, result *runner.Result) map[string][]string {
+// nextAnswer returns the answer to the last of the open questions.
+func nextAnswer(f *flow, result *runner.Result) map[string][]string {
 	last := result.Pending[len(result.Pending)-1].Node
 	visit := 0
 	for _, id := range result.Path {
@@ -117,9 +117,9 @@ func pending(f *flow, result *runner.Result) map[string][]string {
 	return map[string][]string{last: {f.answers[last][visit]}}
 }
 
-// effect is a node kind that leaves a line in a file each time it is executed,
-// and fails as often as `fails` says.
-func effect(dir string) runner.Kind {
+// effectKind returns a node kind that writes a line to a file at each execution. `fails` sets how
+// many attempts fail.
+func effectKind(dir string) runner.Kind {
 	return runner.Kind{
 		Spec: spec.Kind{Name: "effect", Keys: []spec.Key{
 			{Name: "size", Type: spec.TypeInt, Doc: "How many bytes it returns."},
@@ -139,7 +139,7 @@ func effect(dir string) runner.Kind {
 				return nil, err
 			}
 			takes, _ := task.Config["takes"].(int)
-			time.Sleep(time.Duration(max(1, takes)) * time.Millisecond) // the work, in which kills are to fall
+			time.Sleep(time.Duration(max(1, takes)) * time.Millisecond) // long enough that kills interrupt it
 			if fails, _ := task.Config["fails"].(int); task.Attempt <= fails {
 				return nil, &runner.Failure{Kind: "network", Message: "fails on purpose"}
 			}
@@ -149,8 +149,8 @@ func effect(dir string) runner.Kind {
 	}
 }
 
-// fatal is a store that kills the process at one of the writes of its journals,
-// and says how many events were acknowledged.
+// fatal is a store that kills the process at a given write, and prints how many events were
+// acknowledged.
 type fatal struct {
 	store.Store
 	after  bool
@@ -165,6 +165,7 @@ func newFatal(s store.Store, kill string) *fatal {
 	return &fatal{Store: s, after: when == "after", at: at}
 }
 
+// write calls do, or kills the process before or after it.
 func (f *fatal) write(do func() error) error {
 	f.writes++
 	if f.writes != f.at {
@@ -187,7 +188,6 @@ func (f *fatal) acknowledge(n int, err error) error {
 	return err
 }
 
-// Create is a write.
 func (f *fatal) Create(record store.RunRecord, first ...machine.Event) (j store.Journal, err error) {
 	err = f.write(func() (err error) {
 		j, err = f.Store.Create(record, first...)
@@ -199,7 +199,6 @@ func (f *fatal) Create(record store.RunRecord, first ...machine.Event) (j store.
 	return &fatalJournal{j, f}, err
 }
 
-// Open is a write.
 func (f *fatal) Open(id, owner string) (j store.Journal, err error) {
 	err = f.write(func() (err error) {
 		j, err = f.Store.Open(id, owner)
@@ -218,7 +217,6 @@ type fatalJournal struct {
 	store *fatal
 }
 
-// Append is a write.
 func (j *fatalJournal) Append(events ...machine.Event) error {
 	err := j.store.acknowledge(len(events), j.store.write(func() error { return j.Journal.Append(events...) }))
 	if err == nil && len(events) == 1 && events[0].Kind == machine.Answered {
@@ -227,16 +225,13 @@ func (j *fatalJournal) Append(events ...machine.Event) error {
 	return err
 }
 
-// Snapshot is a write.
 func (j *fatalJournal) Snapshot(s store.Snapshot) error {
 	fmt.Println("snapshot")
 	return j.store.write(func() error { return j.Journal.Snapshot(s) })
 }
 
-// SaveSummary is a write.
 func (j *fatalJournal) SaveSummary(s store.RunSummary) error {
 	return j.store.write(func() error { return j.Journal.SaveSummary(s) })
 }
 
-// Close is a write.
 func (j *fatalJournal) Close() error { return j.store.write(j.Journal.Close) }

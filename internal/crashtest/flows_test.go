@@ -1,19 +1,19 @@
 package crashtest
 
-// flow is a graph of the crash test; answers are for its people.
+// flow is a graph of the crash tests, with the answers to its questions by node.
 type flow struct {
 	name    string
 	text    string
 	answers map[string][]string
 }
 
-// head begins every flow; effect is the node kind whose executions are counted.
+// head and endless are the first lines of the flows.
 const (
 	head    = "graphrun: v1\nname: crash\nlimits: {max_steps: 1000}\n"
 	endless = "graphrun: v1\nname: crash\nlimits: {max_steps: 1000000}\n"
 )
 
-// flows have tasks of every kind that a crash can hit. The first one writes
+// flows returns flows with every kind of task that a crash can interrupt. The first one writes
 // enough for snapshots.
 func flows() []flow {
 	return []flow{
@@ -115,9 +115,9 @@ edges:
 	}
 }
 
-// counter counts what a client asks it to, by the number of its answer: one
-// that has been counted is not counted again.
-func counter() flow {
+// counterFlow returns a flow that counts numbered answers. It ignores a number that it has
+// counted before.
+func counterFlow() flow {
 	return flow{name: "counter", text: endless + `start: ask
 state: {k: {type: integer, default: 0}, n: {type: integer, default: 0}}
 nodes:
@@ -127,8 +127,8 @@ edges: [{from: ask, to: add}, {from: add, to: ask, when: k > 0}, {from: add, to:
 `}
 }
 
-// pairs changes two keys in turn, each in a branch of its own.
-func pairs() flow {
+// pairsFlow returns a flow that increments two keys, each in a separate branch.
+func pairsFlow() flow {
 	return flow{name: "pairs", text: endless + `start: a
 state: {x: {type: integer, default: 0}, y: {type: integer, default: 0}, both: {type: array, reducer: append}}
 nodes:
@@ -144,7 +144,7 @@ edges:
 `}
 }
 
-// child is the graph that "subgraph" runs.
+// child is the subgraph of the flow "subgraph".
 const child = `graphrun: v1
 name: child
 start: x
@@ -155,7 +155,7 @@ nodes:
 edges: [{from: x, to: y}, {from: y, to: END}]
 `
 
-// nested is the graph that "nested" runs.
+// nested is the subgraph of the flow "nested".
 const nested = `graphrun: v1
 name: nested
 start: x

@@ -20,12 +20,12 @@ import (
 	"github.com/graphrun/graphrun/runner/store/sqlite"
 )
 
-// offerEnv is what a process answers that drives nothing: "a=yes".
+// offerEnv makes the test binary give one answer, such as "a=yes", without driving the run.
 const offerEnv = "CRASH_OFFER"
 
-// three asks three people in branches at once, one of them for a short time, while
-// a fourth branch works.
-func three() flow {
+// questionsFlow returns a flow that asks three questions in concurrent branches while a fourth
+// branch works. The first question has a short timeout.
+func questionsFlow() flow {
 	return flow{name: "three", text: head + `
 start: s
 state: {a: {type: string}, b: {type: string}, c: {type: string}}
@@ -49,13 +49,13 @@ edges:
 `}
 }
 
-// answerOnce is a process that gives one answer and says what became of it.
+// answerOnce gives one answer and prints whether it was taken or refused.
 func answerOnce(dir, pair string) error {
 	kept, err := sqlite.Open(filepath.Join(dir, "runs.db"), sqlite.Options{})
 	if err != nil {
 		return err
 	}
-	r, err := runner.New(runner.Config{Store: kept, Kinds: []runner.Kind{effect(dir)}})
+	r, err := runner.New(runner.Config{Store: kept, Kinds: []runner.Kind{effectKind(dir)}})
 	if err != nil {
 		return err
 	}
@@ -75,18 +75,18 @@ func answerOnce(dir, pair string) error {
 	return kept.Close()
 }
 
-// person is who answers a question from elsewhere, until it is answered.
+// person answers a question from other processes until the question is answered.
 type person struct {
 	target, text string
-	// taken says that the answer was; lost, that a process was killed which had
-	// perhaps given it.
+	// taken reports that the answer was taken; lost, that the process was killed, perhaps after
+	// it gave the answer.
 	taken, lost bool
 	err         string
 }
 
-// try answers once; kill says after which time the process is killed, 0: never. It
-// reports whether the person is through.
-func (p *person) try(t *testing.T, dir string, kill time.Duration) bool {
+// answer starts a process that answers once, and kills it after the duration kill unless that is
+// 0. It reports whether the person is done.
+func (p *person) answer(t *testing.T, dir string, kill time.Duration) bool {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), dirEnv+"="+dir, offerEnv+"="+p.target+"="+p.text, "GORACE=atexit_sleep_ms=0")
 	out, err := cmd.StdoutPipe()
@@ -108,9 +108,9 @@ func (p *person) try(t *testing.T, dir string, kill time.Duration) bool {
 		p.taken = true
 		return true
 	case strings.Contains(said, "was answered"), strings.Contains(said, "timed out"):
-		return true // somebody else, or the time limit, was first: it says who
+		return true // the message says which answer was first, or that the question timed out
 	case strings.HasPrefix(said, "refused"):
-		return false // it is not asked yet
+		return false // the question has not been asked yet
 	case said == "" && kill > 0:
 		p.lost = true
 		return false
@@ -119,28 +119,28 @@ func (p *person) try(t *testing.T, dir string, kill time.Duration) bool {
 	return true
 }
 
-// permutations are the orders in which three questions can be answered.
-func permutations() [][]string {
+// listOrders returns the orders in which three questions can be answered.
+func listOrders() [][]string {
 	return [][]string{{"a", "b", "c"}, {"a", "c", "b"}, {"b", "a", "c"}, {"b", "c", "a"}, {"c", "a", "b"}, {"c", "b", "a"}}
 }
 
-// Three questions are answered from other processes, each by two people, in every
-// order, with the driver alive and dead, killed at random as they are: one answer to
-// each is taken and used, the others are refused aloud, and nothing is asked twice.
+// Two people answer each of three questions from other processes, in every order, with the driver
+// alive or dead, while random processes are killed. One answer to each question is taken and used,
+// the other is refused with a message, and no question is asked twice.
 func TestPeopleElsewhere(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	random := rand.New(rand.NewPCG(seed, 0))
-	for trial := range max(6, kills(t)/3) {
-		order := permutations()[trial%6]
-		t.Run(fmt.Sprint(trial, order), func(t *testing.T) { peopleTrial(t, order, trial/6%2 == 1, random) })
+	for trial := range max(6, killCount(t)/3) {
+		order := listOrders()[trial%6]
+		t.Run(fmt.Sprint(trial, order), func(t *testing.T) { runPeopleTrial(t, order, trial/6%2 == 1, random) })
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
 	}
 }
 
-func peopleTrial(t *testing.T, order []string, dead bool, random *rand.Rand) {
-	dir, f := newDir(t), three()
+func runPeopleTrial(t *testing.T, order []string, dead bool, random *rand.Rand) {
+	dir, f := newDir(t), questionsFlow()
 	var drives sync.WaitGroup
 	through := make(chan bool)
 	delays := make([]time.Duration, 30)
@@ -149,12 +149,12 @@ func peopleTrial(t *testing.T, order []string, dead bool, random *rand.Rand) {
 	}
 	died := 0
 	drive := func(kill time.Duration) (done bool) {
-		p := start(t, dir, f.name, "")
+		p := startDriver(t, dir, f.name, "")
 		if kill > 0 {
 			timer := time.AfterFunc(kill, func() { _ = p.cmd.Process.Kill() })
 			defer timer.Stop()
 		}
-		p.finish()
+		p.awaitExit()
 		if p.err != "" && !strings.Contains(p.err, "is driven by") {
 			t.Error(p.err)
 		}
@@ -163,7 +163,7 @@ func peopleTrial(t *testing.T, order []string, dead bool, random *rand.Rand) {
 		}
 		return strings.Contains(p.result, `"status":"completed"`)
 	}
-	if dead { // the driver is gone before anybody answers
+	if dead { // the driver has exited before anybody answers
 		drive(delays[0])
 		drive(0)
 	}
@@ -186,14 +186,14 @@ func peopleTrial(t *testing.T, order []string, dead bool, random *rand.Rand) {
 		if drive(0) {
 			break
 		}
-		time.Sleep(20 * time.Millisecond) // the time of a is not over yet
+		time.Sleep(20 * time.Millisecond) // the question of a has not timed out yet
 	}
-	left(t, dir, 0)
+	checkStore(t, dir, 0)
 	checkPeople(t, dir, people, died)
 }
 
-// answerAll lets two people answer each question, in an order; some of their
-// processes are killed.
+// answerAll lets two people answer each question, in the given order, and kills some of their
+// processes.
 func answerAll(t *testing.T, dir string, order []string, delays []time.Duration) []*person {
 	var all []*person
 	var wait sync.WaitGroup
@@ -207,7 +207,7 @@ func answerAll(t *testing.T, dir string, order []string, delays []time.Duration)
 				kill = delays[10+2*i+n] / 8
 			}
 			wait.Go(func() {
-				for tries := 0; !p.try(t, dir, kill) && tries < 400; tries++ {
+				for tries := 0; !p.answer(t, dir, kill) && tries < 400; tries++ {
 					kill = 0
 				}
 				if n == 0 {
@@ -221,7 +221,7 @@ func answerAll(t *testing.T, dir string, order []string, delays []time.Duration)
 	return all
 }
 
-// checkPeople looks at what became of the answers.
+// checkPeople checks that the run used the answers that were taken, and no others.
 func checkPeople(t *testing.T, dir string, people []*person, died int) {
 	t.Helper()
 	s, err := sqlite.Open(filepath.Join(dir, "runs.db"), sqlite.Options{ReadOnly: true})
@@ -229,7 +229,7 @@ func checkPeople(t *testing.T, dir string, people []*person, died int) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	r, err := runner.New(runner.Config{Store: s, Kinds: []runner.Kind{effect(dir)}})
+	r, err := runner.New(runner.Config{Store: s, Kinds: []runner.Kind{effectKind(dir)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +269,7 @@ func checkPeople(t *testing.T, dir string, people []*person, died int) {
 		t.Errorf("asked: %s", got)
 	}
 	count := map[string]int{}
-	for _, line := range effects(t, dir) {
+	for _, line := range readEffects(t, dir) {
 		count[strings.Fields(line)[1]]++
 	}
 	for _, node := range []string{"ea", "eb", "ec", "w"} {
@@ -279,10 +279,9 @@ func checkPeople(t *testing.T, dir string, people []*person, died int) {
 	}
 }
 
-// questions are those that events tell.
+// questions is a sink that keeps the targets of the questions.
 type questions struct{ targets []string }
 
-// Event keeps a question.
 func (q *questions) Event(e *runner.Event) error {
 	if e.Said != nil && e.Said.Type == "question" {
 		q.targets = append(q.targets, e.Said.Question.Target())
