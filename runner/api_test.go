@@ -18,7 +18,6 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// diffJSON compares values as plain data.
 func diffJSON(want, got any) string { return cmp.Diff(want, got) }
 
 func nothing(context.Context, *runner.Task) (any, error) { return nil, nil }
@@ -40,7 +39,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// A graph that this runner can't run is refused before anything runs.
+// Prepare refuses a graph that its runner can't run.
 func TestPrepareRefuses(t *testing.T) {
 	r, err := runner.New(runner.Config{Kinds: []runner.Kind{work(nil)}})
 	if err != nil {
@@ -60,7 +59,7 @@ func TestPrepareRefuses(t *testing.T) {
 	}
 }
 
-// The fields of a Task.
+// A handler gets every field of its Task.
 func TestTask(t *testing.T) {
 	var seen []runner.Task
 	result := run(t, `
@@ -153,7 +152,7 @@ edges: [{from: a, to: b}, {from: b, to: c}, {from: c, to: END}]`)
 	}
 }
 
-// decider answers from a list.
+// decider gives the answers of a list, in order.
 type decider struct {
 	answers []string
 	asked   []handler.Choice
@@ -208,14 +207,14 @@ edges:
 			if diff := cmp.Diff(want, d.asked); diff != "" {
 				t.Errorf("asked (-want +got):\n%s", diff)
 			}
-			if why := events.of(runner.EdgesResolved)[0].Candidates[0].Why; !strings.Contains(why, c.why) {
+			if why := events.ofType(runner.EdgesResolved)[0].Candidates[0].Why; !strings.Contains(why, c.why) {
 				t.Errorf("why %q, want %q in it", why, c.why)
 			}
 		})
 	}
 }
 
-// All mistakes of the input are reported together, and nothing runs.
+// A run with an invalid input reports all of its problems and does not start.
 func TestInputError(t *testing.T) {
 	ran := false
 	f := prepareFlow(t, runner.Config{Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{

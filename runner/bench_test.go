@@ -34,8 +34,8 @@ func cycleFlow(limit, ballast int) string {
 	return b.String()
 }
 
-// loop is what the cycle costs at least: the same compiled expressions, the
-// same state key.
+// loop is the lower bound for cycleFlow: it evaluates the same compiled expressions for the same
+// state key.
 type loop struct {
 	set, when *eval.Program
 	env       map[string]any
@@ -105,11 +105,11 @@ func mustRun(tb testing.TB, f *runner.Flow, opts runner.Options, steps int) {
 	}
 }
 
-// compare runs base and candidate in turn and reports the medians of the ratios
-// of their times (wall clock and processor), and the candidate's cost per step.
+// compare runs base and candidate in turn. It reports the median ratios of their times (wall
+// clock and processor) and the candidate's cost per step.
 func compare(b *testing.B, steps int, base, candidate func()) {
 	b.Helper()
-	const rounds = 16 // a sample is long enough for the clock of processor time
+	const rounds = 16 // long enough for the resolution of the processor clock
 	base()
 	candidate()
 	var wall, cpu, perStep []float64
@@ -151,14 +151,13 @@ func BenchmarkCycle(b *testing.B) {
 		compare(b, steps, base, func() { mustRun(b, f, runner.Options{}, steps) })
 	})
 	b.Run("jsonl", func(b *testing.B) {
-		sink := runner.NewJSONSink(bufio.NewWriterSize(io.Discard, 64<<10)) // as the command line has it
+		sink := runner.NewJSONSink(bufio.NewWriterSize(io.Discard, 64<<10)) // as the command line does
 		compare(b, steps, base, func() { mustRun(b, f, runner.Options{Sink: sink, RunID: "bench"}, steps) })
 	})
 }
 
-// The cost per step does not depend on the number of state keys, the size of
-// the state, the length of the run or the size of the graph: each ratio is of
-// the large case to the small one.
+// The cost per step does not depend on the number of state keys, the size of the state, the length
+// of the run or the size of the graph. Each ratio compares the large case to the small one.
 func BenchmarkFlat(b *testing.B) {
 	const steps = 1000
 	pair := func(name string, many int, small, large *runner.Flow, smallOpts, largeOpts runner.Options) {
@@ -184,8 +183,8 @@ func BenchmarkFlat(b *testing.B) {
 	}
 }
 
-// chain returns a flow with a line of nodes. Only the first `walked` of them run before END.
-func chain(nodes, walked int) string {
+// chainFlow returns a flow with a chain of nodes. Only the first `walked` of them run before END.
+func chainFlow(nodes, walked int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "graphrun: v1\nname: chain\nstart: n0\nlimits: {max_steps: %d}\nstate: {n: {type: integer, default: 0}}\nnodes:\n", nodes+1)
 	for i := range nodes {
@@ -203,7 +202,7 @@ func chain(nodes, walked int) string {
 
 func BenchmarkChain(b *testing.B) {
 	const steps = 1000
-	f := prepare(b, chain(steps, steps))
+	f := prepare(b, chainFlow(steps, steps))
 	l := newLoop(b, steps, 0)
 	compare(b, steps, func() { l.run(b) }, func() { mustRun(b, f, runner.Options{}, steps) })
 }
@@ -211,7 +210,7 @@ func BenchmarkChain(b *testing.B) {
 // A run of five steps costs the same in a graph of 10,000 nodes as in one of 10.
 func BenchmarkGraphSize(b *testing.B) {
 	const steps, runs = 5, 200
-	small, large := prepare(b, chain(10, steps)), prepare(b, chain(10_000, steps))
+	small, large := prepare(b, chainFlow(10, steps)), prepare(b, chainFlow(10_000, steps))
 	many := func(f *runner.Flow) func() {
 		return func() {
 			for range runs {

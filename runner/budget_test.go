@@ -10,7 +10,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Calls at the same time can't together exceed what either would have left.
+// Concurrent calls can't exceed the budget together, even if each one alone fits.
 func TestBudgetHoldsForCallsAtOnce(t *testing.T) {
 	outer := newBudget(&spec.Limits{MaxTokens: 1000}, nil)
 	inner := newBudget(&spec.Limits{MaxTokens: 600, MaxCostUSD: 1}, outer)
@@ -36,7 +36,7 @@ func TestBudgetHoldsForCallsAtOnce(t *testing.T) {
 	}
 	for _, r := range held {
 		r.Settle(handler.Usage{InputTokens: 10, OutputTokens: 10, Charged: 0.02})
-		r.Settle(handler.Usage{InputTokens: 10}) // the second time counts nothing
+		r.Settle(handler.Usage{InputTokens: 10}) // a second call counts nothing
 	}
 	if outer.tokens != 200 || outer.heldTokens != 0 || outer.heldCost != 0 || inner.heldTokens != 0 || inner.tokens != int(inner.cost*1000+0.5) {
 		t.Errorf("%d tokens spent, %d held; inner %d and $%g", outer.tokens, outer.heldTokens, inner.tokens, inner.cost)

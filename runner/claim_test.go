@@ -28,7 +28,7 @@ func TestAnswerInTheInstantOfItsTimeout(t *testing.T) {
 			}})},
 		}
 		f := prepareFlow(t, cfg, "nodes: {a: {kind: graph, graph: inner.yaml}}\nedges: [{from: a, to: END}]\noutput: nodes.a.output.state.x\n")
-		end := started(t, t.Context(), f, runner.Options{RunID: "r", Clock: clock, Sink: sinkFunc(func(e *runner.Event) {
+		end := startFlow(t, t.Context(), f, runner.Options{RunID: "r", Clock: clock, Sink: sinkFunc(func(e *runner.Event) {
 			if e.Said != nil && e.Said.Type == "question" {
 				asked <- true
 			}

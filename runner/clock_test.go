@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// turned is a clock that a test turns; what it measures is apart.
+// turned is a clock that a test sets. Its timers never fire.
 type turned struct{ now time.Time }
 
 func (c *turned) Now() time.Time { return c.now }

@@ -31,7 +31,7 @@ nodes: {a: {kind: set, set: {n: 1}}, b: {kind: work, do: hang, retry: {max_attem
 edges: [{from: a, to: b}, {from: b, to: END}]`)
 	ctx, cancel := context.WithCancel(context.Background())
 	events := &recorder{}
-	end := started(t, ctx, f, runner.Options{Sink: events})
+	end := startFlow(t, ctx, f, runner.Options{Sink: events})
 	<-runs
 	cancel()
 	got := end()
@@ -39,7 +39,7 @@ edges: [{from: a, to: b}, {from: b, to: END}]`)
 	if got.Reason != "cancelled" || got.Quality != machine.FailedQuality || got.State["n"] != 1 {
 		t.Errorf("reason %s, quality %s, state %v", got.Reason, got.Quality, got.State)
 	}
-	last := events.of(runner.RunFinished)
+	last := events.ofType(runner.RunFinished)
 	if len(last) != 1 || last[0].Result.Status != machine.Cancelled {
 		t.Errorf("run_finished: %+v", last)
 	}
@@ -51,10 +51,10 @@ func TestCancelBeforeTheStart(t *testing.T) {
 	f := prepareFlow(t, runner.Config{Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{"hang": waitUntilCancelled(make(chan string, 1))})}}, `
 nodes: {a: {kind: work, do: hang}}
 edges: [{from: a, to: END}]`)
-	wantResult(t, started(t, ctx, f, runner.Options{})(), machine.Cancelled, "", "")
+	wantResult(t, startFlow(t, ctx, f, runner.Options{})(), machine.Cancelled, "", "")
 }
 
-// A handler that ignores its context is given up after the grace.
+// The driver abandons a handler that ignores its cancelled context after the grace period.
 func TestHandlerThatDoesNotStop(t *testing.T) {
 	runs, release := make(chan string, 1), make(chan struct{})
 	var finished sync.WaitGroup
@@ -72,7 +72,7 @@ func TestHandlerThatDoesNotStop(t *testing.T) {
 nodes: {a: {kind: work, do: ignore}}
 edges: [{from: a, to: END}]`)
 	ctx, cancel := context.WithCancel(context.Background())
-	end := started(t, ctx, f, runner.Options{})
+	end := startFlow(t, ctx, f, runner.Options{})
 	<-runs
 	cancel()
 	clock.fire(6 * time.Second)
@@ -96,7 +96,7 @@ func TestTimeoutOnTheClock(t *testing.T) {
 	}
 	t.Run("an attempt", func(t *testing.T) {
 		clock := newFakeClock()
-		end := started(t, context.Background(), prepareFlow(t, runner.Config{Clock: clock, Kinds: []runner.Kind{work(handlers)}}, `
+		end := startFlow(t, context.Background(), prepareFlow(t, runner.Config{Clock: clock, Kinds: []runner.Kind{work(handlers)}}, `
 nodes: {a: {kind: work, do: hang, timeout: 5s}}
 edges: [{from: a, to: END}]`), runner.Options{})
 		<-runs
@@ -110,7 +110,7 @@ edges: [{from: a, to: END}]`), runner.Options{})
 	t.Run("a retried attempt", func(t *testing.T) {
 		clock := newFakeClock()
 		events := &recorder{}
-		end := started(t, context.Background(), prepareFlow(t, runner.Config{Clock: clock, Kinds: []runner.Kind{work(handlers)}}, `
+		end := startFlow(t, context.Background(), prepareFlow(t, runner.Config{Clock: clock, Kinds: []runner.Kind{work(handlers)}}, `
 nodes: {a: {kind: work, do: hang once, timeout: 5s, retry: {max_attempts: 2, initial_interval: 3s, jitter: 0}}}
 edges: [{from: a, to: END}]`), runner.Options{Sink: events})
 		<-runs
@@ -118,7 +118,7 @@ edges: [{from: a, to: END}]`), runner.Options{Sink: events})
 		clock.fire(3 * time.Second)
 		got := end()
 		wantResult(t, got, machine.Completed, "a", "")
-		retrying := events.of(runner.NodeRetrying)
+		retrying := events.ofType(runner.NodeRetrying)
 		if len(retrying) != 1 || retrying[0].NextDelay != 3*time.Second || retrying[0].Error.Kind != "timeout" || retrying[0].MaxAttempts != 2 {
 			t.Errorf("node_retrying: %+v", retrying)
 		}
@@ -128,7 +128,7 @@ edges: [{from: a, to: END}]`), runner.Options{Sink: events})
 	})
 	t.Run("the run", func(t *testing.T) {
 		clock := newFakeClock()
-		end := started(t, context.Background(), prepareFlow(t, runner.Config{Clock: clock, Kinds: []runner.Kind{work(handlers)}}, `
+		end := startFlow(t, context.Background(), prepareFlow(t, runner.Config{Clock: clock, Kinds: []runner.Kind{work(handlers)}}, `
 limits: {timeout: 9s}
 nodes: {a: {kind: work, do: hang, timeout: 20s}}
 edges: [{from: a, to: END}]`), runner.Options{Timeout: 7 * time.Second})
@@ -142,7 +142,7 @@ edges: [{from: a, to: END}]`), runner.Options{Timeout: 7 * time.Second})
 	})
 	t.Run("a wait", func(t *testing.T) {
 		clock := newFakeClock()
-		end := started(t, context.Background(), prepareFlow(t, runner.Config{Clock: clock}, `
+		end := startFlow(t, context.Background(), prepareFlow(t, runner.Config{Clock: clock}, `
 nodes: {a: {kind: wait, for: 100h}}
 edges: [{from: a, to: END}]`), runner.Options{})
 		clock.fire(100 * time.Hour)
@@ -152,7 +152,7 @@ edges: [{from: a, to: END}]`), runner.Options{})
 
 func TestRetryDelaysOnTheClock(t *testing.T) {
 	clock := newFakeClock()
-	end := started(t, context.Background(), prepareFlow(t, runner.Config{Clock: clock, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
+	end := startFlow(t, context.Background(), prepareFlow(t, runner.Config{Clock: clock, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
 		"fail": func(context.Context, *runner.Task) (any, error) { return nil, errors.New("no") },
 	})}}, `
 nodes: {a: {kind: work, do: fail, retry: {max_attempts: 4, initial_interval: 1s, backoff: 10, max_interval: 60s, jitter: 0}}}
@@ -167,7 +167,7 @@ edges: [{from: a, to: END}]`), runner.Options{})
 	}
 }
 
-// What a handler returns decides the kind of the failure.
+// The error that a handler returns decides the kind of the failure.
 func TestHandlerErrors(t *testing.T) {
 	own := &runner.Failure{Kind: "tool", Message: "mine", Details: map[string]any{"a": 1}}
 	for name, c := range map[string]struct {
@@ -197,7 +197,7 @@ func TestHandlerErrors(t *testing.T) {
 	}
 }
 
-// Outputs of handlers are treated as if they were decoded from JSON.
+// Outputs of handlers are converted to the types of decoded JSON.
 func TestHandlerOutputs(t *testing.T) {
 	type point struct {
 		X int     `json:"x"`
@@ -217,8 +217,8 @@ func TestHandlerOutputs(t *testing.T) {
 	}
 }
 
-// Emit may be called by several goroutines at once; every message arrives
-// before the end of its node.
+// Several goroutines may call Emit at once. The sink gets every message before the end of its
+// node.
 func TestEmitFromGoroutines(t *testing.T) {
 	const speakers, each = 8, 50
 	events := &recorder{}
@@ -238,10 +238,10 @@ func TestEmitFromGoroutines(t *testing.T) {
 		},
 	}, runner.Options{Sink: events})
 	wantResult(t, got, machine.Completed, "a", "")
-	if n := len(events.of(runner.NodeEvent)); n != speakers*each {
+	if n := len(events.ofType(runner.NodeEvent)); n != speakers*each {
 		t.Errorf("%d events, want %d", n, speakers*each)
 	}
-	said, done := events.of(runner.NodeOutput), events.of(runner.NodeCompleted)
+	said, done := events.ofType(runner.NodeOutput), events.ofType(runner.NodeCompleted)
 	if len(said) != 2 || len(done) != 1 || said[1].Seq > done[0].Seq || said[0].Said.Final || !said[1].Said.Final || said[0].Node != "a" || said[0].Visit != 1 || said[0].Attempt != 1 {
 		t.Errorf("node_output %+v, node_completed %+v", said, done)
 	}
@@ -252,7 +252,7 @@ func TestEmitFromGoroutines(t *testing.T) {
 	}
 }
 
-// A flow may be run many times at once.
+// A flow can run many times at once.
 func TestConcurrentRuns(t *testing.T) {
 	f := prepareFlow(t, runner.Config{Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
 		"twice": func(_ context.Context, task *runner.Task) (any, error) { return task.Config["with"].(int) * 2, nil },

@@ -7,8 +7,8 @@ import (
 	"github.com/graphrun/graphrun/runner"
 )
 
-// `each` over many elements with a set node, against a plain loop that
-// evaluates the same expression for each element and keeps the results.
+// BenchmarkEach compares `each` over many elements of a set node with a plain loop that evaluates
+// the same expression for each element and keeps the results.
 func BenchmarkEach(b *testing.B) {
 	const elements = 100_000
 	f := prepare(b, `graphrun: v1

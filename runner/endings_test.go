@@ -1,5 +1,5 @@
-// For every point at which a run can end, and every way in which it can, going
-// on equals the run that was never interrupted.
+// Wherever and however a run is interrupted, a resume gives the same result as a run without
+// interruption.
 
 package runner_test
 
@@ -31,23 +31,23 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// ending is one way in which a run ends before its time.
+// ending is a way in which a run ends early.
 type ending string
 
 const (
 	byKill    ending = "kill"    // its process is gone after an event
 	byCancel  ending = "cancel"  // a signal after an event
-	byPause   ending = "pause"   // somebody asks for it after an event
+	byPause   ending = "pause"   // a request after an event
 	bySteps   ending = "steps"   // max_steps
 	byTime    ending = "time"    // limits.timeout
-	byFailure ending = "failure" // an execution fails for good
+	byFailure ending = "failure" // an execution fails and is not retried
 )
 
-// world is what outlives a process: the store, and what nodes did to the world.
+// world holds what outlives a process: the store, and the effects of the nodes.
 type world struct {
 	kept    *store.Memory
 	mu      sync.Mutex
-	did     map[string]int // attempts that ended by themselves, by name
+	did     map[string]int // attempts that were not cut off, by name
 	started map[string]int
 }
 
@@ -55,18 +55,18 @@ type world struct {
 type process struct {
 	world *world
 	how   ending
-	at    int // the event, or the execution, that ends it
+	at    int // the number of the event or execution that ends it
 	mu    sync.Mutex
 	n     int  // events so far
 	begun int  // executions so far
-	dead  bool // nothing that it does counts any more
+	dead  bool // its effects no longer count
 	end   func()
 }
 
 var errDead = errors.New("the process is gone")
 
-// wrote is called before event n is stored. If it returns an error, the event is not stored.
-func (p *process) wrote(n int) error {
+// countEvents is called before n events are stored. If it returns an error, they are not stored.
+func (p *process) countEvents(n int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.dead {
@@ -87,7 +87,7 @@ func (p *process) wrote(n int) error {
 	return nil
 }
 
-func (p *process) gone() bool {
+func (p *process) isDead() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.dead
@@ -101,7 +101,7 @@ func (p *process) mustFail() bool {
 	return p.how == byFailure && p.begun == p.at
 }
 
-// killable is a store whose process can vanish.
+// killable is a store that fails once its process is dead.
 type killable struct {
 	*store.Memory
 	process *process
@@ -118,7 +118,7 @@ func (s *killable) wrap(events int, open func() (store.Journal, error)) (store.J
 	if s.process.how == byPause {
 		s.process.end = func() { asked <- store.RequestPause }
 	}
-	if err := s.process.wrote(events); err != nil {
+	if err := s.process.countEvents(events); err != nil {
 		return nil, err
 	}
 	j, err := open()
@@ -137,7 +137,7 @@ func (s *killable) Open(id, owner string) (store.Journal, error) {
 }
 
 func (j *killableJournal) Append(events ...machine.Event) error {
-	if err := j.process.wrote(len(events)); err != nil {
+	if err := j.process.countEvents(len(events)); err != nil {
 		return err
 	}
 	return j.Journal.Append(events...)
@@ -146,28 +146,29 @@ func (j *killableJournal) Append(events ...machine.Event) error {
 func (j *killableJournal) Requests() <-chan store.Request { return j.asked }
 
 func (j *killableJournal) Snapshot(s store.Snapshot) error {
-	if j.process.gone() {
+	if j.process.isDead() {
 		return errDead
 	}
 	return j.Journal.Snapshot(s)
 }
 
 func (j *killableJournal) SaveSummary(s store.RunSummary) error {
-	if j.process.gone() {
+	if j.process.isDead() {
 		return nil
 	}
 	return j.Journal.SaveSummary(s)
 }
 
-// failing marks the names of attempts that fail by themselves.
+// failing marks the names of attempts that fail because their node says so.
 const failing = " fails"
 
-// attempt names what a task does: the same in every process.
+// attemptName returns a name for an attempt that is the same in every process.
 func attemptName(t *runner.Task) string {
 	return t.Place + "#" + strconv.Itoa(t.Visit) + "." + strconv.Itoa(t.Attempt)
 }
 
-// work returns a kind whose nodes take time, fail as often as they say, and are counted.
+// work returns a kind whose nodes take time and fail as often as their keys say. It counts their
+// attempts.
 func (p *process) work() runner.Kind {
 	return runner.Kind{
 		Spec: spec.Kind{Name: "work", Keys: []spec.Key{
@@ -185,7 +186,7 @@ func (p *process) work() runner.Kind {
 			case <-ctx.Done():
 				return nil, ctx.Err()
 			}
-			if p.gone() || ctx.Err() != nil {
+			if p.isDead() || ctx.Err() != nil {
 				return nil, context.Canceled
 			}
 			if doomed {
@@ -223,7 +224,7 @@ func drive(t *testing.T, files map[string]string, w *world, how ending, at int, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files["flow.yaml"])%2 == 0 { // half of the flows go on from snapshots
+	if len(files["flow.yaml"])%2 == 0 { // half of the flows resume from snapshots
 		runner.SnapshotAlways(r)
 	}
 	if resume {
@@ -260,9 +261,9 @@ func stableOutcome(r *runner.Result, err error) map[string]any {
 	return out
 }
 
-// randomRun writes a flow in which everything that can be active is active at once: waiting
-// attempts, elements, subgraphs, a full pool. Its result does not depend on the order in which
-// its nodes finish.
+// randomRun returns the files of a flow in which all kinds of tasks are active at once: delayed
+// retries, elements, subgraphs, and tasks that wait for max_concurrency. Its result does not depend
+// on the order in which its nodes finish.
 func randomRun(random *rand.Rand) map[string]string {
 	pick := func(list ...string) string { return list[random.Intn(len(list))] }
 	takes := func() int { return 1 + random.Intn(60) }
@@ -344,16 +345,15 @@ func randomRun(random *rand.Rand) map[string]string {
 	}
 }
 
-// interruption is a way in which a run ends, and where.
+// interruption says how a run ends early, and where.
 type interruption struct {
 	how ending
 	at  int
 }
 
-// interrupted drives a run that ends so many times before its time, and returns how
-// it ended after all. skip says that an interruption did not end it: a tolerated
-// failure leads to another end.
-func interrupted(t *testing.T, files map[string]string, w *world, list []interruption) (outcome map[string]any, skip bool) {
+// runInterrupted drives a run through its interruptions and returns its final outcome. skip reports
+// that a failure did not end the run but was tolerated, which leads to another result.
+func runInterrupted(t *testing.T, files map[string]string, w *world, list []interruption) (outcome map[string]any, skip bool) {
 	t.Helper()
 	for i, in := range list {
 		opts := runner.Options{MaxSteps: 300}
@@ -374,8 +374,8 @@ func interrupted(t *testing.T, files map[string]string, w *world, list []interru
 			return stableOutcome(result, nil), in.how == byFailure
 		}
 	}
-	// The timeout of the interruption holds until another is given. A driver that was
-	// killed while the run ended leaves the rest of that end to the next.
+	// The timeout of the interruption applies until a resume sets another. If a driver was killed
+	// while the run ended, the first resume only finishes that end.
 	opts := runner.Options{MaxSteps: 300, Timeout: time.Hour}
 	result, err := drive(t, files, w, "", 0, true, opts)
 	if err == nil && result.Status == machine.Limit {
@@ -384,8 +384,8 @@ func interrupted(t *testing.T, files map[string]string, w *world, list []interru
 	return stableOutcome(result, err), false
 }
 
-// checkRepeats checks the effects on the world: one per attempt, except attempts that were active
-// when a process was killed, and those before a final failure.
+// checkRepeats checks that every attempt had its effect once. Attempts may repeat it if they were
+// active when a process was killed, or ended before a final failure.
 func checkRepeats(want, got map[string]int, list []interruption) string {
 	kills, failures, cuts, times := 0, 0, 0, 0
 	for _, in := range list {
@@ -407,8 +407,8 @@ func checkRepeats(want, got map[string]int, list []interruption) string {
 		case n < 0:
 			return fmt.Sprintf("%s was done %d times, want %d", name, got[name], want[name])
 		case n <= cuts && strings.HasSuffix(name, failing):
-			// What fails in the instant in which it is cancelled counts as cut off.
-		case n > kills+failures+times: // what ends in the instant of a time limit or a cancel may come too late
+			// An attempt that fails at the moment of its cancellation counts as cut off.
+		case n > kills+failures+times: // an attempt that ends at the moment of a timeout or cancel may be too late
 			return fmt.Sprintf("%s was done %d times, want %d: its work was done again", name, got[name], want[name])
 		default:
 			extra += n
@@ -425,9 +425,9 @@ func checkRepeats(want, got map[string]int, list []interruption) string {
 	return ""
 }
 
-// endings returns the seeds of the random flows: three, and those that found defects.
-// GRAPHRUN_ENDINGS sets the number of seeds.
-func endings(t *testing.T) []int {
+// endingSeeds returns the seeds of the random flows: three, and those that found defects. The
+// variable GRAPHRUN_ENDINGS sets the number of seeds instead.
+func endingSeeds(t *testing.T) []int {
 	text := os.Getenv("GRAPHRUN_ENDINGS")
 	if text == "" {
 		return []int{0, 1, 2, 15, 21, 25, 27}
@@ -443,13 +443,13 @@ func endings(t *testing.T) []int {
 	return seeds
 }
 
-func TestEveryEndingCanBeGoneOnFrom(t *testing.T) {
-	for _, seed := range endings(t) {
-		t.Run(strconv.Itoa(seed), func(t *testing.T) { everyEnding(t, int64(seed)) })
+func TestResumeAfterEveryEnding(t *testing.T) {
+	for _, seed := range endingSeeds(t) {
+		t.Run(strconv.Itoa(seed), func(t *testing.T) { checkEveryEnding(t, int64(seed)) })
 	}
 }
 
-func everyEnding(t *testing.T, seed int64) {
+func checkEveryEnding(t *testing.T, seed int64) {
 	random := rand.New(rand.NewSource(seed))
 	files := randomRun(random)
 	undisturbed := newWorld()
@@ -457,7 +457,7 @@ func everyEnding(t *testing.T, seed int64) {
 	var events, took, steps, executions int
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		want, _ = interrupted(t, files, undisturbed, []interruption{{}})
+		want, _ = runInterrupted(t, files, undisturbed, []interruption{{}})
 		took = int(time.Since(began) / time.Millisecond)
 		list, err := undisturbed.kept.Events("k", 0, math.MaxInt)
 		if err != nil {
@@ -476,7 +476,7 @@ func everyEnding(t *testing.T, seed int64) {
 	for _, how := range []ending{byKill, byCancel, byPause, bySteps, byTime, byFailure} {
 		for at := 1; at <= points[how]; at += 1 + points[how]/longtest.Choose(4, 60) {
 			if how == byFailure && strings.Contains(files["flow.yaml"], "kind: pass, parallel:") {
-				continue // a branch that is dropped stays dropped, and none may be left then
+				continue // a failed branch stays dropped after a resume, so none may be left
 			}
 			list := []interruption{{how, at}}
 			if random.Intn(3) == 0 {
@@ -497,7 +497,7 @@ func everyEnding(t *testing.T, seed int64) {
 func checkEnding(t *testing.T, files map[string]string, list []interruption, want map[string]any, undisturbed *world) (problem string) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		got, skip := interrupted(t, files, w, list)
+		got, skip := runInterrupted(t, files, w, list)
 		if skip {
 			return
 		}

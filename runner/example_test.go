@@ -9,8 +9,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// A node kind of one's own: its keys, by which files are checked, and a
-// handler, which gets them with all templates rendered.
+// A custom node kind has keys, against which files are checked, and a handler, which gets them
+// with all templates rendered.
 func Example() {
 	shout := runner.Kind{
 		Spec: spec.Kind{Name: "shout", Keys: []spec.Key{

@@ -1,8 +1,6 @@
 package runner
 
-// SnapshotAlways makes a runner write snapshots as soon as the events take more
-// bytes than the state.
+// SnapshotAlways makes a runner write a snapshot as soon as the events are larger than the state.
 func SnapshotAlways(r *Runner) { r.minSnapshotGap = 0 }
 
-// Runner returns the runner of a flow.
 func (f *Flow) Runner() *Runner { return f.runner }

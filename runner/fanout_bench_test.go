@@ -38,21 +38,21 @@ func branchNames(branches int) []string {
 	return names
 }
 
-// wide returns a flow with a fan-out to pass nodes, and a join.
-func wide(b *testing.B, branches int) *runner.Flow {
+// wideFlow returns a flow with a fan-out to pass nodes, and a join.
+func wideFlow(b *testing.B, branches int) *runner.Flow {
 	b.Helper()
 	return prepare(b, "graphrun: v1\nname: fan\nstart: a\n"+fan("", branches, func(int) string { return "kind: pass" }))
 }
 
-func mustFan(b *testing.B, f *runner.Flow, branches int) {
+func mustRunFan(b *testing.B, f *runner.Flow, branches int) {
 	mustRun(b, f, runner.Options{}, branches+2)
 }
 
-// 1 → n → join, against the same by hand. Required: a cpu-ratio of at most 2.5.
+// BenchmarkFanOut compares a fan-out and its join with plain Go. The cpu-ratio must be at most 2.5.
 func BenchmarkFanOut(b *testing.B) {
 	for _, branches := range []int{100, 10_000} {
 		b.Run(fmt.Sprint(branches), func(b *testing.B) {
-			f, names := wide(b, branches), branchNames(branches)
+			f, names := wideFlow(b, branches), branchNames(branches)
 			times := max(1, 1000/branches)
 			compare(b, branches*times,
 				func() {
@@ -62,28 +62,27 @@ func BenchmarkFanOut(b *testing.B) {
 				},
 				func() {
 					for range times {
-						mustFan(b, f, branches)
+						mustRunFan(b, f, branches)
 					}
 				})
 		})
 	}
 }
 
-// A branch costs the same among 10,000 as among 100. Required: a cpu-ratio of at
-// most 1.5.
+// A branch costs the same among 10,000 as among 100: the cpu-ratio must be at most 1.5.
 func BenchmarkFanOutGrowth(b *testing.B) {
 	const small, large = 100, 10_000
-	few, many := wide(b, small), wide(b, large)
+	few, many := wideFlow(b, small), wideFlow(b, large)
 	compare(b, large,
 		func() {
 			for range large / small {
-				mustFan(b, few, small)
+				mustRunFan(b, few, small)
 			}
 		},
-		func() { mustFan(b, many, large) })
+		func() { mustRunFan(b, many, large) })
 }
 
-// A race of two, again and again in a loop.
+// BenchmarkRace measures a loop around a race of two branches.
 func BenchmarkRace(b *testing.B) {
 	const rounds = 50
 	text := fmt.Sprintf(`graphrun: v1
@@ -104,16 +103,16 @@ edges: [{from: a, to: [b, c]}, {from: [b, c], to: j}, {from: j, to: a, when: n <
 		func() { mustRun(b, f, runner.Options{}, 4*rounds) })
 }
 
-// A fan-out and its join, against the same steps one after the other; internal/cli measures
-// whole commands.
+// BenchmarkFanOutToChain compares a fan-out and its join with the same steps in a chain.
+// internal/cli measures whole commands.
 func BenchmarkFanOutToChain(b *testing.B) {
 	const branches = 100
-	f, line := wide(b, branches), prepare(b, passes(branches+2))
-	compare(b, branches+2, func() { mustRun(b, line, runner.Options{}, branches+2) }, func() { mustFan(b, f, branches) })
+	f, line := wideFlow(b, branches), prepare(b, passFlow(branches+2))
+	compare(b, branches+2, func() { mustRun(b, line, runner.Options{}, branches+2) }, func() { mustRunFan(b, f, branches) })
 }
 
-// passes returns a flow with a line of pass nodes.
-func passes(nodes int) string {
+// passFlow returns a flow with a chain of pass nodes.
+func passFlow(nodes int) string {
 	var list, edges strings.Builder
 	for i := range nodes {
 		fmt.Fprintf(&list, "  n%d: {kind: pass}\n", i)

@@ -33,8 +33,8 @@ func fan(top string, branches int, node func(i int) string) string {
 	return b.String()
 }
 
-// A thousand handlers at once: each runs once, all of them are seen, and what
-// they say while they run reaches the sink.
+// A thousand handlers run at once. Each runs once, and the sink gets the messages that they emit
+// while they run.
 func TestThousandBranches(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	const branches = 1000
@@ -66,19 +66,19 @@ func TestThousandBranches(t *testing.T) {
 	if !slices.Equal(names, want) {
 		t.Errorf("%d names, not those of the branches in their order", len(names))
 	}
-	if said := sink.of("node_event"); len(said) != branches {
+	if said := sink.ofType("node_event"); len(said) != branches {
 		t.Errorf("%d of %d messages reached the sink", len(said), branches)
 	}
 }
 
-// processes are branches of which each runs a process that would take a minute.
-// The first does something else when the others are running.
+// processes has the handlers of branches that each run a process of a minute, except the first:
+// it calls a function once the others are running.
 type processes struct {
 	waiting chan struct{} // closed when all but the first run
 	running atomic.Int64
 	stopped chan time.Time // when each was cancelled
 	left    atomic.Int64   // handlers that have not returned
-	acted   time.Time      // when the first did what it does
+	acted   time.Time      // when the first called its function
 }
 
 func newProcesses(branches int) *processes {
@@ -87,7 +87,7 @@ func newProcesses(branches int) *processes {
 	return p
 }
 
-func (p *processes) handlers(others int, first func() (any, error)) map[string]runner.HandlerFunc {
+func (p *processes) newHandlers(others int, first func() (any, error)) map[string]runner.HandlerFunc {
 	return map[string]runner.HandlerFunc{
 		"first": func(ctx context.Context, _ *runner.Task) (any, error) {
 			defer p.left.Add(-1)
@@ -118,7 +118,7 @@ func (p *processes) handlers(others int, first func() (any, error)) map[string]r
 	}
 }
 
-// However a run of many processes ends, no process and no goroutine remains.
+// A run of many processes leaves no process and no goroutine behind, however it ends.
 func TestBranchesEnd(t *testing.T) {
 	const others = 30
 	flow := func(top string) string {
@@ -156,7 +156,7 @@ func TestBranchesEnd(t *testing.T) {
 			if c.cancel {
 				go func() { <-p.waiting; cancel() }()
 			}
-			f := prepareFlow(t, runner.Config{Kinds: []runner.Kind{work(p.handlers(others, c.first))}}, c.flow)
+			f := prepareFlow(t, runner.Config{Kinds: []runner.Kind{work(p.newHandlers(others, c.first))}}, c.flow)
 			got, err := f.Run(ctx, runner.Options{})
 			if err != nil {
 				t.Fatal(err)
@@ -175,7 +175,7 @@ func TestBranchesEnd(t *testing.T) {
 func TestSiblingsAreCancelledAtOnce(t *testing.T) {
 	const others, tries = 30, 5
 	best := time.Hour
-	for range tries { // the machine may be busy with something else for a moment
+	for range tries { // the machine may be busy for a moment
 		p := newProcesses(others + 1)
 		text := fan("", others+1, func(i int) string {
 			if i == 0 {
@@ -183,7 +183,7 @@ func TestSiblingsAreCancelledAtOnce(t *testing.T) {
 			}
 			return "kind: work, do: sleep"
 		})
-		got := run(t, text, p.handlers(others, func() (any, error) { return nil, errors.New("no") }), runner.Options{})
+		got := run(t, text, p.newHandlers(others, func() (any, error) { return nil, errors.New("no") }), runner.Options{})
 		wantResult(t, got, machine.Failed, "a b0", "failed")
 		last := p.acted
 		for range others {

@@ -10,7 +10,7 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// A fork has a beginning and a duration of its own, also where it is shown.
+// A fork has its own start time and duration, also in Replay.
 func TestForkBeginsWhenItIsForked(t *testing.T) {
 	var kept store.Memory
 	cfg := runner.Config{Store: &kept}
@@ -40,7 +40,7 @@ func TestForkBeginsWhenItIsForked(t *testing.T) {
 }
 
 // The list of runs shows the progress of an active run.
-func TestListedStepsGoOn(t *testing.T) {
+func TestListShowsProgress(t *testing.T) {
 	var kept store.Memory
 	listed := []int{}
 	clock := newFakeClock()

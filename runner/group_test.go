@@ -14,7 +14,7 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// counting counts commits; ready is waited for before a task's end is kept.
+// counting counts commits. It waits for ready before it stores the end of a task.
 type counting struct {
 	store.Memory
 	commits int
@@ -36,7 +36,7 @@ func (j *countingJournal) Append(e ...machine.Event) error {
 	j.store.commits++
 	if e[0].Kind == machine.TaskEnded && j.store.ready != nil {
 		j.store.ready.Wait()
-		for range 500 { // a disk takes its time: the others get to their ends
+		for range 500 { // as slow as a disk, so that the other tasks end meanwhile
 			runtime.Gosched()
 		}
 	}
@@ -54,7 +54,7 @@ func fanOutFlow(node string) string {
 		nodes.String() + "edges:\n  - {from: z, to: END}\n" + edges.String()
 }
 
-// Steps without effects need no commit of their own, however many there are.
+// Steps without effects share a commit, however many there are.
 func TestPureStepsShareACommit(t *testing.T) {
 	s := &counting{}
 	f := prepareFlow(t, runner.Config{Store: s}, fanOutFlow("kind: set, set: {log: step}"))
@@ -63,7 +63,7 @@ func TestPureStepsShareACommit(t *testing.T) {
 	}
 }
 
-// Tasks that begin together, or end while the journal is at work, share commits.
+// Tasks share a commit if they begin together, or end while the journal writes.
 func TestCommitsAreShared(t *testing.T) {
 	s := &counting{ready: &sync.WaitGroup{}}
 	s.ready.Add(100)
@@ -74,13 +74,13 @@ func TestCommitsAreShared(t *testing.T) {
 		},
 	})}}, fanOutFlow("kind: work, do: x, writes: [log]"))
 	got := finish(t, f, runner.Options{RunID: "one"})
-	// The beginning and the starts: the ends have the rest.
+	// Two commits hold the start of the run and of the tasks, the others hold ends.
 	if ends := s.commits - 2; got.Status != machine.Completed || got.Steps != 102 || ends > 90 {
 		t.Errorf("%s, %d steps, %d commits for 100 ends", got.Status, got.Steps, ends)
 	}
 }
 
-// slotless is a store whose process dies when a run asks for its slot.
+// slotless is a store that fails, like a killed process, when a run asks for its slot.
 type slotless struct{ *store.Memory }
 
 func (s slotless) Create(r store.RunRecord, first ...machine.Event) (store.Journal, error) {

@@ -13,8 +13,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// A hook may answer in the node's place and may recover from its failure; the
-// node's own hooks decide before the run's.
+// A hook can answer instead of the node and recover from its failure. The node's own hooks run
+// before the run's.
 func TestHooksReply(t *testing.T) {
 	var log []string
 	said := func(format string, args ...any) { log = append(log, fmt.Sprintf(format, args...)) }
@@ -74,8 +74,8 @@ edges: [{from: a, to: b}, {from: b, to: c}, {from: c, to: d}, {from: d, to: END}
 	}
 }
 
-// Hooks as the parts of a cache, and of a fallback: one answers in the place of a
-// node, the other makes up for one that failed.
+// Hooks can build a cache and a fallback: one answers instead of a node, the other replaces the
+// result of a node that failed.
 func ExampleHooks() {
 	kind := func(name string, run runner.HandlerFunc) runner.Kind {
 		return runner.Kind{Spec: spec.Kind{Name: name}, Handler: run}

@@ -12,14 +12,14 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// slowHost does the tasks of a run one after the other, each in an hour.
+// slowHost executes the tasks of a run one after the other, each in an hour.
 type slowHost struct {
 	now    time.Time
 	jobs   []*runner.Job
 	alarms []func()
 	drive  *runner.Drive
-	held   bool  // it does nothing, and
-	stuck  error // what Wait returns then
+	held   bool  // it executes no task
+	stuck  error // what Wait returns without a task
 }
 
 func (h *slowHost) Now() time.Time              { return h.now }
@@ -50,8 +50,8 @@ func (h *slowHost) Wait(ready func() bool) error {
 	return nil
 }
 
-// TestHost: a run whose tasks a host does takes the time of the host, asks nobody else, and
-// ends without a trace when the host wants it to.
+// A run on a host uses the host's clock and calls no handler. It returns the host's error, and can
+// be resumed afterwards.
 func TestHost(t *testing.T) {
 	const flow = `
 state: {all: {type: array, reducer: append}}

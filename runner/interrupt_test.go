@@ -15,7 +15,7 @@ import (
 
 const oneWork = "nodes: {a: {kind: work, do: ask}}\nedges: [{from: a, to: END}]\n"
 
-// A handler finds its notes and the answers when it runs again.
+// A handler gets its notes and the answers when it runs again.
 func TestInterrupt(t *testing.T) {
 	runs, failures := 0, 0
 	cfg := runner.Config{
@@ -62,7 +62,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// A person is asked each question once, also when a task asks several.
+// A person gets each question once, even if a task asks several.
 func TestPersonIsAskedEachQuestionOnce(t *testing.T) {
 	var mu sync.Mutex
 	asked := map[string]int{}

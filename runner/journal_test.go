@@ -136,7 +136,7 @@ func TestRunExists(t *testing.T) {
 	}
 }
 
-// brokenStore fails at its nth event.
+// brokenStore fails after the next `left` events.
 type brokenStore struct {
 	store.Memory
 	left int
@@ -156,7 +156,7 @@ func (s *brokenStore) Create(record store.RunRecord, first ...machine.Event) (st
 	return brokenJournal{journal, s}, err
 }
 
-// Append keeps all of them or none: events that arrive together are one commit.
+// Append stores all events or none, since they are one commit.
 func (j brokenJournal) Append(events ...machine.Event) error {
 	if j.store.left -= len(events); j.store.left < 0 {
 		return j.store.err
@@ -177,7 +177,7 @@ func TestBrokenJournal(t *testing.T) {
 		if !errors.Is(err, full) || !strings.Contains(err.Error(), "one") {
 			t.Errorf("keeping %d events gives %v", keeps, err)
 		}
-		// The journal of a task: began, ended.
+		// A task has two events: began and ended.
 		if want := keeps / 2; ran != want {
 			t.Errorf("keeping %d events, %d tasks ran, want %d", keeps, ran, want)
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// A program that succeeds although its run was just cancelled does not run again: a resume
-// takes its output. So in the flow itself, in a subgraph and in an element.
+// A task that succeeds although its run was just cancelled does not run again: a resume uses its
+// output. This holds for a node of the flow, of a subgraph, and for an element.
 func TestLateSuccessIsKept(t *testing.T) {
 	const late = "late: {kind: work}"
 	for name, text := range map[string]string{

@@ -14,7 +14,7 @@ func TestDurationOfALiveRun(t *testing.T) {
 	clock := newFakeClock()
 	s := &store.Memory{}
 	f := prepareFlow(t, runner.Config{Clock: clock, Store: s}, "nodes: {a: {kind: wait, for: 1h}}\nedges: [{from: a, to: END}]\n")
-	end := started(t, t.Context(), f, runner.Options{RunID: "one"})
+	end := startFlow(t, t.Context(), f, runner.Options{RunID: "one"})
 	clock.mu.Lock()
 	for len(clock.timers) == 0 {
 		clock.moved.Wait()

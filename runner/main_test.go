@@ -66,7 +66,7 @@ func finish(tb testing.TB, f *runner.Flow, opts runner.Options) *runner.Result {
 	return result
 }
 
-// wantResult compares what matters of a result; an empty kind means no error.
+// wantResult compares the status, path and error kind of a result. An empty kind means no error.
 func wantResult(tb testing.TB, got *runner.Result, status machine.Status, path, kind string) {
 	tb.Helper()
 	gotKind := ""
@@ -81,7 +81,7 @@ func wantResult(tb testing.TB, got *runner.Result, status machine.Status, path, 
 	}
 }
 
-// recorder is a sink that keeps what it is told.
+// recorder is a sink that keeps its events.
 type recorder struct {
 	mu     sync.Mutex
 	events []runner.Event
@@ -96,7 +96,7 @@ func (r *recorder) Event(e *runner.Event) error {
 	return nil
 }
 
-func (r *recorder) of(kind runner.EventType) []runner.Event {
+func (r *recorder) ofType(kind runner.EventType) []runner.Event {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(r.events), func(e runner.Event) bool { return e.Type != kind })
@@ -129,7 +129,7 @@ func (c *fakeClock) Now() time.Time {
 }
 
 func (c *fakeClock) AfterFunc(d time.Duration, f func()) func() bool {
-	if d <= 0 { // like any clock
+	if d <= 0 { // as a real clock does
 		go f()
 		return func() bool { return false }
 	}
@@ -149,8 +149,8 @@ func (c *fakeClock) AfterFunc(d time.Duration, f func()) func() bool {
 	}
 }
 
-// fire waits until a timer of that length is set, moves the clock to it and
-// fires everything that is due then, in order.
+// fire waits until a timer of that duration is set, moves the clock to its end, and fires all due
+// timers in order.
 func (c *fakeClock) fire(d time.Duration) {
 	c.mu.Lock()
 	at := -1
@@ -176,8 +176,8 @@ func (c *fakeClock) fire(d time.Duration) {
 	}
 }
 
-// started runs a flow in the background; the function it returns waits for its end.
-func started(tb testing.TB, ctx context.Context, f *runner.Flow, opts runner.Options) func() *runner.Result {
+// startFlow runs a flow in the background. The function that it returns waits for the result.
+func startFlow(tb testing.TB, ctx context.Context, f *runner.Flow, opts runner.Options) func() *runner.Result {
 	tb.Helper()
 	type outcome struct {
 		result *runner.Result

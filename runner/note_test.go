@@ -14,7 +14,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// A note is there when the attempt runs again, and only then.
+// An attempt gets its notes when it runs again, and only then.
 func TestNotesAreFoundAgain(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var logs [][]any

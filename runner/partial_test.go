@@ -9,7 +9,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// The text of a cancelled node so far is reported.
+// The result of a cancelled run has the text that the cancelled node had emitted.
 func TestPartialOfACancelledNode(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -38,8 +38,8 @@ func TestPartialOfACancelledNode(t *testing.T) {
 	}
 }
 
-// A secret that a cut has left the beginning of does not show, nor does what a
-// node writes to a secret key, in its own completion.
+// A completion event hides a secret of which truncation left only the beginning, and the values
+// that its node writes to secret keys.
 func TestMaskedBeginningsAndWrites(t *testing.T) {
 	t.Setenv("GRAPHRUN_TEST_TOKEN", "canary-secret-token")
 	echo := runner.HandlerFunc(func(_ context.Context, task *runner.Task) (any, error) {

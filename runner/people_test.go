@@ -56,7 +56,7 @@ func TestAnswerWhileOthersRun(t *testing.T) {
 			text = strings.Replace(text, `kind: human, prompt: "a?", writes: [x]`, test.node, 1)
 			f := prepareFlow(t, cfg, strings.NewReplacer("s: {kind: pass}\n  a: ", "a: {kind: pass}\n  b: ", "[{from: s, to: [a, w]}, {from: [a, w]", "[{from: a, to: [b, w]}, {from: [b, w]").Replace(text))
 			target := "b" + test.target[1:]
-			end := started(t, t.Context(), f, runner.Options{RunID: "r", Answers: answerOther(target), Sink: sinkFunc(func(e *runner.Event) {
+			end := startFlow(t, t.Context(), f, runner.Options{RunID: "r", Answers: answerOther(target), Sink: sinkFunc(func(e *runner.Event) {
 				if e.Said != nil && e.Said.Type == "question" {
 					asked <- e.Said.Question.Target()
 				}
@@ -110,7 +110,7 @@ func (f sinkFunc) Event(e *runner.Event) error {
 	return nil
 }
 
-// branches is a flow of two branches that wait, without the end of its first line.
+// branches is a flow of two branches that wait. Its first line lacks the end.
 const branches = `nodes: {a: {kind: pass}, b: {kind: wait, for: 1h}, c: {kind: wait, for: 2h}, d: {kind: pass, join: {wait: any}}}
 edges: [{from: a, to: [b, c]}, {from: [b, c], to: d}, {from: d, to: END}]
 parallel: {on_failure: fail_all`
@@ -127,9 +127,9 @@ func formatEnding(result *runner.Result) string {
 	return out
 }
 
-// A run that only waits for longer than Park leaves its process. It continues when its time has
-// come, with the remaining timeouts, even if a clock was set back. An earlier timeout is due
-// instead, and ends what it limits.
+// A run that only waits, for longer than Park, ends its process. When the wait is over, it
+// continues with the remaining timeouts, even if a clock was set back. If a timeout is earlier than
+// the end of the wait, the run continues at that timeout.
 func TestPark(t *testing.T) {
 	for _, test := range []struct {
 		name, flow string

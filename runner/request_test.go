@@ -69,7 +69,7 @@ func TestCancelUndriven(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the second changes nothing
+	for range 2 { // a second cancel changes nothing
 		result, err := r.Cancel("one")
 		if err != nil {
 			t.Fatal(err)
@@ -85,8 +85,8 @@ func TestCancelUndriven(t *testing.T) {
 	wantStatus(t, resume(t, cfg, "one", runner.Options{Answers: answers}), machine.Completed, 1)
 }
 
-// What had begun when the driver vanished is recorded as cancelled, and run
-// again by a resume.
+// A cancel without a driver records the tasks of the dead driver as cancelled, and a resume runs
+// them again.
 func TestCancelCrashed(t *testing.T) {
 	handlers := map[string]runner.HandlerFunc{
 		"a": func(context.Context, *runner.Task) (any, error) { return nil, nil },
@@ -111,7 +111,7 @@ func TestCancelCrashed(t *testing.T) {
 	wantStatus(t, resume(t, cfg, "one", runner.Options{}), machine.Completed, 2)
 }
 
-// A driver that vanished while it cancelled what ran leaves a run that can be cancelled.
+// A run whose driver died while it cancelled tasks can still be cancelled.
 func TestCancelCrashedWhileCancelling(t *testing.T) {
 	nothing := func(context.Context, *runner.Task) (any, error) { return nil, nil }
 	for name, text := range map[string]string{

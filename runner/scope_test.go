@@ -11,7 +11,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// keptThing counts its ends.
+// keptThing counts the calls of Close.
 type keptThing struct{ closed int }
 
 func (k *keptThing) Close() error {
@@ -50,7 +50,7 @@ edges: [{from: a, to: g}, {from: g, to: END}]`)
 	}
 }
 
-// Declarations of tools and providers see what holds for the whole run.
+// Templates of tools and providers see only values that are constant during a run.
 func TestSetup(t *testing.T) {
 	t.Setenv("SETUP_TOKEN", "s3cret-token")
 	var tools, providers map[string]any

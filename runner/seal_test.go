@@ -11,7 +11,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// A text is masked alike however it is cut into pieces.
+// Secrets in a text are masked however the text is cut into pieces.
 func TestSecretsInPieces(t *testing.T) {
 	t.Setenv("LONG", "abcabd")
 	t.Setenv("SHORT", "abca")
@@ -36,7 +36,7 @@ func TestSecretsInPieces(t *testing.T) {
 			events := &recorder{}
 			finish(t, f, runner.Options{Sink: events})
 			var got strings.Builder
-			for _, e := range events.of(runner.NodeOutput) {
+			for _, e := range events.ofType(runner.NodeOutput) {
 				got.WriteString(e.Said.Text)
 			}
 			if got.String() != want {
@@ -46,7 +46,7 @@ func TestSecretsInPieces(t *testing.T) {
 	}
 }
 
-// No text of a node is stored in the journal with a secret.
+// The journal stores no secret in the texts of a node.
 func TestSecretsAreNotStored(t *testing.T) {
 	t.Setenv("T", canary)
 	for name := range leakyHandlers() {
@@ -59,7 +59,7 @@ func TestSecretsAreNotStored(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range events {
-			events[i].At = 0 // the digits of a time may be anything
+			events[i].At = 0 // its digits may match by chance
 		}
 		texts, err := store.EncodeEvents(events)
 		if err != nil {

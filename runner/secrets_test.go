@@ -56,7 +56,7 @@ func runAndShow(t *testing.T, cfg runner.Config, flow string, opts runner.Option
 	panic("unreachable")
 }
 
-// wantHidden looks for the canary as it is, as JSON and as Go would quote it.
+// wantHidden fails if the text contains the canary, plain, as JSON or as quoted by Go.
 func wantHidden(t *testing.T, text string) {
 	t.Helper()
 	asJSON, _ := json.Marshal(canary) // a text always marshals
@@ -70,8 +70,8 @@ func wantHidden(t *testing.T, text string) {
 	}
 }
 
-// leakyKind returns exec with handlers of the test, since few places may use a secret, and the
-// environment of a program is one. The command names the handler, which finds the secret in T.
+// leakyKind replaces exec, because a flow may pass secrets to the environment of a program. The
+// command names the handler of the test, which gets the secret as the variable T.
 func leakyKind() runner.Kind {
 	return runner.Kind{
 		Spec: spec.Kind{Name: "exec"},
@@ -143,7 +143,7 @@ edges: [`+edge+`, {from: a, to: b, when: step > 5}, {from: b, to: END}]`, runner
 	}
 }
 
-// A secret in the answer of a decider.
+// A secret in the answer of a decider is hidden.
 func TestSecretOfADecider(t *testing.T) {
 	t.Setenv("GRAPHRUN_TEST_TOKEN", canary)
 	for _, answer := range []string{"b", canary, "error"} {
@@ -164,7 +164,7 @@ func (d leakyDecider) Decide(context.Context, *runner.Task, handler.Choice) (tar
 	return string(d), "because of " + canary, nil
 }
 
-// The value of a secret state key is hidden too, whole and wherever it shows.
+// The value of a secret state key is hidden as a whole, and as a part of other texts.
 func TestSecretStateKeys(t *testing.T) {
 	result, text := runAndShow(t, runner.Config{Kinds: []runner.Kind{leakyKind()}}, `
 state: {pin: {type: string, secret: true}, deep: {type: object, secret: true}, said: {}}
@@ -189,7 +189,7 @@ edges: [{from: a, to: b}, {from: b, to: END}]`, map[string]runner.HandlerFunc{
 			return nil, errors.New("can't use " + fmt.Sprint(task.State["pin"]))
 		},
 	}, runner.Options{Sink: events})
-	wantHidden(t, fmt.Sprintf("%+v %v %+v", result, result.Error, events.of(runner.StateUpdated)))
+	wantHidden(t, fmt.Sprintf("%+v %v %+v", result, result.Error, events.ofType(runner.StateUpdated)))
 	if result.Error.Message != "can't use ***" {
 		t.Errorf("error %v", result.Error)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// forgetful fails to save sessions.
+// forgetful is a store that fails to save sessions if err is set.
 type forgetful struct {
 	store.Memory
 	err error
@@ -25,8 +25,8 @@ func (s *forgetful) SaveSession(left store.Session) error {
 	return s.Memory.SaveSession(left)
 }
 
-// What a run left is not lost with a driver that could not save it: a resume,
-// which executes nothing, does it. It does not do so twice.
+// If a driver could not save the session of a completed run, a resume saves it without executing
+// anything. It does not save a session twice.
 func TestSessionIsLeftByAResume(t *testing.T) {
 	kept := &forgetful{err: errors.New("the disk is full")}
 	cfg := runner.Config{Store: kept}

@@ -9,7 +9,7 @@ import (
 	"github.com/graphrun/graphrun/runner"
 )
 
-// setBack is a clock that somebody sets back by a minute whenever it is looked at.
+// setBack is a clock that goes back by a minute at each call of Now.
 type setBack struct {
 	mu  sync.Mutex
 	now time.Time
@@ -24,7 +24,7 @@ func (c *setBack) Now() time.Time {
 
 func (c *setBack) AfterFunc(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop }
 
-// durations keeps how long nodes and the run took.
+// durations is a sink that keeps the durations of the nodes.
 type durations []time.Duration
 
 func (d *durations) Event(e *runner.Event) error {

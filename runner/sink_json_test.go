@@ -15,7 +15,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// stepClock goes on by step each time somebody looks; its timers fire at once.
+// stepClock advances by step at each call of Now. Its timers fire at once.
 type stepClock struct {
 	mu   sync.Mutex
 	now  time.Time
@@ -34,7 +34,7 @@ func (c *stepClock) AfterFunc(_ time.Duration, f func()) func() bool {
 	return func() bool { return false }
 }
 
-// lineSink is what a sink of a Go program might do: each event by itself.
+// lineSink encodes each event separately, as a sink of another Go program might.
 type lineSink struct{ bytes.Buffer }
 
 func (s *lineSink) Event(e *runner.Event) error {
@@ -42,8 +42,8 @@ func (s *lineSink) Event(e *runner.Event) error {
 	return nil
 }
 
-// actor returns a kind whose nodes do what their ids say.
-func actor() runner.Kind {
+// actorKind returns a kind whose nodes act as their ids say.
+func actorKind() runner.Kind {
 	run := func(_ context.Context, task *runner.Task) (any, error) {
 		switch task.Node {
 		case "flaky":
@@ -158,14 +158,14 @@ nodes: {a: {kind: pass}, b: {kind: pass}}
 edges: [{from: a, to: b, when: n > 0}, {from: b, to: END}]
 `
 
-// A JSONSink writes the same JSON as encoding an event, in all its modes.
+// A JSONSink writes the same JSON as AppendJSON of each event, in all its modes.
 func TestJSONSinkLikeEvents(t *testing.T) {
 	for _, text := range strings.Split(eventFlows, "---\n") {
 		secret := strings.Replace(text, "{type: string, default: sesame}", "{type: string, required: true, secret: true}", 1)
 		name := strings.TrimPrefix(strings.Split(strings.TrimSpace(text), "\n")[1], "name: ")
 		step := 1373 * time.Microsecond
 		if strings.Contains(text, "actor") {
-			step = 0 // who looks first, driver or handler, is chance
+			step = 0 // driver and handler read the clock in random order
 		}
 		t.Run(name+"/"+step.String(), func(t *testing.T) { compareSinks(t, text, step, "", false) })
 		t.Run(name+"/kept", func(t *testing.T) { compareSinks(t, text, 0, "", true) })
@@ -175,18 +175,18 @@ func TestJSONSinkLikeEvents(t *testing.T) {
 	}
 }
 
-// compareSinks runs a flow twice with one JSONSink, because it remembers parts of
-// what it wrote, and once with a sink that remembers nothing.
+// compareSinks compares the output of a JSONSink and a lineSink. It runs the flow twice with each,
+// because a JSONSink reuses parts of what it wrote.
 func compareSinks(t *testing.T, text string, step time.Duration, secret string, kept bool) {
 	t.Helper()
-	g, found := spec.Parse("flow.yaml", []byte(text), spec.Options{Kinds: []spec.Kind{actor().Spec}})
+	g, found := spec.Parse("flow.yaml", []byte(text), spec.Options{Kinds: []spec.Kind{actorKind().Spec}})
 	if found.HasErrors() {
 		t.Fatal(found[0].Message)
 	}
 	run := func(sink runner.Sink) {
 		t.Helper()
 		clock := &stepClock{now: time.Date(2031, 12, 31, 23, 59, 59, 123456000, time.UTC), step: step}
-		cfg := runner.Config{Kinds: []runner.Kind{actor()}, Clock: clock}
+		cfg := runner.Config{Kinds: []runner.Kind{actorKind()}, Clock: clock}
 		if kept {
 			cfg.Store = &store.Memory{}
 		}

@@ -20,14 +20,14 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// errKilled is what a run ends with whose journal breaks off.
+// errKilled is the error of a run whose store no longer accepts writes.
 var errKilled = errors.New("killed")
 
-// crashing is a store whose journals break off after so many writes; what a
-// run reads is counted.
+// crashing is a store that fails after a number of writes. It counts the events that are read and
+// the bytes of states that are written.
 type crashing struct {
 	store.Store
-	after     int // writes that are left; negative: no end
+	after     int // writes that are left; negative: no limit
 	snapshots int
 	read      int // events
 	written   int // bytes of states
@@ -80,8 +80,8 @@ func (j *crashingJournal) Snapshot(s store.Snapshot) error {
 	return j.write(func() error { return j.Journal.Snapshot(s) })
 }
 
-// snapshotFlow has a bit of everything: a loop, branches, elements, retries, a
-// person, a failure that is taken back.
+// snapshotFlow has a loop, branches, elements, retries, a question, and a failure that a resume
+// repairs.
 const snapshotFlow = `
 limits: {max_steps: 100}
 parallel: {conflict: first_wins}
@@ -128,8 +128,8 @@ func snapshotRunner(t *testing.T, s store.Store, fails *bool) (*runner.Runner, *
 	return r, g
 }
 
-// comparable returns a result without the parts that differ from run to run.
-func comparable(t *testing.T, r *runner.Result) string {
+// formatComparable formats a result without the parts that differ from run to run.
+func formatComparable(t *testing.T, r *runner.Result) string {
 	t.Helper()
 	own := *r
 	own.RunID, own.Duration, own.StartedAt = "", 0, time.Time{}
@@ -152,7 +152,7 @@ func resumeToEnd(t *testing.T, r *runner.Runner, fails *bool, result *runner.Res
 		case err != nil:
 			t.Fatal(err)
 		default:
-			if text := comparable(t, result); !slices.Contains(stages, text) {
+			if text := formatComparable(t, result); !slices.Contains(stages, text) {
 				stages = append(stages, text)
 			}
 			switch result.Status {
@@ -170,8 +170,8 @@ func resumeToEnd(t *testing.T, r *runner.Runner, fails *bool, result *runner.Res
 	return nil
 }
 
-// A run that crashes anywhere continues from its latest snapshot as if it had not crashed, also
-// if it fails and is resumed in between.
+// A run that crashes at any write resumes from its latest snapshot and has the same result as a run
+// without a crash, also if it fails and is resumed in between.
 func TestSnapshotsAfterCrashes(t *testing.T) {
 	stages := func(after, step int, always bool) ([]string, *crashing) {
 		fails := true
@@ -220,7 +220,7 @@ func checkSnapshotRead(t *testing.T, s store.Store) {
 		t.Fatal(err)
 	}
 	replayed.History = nil
-	if diff := cmp.Diff(comparable(t, replayed), comparable(t, shown)); diff != "" {
+	if diff := cmp.Diff(formatComparable(t, replayed), formatComparable(t, shown)); diff != "" {
 		t.Fatalf("shown from a snapshot the run is another (-whole +shown):\n%s", diff)
 	}
 	text := func(events []runner.Event) (out []string) {
@@ -235,7 +235,8 @@ func checkSnapshotRead(t *testing.T, s store.Store) {
 	}
 }
 
-// How much a resume reads is bounded by the state, not by the length of the run.
+// The number of events that a resume reads is bounded by the size of the state, not by the length
+// of the run.
 func TestLongRunsOpenFast(t *testing.T) {
 	const steps = 12_000
 	s := &crashing{Store: &store.Memory{}, after: -1}
@@ -251,7 +252,7 @@ edges: [{from: a, to: a, when: n < ` + fmt.Sprint(steps) + `}, {from: a, to: b},
 	if err != nil || len(all) < steps/1000 || s.snapshots < 5 {
 		t.Fatal(len(all), s.snapshots, err)
 	}
-	if s.written > 64*steps { // what the steps count as
+	if s.written > 64*steps { // each step counts as 64 bytes of events
 		t.Errorf("%d bytes of states were written for %d steps", s.written, steps)
 	}
 	s.read = 0
@@ -271,7 +272,7 @@ edges: [{from: a, to: a, when: n < ` + fmt.Sprint(steps) + `}, {from: a, to: b},
 	if shown, err := r.Show("one", runner.Options{Sink: &latest}); err != nil || len(shown.Path) != steps+1 {
 		t.Error(err)
 	}
-	if n := len(latest.of(runner.EdgesResolved)); s.read > 4000 || n < 400 {
+	if n := len(latest.ofType(runner.EdgesResolved)); s.read > 4000 || n < 400 {
 		t.Errorf("%d events were read, %d steps told", s.read, n)
 	}
 	checkNearbyReads(t, s, r, steps)

@@ -49,12 +49,12 @@ edges: [{from: x, to: y}, {from: y, to: x, when: n < 2}, {from: y, to: END}]
 	}
 }
 
-// sharedSteps: fan, m1, m2, e, last; each middle a, l, k and two leaves; a leaf
-// takes four.
+// sharedSteps is the number of steps: fan, m1, m2, e and last; a, l, k and two leaves for each
+// middle; four for each leaf.
 const sharedSteps = 5 + 2*(3+2*4) + 3*4
 
-// sharedRun runs outer.yaml within a limit, and takes it up after crashes.
-func sharedRun(t *testing.T, r *runner.Runner, s *crashing, limit, step int) *runner.Result {
+// runShared runs outer.yaml with a limit, and resumes it after crashes.
+func runShared(t *testing.T, r *runner.Runner, s *crashing, limit, step int) *runner.Result {
 	t.Helper()
 	files := sharedFiles()
 	g, found := spec.Parse("outer.yaml", []byte(files["outer.yaml"]), spec.Options{Kinds: r.Kinds()})
@@ -75,16 +75,15 @@ func sharedRun(t *testing.T, r *runner.Runner, s *crashing, limit, step int) *ru
 	return result
 }
 
-// Subgraphs at once share the steps of the run to the last one: the run completes
-// if and only if its limit is as high as the steps that it takes, wherever it
-// breaks off, and a higher limit lets it go on.
+// Concurrent subgraphs share max_steps exactly: the run completes if and only if the limit is at
+// least the number of its steps, wherever it crashes. A resume with a higher limit completes it.
 func TestSubgraphsShareSteps(t *testing.T) {
 	for limit := 1; limit <= sharedSteps+1; limit++ {
 		for _, after := range []int{-1, 3 + limit%11, 15 + limit} {
 			s := &crashing{Store: &store.Memory{}, after: after}
 			c := &worked{done: map[string]int{}}
 			r := c.runner(t, s, sharedFiles())
-			got := sharedRun(t, r, s, limit, -1)
+			got := runShared(t, r, s, limit, -1)
 			if limit >= sharedSteps {
 				if got.Status != machine.Completed || got.Steps != sharedSteps {
 					t.Errorf("limit %d, crash after %d: %s after %d steps: %v", limit, after, got.Status, got.Steps, got.Error)
@@ -106,10 +105,10 @@ func TestSubgraphsShareSteps(t *testing.T) {
 	}
 }
 
-// The limit of a subgraph is its own failure, also when its subgraphs share it.
+// A subgraph that reaches its own max_steps fails, also if its subgraphs used up the steps.
 func TestSubgraphsShareTheirOwnLimit(t *testing.T) {
 	files := sharedFiles()
-	files["middle.yaml"] += "limits: {max_steps: 10}\n" // it takes 11
+	files["middle.yaml"] += "limits: {max_steps: 10}\n" // it needs 11
 	c := &worked{done: map[string]int{}}
 	r := c.runner(t, &store.Memory{}, files)
 	g, _ := spec.Parse("outer.yaml", []byte(files["outer.yaml"]), spec.Options{Kinds: r.Kinds()})

@@ -19,11 +19,11 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// textRecorder keeps events as JSON, without their numbers: they are the sink's for
-// as long as it looks at them.
+// textRecorder keeps events as JSON, without their numbers. It must not keep the events, which are
+// valid only during the call.
 type textRecorder struct {
 	texts []string
-	// ended are the steps whose ends were told.
+	// ended lists the steps with an event for their end.
 	ended []int
 }
 
@@ -37,9 +37,9 @@ func (r *textRecorder) Event(e *runner.Event) error {
 	return nil
 }
 
-// readsStepsAlike checks that every step of a run is the same, whether it is read
-// from a snapshot near it or from the run's beginning, and so is a fork from there.
-func readsStepsAlike(t *testing.T, r *runner.Runner, id string) {
+// checkStepReads checks that reading a step from the nearest snapshot gives the same result and
+// events as reading it from the beginning of the run.
+func checkStepReads(t *testing.T, r *runner.Runner, id string) {
 	t.Helper()
 	var all textRecorder
 	whole, err := r.Replay(id, 0, -1, runner.Options{Sink: &all})
@@ -56,7 +56,7 @@ func readsStepsAlike(t *testing.T, r *runner.Runner, id string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(comparable(t, want), comparable(t, got)); diff != "" {
+		if diff := cmp.Diff(formatComparable(t, want), formatComparable(t, got)); diff != "" {
 			t.Fatalf("after step %d the run is another when it is read from near (-whole +near):\n%s", step, diff)
 		}
 		var from textRecorder
@@ -82,7 +82,7 @@ func TestStepsAreReadFromNear(t *testing.T) {
 	runner.SnapshotAlways(r)
 	result, err := r.Run(context.Background(), g, runner.Options{RunID: "one"})
 	resumeToEnd(t, r, &fails, result, err, nil)
-	readsStepsAlike(t, r, "one")
+	checkStepReads(t, r, "one")
 	whole, err := r.Replay("one", 0, -1, runner.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestStepsAreReadFromNear(t *testing.T) {
 		if _, err = r.Fork(context.Background(), "one", runner.ForkOptions{At: at, Options: runner.Options{RunID: id, Answers: map[string][]string{"e": {"yes"}}}}); err != nil {
 			t.Fatal(err)
 		}
-		readsStepsAlike(t, r, id)
+		checkStepReads(t, r, id)
 		result, divergence, err := r.Verify(id, nil)
 		if err != nil || divergence != nil || result.Status != machine.Completed || !slices.Equal(result.Path, whole.Path) {
 			t.Errorf("the fork at %d: %v, %v, %v", at, result.Status, divergence, err)
@@ -138,7 +138,7 @@ func TestSubgraphsAreReadFromNear(t *testing.T) {
 	if result, err := r.Run(context.Background(), g, runner.Options{RunID: "one"}); err != nil || result.Status != machine.Completed {
 		t.Fatal(result, err)
 	}
-	readsStepsAlike(t, r, "one")
+	checkStepReads(t, r, "one")
 }
 
 // checkNearbyReads checks how much of a long run is read to show one step.
@@ -157,17 +157,17 @@ func checkNearbyReads(t *testing.T, s *crashing, r *runner.Runner, steps int) {
 		if _, err := r.Fork(context.Background(), "one", runner.ForkOptions{At: at, Options: runner.Options{RunID: fmt.Sprint("fork-", at), MaxSteps: at + 10}}); err != nil {
 			t.Fatal(err)
 		}
-		// A stretch is read whole.
+		// A stretch is always read as a whole.
 		if s.read > 3*stretch+3000 {
 			t.Errorf("%d events were read around step %d", s.read, at)
 		}
 	}
 }
 
-// stretch is how many of the events of a pure loop are read at once, at most.
+// stretch is the maximum number of events of a pure loop that are read at once.
 const stretch = 128 << 10 / 60
 
-// firstDecision sees enough at the edges of a step.
+// firstDecision is a sink that stops reading at the edges of a step.
 type firstDecision struct {
 	step int
 	seen bool
@@ -181,8 +181,8 @@ func (f *firstDecision) Event(e *runner.Event) error {
 	return nil
 }
 
-// A subgraph that waits for a person while other branches go on is read alike from a
-// snapshot that was written meanwhile: what it did before is in the state alone.
+// A subgraph that waits for a person while other branches run reads the same from a snapshot that
+// was written meanwhile. Its earlier steps are then only in the state, not in the events.
 func TestSubgraphsThatWaitAreReadFromNear(t *testing.T) {
 	calls, half := 0, make(chan struct{})
 	handlers := map[string]runner.HandlerFunc{
@@ -215,5 +215,5 @@ func TestSubgraphsThatWaitAreReadFromNear(t *testing.T) {
 	if err != nil || result.Status != machine.Completed {
 		t.Fatal(result, err)
 	}
-	readsStepsAlike(t, r, "one")
+	checkStepReads(t, r, "one")
 }

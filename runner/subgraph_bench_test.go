@@ -9,7 +9,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// A subgraph of a thousand pure steps: what its journal adds.
+// BenchmarkSubgraph measures the cost of the journal of a subgraph with a thousand pure steps.
 func BenchmarkSubgraph(b *testing.B) {
 	const outer = "graphrun: v1\nname: outer\nstart: a\nlimits: {max_steps: 100000}\nnodes: {a: {kind: graph, graph: child.yaml}}\nedges: [{from: a, to: END}]\n"
 	const child = "graphrun: v1\nname: child\nstart: a\nlimits: {max_steps: 100000}\nstate: {n: {type: integer, default: 0}}\n" +

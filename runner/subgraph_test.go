@@ -74,7 +74,7 @@ edges:
 	}
 }
 
-// worked says how often each piece of work was done, and with which keys.
+// worked counts how often each piece of work was done.
 type worked struct {
 	mu    sync.Mutex
 	done  map[string]int
@@ -116,9 +116,9 @@ func (c *worked) runner(t *testing.T, s store.Store, files map[string]string) *r
 	return r
 }
 
-// nestedToEnd runs outer.yaml and takes it up again until it has completed, after
-// crashes as given.
-func (c *worked) nestedToEnd(t *testing.T, s *crashing, step int, snapshots bool) *runner.Result {
+// runNested runs outer.yaml and resumes it until it has completed. After each crash the store
+// accepts step more writes.
+func (c *worked) runNested(t *testing.T, s *crashing, step int, snapshots bool) *runner.Result {
 	t.Helper()
 	files := nestedFiles()
 	r := c.runner(t, s, files)
@@ -146,7 +146,7 @@ func (c *worked) nestedToEnd(t *testing.T, s *crashing, step int, snapshots bool
 				opts.Answers[target] = []string{[]string{"p", "q"}[len(target)%2]}
 			}
 		default:
-			c.mu.Lock() // a task of a run whose store broke may run yet
+			c.mu.Lock() // a task may still run after the store failed
 			c.fails = false
 			c.mu.Unlock()
 		}
@@ -156,17 +156,17 @@ func (c *worked) nestedToEnd(t *testing.T, s *crashing, step int, snapshots bool
 	return nil
 }
 
-// A run of nested graphs that crashes anywhere continues there: no finished step, at any depth,
-// runs again.
+// A run of nested graphs that crashes at any write resumes at that point: no finished step, at any
+// depth, runs again.
 func TestSubgraphsAfterCrashes(t *testing.T) {
 	run := func(after, step int, snapshots bool) (*runner.Result, *worked, *crashing) {
 		c := &worked{done: map[string]int{}, fails: true}
 		s := &crashing{Store: &store.Memory{}, after: after}
-		return c.nestedToEnd(t, s, step, snapshots), c, s
+		return c.runNested(t, s, step, snapshots), c, s
 	}
 	want, whole, _ := run(-1, -1, false)
 	for work, n := range whole.done {
-		if n != 1 && !strings.HasPrefix(work, "y-e") { // they may be cut off by the failure beside them
+		if n != 1 && !strings.HasPrefix(work, "y-e") { // the failure of another branch may cut them off
 			t.Errorf("without a crash %s was done %d times", work, n)
 		}
 	}
@@ -174,7 +174,7 @@ func TestSubgraphsAfterCrashes(t *testing.T) {
 		t.Errorf("%d pieces of work were done: %v", len(whole.done), whole.done)
 	}
 	for after := 1; after < 150; after += 3 {
-		for _, step := range []int{-1, 12} { // eight may be taken by what three branches begin again before one of them ends
+		for _, step := range []int{-1, 12} { // three branches may need eight writes to begin again before one ends
 			got, c, s := run(after, step, after%2 == 0)
 			if diff := cmp.Diff(want.State, got.State); diff != "" || got.Steps != want.Steps {
 				t.Errorf("crash after %d, then every %d: %d steps, want %d; state (-want +got):\n%s", after, step, got.Steps, want.Steps, diff)
@@ -183,7 +183,7 @@ func TestSubgraphsAfterCrashes(t *testing.T) {
 			for work, n := range c.done {
 				again += n - whole.done[work]
 			}
-			if step < 0 && again > 5 { // at most what was in flight: three branches, of which one has two elements, and what a failure cut off
+			if step < 0 && again > 5 { // at most the active tasks: three branches, one with two elements, and what a failure cut off
 				t.Errorf("crash after %d: %d pieces of work were done again: %v", after, again, c.done)
 			}
 			if s.after >= 0 && step < 0 {
@@ -244,7 +244,7 @@ func TestCancelledSubgraphs(t *testing.T) {
 	}
 }
 
-// Without a store nothing is noted, and a subgraph rests in memory.
+// Without a store, a subgraph that waits for an answer stays in memory.
 func TestSubgraphsRestInMemory(t *testing.T) {
 	c := &worked{done: map[string]int{}}
 	files := nestedFiles()
@@ -292,7 +292,7 @@ func TestPauseReachesSubgraphs(t *testing.T) {
 		Store: s, Load: func(path string) ([]byte, error) { return []byte(files[path]), nil },
 		Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
 			"turn": func(_ context.Context, task *runner.Task) (any, error) {
-				if task.Visit == 5 && !stop.Load() { // an element may get there after the pause only
+				if task.Visit == 5 && !stop.Load() { // an element may reach this only after the pause
 					if err := s.SendRequest("one", store.RequestPause); err != nil {
 						return nil, err
 					}
@@ -334,13 +334,13 @@ edges:
   - {from: end, to: END}
 `
 
-// A person is asked while a timer of the same subgraph runs.
+// A question of a subgraph is asked while a timer of the same subgraph runs.
 func TestPeopleAreAskedBesideTimers(t *testing.T) {
 	clock := newFakeClock()
 	asked := make(chan string)
 	f := prepareFlow(t, runner.Config{Clock: clock, Load: func(string) ([]byte, error) { return []byte(askedBeside), nil }},
 		"nodes: {a: {kind: graph, each: '[1]', graph: child.yaml}}\nedges: [{from: a, to: END}]\n")
-	end := started(t, t.Context(), f, runner.Options{Ask: func(_ context.Context, q view.Pending, _ string) (string, error) {
+	end := startFlow(t, t.Context(), f, runner.Options{Ask: func(_ context.Context, q view.Pending, _ string) (string, error) {
 		asked <- q.Target()
 		return "yes", nil
 	}})

@@ -11,7 +11,7 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// A subgraph in which only time passes holds up its own branch and nothing else, also when its attempt or the subgraph has a time limit.
+// A subgraph that only waits blocks its own branch and no other, also if its attempt or the subgraph has a timeout.
 func TestSubgraphWaitsBesideOthers(t *testing.T) {
 	child := `graphrun: v1
 name: child
@@ -41,7 +41,7 @@ edges: [{from: w, to: end}, {from: end, to: END}]
 		})}}, fmt.Sprintf(`
 nodes: {a: {kind: pass}, g: {kind: graph, %s}, b: {kind: pass}, c: {kind: work, do: tell}, end: {kind: pass, join: {wait: all}}}
 edges: [{from: a, to: [g, b]}, {from: b, to: c}, {from: [g, c], to: end}, {from: end, to: END}]`, test.node))
-		end := started(t, t.Context(), f, runner.Options{})
+		end := startFlow(t, t.Context(), f, runner.Options{})
 		<-ran
 		clock.fire(time.Hour)
 		result := end()

@@ -13,8 +13,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// One run whose journal can't be read is listed with the reason; the others stay as they
-// are.
+// The list shows a run whose journal can't be read with the reason, and the other runs as usual.
 func TestUnreadableRun(t *testing.T) {
 	kept := &store.Memory{}
 	r, err := runner.New(runner.Config{Store: kept})

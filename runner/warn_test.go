@@ -19,7 +19,7 @@ nodes:
 edges: [{from: x, to: y}, {from: y, to: END}]
 `
 
-// A caller without a sink gets the warnings that a sink would: of handlers and of failed
+// A caller without a sink gets the same warnings as a sink: those of handlers and of failed
 // elements, also in subgraphs, with secrets masked.
 func TestWarnings(t *testing.T) {
 	work := work(map[string]runner.HandlerFunc{
