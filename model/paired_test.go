@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// formatMessages writes messages as words: u, a, a(1,2) with calls, 1 or 1! for results.
+// formatMessages returns messages as words: u, a, a(1,2) with calls, 1 or 1! for results.
 func formatMessages(messages []Message) string {
 	var out []string
 	for _, m := range messages {
@@ -31,7 +31,7 @@ func formatMessages(messages []Message) string {
 	return strings.Join(out, " ")
 }
 
-func build(text string) []Message {
+func parseMessages(text string) []Message {
 	var out []Message
 	for _, word := range strings.Fields(text) {
 		name, ids, _ := strings.Cut(strings.TrimSuffix(word, ")"), "(")
@@ -64,7 +64,7 @@ func TestPaired(t *testing.T) {
 		{"a(1)", "a(1) 1!"},
 		{"1 u a(1)", "u u a(1) 1!"},
 	} {
-		in := build(test.in)
+		in := parseMessages(test.in)
 		got := PairResults(in)
 		if s := formatMessages(got); s != test.want {
 			t.Errorf("%s: got %s, want %s", test.in, s, test.want)
@@ -76,7 +76,7 @@ func TestPaired(t *testing.T) {
 			t.Errorf("%s: %s is not paired", test.in, formatMessages(got))
 		}
 	}
-	if got := PairResults(build("5"))[0].Content; got != "Result of the tool t: r" {
+	if got := PairResults(parseMessages("5"))[0].Content; got != "Result of the tool t: r" {
 		t.Errorf("got %s", got)
 	}
 }
@@ -84,7 +84,7 @@ func TestPaired(t *testing.T) {
 func TestPairedAlways(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOf(rapid.SampledFrom([]string{"u", "a", "a(1)", "a(2,3)", "a(1,1)", "1", "2", "3", "4"})).Draw(t, "words")
-		in := build(strings.Join(words, " "))
+		in := parseMessages(strings.Join(words, " "))
 		got := PairResults(in)
 		if !isPaired(got) {
 			t.Fatalf("%s", formatMessages(got))

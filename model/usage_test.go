@@ -18,7 +18,7 @@ func TestPossibleUsage(t *testing.T) {
 		{model.Usage{InputTokens: 5, OutputTokens: -1_000_000}, false},
 		{model.Usage{InputTokens: 5, CachedTokens: -5}, false},
 		{model.Usage{InputTokens: 5, CacheWriteTokens: -5}, false},
-		{model.Usage{InputTokens: 1 << 62, OutputTokens: 1 << 62}, false}, // their sum is below zero
+		{model.Usage{InputTokens: 1 << 62, OutputTokens: 1 << 62}, false}, // their sum overflows
 		{model.Usage{InputTokens: 5, CachedTokens: 6}, false},
 		{model.Usage{InputTokens: 5, CachedTokens: 3, CacheWriteTokens: 3}, false},
 	} {

@@ -24,7 +24,7 @@ const (
 	agentEdge = "\nedges: [{from: a, to: END}]"
 )
 
-// The requests to the model of an agent, turn by turn.
+// An agent sends these requests to its model, turn by turn.
 func TestAgentRequests(t *testing.T) {
 	for name, test := range map[string]struct {
 		node    string
@@ -81,14 +81,14 @@ func TestAgentRequests(t *testing.T) {
 			if result.Status != machine.Completed || result.Output != test.output {
 				t.Errorf("%s, output %v: %v", result.Status, result.Output, result.Error)
 			}
-			if diff := cmp.Diff(test.want, chat.sketches()); diff != "" {
+			if diff := cmp.Diff(test.want, chat.formatRequests()); diff != "" {
 				t.Errorf("requests (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// The money of an agent: the run's budget ends the run, the loop's own the loop.
+// An agent that exceeds the run's budget ends the run. A limit of its loop ends only the loop.
 func TestAgentMoney(t *testing.T) {
 	agent := "nodes: {a: {kind: agent, prompt: go, tools: [add], max_tokens: 5%s}}" + agentEdge
 	n := 0
@@ -104,7 +104,7 @@ func TestAgentMoney(t *testing.T) {
 	}
 }
 
-// An agent that is cancelled leaves its turns.
+// The result of a cancelled run has the finished turns of its agent.
 func TestAgentCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	turns := 0
@@ -125,7 +125,7 @@ func TestAgentCancelled(t *testing.T) {
 	}
 }
 
-// Hooks see every call, may refuse it, and may change what a tool gave.
+// Hooks see every call, can refuse it, and can change the result of a tool.
 func TestCallHooks(t *testing.T) {
 	var log []string
 	hooks := runner.Hooks{
@@ -171,7 +171,7 @@ func TestCallHooks(t *testing.T) {
 		t.Errorf("a refused call: %v after %d requests", result.Error, len(chat.requests))
 	}
 
-	// A hook before a call may change what is asked; the conversation stays as it is.
+	// A hook can change the request of a call without changing the conversation.
 	chat = newChat(t, inOrder(`call add {"x": 1}`, "done"))
 	hooks = runner.Hooks{BeforeModel: func(_ context.Context, _ *runner.Task, call *handler.ModelCall) error {
 		call.System += " Be brief."
@@ -216,7 +216,7 @@ func TestFinishToolWithOutput(t *testing.T) {
 	}
 }
 
-// No model sees a secret in a tool's result; readers of the output see it.
+// Models get the results of tools with secrets masked; the output of the node keeps them.
 func TestSecretsInResults(t *testing.T) {
 	t.Setenv("TOKEN_OF_TEST", "s3cr\"et-42")
 	for _, kind := range []string{"agent", "tools"} {
@@ -272,7 +272,7 @@ nodes: {a: {kind: agent, prompt: go, tools: [flaky]}}`+agentEdge, runner.Options
 	}
 }
 
-// max_in_flight bounds the calls of a provider's models, whichever node makes them.
+// max_in_flight bounds the concurrent calls to a provider's models, across all nodes.
 func TestMaxInFlight(t *testing.T) {
 	chat := newChat(t, func(string) string { return "ok" })
 	chat.more = ", max_in_flight: 2"

@@ -15,8 +15,8 @@ nodes:
   b: {kind: pass}
 edges: [{from: a, to: END}, {from: a, to: b, condition: on_failure, when: "error.kind == 'invalid_output'"}, {from: b, to: END}]`
 
-// A model is asked again after an answer that does not fit, with the problem. The executor does
-// not retry it further.
+// After an invalid answer the node calls the model again and describes the problem. The run does
+// not retry the node afterwards.
 func TestStructuredOutput(t *testing.T) {
 	for name, c := range map[string]struct {
 		replies []string
@@ -25,7 +25,7 @@ func TestStructuredOutput(t *testing.T) {
 	}{
 		"fits":          {[]string{`{"n": 1}`}, "a", 1},
 		"fenced":        {[]string{"```json\n{\"n\": 1}\n```"}, "a", 1},
-		"cut in fence":  {[]string{"```json\n{\"n\": 1}", `{"n": 2}`}, "a", 2}, // there may be more to come
+		"cut in fence":  {[]string{"```json\n{\"n\": 1}", `{"n": 2}`}, "a", 2}, // the rest may follow
 		"fits later":    {[]string{"one", `{"n": "one"}`, `{"n": 1}`}, "a", 3},
 		"never fits":    {[]string{"one", "two", "three", `{"n": 1}`}, "a b", 3},
 		"a retry":       {[]string{"!503", "one", `{"n": 1}`}, "a", 3},
@@ -50,7 +50,7 @@ func TestStructuredOutput(t *testing.T) {
 	}
 }
 
-// A schema of a text needs no quotes around it.
+// An answer for a string schema needs no quotes.
 func TestStructuredText(t *testing.T) {
 	chat := newChat(t, inOrder("maybe", " REJECT\n"))
 	result := runFlow(t, chat, `start: a
@@ -61,8 +61,8 @@ edges: [{from: a, to: END}]`, runner.Options{})
 	}
 }
 
-// In a long conversation a summary replaces the oldest turns for good, and calls stay with their
-// results.
+// In a long conversation a summary permanently replaces the oldest turns. It never separates calls
+// from their results.
 func TestCompaction(t *testing.T) {
 	long := strings.Repeat("x", 400)
 	chat := newChat(t, inOrder("1"+long, "2"+long, "SUM", "3", "4"))
@@ -74,7 +74,7 @@ edges: [{from: a, to: a, when: visits.a < 4}, {from: a, to: END}]`, runner.Optio
 	if result.Status != machine.Completed {
 		t.Fatal(result.Error)
 	}
-	got := chat.sketches()
+	got := chat.formatRequests()
 	for i, want := range []string{
 		"u:p1", "u:p1 | a:1" + long + " | u:p2", "u:user: p1\nassistant: 1" + long + "\n",
 		"u:[Summary of the conversation so far]\nSUM | u:p2 | a:2" + long + " | u:p3",
@@ -86,8 +86,8 @@ edges: [{from: a, to: a, when: visits.a < 4}, {from: a, to: END}]`, runner.Optio
 	}
 }
 
-// A router sees whether the work is done: the path with its visits, and the state that the node
-// shows, with secrets masked.
+// A router gets the path with its visits, and the state keys that the node lists in `see`, with
+// secrets masked.
 func TestRouterSeesPathAndState(t *testing.T) {
 	n := 0
 	chat := newChat(t, func(string) string {

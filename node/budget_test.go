@@ -9,8 +9,8 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// A call whose worst case does not fit the budget is not made: the run ends at a
-// limit, with all that was paid for in its result.
+// If the worst case of a call exceeds the budget, the run ends with status limit before the call.
+// Its result counts all earlier calls.
 func TestBudget(t *testing.T) {
 	const loop = `start: a
 limits: {max_tokens: %s}
@@ -42,8 +42,8 @@ edges: [{from: a, to: a, when: visits.a < 5}, {from: a, to: END}]`
 	}
 }
 
-// A budget that has no room for what a judge would cost is the end of the money, not
-// a judge that failed.
+// If a judge's call does not fit the budget, the run ends with the reason budget, not with a failed
+// judge.
 func TestBudgetOfJudge(t *testing.T) {
 	chat := newChat(t, func(string) string { return "ok" })
 	result := runFlow(t, chat, `start: a
@@ -98,7 +98,7 @@ edges: [{from: a, to: a, when: visits.a < 3}, {from: a, to: END}]`
 	}
 }
 
-// A limit holds where the server does not count: an estimate counts.
+// A limit applies even if the server reports no usage: the usage is estimated.
 func TestLimitWithoutUsage(t *testing.T) {
 	chat, calls := endingServer(t, `{"content":"a text of some length"}`, "stop")
 	result := runFlow(t, chat, `limits: {max_tokens: 300, max_steps: 60}
@@ -110,7 +110,7 @@ edges: [{from: a, to: a}]`, runner.Options{})
 	}
 }
 
-// A server that can't list its tools is a failure of kind tool, with the server's stderr.
+// If a server can't list its tools, the node fails with kind tool and the server's stderr.
 func TestServerThatDoesNotStart(t *testing.T) {
 	chat := newChat(t, inOrder("never"))
 	for _, kind := range []string{"llm", "agent"} {
@@ -140,8 +140,8 @@ edges: [{from: a, to: END}]`, runner.Options{})
 	}
 }
 
-// A call that is cut has been paid for: what it came to is estimated, in the result
-// and for limits.
+// The provider charges for an interrupted call, so its usage is estimated for the result and for
+// limits.
 func TestCutCallsCount(t *testing.T) {
 	chat := newChat(t, func(string) string { return "never" })
 	chat.url = modeltest.ServeAndHang(t, "../model/openai/testdata/text-stream.http", 4)

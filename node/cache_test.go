@@ -7,8 +7,8 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// The input of the first visit is another than that of the later ones. A kept answer is good for the same prompt in the same conversation, and is
-// said again there.
+// A cached answer is used for the same prompt in the same conversation, and is added to the
+// conversation again. The prompt of the first visit differs, since its input does.
 func TestCachedAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		b     string

@@ -26,7 +26,7 @@ import (
 func BenchmarkCallKey(b *testing.B) {
 	for _, n := range []int{100, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			messages := longTalk(n)
+			messages := newConversation(n)
 			req := &model.Request{System: "s", Messages: messages}
 			b.ReportAllocs()
 			for b.Loop() {
@@ -39,8 +39,8 @@ func BenchmarkCallKey(b *testing.B) {
 	}
 }
 
-// longTalk returns a conversation of n messages with calls of tools.
-func longTalk(n int) []model.Message {
+// newConversation returns a conversation of n messages with tool calls.
+func newConversation(n int) []model.Message {
 	var out []model.Message
 	for i := range n / 4 {
 		id := fmt.Sprint("call_", i)
@@ -62,25 +62,24 @@ func wires() map[string]string {
 	}
 }
 
-// quietDesk keeps no account.
-type quietDesk struct{}
+// noAccount is an account that records nothing.
+type noAccount struct{}
 
-func (quietDesk) Note(any, handler.Usage) error { return nil }
-func (quietDesk) Hide(string)                   {}
-func (quietDesk) Reserve(r handler.Reservation) (*handler.Reserved, error) {
+func (noAccount) Note(any, handler.Usage) error { return nil }
+func (noAccount) Hide(string)                   {}
+func (noAccount) Reserve(r handler.Reservation) (*handler.Reserved, error) {
 	return handler.NewReserved(r.Output, func(handler.Usage) {}), nil
 }
-func (quietDesk) Sleep(context.Context, time.Duration) error { return nil }
-func (quietDesk) Now() time.Time                             { return time.Now() }
+func (noAccount) Sleep(context.Context, time.Duration) error { return nil }
+func (noAccount) Now() time.Time                             { return time.Now() }
 
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// visits returns tasks of an llm node at the end of a conversation. Each conversation is two
-// messages longer than the one before. A server speaks the protocol and reads all that it is
-// sent.
-func visits(tb testing.TB, wire string, talk []handler.Message) func() error {
+// newVisits returns a function that visits an llm node at the end of a conversation, which grows by
+// two messages with each visit. The node calls a server that speaks the protocol.
+func newVisits(tb testing.TB, wire string, talk []handler.Message) func() error {
 	tb.Helper()
 	kind, api := "openai", "api: "+wire+", "
 	if wire == "anthropic" {
@@ -104,7 +103,7 @@ func visits(tb testing.TB, wire string, talk []handler.Message) func() error {
 	return func() error {
 		task := &runner.Task{
 			Node: "a", Visit: 1, Graph: g, Scope: scope, Config: map[string]any{"prompt": "And now?"}, Providers: providers,
-			Models: &handler.ModelAccess{ModelAccounting: quietDesk{}}, Talk: &handler.Talk{Talk: machine.Talk{Messages: talk}},
+			Models: &handler.ModelAccess{ModelAccounting: noAccount{}}, Talk: &handler.Talk{Talk: machine.Talk{Messages: talk}},
 		}
 		if _, err := h.runLLM(tb.Context(), task); err != nil {
 			return err
@@ -120,7 +119,7 @@ func visits(tb testing.TB, wire string, talk []handler.Message) func() error {
 func BenchmarkCall(b *testing.B) {
 	for _, wire := range slices.Sorted(maps.Keys(wires())) {
 		b.Run(wire, func(b *testing.B) {
-			visit := visits(b, wire, longTalk(10_000))
+			visit := newVisits(b, wire, newConversation(10_000))
 			if err := visit(); err != nil {
 				b.Fatal(err)
 			}
@@ -167,7 +166,7 @@ func TestRequestKey(t *testing.T) {
 		req := &model.Request{System: "s", Messages: messages}
 		seen[requestKey(modelRef{name: "m"}, req)]++
 	}
-	if len(seen) != 8 { // long(200) and the last are what all is
+	if len(seen) != 8 { // long(200) and the last equal all
 		t.Errorf("%d keys", len(seen))
 	}
 	other := requestKey(modelRef{name: "n"}, &model.Request{System: "s", Messages: all})

@@ -1,4 +1,4 @@
-// A chat server for tests: it keeps what it was asked.
+// A chat server for tests that keeps its requests.
 
 package node_test
 
@@ -20,19 +20,19 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// chat answers requests with what reply says: a text, or tool calls as
-// "call NAME {args}", or an HTTP error as "!429".
+// chat answers requests with the result of reply: a text, tool calls as "call NAME {args}", or an
+// HTTP error as "!429".
 type chat struct {
-	more  string // keys of the provider, behind a comma
+	more  string // more keys of the provider, after a comma
 	url   string
 	dir   string // of the flow
 	reply func(asked string) string
 	// wait is called with the last message of each request, before it is answered.
 	wait func(asked string)
-	// header is told the header Authorization of each request; nil: nobody.
+	// header, if not nil, is called with the header Authorization of each request.
 	header func(authorization string)
 
-	// usage is what the server says that a call came to; nil: 10 tokens and 5.
+	// usage is the usage that the server reports; nil means 10 input and 5 output tokens.
 	usage map[string]any
 
 	mu       sync.Mutex
@@ -109,7 +109,7 @@ func (r *chatRequest) last() string {
 	return text
 }
 
-// inOrder returns a function that gives replies one after the other.
+// inOrder returns a function that returns the replies one after the other.
 func inOrder(replies ...string) func(string) string {
 	return func(string) string {
 		if len(replies) == 0 {
@@ -179,8 +179,8 @@ func (c *chat) answer(w http.ResponseWriter, text string) {
 	fmt.Fprint(w, "data: [DONE]\n\n")
 }
 
-// sketches returns the requests so far, one per line.
-func (c *chat) sketches() []string {
+// formatRequests returns each request so far as one line.
+func (c *chat) formatRequests() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := make([]string, len(c.requests))
@@ -190,7 +190,7 @@ func (c *chat) sketches() []string {
 	return out
 }
 
-// runFlow runs the rest of a flow whose models are the chat.
+// runFlow runs a flow whose models are the chat. The text lacks the head of the file.
 func runFlow(t *testing.T, c *chat, flow string, opts runner.Options) *runner.Result {
 	t.Helper()
 	return runHooked(t.Context(), t, c, flow, opts, runner.Hooks{})
@@ -200,7 +200,7 @@ func runFlow(t *testing.T, c *chat, flow string, opts runner.Options) *runner.Re
 func runHooked(ctx context.Context, t *testing.T, c *chat, flow string, opts runner.Options, hooks runner.Hooks) *runner.Result {
 	t.Helper()
 	r, err := runner.New(runner.Config{
-		Kinds: node.Kinds(node.Options{}), Decider: node.NewDecider(node.Options{}), Store: &store.Memory{}, Clock: hasty{}, Hooks: hooks,
+		Kinds: node.Kinds(node.Options{}), Decider: node.NewDecider(node.Options{}), Store: &store.Memory{}, Clock: eagerClock{}, Hooks: hooks,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -217,12 +217,12 @@ func runHooked(ctx context.Context, t *testing.T, c *chat, flow string, opts run
 	return result
 }
 
-// hasty is a clock on which every time has come.
-type hasty struct{}
+// eagerClock is a clock whose timers fire at once.
+type eagerClock struct{}
 
-func (hasty) Now() time.Time { return time.Unix(0, 0) }
+func (eagerClock) Now() time.Time { return time.Unix(0, 0) }
 
-func (hasty) AfterFunc(_ time.Duration, f func()) func() bool {
+func (eagerClock) AfterFunc(_ time.Duration, f func()) func() bool {
 	go f()
 	return func() bool { return false }
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/graphrun/graphrun/runner"
 )
 
-// conversationOf reads a sketch: u a user, a an answer, c an answer with calls,
-// r a result.
-func conversationOf(sketch string) []model.Message {
+// parseConversation makes a message of each letter: u is a user message, a an answer, c an answer
+// with calls, r a result.
+func parseConversation(sketch string) []model.Message {
 	var out []model.Message
 	for _, letter := range sketch {
 		switch letter {
@@ -27,7 +27,7 @@ func conversationOf(sketch string) []model.Message {
 	return out
 }
 
-// The summarised part ends before the last turns, never between a call and its results.
+// The summary covers all but the last turns, and never separates a call from its results.
 func TestOldestTurns(t *testing.T) {
 	for _, c := range []struct {
 		sketch string
@@ -47,7 +47,7 @@ func TestOldestTurns(t *testing.T) {
 		{"uac", 0, 2},
 		{"", 2, 0},
 	} {
-		if got := countOldMessages(conversationOf(c.sketch), c.keep); got != c.want {
+		if got := countOldMessages(parseConversation(c.sketch), c.keep); got != c.want {
 			t.Errorf("%s, keeping %d: %d are summarised, want %d", c.sketch, c.keep, got, c.want)
 		}
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// endingServer answers each request with a text and a way to end, and counts.
+// endingServer starts a server that answers each request with a delta and a finish reason, and
+// counts the requests.
 func endingServer(t *testing.T, delta, finish string) (*chat, *int) {
 	t.Helper()
 	calls := 0
@@ -25,8 +26,8 @@ func endingServer(t *testing.T, delta, finish string) (*chat, *int) {
 	return &chat{url: server.URL + "/v1"}, &calls
 }
 
-// A refused, filtered or cut answer is a failure of a separate kind, with the text, and is not
-// requested again. A node may accept it.
+// If the model refuses, or its answer is filtered or truncated, the node fails with the kind
+// refused, filtered or truncated, and without a retry. A node can accept such an answer.
 func TestEndings(t *testing.T) {
 	const structured = ", output: {type: object, properties: {n: {type: integer}}, required: [n]}"
 	for _, end := range []struct{ kind, delta, finish, said string }{
@@ -60,8 +61,8 @@ func TestEndings(t *testing.T) {
 	}
 }
 
-// A router or judge whose answer ends badly is asked once. The run reports which of them it was
-// and its answer.
+// A router or judge whose answer was refused, filtered or truncated is not called again. The error
+// names it and has its answer.
 func TestEndingsOfDeciders(t *testing.T) {
 	const router = "start: a\nnodes: {a: {kind: pass}, b: {kind: pass}, c: {kind: pass}}\nedges: [{from: a, to: b, condition: llm_decide}, {from: a, to: c, condition: llm_decide%s}, {from: b, to: END}, {from: c, to: END}]"
 	const judge = "start: a\nnodes: {a: {kind: agent, prompt: go, judge: {criteria: [good]}}}\nedges: [{from: a, to: END}]"

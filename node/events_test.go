@@ -17,7 +17,7 @@ func TestEventsAreHeardWhileRunning(t *testing.T) {
 	task := helperTask("say", addr)
 	heard := make(chan runner.Said, 10)
 	task.Emit = func(s runner.Said) { heard <- s }
-	done := runAside(t.Context(), testOptions(), task)
+	done := startExec(t.Context(), testOptions(), task)
 	conn := accept()
 	if first := <-heard; first.Percent != 10 {
 		t.Errorf("heard %+v", first)
@@ -107,7 +107,7 @@ func TestEventFileIsRemoved(t *testing.T) {
 }
 
 func TestEventsWithoutFile(t *testing.T) {
-	t.Setenv("TMPDIR", os.Args[0]+"/nope") // below a file
+	t.Setenv("TMPDIR", os.Args[0]+"/nope") // a path below a file, which can't exist
 	rec := &recorder{}
 	task := newShellTask(`echo '{"event":"text","text":"x"}' >> "$GRAPHRUN_TASK_EVENTS" && echo ok`, nil)
 	task.Emit = rec.emit

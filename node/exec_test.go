@@ -290,8 +290,8 @@ func TestExecEndedContext(t *testing.T) {
 	}
 }
 
-// Tasks of many runs in one process have one keeper, and so one watchdog; it is not
-// theirs to close.
+// Tasks of all runs in a process share one keeper, and so one watchdog. The end of a run does not
+// close it.
 func TestExecLasting(t *testing.T) {
 	var around handler.Scope
 	defer around.Close()

@@ -41,7 +41,7 @@ func runHTTP(t *testing.T, client *http.Client, config map[string]any) (any, err
 	return runKind(t.Context(), "http", Options{Client: client}, &runner.Task{Config: config})
 }
 
-// echo answers with the request.
+// echo answers with a description of the request.
 func echo(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	w.Header().Set("Content-Type", "text/plain")

@@ -12,7 +12,7 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// The messages that a model gets, by the settings of its graph and nodes.
+// The settings of a graph and its nodes decide which messages a model gets.
 func TestConversation(t *testing.T) {
 	const loop = `start: a
 nodes: {a: {kind: llm, prompt: pa%s}, b: {kind: llm, prompt: pb%s}}
@@ -110,7 +110,7 @@ edges: [{from: a, to: b}, {from: b, to: END}]`,
 			if result.Status != machine.Completed {
 				t.Fatalf("%s: %v", result.Status, result.Error)
 			}
-			got := chat.sketches()
+			got := chat.formatRequests()
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -157,7 +157,7 @@ edges:
 			if result.Status != machine.Completed {
 				t.Fatalf("%s: %v", result.Status, result.Error)
 			}
-			if diff := cmp.Diff(want, chat.sketches()); diff != "" {
+			if diff := cmp.Diff(want, chat.formatRequests()); diff != "" {
 				t.Error(diff)
 			}
 			if said, got := result.State["said"], result.State["got"]; said != "it is 3" || got != "3" {
@@ -190,7 +190,7 @@ edges: [{from: a, to: g}, {from: g, to: b}, {from: b, to: END}]`, runner.Options
 		if result.Status != machine.Completed {
 			t.Fatalf("%s: %v", result.Status, result.Error)
 		}
-		if diff := cmp.Diff(want, chat.sketches()); diff != "" {
+		if diff := cmp.Diff(want, chat.formatRequests()); diff != "" {
 			t.Errorf("%q:\n%s", mode, diff)
 		}
 	}

@@ -1,5 +1,5 @@
-// The test binary doubles as the programs that exec tests run: with
-// NODE_TEST_HELPER set it does what that says and exits.
+// The test binary is also the program that exec tests run: with NODE_TEST_HELPER set it acts in
+// that mode and exits.
 
 package node
 
@@ -31,44 +31,44 @@ const (
 
 func TestMain(m *testing.M) {
 	if mode := os.Getenv(helperEnv); mode != "" {
-		os.Exit(helper(mode))
+		os.Exit(runHelper(mode))
 	}
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/graphrun/graphrun/internal/process.startPrograms"))
 }
 
-func helper(mode string) int {
+func runHelper(mode string) int {
 	switch mode {
 	case "args":
 		_ = json.NewEncoder(os.Stdout).Encode(os.Args[1:])
 	case "block": // until killed
-		dial()
+		dialTest()
 		select {}
-	case "stubborn": // until killed for good
+	case "stubborn": // until SIGKILL
 		signal.Ignore(syscall.SIGTERM)
-		dial()
+		dialTest()
 		select {}
-	case "polite": // cleans up when asked to end
+	case "polite": // cleans up on SIGTERM
 		asked := make(chan os.Signal, 1)
 		signal.Notify(asked, syscall.SIGTERM)
-		dial()
+		dialTest()
 		<-asked
 		fmt.Print("partial")
 		fmt.Fprintln(os.Stderr, "cleaned up")
-	case "thorough": // a cleanup that takes as long as the other end says
+	case "thorough": // cleans up until the test sends a byte
 		asked := make(chan os.Signal, 1)
 		signal.Notify(asked, syscall.SIGTERM)
-		conn := dial()
+		conn := dialTest()
 		<-asked
 		_, _ = conn.Write([]byte("?"))
 		_, _ = io.CopyN(conn, conn, 1)
 	case "parent-block", "parent-stubborn", "parent-thorough": // a child in the same group, then block
-		start(strings.TrimPrefix(mode, "parent-"))
+		startHelper(strings.TrimPrefix(mode, "parent-"))
 		select {}
-	case "leave": // a child that keeps stdout, then a normal exit
-		start("serve")
+	case "leave": // starts a child that keeps stdout open, then exits
+		startHelper("serve")
 		fmt.Println("done")
 	case "serve": // answers one byte, then ends with its connection
-		conn := dial()
+		conn := dialTest()
 		_, _ = io.CopyN(conn, conn, 1)
 		_, _ = io.Copy(io.Discard, conn)
 	case "flood":
@@ -77,15 +77,15 @@ func helper(mode string) int {
 				return 1
 			}
 		}
-	case "say": // two events; the second once the first was heard
-		say(`{"event":"progress","percent":10}` + "\n")
-		_, _ = dial().Read(make([]byte, 1))
-		say(`{"event":"progress","percent":90}`)
+	case "say": // emits two events, the second after the test got the first
+		writeEvent(`{"event":"progress","percent":10}` + "\n")
+		_, _ = dialTest().Read(make([]byte, 1))
+		writeEvent(`{"event":"progress","percent":90}`)
 	}
 	return 0
 }
 
-func dial() net.Conn {
+func dialTest() net.Conn {
 	conn, err := net.Dial("tcp", os.Getenv(addrEnv))
 	if err != nil {
 		panic(err)
@@ -93,7 +93,7 @@ func dial() net.Conn {
 	return conn
 }
 
-func start(mode string) {
+func startHelper(mode string) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), helperEnv+"="+mode)
 	if mode != "thorough" {
@@ -104,7 +104,7 @@ func start(mode string) {
 	}
 }
 
-func say(line string) {
+func writeEvent(line string) {
 	file, err := os.OpenFile(os.Getenv("GRAPHRUN_TASK_EVENTS"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		panic(err)
@@ -113,7 +113,7 @@ func say(line string) {
 	_ = file.Close()
 }
 
-// helperTask runs the test binary in a mode; addr, if any, is where it dials.
+// helperTask returns a task that runs the test binary in a mode. The program dials addr.
 func helperTask(mode, addr string, args ...any) *runner.Task {
 	return &runner.Task{Config: map[string]any{
 		"command": append([]any{os.Args[0]}, args...),
@@ -149,7 +149,7 @@ func isTimeout(err error) bool {
 	return errors.As(err, &netErr) && netErr.Timeout()
 }
 
-// testOptions make a stop fast enough for tests.
+// testOptions returns options with a fast stop.
 func testOptions() Options {
 	return Options{Grace: 100 * time.Millisecond, Linger: 500 * time.Millisecond}
 }
@@ -173,7 +173,7 @@ func requireFailure(t *testing.T, err error) *runner.Failure {
 	return failure
 }
 
-// checkFailure compares the kind and looks for parts of the message.
+// checkFailure checks the kind of the failure in err and the parts of its message.
 func checkFailure(t *testing.T, err error, kind string, parts ...string) *runner.Failure {
 	t.Helper()
 	failure := requireFailure(t, err)
@@ -188,7 +188,7 @@ func checkFailure(t *testing.T, err error, kind string, parts ...string) *runner
 	return failure
 }
 
-// recorder keeps what a task says.
+// recorder keeps the messages that a task emits.
 type recorder struct {
 	mu   sync.Mutex
 	said []runner.Said

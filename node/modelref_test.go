@@ -8,7 +8,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// The caller of the run defines a role, else the graph does. An undefined role is the default.
+// A role has the model that the caller of the run sets, else that of the graph, else the default.
 func TestResolveModel(t *testing.T) {
 	g, found := spec.Parse("f.yaml", []byte(`graphrun: v1
 name: m
@@ -45,7 +45,7 @@ edges: [{from: a, to: END}]
 	}
 }
 
-// A model has a price by its name, but not on a server of the graph's own.
+// A model has a known price by its name, except on a server that the graph defines.
 func TestPricedModel(t *testing.T) {
 	providers := map[string]any{
 		"mine": map[string]any{"type": "openai"}, "local": map[string]any{"type": "openai", "base_url": "http://x/"},

@@ -12,7 +12,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// A notice with a url is a request with its headers, and with its own body or all details. Any
+// A notification with a url sends a request with the headers, and with the body or all details. Any
 // status except success is an error.
 func TestNotifyByRequest(t *testing.T) {
 	var got []string

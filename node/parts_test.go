@@ -13,8 +13,8 @@ import (
 
 const pngHead = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
 
-// shownParts writes parts as "kind type name" or "kind url", one a line.
-func shownParts(c content) string {
+// formatParts returns parts as "kind type name" or "kind url", one per line.
+func formatParts(c content) string {
 	var out []string
 	for _, p := range c.parts {
 		out = append(out, strings.Join(strings.Fields(string(p.Kind)+" "+p.Text+" "+p.Type+" "+p.Name+" "+p.URL), " "))
@@ -72,7 +72,7 @@ func TestContentOf(t *testing.T) {
 		{part("audio", "data:image/png;base64,QUJD"), "", "", "it is image/png, not audio/*"},
 		{part("file", "short"), "file text/plain short", "[file short]", ""},
 		{part("audio", "ab"), "", "", "not audio/*"},
-		{part("file", "https:n.md"), "", "", "there is no such file"}, // no address without a host
+		{part("file", "https:n.md"), "", "", "there is no such file"}, // an address needs a host
 		{part("file", "none"), "", "", "there is no such file"},
 		{part("file", "empty"), "", "", "the file is empty"},
 		{part("file", ""), "", "", "it is empty"},
@@ -83,13 +83,13 @@ func TestContentOf(t *testing.T) {
 	}
 }
 
-// A tool must not choose which files of the machine a model is shown.
+// A tool must not choose which local files a model gets.
 func TestResultContent(t *testing.T) {
 	dir := partsDir(t)
 	task := &runner.Task{Dir: dir}
 	for _, test := range []struct {
 		value any
-		parts string // "": it is told as data
+		parts string // "": the model gets the value as data
 	}{
 		{[]any{part("text", "a")}, ""},
 		{[]any{part("file", "n.md")}, ""},
@@ -104,8 +104,8 @@ func TestResultContent(t *testing.T) {
 		{part("image", "https://example.org/x"), "image https://example.org/x"},
 	} {
 		got, err := readResultContent(task, test.value)
-		if err != nil || shownParts(got) != test.parts || test.parts == "" && !strings.HasPrefix(got.text, "{") && !strings.HasPrefix(got.text, "[{") {
-			t.Errorf("%v: %q, %q, %v", test.value, shownParts(got), got.text, err)
+		if err != nil || formatParts(got) != test.parts || test.parts == "" && !strings.HasPrefix(got.text, "{") && !strings.HasPrefix(got.text, "[{") {
+			t.Errorf("%v: %q, %q, %v", test.value, formatParts(got), got.text, err)
 		}
 	}
 	if _, err := readResultContent(task, part("image", "n.md")); err == nil {
@@ -128,14 +128,14 @@ func TestPlainParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := shownParts(c); got != "text a\nimage https://x.org/1\ntext b\nimage https://x.org/2\nimage https://x.org/3" {
+	if got := formatParts(c); got != "text a\nimage https://x.org/1\ntext b\nimage https://x.org/2\nimage https://x.org/3" {
 		t.Errorf("got %s", got)
 	}
 	_, err = convertChatParts([]any{map[string]any{"type": "input_file", "file_url": "https://x.org/1"}})
 	checkFailure(t, err, "invalid_input", `a part has the type "input_file"; parts are {text}, {image}, {file} and {audio}`)
 }
 
-// Files that a value names are shown only if they are below the folders of the graph or the run.
+// A value can name only files below the folder of the graph or of the run.
 func TestValueContent(t *testing.T) {
 	dir := partsDir(t)
 	task := &runner.Task{Dir: dir}
@@ -169,8 +169,8 @@ func checkContent(t *testing.T, value any, got content, err error, parts, text, 
 		checkFailure(t, err, "invalid_input", problem)
 	case err != nil:
 		t.Errorf("%v: %v", value, err)
-	case shownParts(got) != parts || got.text != text:
-		t.Errorf("%v: parts %q, text %q", value, shownParts(got), got.text)
+	case formatParts(got) != parts || got.text != text:
+		t.Errorf("%v: parts %q, text %q", value, formatParts(got), got.text)
 	}
 }
 
@@ -183,7 +183,7 @@ func TestFetchWithoutName(t *testing.T) {
 	}
 }
 
-// Only parts that a model certainly refuses are refused before the call.
+// A call fails early only for parts that its model certainly refuses.
 func TestCheckSize(t *testing.T) {
 	known := price.Of("anthropic/claude-3-5-haiku") // holds 200,000 tokens and answers with 8,192
 	for _, test := range []struct {

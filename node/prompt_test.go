@@ -78,7 +78,7 @@ edges: [{from: a, to: b}, {from: b, to: c, when: "len(output.tool_calls) > 0"}, 
 			for i := 1; i < len(chat.requests); i++ {
 				before, now := &chat.requests[i-1], &chat.requests[i]
 				if c.mode == "isolated" && len(now.Messages) <= len(before.Messages) {
-					continue // a list of its own begins
+					continue // a separate list begins
 				}
 				if len(now.Messages) <= len(before.Messages) {
 					t.Fatalf("request %d is no longer than the one before", i)
@@ -148,8 +148,8 @@ edges: [{from: a, to: a, when: visits.a < 2}, {from: a, to: END}]`, runner.Optio
 	}
 }
 
-// A key that is read once is back to its default after the model node that read
-// it, and not after one that failed.
+// A key with `once` returns to its default after a model node that read it, unless that node
+// failed.
 func TestOnce(t *testing.T) {
 	chat := newChat(t, inOrder("a", "b", "c"))
 	result := runFlow(t, chat, `start: s
@@ -170,8 +170,7 @@ edges: [{from: s, to: a}, {from: a, to: b}, {from: b, to: c}, {from: c, to: END}
 	}
 }
 
-// Parameters go to the provider; the caller of a run may set them, for one node
-// or all.
+// The provider gets the parameters. The caller of a run can set them for one node or for all.
 func TestParams(t *testing.T) {
 	chat := newChat(t, func(string) string { return "ok" })
 	result := runFlow(t, chat, `start: a

@@ -8,7 +8,7 @@ import (
 	"github.com/graphrun/graphrun/runner"
 )
 
-// Parts in values reach the model as parts, wherever in a prompt they are.
+// The model gets parts of values as parts, wherever the prompt uses them.
 func TestPartsInPrompts(t *testing.T) {
 	const pixel = `{image: "data:image/gif;base64,R0lGODlhAQABAAAAACw="}`
 	for name, test := range map[string]struct{ node, want, problem string }{

@@ -18,7 +18,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// canaries are secrets that nothing may hold but the requests themselves.
+// canaries are secrets that may appear only in requests.
 const canaryKey, canaryToken = "sk-canary-4711-key", "canary-0815-token"
 
 // playOrRecord runs a flow in a folder with a recording, and returns its result and everything

@@ -39,8 +39,8 @@ edges: [{from: a, to: b}, {from: b, to: END}]`), spec.Options{Kinds: r.Kinds()})
 	return f
 }
 
-// chunked starts a chat server whose answers arrive in a number of chunks.
-func chunked(tb testing.TB, chunks int) string {
+// serveChunks starts a chat server that sends its answers in a number of chunks.
+func serveChunks(tb testing.TB, chunks int) string {
 	tb.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -53,10 +53,9 @@ func chunked(tb testing.TB, chunks int) string {
 	return server.URL
 }
 
-// A run leaves nothing behind in the process: the heap after many is that after
-// a few.
+// A run leaks no memory: the heap is as large after many runs as after a few.
 func TestManyRunsLeaveNothing(t *testing.T) {
-	f := prepareTalk(t, chunked(t, 3))
+	f := prepareTalk(t, serveChunks(t, 3))
 	heap := func(runs int) uint64 {
 		for range runs {
 			result, err := f.Run(t.Context(), runner.Options{})
@@ -65,7 +64,7 @@ func TestManyRunsLeaveNothing(t *testing.T) {
 			}
 		}
 		var m runtime.MemStats
-		for range 3 { // what finalizers hold goes with the second
+		for range 3 { // the second collection frees what finalizers hold
 			runtime.GC()
 		}
 		runtime.ReadMemStats(&m)
@@ -83,7 +82,7 @@ func TestManyRunsLeaveNothing(t *testing.T) {
 // line of the event stream.
 func BenchmarkStream(b *testing.B) {
 	const chunks = 5000
-	f := prepareTalk(b, chunked(b, chunks))
+	f := prepareTalk(b, serveChunks(b, chunks))
 	b.ReportAllocs()
 	for b.Loop() {
 		result, err := f.Run(b.Context(), runner.Options{Sink: runner.NewJSONSink(io.Discard)})

@@ -16,13 +16,13 @@ import (
 
 var errByPerson = errors.New("stopped by a person")
 
-// result is what a Run in another goroutine came to.
+// result is the result of a Run in another goroutine.
 type result struct {
 	output any
 	err    error
 }
 
-func runAside(ctx context.Context, opts Options, task *runner.Task) <-chan result {
+func startExec(ctx context.Context, opts Options, task *runner.Task) <-chan result {
 	done := make(chan result, 1)
 	go func() {
 		output, err := runKind(ctx, "exec", opts, task)
@@ -48,12 +48,12 @@ func TestStopKillsGroup(t *testing.T) {
 			if strings.HasSuffix(mode, "stubborn") {
 				opts = testOptions()
 			}
-			done := runAside(ctx, opts, helperTask(mode, addr))
+			done := startExec(ctx, opts, helperTask(mode, addr))
 			conn := accept()
 			cancel(errByPerson)
 			failure := checkFailure(t, (<-done).err, "cancelled", "was stopped", "stopped by a person")
 			checkGone(t, conn)
-			// A leader with a stubborn child may end by either.
+			// A leader with a stubborn child may end by either signal.
 			want := map[string]any{"block": "SIGTERM", "parent-block": "SIGTERM", "stubborn": "SIGKILL"}[mode]
 			if want != nil && failure.Details["signal"] != want {
 				t.Errorf("ended by %v, want %v", failure.Details["signal"], want)
@@ -65,7 +65,7 @@ func TestStopKillsGroup(t *testing.T) {
 func TestStopWaitsForCleanup(t *testing.T) {
 	addr, accept := listen(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	done := runAside(ctx, Options{Grace: time.Minute}, helperTask("polite", addr))
+	done := startExec(ctx, Options{Grace: time.Minute}, helperTask("polite", addr))
 	accept()
 	cancel(context.DeadlineExceeded)
 	failure := checkFailure(t, (<-done).err, "timeout", "its time was up")
@@ -75,12 +75,12 @@ func TestStopWaitsForCleanup(t *testing.T) {
 	}
 }
 
-// The group has its grace even when its leader ends at once.
+// The process group gets its grace period even if its leader exits at once.
 func TestStopWaitsForCleanupOfChild(t *testing.T) {
 	addr, accept := listen(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	done := runAside(ctx, Options{Grace: time.Minute}, helperTask("parent-thorough", addr))
+	done := startExec(ctx, Options{Grace: time.Minute}, helperTask("parent-thorough", addr))
 	conn := accept()
 	cancel()
 	answer := make([]byte, 2)
@@ -90,7 +90,7 @@ func TestStopWaitsForCleanupOfChild(t *testing.T) {
 	select {
 	case <-done:
 		t.Fatal("Run returned while a child still cleaned up")
-	case <-time.After(100 * time.Millisecond): // never decides for a Run that waits
+	case <-time.After(100 * time.Millisecond): // a Run that waits always gets here
 	}
 	if _, err := conn.Write([]byte("!")); err != nil {
 		t.Error(err)
@@ -129,7 +129,7 @@ func TestOutputCap(t *testing.T) {
 
 func TestLeftBehindIsNotKilled(t *testing.T) {
 	addr, accept := listen(t)
-	done := runAside(t.Context(), testOptions(), helperTask("leave", addr))
+	done := startExec(t.Context(), testOptions(), helperTask("leave", addr))
 	conn := accept()
 	if r := <-done; r.output != "done" || r.err != nil {
 		t.Fatalf("got %v, %v", r.output, r.err)
@@ -146,7 +146,7 @@ func TestStopReachesLeftBehind(t *testing.T) {
 	addr, accept := listen(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	done := runAside(ctx, Options{Grace: 100 * time.Millisecond, Linger: time.Minute}, helperTask("leave", addr))
+	done := startExec(ctx, Options{Grace: 100 * time.Millisecond, Linger: time.Minute}, helperTask("leave", addr))
 	conn := accept()
 	cancel()
 	checkFailure(t, (<-done).err, "cancelled")

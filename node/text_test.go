@@ -46,7 +46,7 @@ func TestHeadText(t *testing.T) {
 			t.Errorf("%q: %q, want %q", test.text, got, test.want)
 		}
 	}
-	if got := headText([]byte("\xbc\xbc\xbc"), 1); got != "" { // no character begins there
+	if got := headText([]byte("\xbc\xbc\xbc"), 1); got != "" { // no character starts here
 		t.Errorf("%q", got)
 	}
 }

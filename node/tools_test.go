@@ -9,8 +9,8 @@ import (
 	"github.com/graphrun/graphrun/runner/handler"
 )
 
-// A task says how many calls it makes side by side: a single one, or one after the
-// other, it makes itself.
+// callTools reports how many calls run in parallel. A single call, and sequential calls, run in
+// the task itself and are not reported.
 func TestCallsSideBySide(t *testing.T) {
 	for _, test := range []struct {
 		calls      int

@@ -9,8 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// impatient returns a registry that considers every server an old one at once.
-func impatient(t *testing.T, decls map[string]any, dir string) *Registry {
+// newImpatientRegistry returns a registry that treats every server at once as one of the older
+// protocol.
+func newImpatientRegistry(t *testing.T, decls map[string]any, dir string) *Registry {
 	t.Helper()
 	r, err := New(decls, Options{Dir: dir, DiscoverTime: 300 * time.Millisecond})
 	if err != nil {
@@ -20,11 +21,11 @@ func impatient(t *testing.T, decls map[string]any, dir string) *Registry {
 	return r
 }
 
-// A person is asked the question of a server, whichever protocol it speaks: in its result, or in
-// a separate request.
+// A person gets the question of a server in either protocol: from its result, or from a separate
+// request.
 func TestQuestionsOfServers(t *testing.T) {
 	for _, mode := range []string{"polite", "old"} {
-		r := impatient(t, fakeServer(t, mode, nil), "")
+		r := newImpatientRegistry(t, fakeServer(t, mode, nil), "")
 		actor := &fakeActor{}
 		if got, problem := callServer(t, r, actor, "ask", nil); problem != `tool "srv.ask" waits for an answer of a person` {
 			t.Errorf("%s: %v, %s", mode, got, problem)
@@ -51,7 +52,7 @@ func TestQuestionsOfServers(t *testing.T) {
 // assigned to another running call.
 func TestQuestionIsOfTheCallThatAsks(t *testing.T) {
 	reports := newReports(t)
-	r := impatient(t, fakeServer(t, "old", reports), "")
+	r := newImpatientRegistry(t, fakeServer(t, "old", reports), "")
 	ctx, cancel := context.WithCancel(t.Context())
 	busy, asker := &fakeActor{}, &fakeActor{}
 	ended := make(chan error, 1)

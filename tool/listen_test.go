@@ -17,9 +17,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// olderWeb starts an HTTP server with an older protocol. It asks on a separate stream, not on
-// that of the call; listen answers the request for that stream.
-func olderWeb(t *testing.T, listen func(w http.ResponseWriter, req *http.Request, all http.Handler)) map[string]any {
+// serveOlderHTTP starts an HTTP server with an older protocol. It asks on a separate stream, not on
+// that of the call. listen answers the request for that stream.
+func serveOlderHTTP(t *testing.T, listen func(w http.ResponseWriter, req *http.Request, all http.Handler)) map[string]any {
 	t.Helper()
 	fake := newServer("old")
 	fake.AddTool(&mcp.Tool{Name: "ask", InputSchema: map[string]any{"type": "object"}}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -51,9 +51,9 @@ func olderWeb(t *testing.T, listen func(w http.ResponseWriter, req *http.Request
 	return map[string]any{"srv": map[string]any{"mcp": map[string]any{"url": web.URL}}}
 }
 
-// A server on HTTP may ask us something outside of its answers to calls.
+// An HTTP server can ask a question outside of its answers to calls.
 func TestServerHTTPAsks(t *testing.T) {
-	r := newRegistry(t, olderWeb(t, func(w http.ResponseWriter, req *http.Request, all http.Handler) { all.ServeHTTP(w, req) }))
+	r := newRegistry(t, serveOlderHTTP(t, func(w http.ResponseWriter, req *http.Request, all http.Handler) { all.ServeHTTP(w, req) }))
 	if got, problem := callServer(t, r, &fakeActor{answer: map[string]any{}}, "ask", nil); got != "accept" {
 		t.Errorf("%v, %s", got, problem)
 	}
@@ -62,8 +62,7 @@ func TestServerHTTPAsks(t *testing.T) {
 	}
 }
 
-// A server that has no stream of its own, or ends it, or never begins it, is as good
-// for calls as any.
+// Calls work even if a server has no separate stream, ends it, or never starts it.
 func TestServerHTTPAsksNothing(t *testing.T) {
 	for name, listen := range map[string]func(w http.ResponseWriter, req *http.Request){
 		"has none":     func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusNotImplemented) },
@@ -74,7 +73,7 @@ func TestServerHTTPAsksNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var opened atomic.Int32
 			begun := make(chan struct{})
-			r := newRegistry(t, olderWeb(t, func(w http.ResponseWriter, req *http.Request, _ http.Handler) {
+			r := newRegistry(t, serveOlderHTTP(t, func(w http.ResponseWriter, req *http.Request, _ http.Handler) {
 				if opened.Add(1) == 1 {
 					close(begun)
 				}
@@ -97,8 +96,8 @@ func TestServerHTTPAsksNothing(t *testing.T) {
 	}
 }
 
-// The start of a session hardly waits for a server that says nothing until it has
-// something to say.
+// The start of a session waits only briefly for a server that sends no response header before its
+// first message.
 func TestListeningInSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

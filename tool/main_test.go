@@ -1,5 +1,5 @@
-// The test binary doubles as the servers that the tests start: with
-// TOOL_TEST_SERVER set it is one that behaves as that says.
+// The test binary is also the server that the tests start: with TOOL_TEST_SERVER set it acts in
+// that mode.
 
 package tool
 
@@ -41,7 +41,7 @@ func serve(mode string) int {
 		return 3
 	case "garbage":
 		fmt.Println("starting up!")
-	case "silent": // holds everything open and says nothing
+	case "silent": // keeps everything open and sends nothing
 		report("started")
 		select {}
 	case "stubborn":
@@ -54,9 +54,9 @@ func serve(mode string) int {
 	}
 	var transport mcp.Transport = &mcp.StdioTransport{}
 	switch mode {
-	case "old": // answers nothing that it does not know
+	case "old": // ignores unknown requests
 		transport = &mcp.IOTransport{Reader: io.NopCloser(deaf{bufio.NewScanner(os.Stdin), new(bytes.Buffer)}), Writer: os.Stdout}
-	case "together": // begins when all have come
+	case "together": // starts after all servers have connected
 		conn, err := net.Dial("tcp", os.Getenv(addrEnv))
 		if err != nil {
 			return 1
@@ -73,7 +73,7 @@ func serve(mode string) int {
 	return 0
 }
 
-// deaf leaves out the question that servers of older versions don't know.
+// deaf drops the request server/discover, which servers of older versions don't know.
 type deaf struct {
 	lines *bufio.Scanner
 	rest  *bytes.Buffer
@@ -91,7 +91,7 @@ func (d deaf) Read(p []byte) (int, error) {
 	return d.rest.Read(p)
 }
 
-// newServer makes the server's tools.
+// newServer returns a server with its tools.
 func newServer(string) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "fake", Version: "1"}, nil)
 	add := func(name string, hints *mcp.ToolAnnotations, do func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error)) {
@@ -168,7 +168,7 @@ func newServer(string) *mcp.Server {
 	return s
 }
 
-// addTexts makes the server's resources and prompts.
+// addTexts adds resources and prompts to the server.
 func addTexts(s *mcp.Server) {
 	give := func(contents ...*mcp.ResourceContents) mcp.ResourceHandler {
 		return func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
@@ -202,7 +202,7 @@ func report(what string) {
 	}
 	fmt.Fprintln(conn, what)
 	if what == "started" {
-		select {} // the connection's end tells of the process's
+		select {} // the connection ends with the process
 	}
 	_ = conn.Close()
 }

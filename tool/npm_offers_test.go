@@ -25,7 +25,7 @@ func findOtherServer(t *testing.T, name string) string {
 	return strings.Replace(main, "server-everything", name, 1)
 }
 
-func fromNPM(command []any, more map[string]any) map[string]any {
+func declareNPM(command []any, more map[string]any) map[string]any {
 	mcp := map[string]any{"command": command}
 	for key, value := range more {
 		mcp[key] = value
@@ -60,12 +60,11 @@ func startHTTPServer(t *testing.T) string {
 	return "http://127.0.0.1:" + port + "/mcp"
 }
 
-// The features of a real server besides tools, on both transports: resources, prompts, questions,
-// progress.
+// A real server offers resources, prompts, questions and progress on both transports.
 func TestRealServerOffers(t *testing.T) {
 	for name, decls := range map[string]func(t *testing.T) map[string]any{
 		"stdio": func(t *testing.T) map[string]any {
-			return fromNPM([]any{"node", findOtherServer(t, "server-everything"), "stdio"}, nil)
+			return declareNPM([]any{"node", findOtherServer(t, "server-everything"), "stdio"}, nil)
 		},
 		"http": func(t *testing.T) map[string]any {
 			return map[string]any{"srv": map[string]any{"mcp": map[string]any{"url": startHTTPServer(t)}}}
@@ -126,10 +125,10 @@ func checkElicitation(t *testing.T, r *Registry) {
 	}
 }
 
-// The server of the file system works in its folder, and nowhere else.
+// The file system server works only in its folder.
 func TestRealFileSystem(t *testing.T) {
 	dir := t.TempDir()
-	r := newRegistry(t, fromNPM([]any{"node", findOtherServer(t, "server-filesystem"), dir}, nil))
+	r := newRegistry(t, declareNPM([]any{"node", findOtherServer(t, "server-filesystem"), dir}, nil))
 	actor := &fakeActor{}
 	path := filepath.Join(dir, "a.txt")
 	if got, problem := callServer(t, r, actor, "write_file", map[string]any{"path": path, "content": "hello"}); problem != "" {
@@ -146,7 +145,7 @@ func TestRealFileSystem(t *testing.T) {
 // The memory server still has its data after a restart.
 func TestRealMemory(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "memory.jsonl")
-	decls := fromNPM([]any{"node", findOtherServer(t, "server-memory")}, map[string]any{"env": map[string]any{"MEMORY_FILE_PATH": file}})
+	decls := declareNPM([]any{"node", findOtherServer(t, "server-memory")}, map[string]any{"env": map[string]any{"MEMORY_FILE_PATH": file}})
 	r := newRegistry(t, decls)
 	ada := map[string]any{"name": "Ada", "entityType": "person", "observations": []any{"counts"}}
 	if got, problem := callServer(t, r, &fakeActor{}, "create_entities", map[string]any{"entities": []any{ada}}); problem != "" {

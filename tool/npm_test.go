@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// realServer is a server from npm: its process group, and what it is sent.
+// realServer is a server from npm, with its process group and a copy of its input.
 type realServer struct {
 	decls   map[string]any
 	pidFile string
@@ -32,7 +32,7 @@ func newRealServer(t *testing.T) *realServer {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	sent, err := os.OpenFile(pipe, os.O_RDWR, 0) // for writing too, so that opening waits for nobody
+	sent, err := os.OpenFile(pipe, os.O_RDWR, 0) // also for writing, so that opening does not block
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestRealServer(t *testing.T) {
 	if _, problem := callServer(t, r, actor, "no-such-tool", nil); !strings.Contains(problem, "its tools are") {
 		t.Errorf("unknown tool: %s", problem)
 	}
-	// What we can't check is the server's to refuse: an error of the tool.
+	// The server refuses what the registry can't check; the call gets an error of the tool.
 	if _, problem := callServer(t, r, actor, "get-resource-reference", map[string]any{"resourceType": "Text", "resourceId": -1}); problem == "" {
 		t.Error("the server's refusal is lost")
 	}
@@ -101,7 +101,7 @@ func (s *realServer) longCall(ctx context.Context, t *testing.T, r *Registry, ac
 	return done
 }
 
-// awaitLongCall returns once a server is sent a call that takes long.
+// awaitLongCall returns after the server got a call that takes long.
 func (s *realServer) awaitLongCall(t *testing.T) {
 	t.Helper()
 	for line := ""; !strings.Contains(line, "trigger-long"); {
@@ -131,8 +131,8 @@ func TestRealServerSlowCall(t *testing.T) {
 	}
 }
 
-// A call that the server died of is made again by the one started in its place,
-// since this tool says that this does no harm.
+// If a server dies during a call, the next server repeats the call, since the tool declares that
+// this is safe.
 func TestRealServerCrash(t *testing.T) {
 	server := newRealServer(t)
 	r := newRegistry(t, server.decls)

@@ -14,13 +14,13 @@ import (
 	"github.com/graphrun/graphrun/internal/keys"
 )
 
-// fakeActor answers with what do returns and remembers warnings.
+// fakeActor answers calls with the result of do, and keeps warnings.
 type fakeActor struct {
 	do       func(ctx context.Context, what string, args map[string]any) (any, error)
 	mu       sync.Mutex
 	warnings []string
 	progress chan string
-	answer   any // to questions; nil: there is none
+	answer   any // to questions; nil means no answer
 	asked    []string
 	parent   string // traceparent
 }
@@ -56,7 +56,7 @@ func (a *fakeActor) Progress(tool, message string, done, total float64) {
 	}
 }
 
-// echo returns what was called and its arguments.
+// echo returns the name and the arguments of the call.
 func echo(_ context.Context, what string, args map[string]any) (any, error) {
 	return map[string]any{"ran": what, "args": args}, nil
 }
@@ -131,7 +131,7 @@ func TestCall(t *testing.T) {
 	}
 }
 
-// The tool's own time is an error for the model; the task's is the task's end.
+// The timeout of a tool is an error for the model. The timeout of the task ends the task.
 func TestCallTime(t *testing.T) {
 	r := newRegistry(t, decls())
 	wait := func(ctx context.Context, _ string, _ map[string]any) (any, error) {

@@ -20,10 +20,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// reports listens to what servers report.
+// reports receives the reports of servers.
 type reports struct {
 	lines chan string
-	ends  chan string // of the connections that stay open
+	ends  chan string // the reports whose connections ended
 	addr  string
 }
 
@@ -137,7 +137,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// A server may say that it has other tools now.
+// A server can announce that its tools have changed.
 func TestServerGrows(t *testing.T) {
 	r := newRegistry(t, fakeServer(t, "polite", nil))
 	if _, problem := callServer(t, r, &fakeActor{}, "grown", nil); !strings.Contains(problem, "no tool") {
@@ -146,7 +146,7 @@ func TestServerGrows(t *testing.T) {
 	if _, problem := callServer(t, r, &fakeActor{}, "grow", nil); problem != "" {
 		t.Fatal(problem)
 	}
-	// The notice comes by itself, some time.
+	// The notification arrives asynchronously.
 	for problem := "no tool"; problem != ""; {
 		callServer(t, r, &fakeActor{}, "echo", nil)
 		if _, problem = callServer(t, r, &fakeActor{}, "grown", nil); problem != "" && !strings.Contains(problem, "no tool") {
@@ -155,8 +155,7 @@ func TestServerGrows(t *testing.T) {
 	}
 }
 
-// A server that dies is started once more. The call that killed it is repeated only if that is
-// safe.
+// A server that dies is restarted once. The interrupted call is repeated only if that is safe.
 func TestServerDies(t *testing.T) {
 	heard := newReports(t)
 	actor := &fakeActor{}
@@ -185,13 +184,13 @@ func TestServerDies(t *testing.T) {
 		t.Errorf("a repeatable call: %s", problem)
 	}
 	<-heard.lines
-	<-heard.lines // it was made twice
+	<-heard.lines // the call was made twice
 	if len(heard.lines) != 0 {
 		t.Error("more deaths than calls that kill")
 	}
 }
 
-// A call that is given up is cancelled at the server, which stays.
+// A cancelled call is also cancelled at the server, which keeps running.
 func TestServerSlowCall(t *testing.T) {
 	heard := newReports(t)
 	r := newRegistry(t, fakeServer(t, "polite", heard))
@@ -231,7 +230,7 @@ func TestServerCallsAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// The error of a server that does not start says why.
+// The error for a server that does not start has the reason.
 func TestServerDoesNotStart(t *testing.T) {
 	for _, test := range []struct {
 		mode, want string
@@ -278,7 +277,7 @@ func TestOlderServer(t *testing.T) {
 	}
 }
 
-// The progress of a running call is reported, if late.
+// The progress of a running call is reported, perhaps late.
 func TestProgress(t *testing.T) {
 	actor := &fakeActor{progress: make(chan string, 10)}
 	r := newRegistry(t, fakeServer(t, "polite", nil))
@@ -292,7 +291,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// Servers start at once: each of these waits for the others.
+// Servers start concurrently: each of these waits for the others.
 func TestServersStartTogether(t *testing.T) {
 	const many = 5
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -367,7 +366,7 @@ func TestServerStubborn(t *testing.T) {
 	}
 }
 
-// The same over streamable HTTP, with the file's headers on each request.
+// Calls work over streamable HTTP, with the headers of the declaration on each request.
 func TestServerHTTP(t *testing.T) {
 	fake := newServer("polite")
 	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return fake }, nil)

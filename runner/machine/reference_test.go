@@ -16,7 +16,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// graphs returns the range of random graphs to test, or GRAPHRUN_REFERENCE_GRAPHS.
+// graphs returns the range of seeds to test. GRAPHRUN_REFERENCE_GRAPHS overrides it.
 func graphs(t *testing.T, most int) (from, to int) {
 	if text := os.Getenv("GRAPHRUN_REFERENCE_GRAPHS"); text != "" {
 		low, high, ok := strings.Cut(text, "-")
@@ -57,7 +57,7 @@ func TestAgreesWithReference(t *testing.T) {
 				text, world := referencetest.RandomGraph(seed, w)
 				for timing := range uint64(5) {
 					world.Timing = timing * 7
-					want := oracle(t, text, world)
+					want := runReference(t, text, world)
 					if want.Timed {
 						timed++
 						continue
@@ -78,7 +78,7 @@ func TestAgreesWithReference(t *testing.T) {
 	}
 }
 
-func oracle(t *testing.T, text string, world referencetest.World) referencetest.Result {
+func runReference(t *testing.T, text string, world referencetest.World) referencetest.Result {
 	t.Helper()
 	f, err := referencetest.Parse(text)
 	if err != nil {
@@ -99,7 +99,7 @@ func simulate(t *testing.T, text string, world referencetest.World, seed uint64)
 	return start(t, compile(t, text), nil, world, referencetest.Options{}).result()
 }
 
-// The machine gives the known results of flows.
+// The machine gives the known results of the cases.
 func TestCases(t *testing.T) {
 	for _, c := range referencetest.Cases() {
 		t.Run(c.Name, func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestShrink(t *testing.T) {
 	text, world := referencetest.RandomGraph(seed, weights()[name])
 	world.Timing = timing * 7
 	var first referencetest.Result
-	var kinds []string // of the differences: a smaller graph has to show the same
+	var kinds []string // fields that differ; a smaller graph must show the same
 	check := func(text string) (diff string) {
 		defer func() {
 			if recover() != nil { // the reference can't run it
@@ -166,22 +166,22 @@ func TestShrink(t *testing.T) {
 	t.Logf("%s\n%s\n%s", small, check(small), want.String())
 }
 
-// A pause at any moment changes nothing, nor does a cancellation that is resumed, nor a
-// snapshot before every event.
+// The result does not depend on pauses, on cancellations that are resumed, or on snapshots before
+// every event.
 func TestResumeEqualsUninterrupted(t *testing.T) {
 	only := os.Getenv("GRAPHRUN_REFERENCE_WEIGHTS")
 	for name, w := range weights() {
 		if only != "" && only != name {
 			continue
 		}
-		w.Timeouts, w.Limits, w.Quorum = 0, 0, 0 // what a clock decides, a pause may change
+		w.Timeouts, w.Limits, w.Quorum = 0, 0, 0 // a pause may change what a clock decides
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			paused, cancelled, bad := 0, 0, 0
 			from, to := graphs(t, longtest.Choose(10, 60))
 			for seed := uint64(from); seed < uint64(to) && bad < 3; seed++ {
 				text, world := referencetest.RandomGraph(seed, w)
-				if oracle(t, text, world).Timed {
+				if runReference(t, text, world).Timed {
 					continue
 				}
 				plan := compile(t, text)

@@ -52,20 +52,21 @@ type sim struct {
 	now    int64
 	seq    int
 	events []occasion
-	// journal is what was applied.
+	// journal holds the applied events.
 	journal []machine.Event
-	// snapshots puts the state through JSON before every event.
+	// snapshots makes apply encode and decode the state before every event.
 	snapshots bool
 	opts      referencetest.Options
 	began     int64
 }
 
+// occasion is a scheduled event.
 type occasion struct {
 	at    int64
 	seq   int
 	name  string
 	event machine.Event
-	// people: it is an answer, or the end of the time for one.
+	// people marks an answer, or the timeout of a question.
 	people bool
 }
 
@@ -111,14 +112,14 @@ func (s *sim) apply(e machine.Event) {
 		s.t.Fatal(err)
 	}
 	for _, c := range slices.Clone(cmds) {
-		s.do(c)
+		s.execute(c)
 	}
 }
 
 // base is the Unix time at which runs begin, in nanoseconds.
 const base = int64(1_700_000_000_000_000_000)
 
-func (s *sim) do(c machine.Command) {
+func (s *sim) execute(c machine.Command) {
 	s.t.Helper()
 	timer := fmt.Sprint("timer ", c.Timer, c.Task, c.Fan, ".", c.Lane)
 	switch c.Kind {
@@ -268,7 +269,7 @@ func describeDifference(want, got referencetest.Result) string {
 	return strings.Join(out, "\n")
 }
 
-// withoutMessages returns data without the messages of errors, which are not compared.
+// withoutMessages removes the messages of errors, which are not compared.
 func withoutMessages(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -292,7 +293,7 @@ func withoutMessages(v any) any {
 	return v
 }
 
-// A snapshot before every event changes nothing.
+// Snapshots before every event do not change the result.
 func TestSnapshots(t *testing.T) {
 	for seed := range uint64(30) {
 		text, world := referencetest.RandomGraph(seed, referencetest.DeepWeights())
