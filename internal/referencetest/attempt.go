@@ -109,8 +109,7 @@ func (s *scope) waitDuration(st *step, env map[string]any) (time.Duration, *Erro
 	return 0, st.newError("expression", "no duration")
 }
 
-// endEffect ends an attempt with the outcome from the world, or opens the questions that the outcome
-// holds.
+// endEffect ends an attempt with the outcome from the world, or opens the questions of the outcome.
 func (s *scope) endEffect(u *unit, out Outcome) {
 	switch {
 	case len(out.Asks) > 0 && u.step.isFinal:
@@ -195,7 +194,7 @@ func (s *scope) enterGraph(u *unit, env map[string]any) {
 func (s *scope) endAttempt(u *unit, output any, failure *Error) {
 	st := u.step
 	if failure == nil {
-		failure = s.validate(u, output)
+		failure = s.validateAttempt(u, output)
 	}
 	s.discardInner(u)
 	u.epoch++
@@ -221,8 +220,8 @@ func (s *scope) endAttempt(u *unit, output any, failure *Error) {
 	s.finishStep(st)
 }
 
-// validate checks an output, what it writes, and its goto (§4, §5 step 6, §6).
-func (s *scope) validate(u *unit, output any) *Error {
+// validateAttempt checks an output, what it writes, and its goto (§4, §5 step 6, §6).
+func (s *scope) validateAttempt(u *unit, output any) *Error {
 	st := u.step
 	if schema := s.bound.Nodes[st.node.Index].Output; schema != nil {
 		if err := schema.Check(output); err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Case is a flow, what its steps do, and the result that the language's page requires.
+// Case is a flow, the behaviour of its steps, and the result that the language's page requires.
 type Case struct {
 	Name string
 	// Says quotes the sentence of the page that decides the result, with its section.
@@ -21,7 +21,7 @@ type Case struct {
 	// Edges holds lines `a > b c {keys}`: an edge from a to each target, as one declaration. The first
 	// source is the start.
 	Edges string
-	// Do says what steps do, by node: `x`, `x#2` (visit 2), `x@2` (attempt 2), `x[1]` (element 1),
+	// Do describes what steps do, by node: `x`, `x#2` (visit 2), `x@2` (attempt 2), `x[1]` (element 1),
 	// `sub/x`; the most specific one counts. Steps without an entry yield null after one second.
 	Do      map[string]Act
 	Options Options

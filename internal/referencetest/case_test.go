@@ -20,7 +20,7 @@ func TestCases(t *testing.T) {
 		names[c.Name] = true
 		t.Run(c.Name, func(t *testing.T) {
 			_, got := run(t, c.FileText(), c, c.Options)
-			if diff := mismatch(c.Want, got); diff != "" {
+			if diff := describeMismatch(c.Want, got); diff != "" {
 				t.Errorf("%s\n%s\n%s", c.Says, diff, c.FileText())
 			}
 		})
@@ -30,8 +30,8 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// mismatch describes the differences between a result and the expected one.
-func mismatch(want referencetest.Want, got referencetest.Result) string {
+// describeMismatch describes the differences between a result and the expected one.
+func describeMismatch(want referencetest.Want, got referencetest.Result) string {
 	var out []string
 	add := func(what string, set bool, w, g any) {
 		if set && !reflect.DeepEqual(w, g) {

@@ -1,4 +1,4 @@
-// Random flows for engines that drive runs apart from the machine, as a file.
+// A file of random flows, to test other engines with.
 
 package referencetest_test
 
@@ -29,8 +29,7 @@ case $name in g*)
 esac
 case $((h %% 4)) in 0) echo $((h %% 5));; 1) echo '"yes"';; 2) echo "\"$name\"";; *) echo null;; esac`
 
-// programmed is the world that gives the same outcomes as program; timing decides how long attempts
-// take.
+// programmed is a world with the same outcomes as program. timing decides how long attempts take.
 type programmed struct{ seed, failing, timing int }
 
 func (p programmed) Attempt(s referencetest.StepID, n int) (out referencetest.Outcome, takes time.Duration) {
@@ -58,8 +57,8 @@ func (programmed) Choose(_ referencetest.StepID, candidates []string) (string, b
 	return candidates[0], true
 }
 
-// corpus returns weights for graphs without people, waits, and anything that timing decides.
-func corpus() referencetest.Weights {
+// corpusWeights returns weights for graphs without people, waits and features that depend on timing.
+func corpusWeights() referencetest.Weights {
 	w := referencetest.MixedWeights()
 	w.Human, w.Wait, w.Asking, w.Timeouts, w.Quorum, w.QuorumBypass, w.Breakpoints = 0, 0, 0, 0, 0, 0, 0
 	return w
@@ -81,9 +80,9 @@ func TestCorpus(t *testing.T) {
 	defer file.Close()
 	written, status := 0, map[string]int{}
 	for seed := uint64(0); written < graphs(t, 50); seed++ {
-		text, world := referencetest.RandomGraph(seed, corpus())
+		text, world := referencetest.RandomGraph(seed, corpusWeights())
 		text = interval.ReplaceAllString(text, "initial_interval: 1ms")
-		want, ok := untimed(text, programmed{seed: int(seed % 1000), failing: world.Failing})
+		want, ok := runUntimed(text, programmed{seed: int(seed % 1000), failing: world.Failing})
 		if !ok || len(want.Path) < 2 {
 			continue
 		}
@@ -109,8 +108,8 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// untimed returns the result of a flow, and false if timing decides it.
-func untimed(text string, world programmed) (out referencetest.Result, ok bool) {
+// runUntimed returns the result of a flow, and false if timing decides it.
+func runUntimed(text string, world programmed) (out referencetest.Result, ok bool) {
 	g, found := spec.Parse("flow.yaml", []byte(text), spec.Options{})
 	if found.HasErrors() || spec.Check(g).HasErrors() {
 		return out, false

@@ -28,7 +28,7 @@
 //     order. Of the others, those of lost branches included, the policies of the innermost fan-outs
 //     decide first; first_wins compares the first writes since the split.
 //   - A merged value that violates its schema changes nothing.
-//   - The branches that `drop` ends count as ended, not as failed: their writes stay in path order.
+//   - Branches that `drop` ends count as ended, not as failed: their writes stay in path order.
 //   - history lists the outputs of successful visits, in merge order.
 //   - The state of an unfinished run whose branches conflict shows the last write.
 //
@@ -40,9 +40,9 @@
 //   - At an implicit join only branches of the fan-out that it joins wait for each other, nested ones
 //     included.
 //   - A path along failure edges counts for "can still reach".
-//   - A quorum fails only when no token can come any more, however few branches are left before, since
-//     a branch may still fan out. It also fails when its turn comes because all joins wait for each
-//     other.
+//   - A quorum fails only when no token can reach the join any more, however few branches are left,
+//     since a branch may still fan out. It also fails if it is the first of several joins that wait for
+//     each other.
 //   - A detour (a failure edge that was taken) bypasses a join where the detour's step is not in the
 //     past of what arrived, and nothing arrived from the branch it was on.
 //   - `fail` without an arrival applies to a join that two branches of the fan-out can reach, and that
@@ -73,10 +73,10 @@
 //     no edge of a node applies.
 //   - Without `retry` the delays are 1s and 2s, without jitter. No jitter is modelled.
 //
-// Room and limits (§5, §11):
+// Concurrency and limits (§5, §11):
 //
-//   - Only attempts with effects take a place; set, pass, fail, wait, human and graph don't. An attempt
-//     takes a place in its graph and in all enclosing graphs.
+//   - Only attempts with effects take a slot; set, pass, fail, wait, human and graph don't. An attempt
+//     takes a slot in its graph and in all enclosing graphs.
 //   - The window of `each` counts elements that have begun and have not ended.
 //   - `path`, `step` and visits belong to one graph; executions count in all enclosing graphs. At
 //     max_steps the run waits for running steps and open questions.

@@ -1,4 +1,4 @@
-// How a run ends, `finally`, results, and resumes (§2, §5, §11).
+// Ends of runs, `finally`, results, and resumes (§2, §5, §11).
 
 package referencetest
 
@@ -140,7 +140,7 @@ func (s *scope) cutOffAll() {
 	s.frozen = true
 }
 
-// discardInner ends the inner scope of a graph node's attempt for good.
+// discardInner ends the inner scope of a graph node's attempt permanently.
 func (s *scope) discardInner(u *unit) {
 	if u.inner == nil {
 		return
@@ -229,7 +229,7 @@ func (r *Run) questions() []Pending {
 	return out
 }
 
-// result returns the present result of the run.
+// result returns the current result of the run.
 func (r *Run) result(status string) Result {
 	s := r.root
 	out := Result{

@@ -9,9 +9,9 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// settleConflicts resets conflicting keys to their values at the split, since a failure edge handled
+// resetConflicts resets conflicting keys to their values at the split, since a failure edge handled
 // the conflict (§7 Merging).
-func (s *scope) settleConflicts(st *step) {
+func (s *scope) resetConflicts(st *step) {
 	for _, c := range st.settled {
 		w := write{key: c.key, absent: true}
 		state, _ := s.computeState(&thread{past: c.fan.before, hoisted: c.fan.source.hoisted})
@@ -32,20 +32,20 @@ func (s *scope) cancelToken(t *token) {
 	s.gone = append(s.gone, t)
 }
 
-// propagate handles a failure that no edge takes (§6, §7). on_failure of the enclosing fan-outs
+// propagateFailure handles a failure that no edge takes (§6, §7). on_failure of the enclosing fan-outs
 // decides, starting with the innermost one; without a fan-out the run fails.
-func (s *scope) propagate(t *token, e *Error, by *step) {
+func (s *scope) propagateFailure(t *token, e *Error, by *step) {
 	for i := len(t.place) - 1; i >= 0; i-- {
 		if f := t.place[i].fan; !t.joined[f] {
-			s.propagateFrom(t, f, e, by)
+			s.propagateFailureFrom(t, f, e, by)
 			return
 		}
 	}
 	s.endBy(by, "failed", e)
 }
 
-// propagateFrom is like propagate, but starts at fan-out f.
-func (s *scope) propagateFrom(t *token, f *fan, e *Error, by *step) {
+// propagateFailureFrom is like propagateFailure, but starts at fan-out f.
+func (s *scope) propagateFailureFrom(t *token, f *fan, e *Error, by *step) {
 	for i := len(t.place) - 1; i >= 0; i-- {
 		around := t.place[i].fan
 		if t.joined[around] || !slices.ContainsFunc(t.place[:i+1], func(fr frame) bool { return fr.fan == around }) || i > slices.IndexFunc(t.place, func(fr frame) bool { return fr.fan == f }) {
@@ -68,7 +68,7 @@ func (s *scope) failBranch(f *fan, l int, t *token, e *Error, by *step) {
 		t.past = unionPasts(t.past, past{by: true})
 	}
 	failedAt := t
-	for _, inner := range s.fans { // how far other tokens on the branch have come depends on timing
+	for _, inner := range s.fans { // the progress of other tokens on the branch depends on timing
 		s.run.timed = s.run.timed || slices.Contains(inner.place, frame{f, l})
 	}
 	for _, o := range slices.Clone(s.live) {
@@ -89,7 +89,7 @@ func (s *scope) failBranch(f *fan, l int, t *token, e *Error, by *step) {
 		if around := f.place[i].fan; !f.source.joined[around] {
 			substitute := &token{thread: f.source.thread, scope: s, node: first.failedStep.node.ID.Value, step: first.failedStep}
 			substitute.past = f.before
-			s.propagateFrom(substitute, around, first.failed, first.failedStep)
+			s.propagateFailureFrom(substitute, around, first.failed, first.failedStep)
 			return
 		}
 	}

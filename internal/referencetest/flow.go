@@ -1,4 +1,4 @@
-// Graphs with their compiled programs, and what the edges alone determine.
+// Graphs with their compiled expressions, and facts that follow from the edges alone.
 
 package referencetest
 
@@ -98,9 +98,9 @@ func distance(g *spec.Graph, from, to, avoid string, failures bool) int {
 	return -1
 }
 
-// implicitJoin returns the first node that all branches of a fan-out can reach, or "" (§7). If that
+// findImplicitJoin returns the first node that all branches of a fan-out can reach, or "" (§7). If that
 // node has a `join`, there is no implicit join.
-func implicitJoin(g *spec.Graph, source string, targets []string) string {
+func findImplicitJoin(g *spec.Graph, source string, targets []string) string {
 	begin := slices.DeleteFunc(slices.Clone(targets), func(t string) bool { return t == spec.END })
 	if len(begin) < 2 || !joinsImplicitly(g, source) {
 		return ""

@@ -50,7 +50,7 @@ type lane struct {
 type thread struct {
 	past    past
 	hoisted map[*step]int
-	rank    int   // of the step to come
+	rank    int   // of the next step
 	order   []int // declaration order of the branches
 	place   []frame
 	// joined are the fan-outs that were merged on the way here. A later failure is no failure of one of
@@ -74,7 +74,7 @@ func sharedFan(a, b []frame) *fan {
 	return nil
 }
 
-// write is a key and the update that its reducer gets.
+// write is a key and the update for its reducer.
 type write struct {
 	key    string
 	update any
@@ -208,8 +208,8 @@ func (s *scope) replaces(key string) bool {
 	return k == nil || !k.Reducer.IsSet() || k.Reducer.Value == "replace"
 }
 
-// applyWrite applies a write that was checked when its step ended. If it violates the schema after a
-// merge with other writes, it changes nothing.
+// applyWrite applies a write. Its step checked the write alone; if the value that results from merged
+// branches violates the schema of the key, applyWrite drops the write.
 func applyWrite(s *scope, state map[string]any, w write) {
 	if v, err := s.reduce(state[w.key], w); err == nil {
 		state[w.key] = v
@@ -270,7 +270,7 @@ func (s *scope) recordStep(p *step, visits, history, nodes map[string]any) {
 	nodes[id] = known
 }
 
-// routingEnv returns what expressions see at routing, including the visit that just finished (§8).
+// routingEnv returns what edge expressions see, including the visit that just finished (§8).
 func (s *scope) routingEnv(st *step) map[string]any {
 	t := st.thread
 	t.past = unionPasts(st.past, past{st: true})
@@ -283,7 +283,7 @@ func (s *scope) routingEnv(st *step) map[string]any {
 	visits, history, nodes := maps.Clone(env["visits"].(map[string]any)), maps.Clone(env["history"].(map[string]any)), maps.Clone(env["nodes"].(map[string]any))
 	id := st.node.ID.Value
 	if !st.skipped && !st.refused {
-		visits[id] = visits[id].(int) - 1 // the view counts it already
+		visits[id] = visits[id].(int) - 1 // the view already counts it
 	}
 	s.recordStep(st, visits, history, nodes)
 	env["state"], env["visits"], env["history"], env["nodes"] = state, visits, history, nodes

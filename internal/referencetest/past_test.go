@@ -13,8 +13,8 @@ import (
 	"github.com/graphrun/graphrun/internal/referencetest"
 )
 
-// The sketch of branches, past.py: GRAPHRUN_PAST names a file that testdata/sketch.py has
-// written.
+// The results agree with past.py, a sketch of branches. GRAPHRUN_PAST names a file of its results,
+// which testdata/sketch.py writes.
 func TestAgreesWithSketch(t *testing.T) {
 	name := os.Getenv("GRAPHRUN_PAST")
 	if name == "" {

@@ -57,7 +57,7 @@ func describeDifference(a, b referencetest.Result, views bool) string {
 	return strings.Join(out, "\n")
 }
 
-// A result depends on what nodes answer, not on how long they take (§5 Determinism).
+// A result depends on the outputs of nodes, not on their durations (§5 Determinism).
 func TestTimingDecidesNothing(t *testing.T) {
 	broken := referencetest.BrokenWeights()
 	broken.Quorum = 0
@@ -86,7 +86,7 @@ func TestTimingDecidesNothing(t *testing.T) {
 	}
 }
 
-// All weights give graphs that parse and runs that end.
+// All weights produce graphs that parse and runs that end.
 func TestRandomGraphsRun(t *testing.T) {
 	for name, w := range map[string]referencetest.Weights{"mixed": referencetest.MixedWeights(), "deep": referencetest.DeepWeights(), "broken": referencetest.BrokenWeights()} {
 		statuses := map[string]int{}

@@ -79,7 +79,7 @@ func TestResumeAfterFailure(t *testing.T) {
 	resumed := 0
 	for seed := range uint64(graphs(t, 200)) {
 		text, world := referencetest.RandomGraph(seed, w)
-		text = strings.ReplaceAll(text, ", condition: always", "") // it takes failures
+		text = strings.ReplaceAll(text, ", condition: always", "") // such an edge also fires after a failure
 		sound := &repaired{world, 1}
 		_, want := run(t, text, sound, referencetest.Options{})
 		broken := &repaired{world, 0}
@@ -102,7 +102,7 @@ func TestResumeAfterFailure(t *testing.T) {
 func TestResumeOfCases(t *testing.T) {
 	for _, test := range []struct {
 		c      referencetest.Case
-		first  string // how it ends
+		first  string // the status before the resume
 		second referencetest.Want
 	}{
 		{
@@ -144,7 +144,7 @@ func TestResumeOfCases(t *testing.T) {
 		sound := test.c
 		sound.Do = map[string]referencetest.Act{"c": test.c.Do["c"]}
 		got = r.Resume(sound, referencetest.Options{})
-		if diff := mismatch(test.second, got); diff != "" {
+		if diff := describeMismatch(test.second, got); diff != "" {
 			t.Errorf("%s\n%s", diff, test.c.FileText())
 		}
 	}
@@ -167,7 +167,7 @@ func TestCasesCanFail(t *testing.T) {
 		{Pending: "a"},
 		{Saw: map[string]string{"b.step": "3"}},
 	} {
-		if mismatch(want, got) == "" {
+		if describeMismatch(want, got) == "" {
 			t.Error(fmt.Sprintf("%+v", want), "is not compared")
 		}
 	}

@@ -47,7 +47,7 @@ func (s *scope) finishStep(st *step) {
 // routeStep resolves the edges of a step and moves its token to the targets.
 func (s *scope) routeStep(st *step) {
 	env := s.routingEnv(st)
-	targets, fallback, err := s.targets(st, env)
+	targets, fallback, err := s.resolveTargets(st, env)
 	switch {
 	case err != nil:
 		s.endBy(st, "failed", err)
@@ -57,7 +57,7 @@ func (s *scope) routeStep(st *step) {
 		if st.failure != nil {
 			s.degraded = true
 			s.detours = append(s.detours, &detour{st})
-			s.settleConflicts(st)
+			s.resetConflicts(st)
 		}
 		s.followTargets(st, targets)
 	case st.failure == nil:
@@ -65,7 +65,7 @@ func (s *scope) routeStep(st *step) {
 	case st.failure.Kind == "expression":
 		s.endBy(st, "failed", st.failure)
 	default:
-		s.propagate(st.token, st.failure, st)
+		s.propagateFailure(st.token, st.failure, st)
 	}
 }
 
@@ -74,9 +74,9 @@ func (s *scope) dropToken(t *token) {
 	s.live = slices.DeleteFunc(s.live, func(o *token) bool { return o == t })
 }
 
-// targets returns the targets of a finished step, or none if no edge fires. fallback reports that a
+// resolveTargets returns the targets of a finished step, or none if no edge fires. fallback reports that a
 // decision failed and its fallback edge fired.
-func (s *scope) targets(st *step, env map[string]any) (out []target, fallback bool, fail *Error) {
+func (s *scope) resolveTargets(st *step, env map[string]any) (out []target, fallback bool, fail *Error) {
 	if st.failure == nil && !st.skipped {
 		list, dynamic, err := s.evalGoto(st, st.output)
 		if err != nil {
@@ -94,9 +94,9 @@ func (s *scope) targets(st *step, env map[string]any) (out []target, fallback bo
 	}
 	var fired []*spec.Edge
 	if st.failure != nil {
-		fired, fail = s.afterFailure(st, edges, env)
+		fired, fail = s.edgesAfterFailure(st, edges, env)
 	} else {
-		fired, fallback, fail = s.afterSuccess(st, edges, env)
+		fired, fallback, fail = s.edgesAfterSuccess(st, edges, env)
 	}
 	if fail != nil {
 		return nil, false, fail
@@ -118,8 +118,8 @@ func (r *Run) countEdge(s *scope, e *spec.Edge) {
 	}
 }
 
-// afterSuccess implements §6 "Edge resolution at node N, after success".
-func (s *scope) afterSuccess(st *step, edges []*spec.Edge, env map[string]any) ([]*spec.Edge, bool, *Error) {
+// edgesAfterSuccess implements §6 "Edge resolution at node N, after success".
+func (s *scope) edgesAfterSuccess(st *step, edges []*spec.Edge, env map[string]any) ([]*spec.Edge, bool, *Error) {
 	if !st.skipped {
 		fired, err := s.matchingEdges(st, edges, "conditional", env)
 		if err != nil || len(fired) > 0 {
@@ -151,8 +151,8 @@ func (s *scope) chooseEdge(st *step, edges, asked []*spec.Edge) (fired []*spec.E
 	return fired, len(fired) > 0
 }
 
-// afterFailure implements §6 "After failure".
-func (s *scope) afterFailure(st *step, edges []*spec.Edge, env map[string]any) ([]*spec.Edge, *Error) {
+// edgesAfterFailure implements §6 "After failure".
+func (s *scope) edgesAfterFailure(st *step, edges []*spec.Edge, env map[string]any) ([]*spec.Edge, *Error) {
 	fired, err := s.matchingEdges(st, edges, "on_failure", env)
 	if err != nil || len(fired) > 0 {
 		return fired, err
@@ -280,7 +280,7 @@ func (s *scope) followTargets(st *step, targets []target) {
 		f.lanes = append(f.lanes, &lane{first: t.to})
 		names = append(names, t.to)
 	}
-	f.implicit = implicitJoin(s.graph, st.node.ID.Value, names)
+	f.implicit = findImplicitJoin(s.graph, st.node.ID.Value, names)
 	s.fans = append(s.fans, f)
 	var tokens []*token
 	for l, t := range targets {
@@ -324,6 +324,6 @@ func (s *scope) limitBranch(f *fan, l int) {
 	s.run.schedule(limit, false, alive, func() {
 		t := working()
 		s.run.timed = true
-		s.propagateFrom(t, f, &Error{Kind: "timeout", Node: t.node, Message: "branch_timeout"}, t.step)
+		s.propagateFailureFrom(t, f, &Error{Kind: "timeout", Node: t.node, Message: "branch_timeout"}, t.step)
 	})
 }

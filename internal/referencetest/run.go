@@ -210,8 +210,8 @@ func (r *Run) cancel() {
 	r.root.end("cancelled", "", &Error{Kind: "cancelled", Message: "cancelled"})
 }
 
-// startAllReady starts everything that is ready, in order, until nothing can happen before the next
-// event.
+// startAllReady starts everything that is ready, in order, until nothing more can start before the
+// next event.
 func (r *Run) startAllReady() {
 	for {
 		moved := false
@@ -231,7 +231,7 @@ func (r *Run) startAllReady() {
 // candidate is a step, an element or an attempt that is ready to start.
 type candidate struct {
 	step *step
-	unit *unit // nil: the step begins
+	unit *unit // nil means that the step begins
 }
 
 // startOne starts the first candidate that the limits allow (§5: in order of rank, then declaration).
@@ -357,7 +357,7 @@ func (s *scope) hasRoom() bool {
 			}
 			for _, st := range other.activeSteps() {
 				for _, u := range st.units {
-					if u.state == running && takesPlace(st.node) {
+					if u.state == running && takesSlot(st.node) {
 						count++
 					}
 				}
@@ -370,8 +370,8 @@ func (s *scope) hasRoom() bool {
 	return true
 }
 
-// takesPlace reports whether attempts of a node count against max_concurrency.
-func takesPlace(n *spec.Node) bool {
+// takesSlot reports whether attempts of a node count against max_concurrency.
+func takesSlot(n *spec.Node) bool {
 	return !slices.Contains([]string{"set", "pass", "fail", "wait", "human", "graph"}, n.Kind.Value)
 }
 

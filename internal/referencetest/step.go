@@ -115,7 +115,7 @@ func (s *scope) mayBegin(st *step) bool {
 			return false
 		}
 	}
-	return !takesPlace(st.node) || st.preset != nil || st.node.Each.IsSet() || s.hasRoom()
+	return !takesSlot(st.node) || st.preset != nil || st.node.Each.IsSet() || s.hasRoom()
 }
 
 // beginStep starts a step: it checks the visit limit, takes the view, and starts the attempts.
@@ -130,7 +130,7 @@ func (s *scope) beginStep(st *step) {
 	limit := st.node.VisitLimit(s.graph)
 	over := limit > 0 && visits >= limit && !st.isFinal
 	st.skipped, st.refused = over && st.node.OnMaxVisits == "skip", over && st.node.OnMaxVisits != "skip"
-	if st.refused { // this is no execution, but a loop of refusals has to end
+	if st.refused { // a refusal is no execution, but a loop of refusals must end
 		s.refusals++
 	} else if !st.isFinal {
 		for _, one := range s.enclosing() {
@@ -197,7 +197,7 @@ func (s *scope) addUnit(st *step, item any) {
 	st.units = append(st.units, &unit{step: st, index: len(st.units), item: item, attempt: 1, failures: map[int]int{}})
 }
 
-// startPureUnits starts the units of a node that needs no place.
+// startPureUnits starts the units of a node that takes no slot.
 func (s *scope) startPureUnits(st *step) {
 	for _, u := range st.units {
 		if !st.done && u.state == queued && s.mayStart(u) {
@@ -220,7 +220,7 @@ func (s *scope) mayStart(u *unit) bool {
 			return false
 		}
 	}
-	return !takesPlace(u.step.node) || s.hasRoom()
+	return !takesSlot(u.step.node) || s.hasRoom()
 }
 
 // env returns what the node's own expressions see. The result of `before` is added to the input (§4).
@@ -259,7 +259,7 @@ func (s *scope) timeout(n *spec.Node) time.Duration {
 // each).
 func (s *scope) endElement(st *step, u *unit) {
 	if u.failure != nil && failurePolicy(s.graph, st.node) == "fail_all" {
-		s.run.timed = s.run.timed || len(st.units) > 1 // another may have been the first
+		s.run.timed = s.run.timed || len(st.units) > 1 // with other timing, another element might be first
 		s.stopUnits(st)
 		st.failure = u.failure
 		s.finishStep(st)

@@ -1,8 +1,8 @@
-// How often random graphs have a feature.
+// Frequencies of the features of random graphs.
 
 package referencetest
 
-// Weights say how often random graphs have something, in per cent unless said otherwise.
+// Weights holds how often random graphs have a feature, in per cent unless a comment says otherwise.
 type Weights struct {
 	// Least and Most bound the number of nodes of a graph; Depth bounds the nesting of subgraphs.
 	Least, Most, Depth int

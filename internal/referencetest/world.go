@@ -1,4 +1,4 @@
-// What a run gets and returns: the world, options, and the result.
+// Inputs and result of a run: the world and the options.
 
 package referencetest
 
@@ -63,7 +63,7 @@ type Options struct {
 	StopPaused bool
 }
 
-// View is what the expressions of a step see when it begins.
+// View holds what the expressions of a step see when it begins.
 type View struct {
 	State map[string]any
 	// Env holds all names: visits, nodes, history, input, inputs, branches, step, ….
