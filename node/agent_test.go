@@ -89,7 +89,7 @@ func TestAgentRequests(t *testing.T) {
 }
 
 // An agent that exceeds the run's budget ends the run. A limit of its loop ends only the loop.
-func TestAgentMoney(t *testing.T) {
+func TestAgentBudget(t *testing.T) {
 	agent := "nodes: {a: {kind: agent, prompt: go, tools: [add], max_tokens: 5%s}}" + agentEdge
 	n := 0
 	calls := func(string) string { n++; return fmt.Sprintf(`call add {"x": %d}`, n) }

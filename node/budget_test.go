@@ -159,7 +159,7 @@ edges: [{from: a, to: END}]`
 
 // A request that can't be sent is not counted as a call: not in the result, not in the events,
 // and not by a recording.
-func TestUnsentIsNoCall(t *testing.T) {
+func TestUnsentCallIsNotCounted(t *testing.T) {
 	chat := newChat(t, func(string) string { return "ok" })
 	for name, node := range map[string]string{
 		"a part that the protocol lacks": `prompt: [hear, {audio: "data:audio/ogg;base64,T2dnUwACAAAAAAAA"}]`,

@@ -12,7 +12,7 @@ import (
 	"github.com/graphrun/graphrun/runner"
 )
 
-func TestEventsAreHeardWhileRunning(t *testing.T) {
+func TestEventsWhileRunning(t *testing.T) {
 	addr, accept := listen(t)
 	task := helperTask("say", addr)
 	heard := make(chan runner.Said, 10)
@@ -119,7 +119,7 @@ func TestEventsWithoutFile(t *testing.T) {
 	}
 }
 
-func TestAFloodOfBadEventsIsSummedUp(t *testing.T) {
+func TestBadEventsAreSummedUp(t *testing.T) {
 	rec := &recorder{}
 	task := newShellTask(`i=0; while [ $i -lt 500 ]; do echo "bad $i"; i=$((i+1)); done > "$GRAPHRUN_TASK_EVENTS"`, nil)
 	task.Emit = rec.emit
@@ -134,7 +134,7 @@ func TestAFloodOfBadEventsIsSummedUp(t *testing.T) {
 	}
 }
 
-func TestEventFileStartedOver(t *testing.T) {
+func TestEventFileTruncated(t *testing.T) {
 	rec := &recorder{}
 	file, err := openEvents(t.TempDir(), rec.emit)
 	if err != nil {

@@ -292,7 +292,7 @@ func TestExecEndedContext(t *testing.T) {
 
 // Tasks of all runs in a process share one keeper, and so one watchdog. The end of a run does not
 // close it.
-func TestExecLasting(t *testing.T) {
+func TestExecSharesKeeper(t *testing.T) {
 	var around handler.Scope
 	defer around.Close()
 	var places []any

@@ -197,7 +197,7 @@ edges: [{from: a, to: g}, {from: g, to: b}, {from: b, to: END}]`, runner.Options
 }
 
 // At a join, last is the answer of the branch that is declared last, whichever was faster.
-func TestLastWhereBranchesMeet(t *testing.T) {
+func TestLastAtJoin(t *testing.T) {
 	for _, slow := range []string{"pb", "pc"} {
 		answered := make(chan string, 1)
 		chat := newChat(t, func(asked string) string { return "<" + asked + ">" })

@@ -54,7 +54,7 @@ func serveChunks(tb testing.TB, chunks int) string {
 }
 
 // A run leaks no memory: the heap is as large after many runs as after a few.
-func TestManyRunsLeaveNothing(t *testing.T) {
+func TestManyRunsLeakNothing(t *testing.T) {
 	f := prepareTalk(t, serveChunks(t, 3))
 	heap := func(runs int) uint64 {
 		for range runs {

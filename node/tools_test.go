@@ -11,7 +11,7 @@ import (
 
 // callTools reports how many calls run in parallel. A single call, and sequential calls, run in
 // the task itself and are not reported.
-func TestCallsSideBySide(t *testing.T) {
+func TestParallelCalls(t *testing.T) {
 	for _, test := range []struct {
 		calls      int
 		sequential bool

@@ -11,7 +11,7 @@ import (
 )
 
 // Concurrent calls can't exceed the budget together, even if each one alone fits.
-func TestBudgetHoldsForCallsAtOnce(t *testing.T) {
+func TestBudgetHoldsForConcurrentCalls(t *testing.T) {
 	outer := newBudget(&spec.Limits{MaxTokens: 1000}, nil)
 	inner := newBudget(&spec.Limits{MaxTokens: 600, MaxCostUSD: 1}, outer)
 	var mu sync.Mutex

@@ -14,7 +14,7 @@ import (
 
 // An answer that arrives just when its question in a subgraph times out is used or refused, and
 // its sender learns which.
-func TestAnswerInTheInstantOfItsTimeout(t *testing.T) {
+func TestAnswerAtItsTimeout(t *testing.T) {
 	inner := strings.Replace(fmt.Sprintf(asksWhile, "inner"), `prompt: "a?"`, `prompt: "a?", timeout: 1h, default: nobody`, 1)
 	used, refused := 0, 0
 	for range 40 {

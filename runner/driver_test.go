@@ -55,7 +55,7 @@ edges: [{from: a, to: END}]`)
 }
 
 // The driver abandons a handler that ignores its cancelled context after the grace period.
-func TestHandlerThatDoesNotStop(t *testing.T) {
+func TestHandlerIgnoresCancel(t *testing.T) {
 	runs, release := make(chan string, 1), make(chan struct{})
 	var finished sync.WaitGroup
 	finished.Add(1)

@@ -11,7 +11,7 @@ import (
 )
 
 // A fork has its own start time and duration, also in Replay.
-func TestForkBeginsWhenItIsForked(t *testing.T) {
+func TestForkStartTime(t *testing.T) {
 	var kept store.Memory
 	cfg := runner.Config{Store: &kept}
 	f := prepareFlow(t, cfg, "nodes: {a: {kind: pass}, b: {kind: pass}}\nedges: [{from: a, to: b}, {from: b, to: END}]")

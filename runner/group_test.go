@@ -95,7 +95,7 @@ func (slotlessJournal) EnterGroup(string, int) (store.GroupState, error) {
 }
 
 // A run that is killed before it gets its slot continues when it is resumed.
-func TestKilledBeforeItsSlot(t *testing.T) {
+func TestKilledBeforeSlot(t *testing.T) {
 	memory, text := &store.Memory{}, "concurrency: {group: name, limit: 1}\nstate: {n: {type: integer}, name: {default: g}}\nnodes: {a: {kind: set, set: {n: n + 1}}}\nedges: [{from: a, to: END}]\n"
 	f := prepareFlow(t, runner.Config{Store: slotless{memory}}, text)
 	if _, err := f.Run(t.Context(), runner.Options{RunID: "one", Input: map[string]any{"n": 2}}); !errors.Is(err, errKilled) {

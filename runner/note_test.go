@@ -15,7 +15,7 @@ import (
 )
 
 // An attempt gets its notes when it runs again, and only then.
-func TestNotesAreFoundAgain(t *testing.T) {
+func TestNotesAfterResume(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var logs [][]any
 	handler := runner.HandlerFunc(func(ctx context.Context, task *runner.Task) (any, error) {

@@ -38,8 +38,8 @@ func TestPartialOfACancelledNode(t *testing.T) {
 	}
 }
 
-// A completion event hides a secret of which truncation left only the beginning, and the values
-// that its node writes to secret keys.
+// A completion event hides the values that its node writes to secret keys. It also hides a secret
+// that truncation has cut.
 func TestMaskedBeginningsAndWrites(t *testing.T) {
 	t.Setenv("GRAPHRUN_TEST_TOKEN", "canary-secret-token")
 	echo := runner.HandlerFunc(func(_ context.Context, task *runner.Task) (any, error) {

@@ -60,7 +60,7 @@ func TestRequestToPause(t *testing.T) {
 
 // A run that waits for a person can be cancelled without a driver, and asks again when it is
 // resumed.
-func TestCancelUndriven(t *testing.T) {
+func TestCancelWithoutDriver(t *testing.T) {
 	var kept store.Memory
 	cfg := runner.Config{Store: &kept}
 	f := prepareFlow(t, cfg, "nodes: {a: {kind: human, prompt: '?'}}\nedges: [{from: a, to: END}]")

@@ -27,7 +27,7 @@ func (s *forgetful) SaveSession(left store.Session) error {
 
 // If a driver could not save the session of a completed run, a resume saves it without executing
 // anything. It does not save a session twice.
-func TestSessionIsLeftByAResume(t *testing.T) {
+func TestResumeSavesSession(t *testing.T) {
 	kept := &forgetful{err: errors.New("the disk is full")}
 	cfg := runner.Config{Store: kept}
 	f := prepareFlow(t, cfg, "state: {n: {type: integer, default: 0, scope: session}}\nnodes: {a: {kind: set, set: {n: n + 1}}}\nedges: [{from: a, to: END}]")
@@ -54,7 +54,7 @@ func TestSessionIsLeftByAResume(t *testing.T) {
 
 // Concurrent runs of a session begin with the same state. For each key the run that ends last
 // wins.
-func TestSessionsOfTwoRunsAtOnce(t *testing.T) {
+func TestConcurrentRunsOfSession(t *testing.T) {
 	var kept store.Memory
 	var other *runner.Flow
 	inner := false

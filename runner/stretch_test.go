@@ -75,7 +75,7 @@ func checkStepReads(t *testing.T, r *runner.Runner, id string) {
 
 // A run with retries, branches, people, elements, subgraphs and a revoked end reads the same from
 // every snapshot.
-func TestStepsAreReadFromNear(t *testing.T) {
+func TestReadStepsFromSnapshots(t *testing.T) {
 	fails := true
 	kept := &store.Memory{}
 	r, g := snapshotRunner(t, kept, &fails)
@@ -102,7 +102,7 @@ func TestStepsAreReadFromNear(t *testing.T) {
 
 // A run with a subgraph reads the same from every snapshot, also from one that was written while
 // the subgraph ran: when a concurrent branch ended.
-func TestSubgraphsAreReadFromNear(t *testing.T) {
+func TestReadSubgraphsFromSnapshots(t *testing.T) {
 	kept := &store.Memory{}
 	calls, half := 0, make(chan struct{})
 	handlers := map[string]runner.HandlerFunc{
@@ -183,7 +183,7 @@ func (f *firstDecision) Event(e *runner.Event) error {
 
 // A subgraph that waits for a person while other branches run reads the same from a snapshot that
 // was written meanwhile. Its earlier steps are then only in the state, not in the events.
-func TestSubgraphsThatWaitAreReadFromNear(t *testing.T) {
+func TestReadWaitingSubgraphsFromSnapshots(t *testing.T) {
 	calls, half := 0, make(chan struct{})
 	handlers := map[string]runner.HandlerFunc{
 		"long": func(context.Context, *runner.Task) (any, error) {

@@ -245,7 +245,7 @@ func TestCancelledSubgraphs(t *testing.T) {
 }
 
 // Without a store, a subgraph that waits for an answer stays in memory.
-func TestSubgraphsRestInMemory(t *testing.T) {
+func TestSubgraphsWithoutStore(t *testing.T) {
 	c := &worked{done: map[string]int{}}
 	files := nestedFiles()
 	r := c.runner(t, nil, files)
@@ -335,7 +335,7 @@ edges:
 `
 
 // A question of a subgraph is asked while a timer of the same subgraph runs.
-func TestPeopleAreAskedBesideTimers(t *testing.T) {
+func TestQuestionsNextToTimers(t *testing.T) {
 	clock := newFakeClock()
 	asked := make(chan string)
 	f := prepareFlow(t, runner.Config{Clock: clock, Load: func(string) ([]byte, error) { return []byte(askedBeside), nil }},

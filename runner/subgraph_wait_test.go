@@ -12,7 +12,7 @@ import (
 )
 
 // A subgraph that only waits blocks its own branch and no other, also if its attempt or the subgraph has a timeout.
-func TestSubgraphWaitsBesideOthers(t *testing.T) {
+func TestSubgraphWaitBlocksOnlyItsBranch(t *testing.T) {
 	child := `graphrun: v1
 name: child
 start: w

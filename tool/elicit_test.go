@@ -50,7 +50,7 @@ func TestQuestionsOfServers(t *testing.T) {
 
 // A server of an older protocol does not say during which call it asks. The question is not
 // assigned to another running call.
-func TestQuestionIsOfTheCallThatAsks(t *testing.T) {
+func TestQuestionOfOlderServer(t *testing.T) {
 	reports := newReports(t)
 	r := newImpatientRegistry(t, fakeServer(t, "old", reports), "")
 	ctx, cancel := context.WithCancel(t.Context())

@@ -98,7 +98,7 @@ func TestServerHTTPAsksNothing(t *testing.T) {
 
 // The start of a session waits only briefly for a server that sends no response header before its
 // first message.
-func TestListeningInSilence(t *testing.T) {
+func TestStreamWithoutHeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://silent", nil)

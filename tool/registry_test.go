@@ -132,7 +132,7 @@ func TestCall(t *testing.T) {
 }
 
 // The timeout of a tool is an error for the model. The timeout of the task ends the task.
-func TestCallTime(t *testing.T) {
+func TestCallTimeout(t *testing.T) {
 	r := newRegistry(t, decls())
 	wait := func(ctx context.Context, _ string, _ map[string]any) (any, error) {
 		<-ctx.Done()

@@ -138,7 +138,7 @@ func TestServer(t *testing.T) {
 }
 
 // A server can announce that its tools have changed.
-func TestServerGrows(t *testing.T) {
+func TestServerChangesTools(t *testing.T) {
 	r := newRegistry(t, fakeServer(t, "polite", nil))
 	if _, problem := callServer(t, r, &fakeActor{}, "grown", nil); !strings.Contains(problem, "no tool") {
 		t.Errorf("before: %q", problem)
@@ -216,7 +216,7 @@ func TestServerSlowCall(t *testing.T) {
 	}
 }
 
-func TestServerCallsAtOnce(t *testing.T) {
+func TestServerConcurrentCalls(t *testing.T) {
 	r := newRegistry(t, fakeServer(t, "polite", nil))
 	var all sync.WaitGroup
 	for i := range 20 {
@@ -327,7 +327,7 @@ func TestServersStartTogether(t *testing.T) {
 }
 
 // A caller can stop waiting for a server that does not start.
-func TestServerStartGivenUp(t *testing.T) {
+func TestServerStartCancelled(t *testing.T) {
 	heard := newReports(t)
 	r := newRegistry(t, fakeServer(t, "silent", heard))
 	ctx, cancel := context.WithCancel(t.Context())

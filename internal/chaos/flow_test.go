@@ -42,7 +42,7 @@ type flow struct {
 	text string
 	// people are the human nodes that get an answer.
 	people []string
-	// alone marks a flow of which only one run may execute at a time.
+	// alone marks a flow that allows only one run at a time.
 	alone bool
 	// last is the node of `finally`, which runs at each end of the run, or "".
 	last string

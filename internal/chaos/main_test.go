@@ -76,7 +76,7 @@ func setClock(t *testing.T, path string, seconds int64) {
 	}
 }
 
-func TestShifted(t *testing.T) {
+func TestShiftWallClock(t *testing.T) {
 	now := time.Now()
 	for _, seconds := range []int64{3600, -86400} {
 		then := shiftWallClock(now, seconds)

@@ -103,7 +103,7 @@ func TestKilledWhileACallWaitsForApproval(t *testing.T) {
 	}
 	pending := ""
 	for first.ProcessState == nil && !strings.Contains(pending, `"pay#2"`) {
-		out, _ := program("runs", "pending", "-o", "json").Output() // there is no run yet at first
+		out, _ := program("runs", "pending", "-o", "json").Output() // fails until the run has started
 		pending = string(out)
 	}
 	kill(first)

@@ -68,7 +68,7 @@ func mustReadRun(t *testing.T, dir string) *runner.Result {
 
 // A reader of a run that another process drives sees only complete supersteps. Neither blocks the
 // other: the run completes, and many reads succeed meanwhile.
-func TestLooksDuringARun(t *testing.T) {
+func TestReadWhileDriven(t *testing.T) {
 	f := pairsFlow()
 	dir := newDir(t)
 	p := startDriver(t, dir, f.name, "")

@@ -13,7 +13,7 @@ import (
 
 // A run whose write-ahead log lost its end, as in a power failure, resumes from the rest and has
 // the same result.
-func TestCutLogs(t *testing.T) {
+func TestTruncatedLogs(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	random := rand.New(rand.NewPCG(seed, 0))
 	for _, f := range flows() {

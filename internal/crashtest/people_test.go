@@ -127,7 +127,7 @@ func listOrders() [][]string {
 // Two people answer each of three questions from other processes, in every order, with the driver
 // alive or dead, while random processes are killed. One answer to each question is taken and used,
 // the other is refused with a message, and no question is asked twice.
-func TestPeopleElsewhere(t *testing.T) {
+func TestAnswersFromOtherProcesses(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	random := rand.New(rand.NewPCG(seed, 0))
 	for trial := range max(6, killCount(t)/3) {

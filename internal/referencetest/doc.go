@@ -47,7 +47,7 @@
 //     past of what arrived, and nothing arrived from the branch it was on.
 //   - `fail` without an arrival applies to a join that two branches of the fan-out can reach, and that
 //     the detour's step reaches without passing another join. Its past is the past of the split.
-//   - A joined token is, for failures, outside of each of its fan-outs of which two branches can reach
+//   - For failures, a joined token is outside of each of its fan-outs with two branches that can reach
 //     the join, even if it arrived alone.
 //   - inputs is keyed by source, input likewise as soon as two tokens arrived. `branches` holds,
 //     whatever the policy, the output of each source that arrived, and the error of each failed branch

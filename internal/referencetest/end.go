@@ -120,7 +120,7 @@ func (s *scope) end(status, reason string, e *Error) {
 
 // cutOffAll stops all steps of a scope and of the scopes inside it.
 func (s *scope) cutOffAll() {
-	for _, st := range s.activeSteps() {
+	for _, st := range s.listActiveSteps() {
 		for _, u := range st.units {
 			if u.state == ended || u.state == queued && !u.begun {
 				continue
@@ -145,7 +145,7 @@ func (s *scope) discardInner(u *unit) {
 	if u.inner == nil {
 		return
 	}
-	for _, st := range u.inner.activeSteps() {
+	for _, st := range u.inner.listActiveSteps() {
 		for _, inside := range st.units {
 			u.inner.discardInner(inside)
 		}
@@ -215,7 +215,7 @@ func (s *scope) quality() string {
 func (r *Run) questions() []Pending {
 	var out []Pending
 	for _, s := range r.scopes {
-		for _, st := range s.activeSteps() {
+		for _, st := range s.listActiveSteps() {
 			for _, u := range st.units {
 				if u.state != asking {
 					continue
@@ -314,7 +314,7 @@ func (s *scope) reopen() {
 		s.reviveToken(st)
 		s.rerunStep(st)
 	}
-	for _, st := range s.activeSteps() {
+	for _, st := range s.listActiveSteps() {
 		for _, u := range st.units {
 			if st.begun && u.inner != nil && !slices.Contains(r.scopes, u.inner) {
 				u.inner.reopen()

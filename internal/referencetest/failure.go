@@ -1,4 +1,4 @@
-// Failures of branches, and joins that nobody reaches (§7).
+// Failures of branches, and joins that no token reaches (§7).
 
 package referencetest
 

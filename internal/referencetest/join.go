@@ -22,7 +22,7 @@ func quorum(n *spec.Node) int {
 
 // fireJoin runs, fails or drops one join, if a join can be decided now.
 func (s *scope) fireJoin() bool {
-	groups := s.waitingGroups()
+	groups := s.listWaitingGroups()
 	for _, group := range groups {
 		if q := quorum(s.graph.Node(group[0].node)); q > 0 && len(group) >= q {
 			s.joinTokens(group, nil)
@@ -77,12 +77,12 @@ func (s *scope) isBypassed(group []*token) bool {
 			continue
 		}
 		for _, w := range group {
-			f := s.awaitedFan(w, d.step.place)
+			f := s.findAwaitedFan(w, d.step.place)
 			if f == nil || w.joined[f] || d.step.joined[f] || !s.reaches(d.step.node.ID.Value, w.node, f) {
 				continue
 			}
-			own := laneOn(d.step.place, f)
-			if !slices.ContainsFunc(group, func(o *token) bool { return laneOn(o.place, f) == own }) {
+			own := findLane(d.step.place, f)
+			if !slices.ContainsFunc(group, func(o *token) bool { return findLane(o.place, f) == own }) {
 				return true
 			}
 		}
@@ -90,8 +90,8 @@ func (s *scope) isBypassed(group []*token) bool {
 	return false
 }
 
-// laneOn returns the branch of a fan-out that a place is on, or -1.
-func laneOn(place []frame, f *fan) int {
+// findLane returns the branch of a fan-out that a place is on, or -1.
+func findLane(place []frame, f *fan) int {
 	for _, fr := range place {
 		if fr.fan == f {
 			return fr.lane
@@ -114,7 +114,7 @@ func (s *scope) joinTokens(group []*token, preset *Error) {
 	}
 	var lost []*token
 	for _, g := range s.gone {
-		if s.canReachGroup(g, group) || g.step == nil && g.node == group[0].node && slices.ContainsFunc(group, func(w *token) bool { return s.awaitedFan(w, g.place) != nil }) {
+		if s.canReachGroup(g, group) || g.step == nil && g.node == group[0].node && slices.ContainsFunc(group, func(w *token) bool { return s.findAwaitedFan(w, g.place) != nil }) {
 			lost = append(lost, g)
 		}
 	}
@@ -128,7 +128,7 @@ func (s *scope) joinTokens(group []*token, preset *Error) {
 	for p := range t.past {
 		t.rank = max(t.rank, p.rank+1)
 	}
-	t.place = s.joinedPlace(group)
+	t.place = s.placeAfterJoin(group)
 	t.joined = maps.Clone(first.joined)
 	for _, m := range group {
 		for _, fr := range m.place {
@@ -221,9 +221,9 @@ func findSplit(places [][]frame) *fan {
 	}
 }
 
-// joinedPlace returns the place of a joined token. It is outside of the fan-out if all its branches
+// placeAfterJoin returns the place of a joined token. It is outside of the fan-out if all its branches
 // met; otherwise it is on the first branch that arrived.
-func (s *scope) joinedPlace(group []*token) []frame {
+func (s *scope) placeAfterJoin(group []*token) []frame {
 	place := group[0].place
 	if len(group) == 1 {
 		return place
@@ -258,7 +258,7 @@ func (s *scope) joinedPlace(group []*token) []frame {
 func (s *scope) divergesAt(group []*token, f *fan) bool {
 	lanes := map[int]bool{}
 	for _, m := range group {
-		lanes[laneOn(m.place, f)] = true
+		lanes[findLane(m.place, f)] = true
 	}
 	return len(lanes) > 1
 }

@@ -37,7 +37,7 @@ type fan struct {
 	implicit string
 }
 
-// lane holds what is known about a branch of a fan-out.
+// lane is a branch of a fan-out.
 type lane struct {
 	first      string // its first node
 	failed     *Error // why the branch was dropped or the fan-out failed
@@ -53,7 +53,7 @@ type thread struct {
 	rank    int   // of the next step
 	order   []int // declaration order of the branches
 	place   []frame
-	// joined are the fan-outs that were merged on the way here. A later failure is no failure of one of
+	// joined are the fan-outs that were merged on the way here. A later failure does not count for
 	// their branches.
 	joined map[*fan]bool
 	// lanes are the branches that led here, of every fan-out.
@@ -61,8 +61,8 @@ type thread struct {
 	branch string
 }
 
-// sharedFan returns the innermost fan-out on which the two places are on different branches, or nil.
-func sharedFan(a, b []frame) *fan {
+// findSharedFan returns the innermost fan-out on which the two places are on different branches, or nil.
+func findSharedFan(a, b []frame) *fan {
 	for i := range min(len(a), len(b)) {
 		if a[i].fan != b[i].fan {
 			return nil
@@ -166,7 +166,7 @@ func (s *scope) findWinner(key string, writers []*step) (*step, []conflict) {
 		var at *fan
 		for i, x := range left {
 			for _, y := range left[i+1:] {
-				if f := separatingFan(x, y); at == nil || comparePath(at.source, f.source) < 0 {
+				if f := findSeparatingFan(x, y); at == nil || comparePath(at.source, f.source) < 0 {
 					a, b, at = x, y, f
 				}
 			}
@@ -186,9 +186,9 @@ func (s *scope) findWinner(key string, writers []*step) (*step, []conflict) {
 	return left[0], found
 }
 
-// separatingFan returns the innermost fan-out of which two steps, neither in the past of the other,
-// were on different branches.
-func separatingFan(a, b *step) *fan {
+// findSeparatingFan returns the innermost fan-out that has two steps on different branches. Neither
+// step may be in the past of the other.
+func findSeparatingFan(a, b *step) *fan {
 	var out *fan
 	for f, lanes := range a.lanes {
 		others, both := b.lanes[f]

@@ -121,7 +121,7 @@ func (r *Run) countEdge(s *scope, e *spec.Edge) {
 // edgesAfterSuccess implements §6 "Edge resolution at node N, after success".
 func (s *scope) edgesAfterSuccess(st *step, edges []*spec.Edge, env map[string]any) ([]*spec.Edge, bool, *Error) {
 	if !st.skipped {
-		fired, err := s.matchingEdges(st, edges, "conditional", env)
+		fired, err := s.findMatchingEdges(st, edges, "conditional", env)
 		if err != nil || len(fired) > 0 {
 			return fired, false, err
 		}
@@ -153,7 +153,7 @@ func (s *scope) chooseEdge(st *step, edges, asked []*spec.Edge) (fired []*spec.E
 
 // edgesAfterFailure implements §6 "After failure".
 func (s *scope) edgesAfterFailure(st *step, edges []*spec.Edge, env map[string]any) ([]*spec.Edge, *Error) {
-	fired, err := s.matchingEdges(st, edges, "on_failure", env)
+	fired, err := s.findMatchingEdges(st, edges, "on_failure", env)
 	if err != nil || len(fired) > 0 {
 		return fired, err
 	}
@@ -173,9 +173,9 @@ func filterEdges(edges []*spec.Edge, is func(*spec.Edge) bool) []*spec.Edge {
 	return out
 }
 
-// matchingEdges lists the edges of a condition whose `when` is true. It takes the first one by priority
+// findMatchingEdges lists the edges of a condition whose `when` is true. It takes the first one by priority
 // and order, with the others of its declaration; with `routing: all` it takes every one.
-func (s *scope) matchingEdges(st *step, edges []*spec.Edge, condition string, env map[string]any) ([]*spec.Edge, *Error) {
+func (s *scope) findMatchingEdges(st *step, edges []*spec.Edge, condition string, env map[string]any) ([]*spec.Edge, *Error) {
 	guarded := filterEdges(edges, func(e *spec.Edge) bool { return e.Condition == condition && e.When.IsSet() })
 	if st.node.Routing != "all" {
 		slices.SortStableFunc(guarded, func(a, b *spec.Edge) int { return b.Priority - a.Priority })

@@ -238,7 +238,7 @@ type candidate struct {
 func (r *Run) startOne() bool {
 	var ready []candidate
 	for _, s := range r.scopes {
-		for _, st := range s.activeSteps() {
+		for _, st := range s.listActiveSteps() {
 			if !st.begun {
 				ready = append(ready, candidate{st, nil})
 				continue
@@ -264,8 +264,8 @@ func (r *Run) startOne() bool {
 	return false
 }
 
-// activeSteps lists the steps that are ready or run.
-func (s *scope) activeSteps() []*step {
+// listActiveSteps lists the steps that are ready or run.
+func (s *scope) listActiveSteps() []*step {
 	if s.final != nil {
 		return []*step{s.final}
 	}
@@ -335,7 +335,7 @@ func (s *scope) isBusy() bool {
 		if !slices.Contains(other.enclosing(), s) {
 			continue
 		}
-		for _, st := range other.activeSteps() {
+		for _, st := range other.listActiveSteps() {
 			for _, u := range st.units {
 				if st.begun && u.inner == nil && (u.state == running || u.state == delayed || u.state == asking) {
 					return true
@@ -355,7 +355,7 @@ func (s *scope) hasRoom() bool {
 			if !slices.Contains(other.enclosing(), one) {
 				continue
 			}
-			for _, st := range other.activeSteps() {
+			for _, st := range other.listActiveSteps() {
 				for _, u := range st.units {
 					if u.state == running && takesSlot(st.node) {
 						count++

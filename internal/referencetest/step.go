@@ -336,5 +336,5 @@ func (s *scope) timeOutStep(st *step) {
 
 // isAlive reports whether the scope of a step still runs and the step is not cancelled.
 func (s *scope) isAlive(st *step) bool {
-	return !s.closed && slices.Contains(s.activeSteps(), st) && slices.Contains(s.run.scopes, s) && (s.outer == nil || s.outer.inner == s && s.outer.step.scope.isAlive(s.outer.step))
+	return !s.closed && slices.Contains(s.listActiveSteps(), st) && slices.Contains(s.run.scopes, s) && (s.outer == nil || s.outer.inner == s && s.outer.step.scope.isAlive(s.outer.step))
 }

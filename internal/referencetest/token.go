@@ -99,7 +99,7 @@ func (s *scope) makeStep(t *token, met []*token, lost []*token) {
 		st.input, st.cause = st.inputs, nil
 	}
 	slices.SortFunc(lost, func(a, b *token) int { return slices.Compare(a.order, b.order) })
-	for _, l := range slices.Concat(lost, s.failedElsewhere(met, lost)) {
+	for _, l := range slices.Concat(lost, s.listFailedElsewhere(met, lost)) {
 		if l.failed == nil {
 			continue
 		}
@@ -109,26 +109,26 @@ func (s *scope) makeStep(t *token, met []*token, lost []*token) {
 	}
 }
 
-// failedElsewhere lists the tokens of branches that failed where no path leads to the join. wait_all
+// listFailedElsewhere lists the tokens of branches that failed where no path leads to the join. wait_all
 // passes their errors to the join, but not their writes (§7).
-func (s *scope) failedElsewhere(met, lost []*token) []*token {
+func (s *scope) listFailedElsewhere(met, lost []*token) []*token {
 	return slices.DeleteFunc(slices.Clone(s.gone), func(g *token) bool {
 		return g.failed == nil || slices.Contains(lost, g) || !slices.ContainsFunc(met, func(w *token) bool {
-			f := s.awaitedFan(w, g.place)
+			f := s.findAwaitedFan(w, g.place)
 			if f == nil || failurePolicy(s.graph, f.source.node) != "wait_all" {
 				return false
 			}
-			first := f.lanes[laneOn(g.place, f)].first
+			first := f.lanes[findLane(g.place, f)].first
 			return first == w.node || s.reaches(first, w.node, f)
 		})
 	})
 }
 
-// awaitedFan returns the fan-out that a waiting token shares with a branch for which it waits at its
+// findAwaitedFan returns the fan-out that a waiting token shares with a branch for which it waits at its
 // node, or nil if it does not wait for that branch. At an implicit join the branches must belong to the
 // fan-out that it joins.
-func (s *scope) awaitedFan(w *token, other []frame) *fan {
-	f := sharedFan(w.place, other)
+func (s *scope) findAwaitedFan(w *token, other []frame) *fan {
+	f := findSharedFan(w.place, other)
 	if f == nil || s.graph.Node(w.node).Join != nil {
 		return f
 	}
@@ -144,8 +144,8 @@ func (s *scope) awaitedFan(w *token, other []frame) *fan {
 	return nil
 }
 
-// waitingGroups lists the groups of tokens that wait together, by node in file order.
-func (s *scope) waitingGroups() [][]*token {
+// listWaitingGroups lists the groups of tokens that wait together, by node in file order.
+func (s *scope) listWaitingGroups() [][]*token {
 	var out [][]*token
 	for _, n := range s.graph.Nodes {
 		var rest []*token
@@ -160,7 +160,7 @@ func (s *scope) waitingGroups() [][]*token {
 			for grew := true; grew; {
 				grew = false
 				for i, t := range rest {
-					if slices.ContainsFunc(group, func(g *token) bool { return s.awaitedFan(g, t.place) != nil || s.awaitedFan(t, g.place) != nil }) {
+					if slices.ContainsFunc(group, func(g *token) bool { return s.findAwaitedFan(g, t.place) != nil || s.findAwaitedFan(t, g.place) != nil }) {
 						group, grew = append(group, t), true
 						rest = slices.Delete(slices.Clone(rest), i, i+1)
 						break
@@ -177,7 +177,7 @@ func (s *scope) waitingGroups() [][]*token {
 // canReachGroup reports whether a token shares a fan-out with a group and can still reach its node.
 func (s *scope) canReachGroup(o *token, group []*token) bool {
 	return slices.ContainsFunc(group, func(w *token) bool {
-		f := s.awaitedFan(w, o.place)
+		f := s.findAwaitedFan(w, o.place)
 		return f != nil && s.reaches(o.node, w.node, f)
 	})
 }
@@ -186,7 +186,7 @@ func (s *scope) reaches(from, to string, f *fan) bool {
 	return s.run.flow.reaches(s.graph, from, to, f.source.node.ID.Value)
 }
 
-// isBlocked reports whether another token may still reach a group.
+// isBlocked reports whether a group must wait because another token may still reach it.
 func (s *scope) isBlocked(group []*token) bool {
 	return slices.ContainsFunc(s.live, func(o *token) bool {
 		return (o.step != nil || o.node != group[0].node) && s.canReachGroup(o, group)

@@ -73,8 +73,8 @@ type View struct {
 // StepResult is one finished step.
 type StepResult struct {
 	StepID
-	// Outcome is "success", "failure", "skipped" or "refused". A visit that max_visits refused is no
-	// step and not in Path.
+	// Outcome is "success", "failure", "skipped" or "refused". A visit that max_visits refused does not
+	// count as a step and is not in Path.
 	Outcome string
 	Output  any
 	Error   *Error
