@@ -30,7 +30,7 @@ var (
 )
 
 // Canonical converts a value to canonical plain data: nil, bool, int, float64, string, []any and
-// map[string]any, where whole numbers up to 2^53 are int and integers beyond 2^61 are float64.
+// map[string]any, with whole numbers up to 2^53 as int and integers beyond 2^61 as float64.
 // Other Go values are converted by their JSON form. Only the parts that change are copied. NaN,
 // infinities, nesting deeper than 1,000 and values without a JSON form are errors.
 func Canonical(v any) (any, error) {
@@ -73,8 +73,8 @@ type canonizer struct {
 // bytesPerNode is the size of a value without its text.
 const bytesPerNode = 16
 
-// convertValue returns the canonical form, and whether it differs from v. An unchanged value is
-// v itself, so that nothing is copied or boxed anew.
+// convertValue returns the canonical form, and whether it differs from v. It returns an unchanged
+// value as v itself, to avoid copies and allocations.
 func (c *canonizer) convertValue(v any, depth int) (out any, changed bool) {
 	c.size += bytesPerNode
 	if s, ok := v.(string); ok {
@@ -134,10 +134,10 @@ func (c *canonizer) convertParts(v any, depth int) (any, bool) {
 	})
 }
 
-// MapParts returns a list or object in which f has replaced elements, by index, or members, by
-// name. It copies v only if f changes a part. It walks objects in any order.
+// MapParts returns a list or object with each element (by index) or member (by name) replaced by the
+// result of f. It copies v only if f changes a part. It visits members in random order.
 func MapParts(v any, f func(index int, name string, part any) (out any, changed bool)) (out any, changed bool) {
-	out = v // boxing parts anew would allocate
+	out = v // a new interface value would allocate
 	switch parts := v.(type) {
 	case []any:
 		for i, part := range parts {
@@ -163,7 +163,7 @@ func MapParts(v any, f func(index int, name string, part any) (out any, changed 
 	return out, changed
 }
 
-// parseNumber converts a number of JSON to an int, or else to a float64.
+// parseNumber converts a JSON number to an int, or else to a float64.
 func parseNumber(n json.Number) (any, error) {
 	if i, err := strconv.ParseInt(n.String(), 10, 64); err == nil {
 		return int(i), nil
@@ -175,7 +175,7 @@ func parseNumber(n json.Number) (any, error) {
 	return f, nil
 }
 
-// convertByJSON converts other Go values by their JSON form.
+// convertByJSON converts a Go value that is not plain data by way of its JSON form.
 func convertByJSON(v any) (any, error) {
 	number, isNumber := v.(json.Number)
 	switch r := reflect.ValueOf(v); {

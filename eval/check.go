@@ -59,7 +59,7 @@ func (c *checker) checkExpr(n ast.Node) *Tree {
 	if c.nest++; c.nest > maxNesting {
 		panic(tooDeepError(from, to))
 	}
-	if c.parts++; c.parts > 2*maxNodes { // the parser repeats parts of a < b < c and a ?: b
+	if c.parts++; c.parts > 2*maxNodes { // the parser duplicates parts of a < b < c and a ?: b
 		panic(syntaxAt(0, len(c.src.text), "expression has more than %d parts", maxNodes))
 	}
 	c.cost++
@@ -70,7 +70,7 @@ func (c *checker) checkExpr(n ast.Node) *Tree {
 	}
 	if t.Op == 0 || t.Op == TreeOther && t.Name == "" {
 		t.Op, t.Name = TreeOther, n.String()
-		if c.lets != "" { // the text alone does not determine the value
+		if c.lets != "" { // equal texts may have different values
 			t.Value = c.lets
 		}
 	}
@@ -191,7 +191,7 @@ func (c *checker) checkArray(n *ast.ArrayNode, from int) *Tree {
 	}
 	t.Type = List(joinTypes(t.Args, func(a *Tree) Type { return a.Type }))
 	c.cost += costList
-	args := t.Args // countParts may drop those of the tree
+	args := t.Args // countParts may drop the Args of the tree
 	t.eval = func(f *frame) any {
 		out := make([]any, len(args))
 		for i, a := range args {
@@ -252,7 +252,7 @@ func (c *checker) checkConditional(n *ast.ConditionalNode) *Tree {
 	return t
 }
 
-// findSpan returns the span of operands with the parentheses around them.
+// findSpan returns the span from the first to the last operand, with the parentheses around them.
 func (c *checker) findSpan(operands ...*Tree) (from, to int) {
 	from = len(c.src.text)
 	for _, o := range operands {
@@ -301,7 +301,7 @@ func (c *checker) findCallStart(from int, first *Tree) int {
 	return from
 }
 
-// checkGet reads a member that may be missing: get(x, key).
+// checkGet checks get(x, key), which reads a member that may be missing.
 func (c *checker) checkGet(args []ast.Node, from, to int) *Tree {
 	base, key := c.checkExpr(args[0]), c.checkValue(args[1])
 	name, _ := key.Value.(string)

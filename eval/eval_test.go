@@ -126,7 +126,7 @@ func TestEval(t *testing.T) {
 	}
 }
 
-// splitMarks splits a source that marks its wrong part with ‹ and ›.
+// splitMarks returns a source without its marks ‹ and ›, and the span between them.
 func splitMarks(t *testing.T, s string) (src string, from, to int) {
 	t.Helper()
 	from = strings.Index(s, "‹")
@@ -378,7 +378,7 @@ func TestConcurrentCompileAndEval(t *testing.T) {
 	wg.Wait()
 }
 
-// A search from the end leaves no value on the stack that a later part could read.
+// A search from the end must not leave a value on the stack that a later part could read.
 func TestFindLastInsideOthers(t *testing.T) {
 	env := map[string]any{"items": []any{4, 1, 7, 2}}
 	for src, want := range map[string]string{

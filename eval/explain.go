@@ -1,4 +1,4 @@
-// Explaining a condition: its parts, with the values they read.
+// Explanations of conditions: their parts, with the values that they read.
 
 package eval
 
@@ -15,14 +15,14 @@ type Reason struct {
 	Values string `json:"values,omitempty"`
 	// Result is the value, or nil if the part was not evaluated or failed.
 	Result any `json:"result"`
-	// Evaluated is false if an earlier part decided.
+	// Evaluated is false if an earlier part decided the result.
 	Evaluated bool `json:"evaluated"`
 	// Op is "and", "or" or "not", or empty without Parts.
 	Op    string   `json:"op,omitempty"`
 	Parts []Reason `json:"parts,omitempty"`
 }
 
-// Explain evaluates a program part by part. show writes the value at a path of names and indexes.
+// Explain evaluates a program part by part. show formats the value at a path of names and indexes.
 func (v *VM) Explain(p *Program, env map[string]any, show func(path []any, v any) string) Reason {
 	return v.explainPart(p, p.Tree, env, show)
 }
@@ -74,13 +74,13 @@ func (t *Tree) splitLogical() (op string, parts []*Tree) {
 // SourceText returns the text of a part of the program.
 func (p *Program) SourceText(t *Tree) string { return strings.TrimSpace(p.Source[t.from:t.to]) }
 
-// pathSpan is where the source reads a path of constant names and indexes.
+// pathSpan is the span in which the source reads a path of constant names and indexes.
 type pathSpan struct {
 	from, to int
 	keys     []any
 }
 
-// substituteValues writes a part of the source with values instead of names.
+// substituteValues returns the source of a part with values instead of names.
 func (p *Program) substituteValues(t *Tree, env map[string]any, show func(path []any, v any) string) string {
 	var b strings.Builder
 	at := t.from
@@ -96,7 +96,7 @@ func (p *Program) substituteValues(t *Tree, env map[string]any, show func(path [
 	return strings.TrimSpace(b.String())
 }
 
-// String writes the part in one line: confidence >= 0.8 → 0.62 >= 0.8 → false.
+// String returns the part in one line: confidence >= 0.8 → 0.62 >= 0.8 → false.
 func (t *Reason) String() string {
 	out, result := t.Source+" → ", ResultText(t.Result)
 	switch {
@@ -117,7 +117,7 @@ func (t *Reason) String() string {
 	return out + result + ": " + strings.Join(texts, ", ")
 }
 
-// ResultText writes the result of a part. It writes null for nil.
+// ResultText formats the result of a part. It returns "null" for nil.
 func ResultText(v any) string {
 	if v == nil {
 		return "null"

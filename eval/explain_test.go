@@ -50,7 +50,7 @@ func TestExplain(t *testing.T) {
 			t.Errorf("%s: %v", c.src, err)
 			continue
 		}
-		for range 2 { // the outline is kept
+		for range 2 { // the second call uses the cached outline
 			part := new(VM).Explain(p, env, show)
 			if got := part.String(); got != c.want {
 				t.Errorf("%s is explained as\n%s\nwant\n%s", c.src, got, c.want)

@@ -1,5 +1,5 @@
-// Evaluation: one frame per run, one function per part of an expression; and the bounds on what an
-// expression may be and may cost.
+// Evaluation: a frame for each run of an expression, a function for each of its parts, and the limits
+// on the size and the cost of an expression.
 
 package eval
 
@@ -25,12 +25,12 @@ const (
 	maxPredicates = 2       // any, filter, map and the like inside each other
 
 	// budget bounds the units of one evaluation, which ends or fails within a tenth of a second.
-	// An operation inside a predicate (some 20 ns) or a list element costs about one unit, 4 bytes
-	// of a new string cost one, so that all new strings stay below 16 MB.
+	// An operation inside a predicate (some 20 ns) and a list element each cost about one unit, as do
+	// 4 bytes of a new string. So all new strings together stay below 16 MB.
 	budget = 4_000_000
 
 	bytesBuilt    = 4         // bytes of new text that cost one unit
-	bytesRead     = 32        // bytes of text looked through that cost one unit
+	bytesRead     = 32        // bytes of scanned text that cost one unit
 	costCall      = 6         // extra units of a call, which needs an argument list
 	costList      = 4         // extra units of a list literal
 	costObject    = 20        // extra units of an object literal, which is a map
@@ -42,7 +42,7 @@ const (
 
 var errBudget = errors.New("the expression needs too much time or memory on these values")
 
-// frame is one evaluation.
+// frame holds the state of one evaluation.
 type frame struct {
 	names  map[string]any
 	locals []any   // values of let, the outermost first
@@ -52,7 +52,7 @@ type frame struct {
 	part   *Tree // the part whose operation runs
 }
 
-// round is one element of a predicate's list.
+// round is the current element of a predicate's list.
 type round struct {
 	element, acc any
 	index        int
@@ -71,7 +71,7 @@ func (f *frame) spendText(bytes int) { f.spend(bytes/bytesBuilt + 1) }
 // spendRead charges for bytes that are compared, searched or hashed.
 func (f *frame) spendRead(bytes int) { f.spend(bytes / bytesRead) }
 
-// enterElements enters each element of a list, from the end if backward.
+// enterElements makes each element the current one and yields its index, from the end if backward.
 func (f *frame) enterElements(list []any, backward bool) iter.Seq[int] {
 	return func(yield func(i int) bool) {
 		f.loops = append(f.loops, round{})
@@ -92,7 +92,7 @@ func (f *frame) enterElements(list []any, backward bool) iter.Seq[int] {
 // currentElement returns the element of the innermost predicate.
 func (f *frame) currentElement() any { return f.loops[len(f.loops)-1].element }
 
-// applyOperation makes an evaluator that calls an operation of a part.
+// applyOperation returns an evaluator that calls run with the values of args.
 func (t *Tree) applyOperation(run operation, args ...evaluator) evaluator {
 	return func(f *frame) any {
 		base := len(f.args)
@@ -106,7 +106,7 @@ func (t *Tree) applyOperation(run operation, args ...evaluator) evaluator {
 	}
 }
 
-// applyOperator makes an evaluator that calls an operator of a part.
+// applyOperator returns an evaluator that calls run with the values of a and b.
 func (t *Tree) applyOperator(run binaryOperation, a, b evaluator) evaluator {
 	return func(f *frame) any {
 		x, y := a(f), b(f)
@@ -115,13 +115,13 @@ func (t *Tree) applyOperator(run binaryOperation, a, b evaluator) evaluator {
 	}
 }
 
-// requireCondition makes the evaluator of a part that must be boolean.
+// requireCondition returns the evaluator of a part that must be boolean.
 func (t *Tree) requireCondition() evaluator {
 	t.require("expected a boolean", kindBool)
 	return t.requireBoolean(t.eval)
 }
 
-// requireBoolean makes an evaluator that fails at the part if a value is not a boolean.
+// requireBoolean returns an evaluator that fails at the part unless the value is a boolean.
 func (t *Tree) requireBoolean(value evaluator) evaluator {
 	return func(f *frame) any {
 		v := value(f)
@@ -133,15 +133,15 @@ func (t *Tree) requireBoolean(value evaluator) evaluator {
 	}
 }
 
-// constantPart makes the tree of a scalar.
+// constantPart returns the tree of a scalar.
 func constantPart(v any, from, to int) *Tree {
 	return &Tree{Op: TreeConst, Value: v, Type: typeOf(v), from: from, to: to, eval: func(*frame) any { return v }}
 }
 
-// skipped is the value of the rest of a path after ?. on null.
+// skipped is the value that a path has after ?. on null: its remaining members are not read.
 type skipped struct{}
 
-// followMember makes the evaluator of base[key].
+// followMember returns the evaluator of base[key].
 func (t *Tree) followMember(base, key evaluator, optional bool) evaluator {
 	return func(f *frame) any {
 		of := base(f)

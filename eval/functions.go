@@ -1,4 +1,4 @@
-// The functions that expressions may call: all pure and deterministic.
+// The functions that expressions may call. All are pure and deterministic.
 
 package eval
 
@@ -15,7 +15,7 @@ import (
 // function is a row of the table of functions.
 type function struct {
 	min, max int      // arguments
-	params   [][]kind // allowed kinds per argument; none is any; further ones are like the last
+	params   [][]kind // allowed kinds per argument, nil for any; the last entry covers the rest
 	result   resultType
 	run      operation
 }
@@ -82,12 +82,12 @@ var functions = map[string]function{
 	"values":      {1, 1, [][]kind{object}, fixedType(List(Any())), newMemberList(func(_ string, v any) any { return v })},
 }
 
-// wrapOperator makes a function of two arguments from an operator.
+// wrapOperator returns an operator as a function of two arguments.
 func wrapOperator(run binaryOperation) operation {
 	return func(f *frame, a []any) any { return run(f, a[0], a[1]) }
 }
 
-// resultType returns the type of a result from those of the arguments.
+// resultType returns the type of a result for the types of the arguments.
 type resultType = func(args ...Type) Type
 
 func fixedType(t Type) resultType { return func(...Type) Type { return t } }
@@ -110,7 +110,7 @@ func (fn *function) allowedKinds(i int) []kind {
 	return fn.params[min(i, len(fn.params)-1)]
 }
 
-// withKindCheck returns the operation of a function, which fails on values of other kinds.
+// withKindCheck returns the operation of a function with a check of the kinds of its arguments.
 func (fn function) withKindCheck(name string) operation {
 	return func(f *frame, args []any) any {
 		for i, arg := range args {
@@ -132,7 +132,7 @@ func (fn *function) arity() string {
 	return fmt.Sprintf("%d to %d arguments", fn.min, fn.max)
 }
 
-// describeKinds names kinds in a sentence, except null.
+// describeKinds returns the names of kinds, except null, for a message.
 func describeKinds(kinds []kind) string {
 	var names []string
 	for _, k := range kinds {
@@ -172,7 +172,7 @@ func newRounding(round func(float64) float64) operation {
 	}
 }
 
-// flattenNumbers returns the numbers among the arguments and in lists among them, also as floats.
+// flattenNumbers returns the numbers in args and in lists in args, as they are and as floats.
 func flattenNumbers(f *frame, name string, args []any) (values []any, floats []float64) {
 	for _, a := range args {
 		list, isList := a.([]any)
@@ -192,7 +192,7 @@ func flattenNumbers(f *frame, name string, args []any) (values []any, floats []f
 	return values, floats
 }
 
-// newExtreme returns the function max (1) or min (-1). The result is null without numbers.
+// newExtreme returns the function max (1) or min (-1). It returns null if there are no numbers.
 func newExtreme(name string, sign int) operation {
 	return func(f *frame, a []any) any {
 		var best any
@@ -206,7 +206,7 @@ func newExtreme(name string, sign int) operation {
 	}
 }
 
-// mean returns the mean of the arguments, or null without any.
+// mean returns the mean of the arguments, or null if there are none.
 func mean(f *frame, a []any) any {
 	_, floats := flattenNumbers(f, "mean", a)
 	if len(floats) == 0 {
@@ -219,7 +219,7 @@ func mean(f *frame, a []any) any {
 	return checkFloat(sum / float64(len(floats)))
 }
 
-// median returns the median of the arguments, or null without any.
+// median returns the median of the arguments, or null if there are none.
 func median(f *frame, a []any) any {
 	_, floats := flattenNumbers(f, "median", a)
 	n := len(floats)

@@ -41,7 +41,7 @@ func getValue(f *frame, a []any) any {
 	return memberOrNull(a[0], a[1])
 }
 
-// newElementReader returns the function first or last. The result is null for null and an empty list.
+// newElementReader returns the function first or last. It returns null for null and for an empty list.
 func newElementReader(index int) operation {
 	return func(_ *frame, a []any) any {
 		l, _ := a[0].([]any)
@@ -55,8 +55,8 @@ func takeValues(_ *frame, a []any) any {
 	return l[:n:n]
 }
 
-// sliceValue returns base[from:to] of a list or, by characters, of a string. Null ends are open,
-// and negative ones count from the end.
+// sliceValue returns base[from:to] of a list, or of a string by characters. A null bound is open,
+// and a negative one counts from the end.
 func sliceValue(f *frame, a []any) any {
 	switch v := a[0].(type) {
 	case []any:
@@ -100,7 +100,7 @@ func makeRange(f *frame, from, to any) any {
 	return out
 }
 
-// newMemberList returns keys, values or toPairs.
+// newMemberList returns the function keys, values or toPairs.
 func newMemberList(member func(key string, value any) any) operation {
 	return func(f *frame, a []any) any {
 		m := a[0].(map[string]any)
@@ -176,7 +176,7 @@ func sortValues(f *frame, a []any) any {
 	return sortByKeys(f, "sort", a[0].([]any), a[0].([]any), a[1:])
 }
 
-// sortByKeys sorts a list by its keys: in the given order, "asc" or "desc", or else ascending.
+// sortByKeys sorts a list by keys, one for each element. order may hold "asc" (the default) or "desc".
 func sortByKeys(f *frame, name string, l, keys, order []any) []any {
 	descending := len(order) > 0 && order[0] == "desc"
 	if len(order) > 0 && order[0] != "asc" && !descending {

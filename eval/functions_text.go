@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 )
 
-// toInt cuts a number to its whole part, or reads one from a string.
+// toInt truncates a number to an integer, or parses an integer from a string.
 func toInt(_ *frame, a []any) any {
 	switch v := a[0].(type) {
 	case float64:
@@ -50,13 +50,13 @@ func quoteShort(s string) string { return strconv.Quote(Shorten(s, 40)) }
 func toText(f *frame, a []any) any {
 	switch a[0].(type) {
 	case []any, map[string]any:
-		return toJSON(f, a) // charges for it
+		return toJSON(f, a) // which charges for the text
 	}
 	return ResultText(a[0])
 }
 
-// urlEncode escapes a value for any part of a URL: all but letters, digits and
-// - . _ ~ (RFC 3986, section 2.3).
+// urlEncode escapes a value for any part of a URL. It escapes all characters except letters, digits
+// and - . _ ~ (RFC 3986, section 2.3).
 func urlEncode(f *frame, a []any) any {
 	text := strings.ReplaceAll(url.QueryEscape(Text(a[0])), "+", "%20")
 	f.spendText(len(text))
@@ -73,7 +73,7 @@ func trimText(f *frame, a []any) any {
 	return strings.TrimSpace(s)
 }
 
-// newTrim returns a function that cuts a text, by default spaces, off a string.
+// newTrim returns a function that removes a text, by default spaces, from the ends of a string.
 func newTrim(trim func(s, cut string) string) operation {
 	return func(f *frame, a []any) any {
 		s, cut := a[0].(string), " "
@@ -85,7 +85,7 @@ func newTrim(trim func(s, cut string) string) operation {
 	}
 }
 
-// newTextChange returns a function that changes a string. A unit pays for a few of its bytes.
+// newTextChange returns a function that changes a string. One unit pays for some bytes of the string.
 func newTextChange(bytes int, change func(string) string) operation {
 	return func(f *frame, a []any) any {
 		s := a[0].(string)
@@ -94,7 +94,7 @@ func newTextChange(bytes int, change func(string) string) operation {
 	}
 }
 
-// readLimit returns the limit in argument i, but not more than most. A negative limit allows most.
+// readLimit returns the limit in argument i, at most most. A negative limit means most.
 func readLimit(name string, a []any, i, most int) int {
 	if i < len(a) {
 		if n := wholeNumber(name, a[i]); n >= 0 {
@@ -149,7 +149,7 @@ func joinText(f *frame, a []any) any {
 	return strings.Join(parts, glue)
 }
 
-// newIndexSearch returns indexOf or lastIndexOf: the offset in characters, or -1.
+// newIndexSearch returns the function indexOf or lastIndexOf, which counts characters.
 func newIndexSearch(index func(s, part string) int) operation {
 	return func(f *frame, a []any) any {
 		s := a[0].(string)
@@ -162,8 +162,8 @@ func newIndexSearch(index func(s, part string) int) operation {
 	}
 }
 
-// pattern is a regular expression with the size of its program. Matching takes the size times the
-// length of the text.
+// pattern is a regular expression with the size of its program. The time of a match is proportional to
+// the size times the length of the text.
 type pattern struct {
 	re   *regexp.Regexp
 	size int

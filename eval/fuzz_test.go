@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// fuzzScope and fuzzEnv hold enough data for costly expressions to show.
+// fuzzScope and fuzzEnv hold enough data to reveal costly expressions.
 func fuzzScope() *Scope {
 	return NewScope(map[string]Type{
 		"n": Int(), "f": Float(), "s": String(), "b": Bool(), "a": Any(), "items": List(Int()), "big": List(Any()),
@@ -47,10 +47,9 @@ func seeds() []string {
 	}
 }
 
-// evaluateInTime fails the test when an evaluation is slow whenever tried; one
-// slow run may be the machine's. The limit is ten times what the worst bounded
-// evaluation takes on an idle machine, and a small part of what an unbounded
-// one would.
+// evaluateInTime fails the test if all attempts of an evaluation are slow, because a
+// busy machine may delay one of them. The limit is ten times as long as the slowest
+// bounded evaluation on an idle machine, and much shorter than an unbounded one.
 func evaluateInTime(t *testing.T, eval func()) {
 	t.Helper()
 	const limit = time.Second

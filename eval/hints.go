@@ -1,4 +1,4 @@
-// Operators, functions and methods of other languages, and how they are written here.
+// Operators, functions and methods of other languages, and their equivalents here.
 
 package eval
 
@@ -13,8 +13,8 @@ import (
 	"github.com/graphrun/graphrun/internal/suggest"
 )
 
-// foreignFunctions maps what other languages call a function, in lower case and without
-// underscores, to the function here, or to a sentence.
+// foreignFunctions maps names of functions in other languages, in lower case and without
+// underscores, to the function here, or to a sentence of advice.
 var foreignFunctions = map[string]string{
 	"size": "len", "length": "len", "lenght": "len", "strlen": "len", "cardinality": "len",
 	"lowercase": "lower", "tolower": "lower", "tolowercase": "lower", "downcase": "lower",
@@ -39,7 +39,7 @@ const (
 	timeHint      = "values are plain data, and times are strings"
 )
 
-// findFunction returns the function that a name of any language means, or a sentence.
+// findFunction returns the function for its name in this or another language, or a sentence of advice.
 func findFunction(name string) (function, hint string) {
 	if slices.Contains(Functions(), name) {
 		return name, ""
@@ -85,7 +85,7 @@ func (c *checker) rejectMethodCall(call *ast.CallNode, from, to int) *Tree {
 	panic(errorAt(RuleName, base.from, max(end, to), "%s; write %s", message, write).withSuggestion(write))
 }
 
-// rejectLengthMember reports text.length.
+// rejectLengthMember reports text.length and suggests len(text).
 func (c *checker) rejectLengthMember(base, key *Tree, name string) {
 	isLength := name == "count" || name == "len" || foreignFunctions[name] == "len"
 	if isLength && (base.Type.kind == kindString || base.Type.kind == kindList) {
@@ -94,7 +94,7 @@ func (c *checker) rejectLengthMember(base, key *Tree, name string) {
 	}
 }
 
-// idioms maps marks of other languages to the operators here.
+// idioms maps operators of other languages to the operators here.
 var idioms = map[string]string{
 	"=": "==", "===": "==", "!==": "!=", "<>": "!=", "=~": "matches", "&": "and", "AND": "and", "OR": "or", "NOT": "not", "IN": "in",
 	"is": "==", "is not": "!=", "is null": "== null", "is not null": "!= null",
@@ -106,9 +106,9 @@ var (
 	filterText   = lazyregexp.New(`^[^|'"]*[^|'"\s]\s*(\|\s*[A-Za-z_]\w*\s*)+$`)
 )
 
-// findIdiom finds a mark of another language in a text that the parser refuses at an offset.
+// findIdiom returns an error about an operator of another language at the offset of a syntax error.
 func findIdiom(src string, at int) *Error {
-	if m := templateMark.Get().FindStringIndex(src); m != nil { // has no meaning inside an expression
+	if m := templateMark.Get().FindStringIndex(src); m != nil { // {{ and }} have no meaning inside an expression
 		open := src[m[0] : m[0]+2]
 		return syntaxAt(m[0], m[1], "this is an expression already; write it without %s %s", open, strings.Repeat("}", strings.Count(open, "{")))
 	}

@@ -10,12 +10,12 @@ import (
 	"github.com/expr-lang/expr/parser"
 )
 
-// The tests of this file reproduce what the library alone lets through and show
-// that this package closes it.
+// The tests of this file reproduce weaknesses of the library and show that this
+// package closes them.
 
 func TestHole1NestingIsRefusedBeforeParsing(t *testing.T) {
-	// Bare: a million brackets overflow the goroutine's stack, which is fatal,
-	// so the reproduction stops at showing that depth is not limited.
+	// With the library alone, a million brackets overflow the goroutine's stack, which
+	// ends the process. So the test shows only that the library does not limit depth.
 	deep := strings.Repeat("(", 2000) + "1" + strings.Repeat(")", 2000)
 	if _, err := parser.Parse(deep); err != nil {
 		t.Fatalf("the library refuses depth by now: %v", err)
@@ -56,7 +56,7 @@ func TestHole1NestingIsRefusedBeforeParsing(t *testing.T) {
 	}
 }
 
-// growing are expressions whose result or intermediate values explode.
+// growingExpressions returns expressions with huge results or intermediate values.
 func growingExpressions() map[string]string {
 	chain := "let a0 = 'xxxxxxxxxxxxxxxx'; "
 	dag := "let a0 = [1, 1]; "

@@ -2,8 +2,8 @@ package eval
 
 import "testing"
 
-// Messages name operators and functions of other languages and what to write instead. The
-// source compiles with the suggestion applied.
+// Messages name operators and functions of other languages and their replacements. The
+// source compiles after the suggestion is applied.
 func TestIdioms(t *testing.T) {
 	scope := NewScope(map[string]Type{"text": String(), "n": Int(), "b": Bool(), "list": List(String())}, ScopeOptions{})
 	tests := []struct{ src, mark, suggestion string }{

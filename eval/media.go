@@ -81,13 +81,13 @@ func SplitPieces(v any) (pieces []any, media bool) {
 	return append([]any{Text(plain)}, deep...), true
 }
 
-// maxURI bounds the data URIs that stay, in bytes.
+// maxURI is the maximum length in bytes of a data URI that ShortenURIs keeps.
 const maxURI = 200
 
 // ShortenURIs replaces long data URIs in a value by a note such as [image/png, 12.3 kB].
 func ShortenURIs(v any) any { return MapTexts(v, shortenURI) }
 
-// MapTexts returns a copy of plain data with changed texts. It keeps the keys of objects.
+// MapTexts returns a copy of plain data with change applied to all texts except the keys of objects.
 func MapTexts(v any, change func(string) string) any {
 	return replaceParts(v, func(v any) (any, bool) {
 		text, isText := v.(string)
@@ -95,8 +95,8 @@ func MapTexts(v any, change func(string) string) any {
 	})
 }
 
-// replaceParts returns a copy of plain data with the replacements of parts. It calls replace
-// for each part before the parts inside it, in the order of keys.
+// replaceParts returns a copy of plain data with some parts replaced. It calls replace for each part
+// before the parts inside it, in the order of sorted keys.
 func replaceParts(v any, replace func(v any) (any, bool)) any {
 	if out, replaced := replace(v); replaced {
 		return out

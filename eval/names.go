@@ -1,4 +1,4 @@
-// Names and members: resolution, aliases, roots, and hints about unknown ones.
+// Resolving names and members, with aliases, roots, and hints about unknown names.
 
 package eval
 
@@ -13,10 +13,10 @@ import (
 	"github.com/graphrun/graphrun/internal/suggest"
 )
 
-// constants maps the spellings of constants, also those of Python, to their values.
+// constants maps the spellings of constants, including those of Python, to their values.
 var constants = map[string]any{"True": true, "true": true, "False": false, "false": false, "None": nil, "null": nil, "nil": nil}
 
-// resolveIdentifier resolves a bare name: let, declared name, alias, constant.
+// resolveIdentifier resolves a bare name as a let name, declared name, alias or constant, in this order.
 func (c *checker) resolveIdentifier(name string, from, to int) *Tree {
 	if i := c.findLocalIndex(name); i >= 0 {
 		t := *c.locals[i].value
@@ -50,7 +50,7 @@ func (c *checker) resolveIdentifier(name string, from, to int) *Tree {
 	panic(errorAt(RuleName, from, to, "unknown name %q%s", name, formatKnown(known)).withSuggestion(suggest.Closest(name, known)))
 }
 
-// findLocalIndex returns the index of a name that let binds, or -1.
+// findLocalIndex returns the index of a let name in c.locals, or -1.
 func (c *checker) findLocalIndex(name string) int {
 	return slices.IndexFunc(c.locals, func(l local) bool { return l.name == name })
 }
@@ -87,8 +87,8 @@ func (c *checker) resolveAlias(path []string, from, to int) *Tree {
 	return t
 }
 
-// rejectHyphenatedName reports visits.a-b where a-b is a name. Without brackets it is a
-// subtraction.
+// rejectHyphenatedName reports visits.a-b if a-b is a name. The name needs brackets, because without
+// them the expression is a subtraction.
 func (c *checker) rejectHyphenatedName(from, to int) {
 	text := c.src.text
 	from = len(strings.TrimRightFunc(text[:from], isWordRune))
@@ -141,7 +141,7 @@ func (c *checker) resolveRooted(root, name string, from, keyFrom, to int) *Tree 
 	_, isMember, _ := own.Field(name)
 	_, isTop := c.scope.findType(name)
 	switch {
-	case root != "$env" && !c.scope.isRoot(root), root == "$env" && c.findLocalIndex(name) >= 0: // no local has the name of a root
+	case root != "$env" && !c.scope.isRoot(root), root == "$env" && c.findLocalIndex(name) >= 0: // a let can't hide a root
 		return nil
 	case root == "$env" || isTop && (isMember || !isName):
 		if t := c.resolveGlobal(name, from, to); t != nil {
@@ -193,7 +193,7 @@ func (c *checker) memberType(base, key *Tree) Type {
 	panic(errorAt(RuleType, key.from, key.to, "%s has no members: it is %s", c.quoteSource(base), base.Type.WithArticle()))
 }
 
-// quoteSource names an operand in messages by its source text.
+// quoteSource returns the source text of an operand for a message.
 func (c *checker) quoteSource(o *Tree) string {
 	const most = 40
 	text := strings.Join(strings.Fields(c.src.text[o.from:o.to]), " ")
@@ -203,7 +203,7 @@ func (c *checker) quoteSource(o *Tree) string {
 	return fmt.Sprintf("%q", text)
 }
 
-// buildMember builds base[key], which ends at end, and follows the path.
+// buildMember returns the tree of base[key], which ends at end, with its path.
 func (c *checker) buildMember(base, key *Tree, typ Type, optional bool, end int) *Tree {
 	from, to := c.src.addParentheses(base.from, base.to)
 	t := &Tree{Type: typ, from: from, to: max(to, key.to, end), ref: base.ref.member(base, key), operands: []*Tree{base, key}}
@@ -224,7 +224,7 @@ func (c *checker) buildMember(base, key *Tree, typ Type, optional bool, end int)
 	return t
 }
 
-// endChain ends a path such as a?.b.c, which is null if the base of any ?. is null.
+// endChain completes a path such as a?.b.c, which is null if the base of any ?. is null.
 func endChain(t *Tree) *Tree {
 	path := t.eval
 	t.eval = func(f *frame) any {
@@ -256,7 +256,7 @@ func (c *checker) checkSlice(n *ast.SliceNode, from int) *Tree {
 	return t
 }
 
-// formatKnown lists known names, if they are few.
+// formatKnown returns a list of known names for a message, or "" if there are too many.
 func formatKnown(known []string) string {
 	const most = 12
 	if len(known) == 0 || len(known) > most {

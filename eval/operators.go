@@ -41,7 +41,7 @@ var operators = map[string]operator{
 	"matches":    {(*checker).checkTextOperator, fixedType(Bool()), matchValue},
 }
 
-// signs holds the unary operators on numbers as operations on zero and the number.
+// signs maps the unary operators on numbers to operations on zero and the number.
 var signs = map[string]binaryOperation{"+": addNumbers, "-": negate}
 
 // spellings maps other spellings of operators to their names.
@@ -50,7 +50,7 @@ var spellings = map[string]string{"&&": "and", "||": "or", "!": "not", "^": "**"
 func (c *checker) checkUnary(n *ast.UnaryNode, from int) *Tree {
 	o := c.checkValue(n.Node)
 	t := &Tree{Op: TreeUnary, Name: cmp.Or(spellings[n.Operator], n.Operator), Args: []*Tree{o}, Type: o.Type, operands: []*Tree{o}}
-	t.from, t.to = o.from, o.to // for x not in y, where the operator comes later
+	t.from, t.to = o.from, o.to // in x not in y, the operator follows the operand
 	if from < o.from {
 		t.from = from
 		_, t.to = c.src.addParentheses(o.from, o.to)
@@ -70,7 +70,7 @@ func (c *checker) checkUnary(n *ast.UnaryNode, from int) *Tree {
 }
 
 func (c *checker) checkBinary(n *ast.BinaryNode, opFrom, opTo int) *Tree {
-	// A chain a and b and c leans to the left. It does not count as nesting.
+	// A chain such as a and b and c nests on the left only, which does not count as nesting.
 	c.nest--
 	l := c.checkValue(n.Left)
 	c.nest++
@@ -190,7 +190,7 @@ func (c *checker) checkMembership(t, l, r *Tree) {
 	}
 }
 
-// checkTextOperator accepts null on the left: it contains nothing.
+// checkTextOperator checks contains, startsWith, endsWith and matches. The left side may be null.
 func (c *checker) checkTextOperator(t, l, r *Tree) {
 	if t.Name != "contains" || !l.canBe(kindList) {
 		l.require(t.Name+" needs a string", kindString, kindNull)

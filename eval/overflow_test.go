@@ -2,7 +2,7 @@ package eval
 
 import "testing"
 
-// The product of these is 2^64-1, whose low word is -1. It is still too large.
+// The product of these numbers is 2^64-1. Its low word is -1, but it is too large all the same.
 func TestProductThatWraps(t *testing.T) {
 	s := NewScope(map[string]Type{"a": Int(), "b": Int()}, ScopeOptions{})
 	p, cerr := s.Compile("a * b", Value)

@@ -32,7 +32,7 @@ var predicates = map[string]predicate{
 	"sortBy":        {false, sameType, loop.sort},
 }
 
-// loop is one evaluation of a predicate.
+// loop holds one evaluation of a predicate.
 type loop struct {
 	*frame
 	call  *Tree
@@ -116,7 +116,7 @@ func (l loop) reduce() any {
 	return acc
 }
 
-// group makes an object of lists. Its keys are the values of the bodies.
+// group returns an object of lists. It groups the elements by the values of their bodies.
 func (l loop) group() any {
 	out, first := map[string]any{}, map[string]any{}
 	for i, k := range l.evalBodies() {
@@ -132,7 +132,7 @@ func (l loop) group() any {
 	return out
 }
 
-// groupKey returns a key of groupBy, which must be a scalar.
+// groupKey returns a key of groupBy. It fails unless the value is a scalar.
 func groupKey(f *frame, args []any) any {
 	if !kindOf(args[0]).isOneOf(scalar) {
 		panic(fmt.Errorf("groupBy needs keys that are strings, numbers or booleans, found %s", kindOf(args[0])))

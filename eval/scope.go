@@ -1,7 +1,7 @@
 // Package eval compiles and evaluates the expressions and templates of graph
 // files: conditions, values and text with {{ expressions }}.
 //
-// The syntax is that of expr-lang. The package uses its parser, but checks and evaluates expressions
+// The syntax is the one of expr-lang. The package uses its parser, but checks and evaluates expressions
 // itself, so that every evaluation is pure, deterministic and bounded, numbers behave alike before
 // and after a JSON round trip, and every error has an exact position: byte offsets in the source,
 // because the package does not know files.
@@ -13,9 +13,9 @@
 //     for null.
 //   - Integers hold 61 bits; overflow, division by zero and results that are not finite are errors.
 //     A number without a fraction works as an integer. / always divides exactly, % has the sign of
-//     its left side.
-//   - == compares lists and objects deeply; comparing values that can never be equal is an error of
-//     the source.
+//     its left operand.
+//   - == compares lists and objects deeply. Comparing values that can never be equal is a compile-time
+//     error.
 //   - Strings are counted, sliced and searched by characters, not bytes.
 //   - keys, values, toPairs and groupBy sort by key, sortBy and sort are stable. There are no times,
 //     bytes, methods or random values.
@@ -28,20 +28,20 @@ import (
 	"slices"
 )
 
-// Scope is the set of names that an expression may read. It never changes and is safe for
-// concurrent use.
+// Scope is the set of names that an expression may read. It is immutable and safe for concurrent
+// use.
 type Scope struct {
-	parent *Scope // for names that are not among its own
+	parent *Scope // looked up for names that are not in names
 	names  map[string]Type
 	opts   ScopeOptions
 }
 
 // ScopeOptions configures how names are found.
 type ScopeOptions struct {
-	// Roots are names such as "state" under which the scope's own names are
-	// readable too: state.x is x.
+	// Roots are names such as "state" that hold the scope's own names as members:
+	// state.x is x.
 	Roots []string
-	// Alias maps further bare names to paths.
+	// Alias maps additional bare names to paths.
 	Alias map[string][]string
 	// Open allows unknown top-level names; missing ones are null.
 	Open bool
@@ -81,7 +81,7 @@ func (s *Scope) WithoutUndeclared() *Scope {
 	return &out
 }
 
-// findType finds a name that the scope declares.
+// findType returns the type of a name that the scope declares.
 func (s *Scope) findType(name string) (Type, bool) {
 	for ; s != nil; s = s.parent {
 		if t, ok := s.names[name]; ok {
@@ -91,7 +91,7 @@ func (s *Scope) findType(name string) (Type, bool) {
 	return Type{}, false
 }
 
-// declaredNames lists the scope's own names and more, sorted.
+// declaredNames returns the names that the scope declares and more, sorted.
 func (s *Scope) declaredNames(more ...string) []string {
 	for ; s != nil; s = s.parent {
 		more = slices.AppendSeq(more, maps.Keys(s.names))
@@ -100,7 +100,7 @@ func (s *Scope) declaredNames(more ...string) []string {
 	return slices.Compact(more)
 }
 
-// knownNames lists what a bare name may be, for suggestions.
+// knownNames returns all bare names that an expression may use, for suggestions.
 func (s *Scope) knownNames() []string {
 	return s.declaredNames(slices.AppendSeq(slices.Clone(s.opts.Roots), maps.Keys(s.opts.Alias))...)
 }

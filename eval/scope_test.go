@@ -2,7 +2,7 @@ package eval
 
 import "testing"
 
-// With hides types of a scope behind others and does not change the scope.
+// With overrides types of a scope without changing the scope.
 func TestScopeWith(t *testing.T) {
 	base := NewScope(map[string]Type{"n": Int(), "input": Any(), "state": Object(map[string]Type{"n": Int()}, false)},
 		ScopeOptions{Roots: []string{"state"}, Alias: map[string][]string{"a": {"input", "a"}}})

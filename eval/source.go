@@ -1,4 +1,4 @@
-// The text of one expression: its syntax, from the library's parser, and offsets that the parser
+// The text of one expression: its syntax from the library's parser, and offsets that the parser
 // does not keep.
 
 package eval
@@ -18,8 +18,8 @@ import (
 // source is the text of an expression.
 type source struct {
 	text string
-	// code is text with "_" for the bytes of strings and spaces for those of comments, so that
-	// every bracket in it is one of the expression.
+	// code is text with "_" for the bytes of strings and spaces for the bytes of comments, so that
+	// each bracket in it belongs to the expression.
 	code []byte
 	open []int // the offsets of brackets that are never closed
 	// broken is the offset of the first string with a line break, or -1. The parser refuses line
@@ -40,7 +40,7 @@ func (s *source) scan(text string) *Error {
 		case '\'', '"', '`', '/':
 			end, closed := skipOpaque(text, i)
 			switch {
-			case !closed && s.broken >= 0 && text[i] != '/': // that string probably lacks its end
+			case !closed && s.broken >= 0 && text[i] != '/': // the string with the line break probably has no end
 				return notClosedError(text, s.broken)
 			case !closed:
 				return notClosedError(text, i)
@@ -117,7 +117,7 @@ func skipOpaque(text string, i int) (end int, closed bool) {
 	return len(text), opening == "//"
 }
 
-// byteOffset turns an offset in runes, as the parser counts, into bytes.
+// byteOffset converts an offset in runes, which the parser counts, to bytes.
 func (s *source) byteOffset(runes int) int {
 	for i := range s.text {
 		if runes--; runes < 0 {
@@ -127,8 +127,8 @@ func (s *source) byteOffset(runes int) int {
 	return len(s.text)
 }
 
-// findClosingEnd returns the end of the bracket pair that opens at from or after white space and
-// comments there, or from if there is none.
+// findClosingEnd returns the end of the bracket pair that opens at from. It skips white space and
+// comments before the bracket, and returns from if no bracket follows.
 func (s *source) findClosingEnd(from int) int {
 	depth := 0
 	for i := s.skipSpace(from); i < len(s.code); i++ {
@@ -152,7 +152,7 @@ func (s *source) skipSpace(at int) int {
 	return len(s.code) - len(bytes.TrimLeftFunc(s.code[at:], unicode.IsSpace))
 }
 
-// addParentheses adds the parentheses around an operand to its span.
+// addParentheses extends the span of an operand by the parentheses around it.
 func (s *source) addParentheses(from, to int) (int, int) {
 	for {
 		left := bytes.TrimRightFunc(s.code[:from], unicode.IsSpace)
@@ -164,8 +164,8 @@ func (s *source) addParentheses(from, to int) (int, int) {
 	}
 }
 
-// parseSource parses an expression. The library's parser panics on some malformed input after it
-// has found the error.
+// parseSource parses an expression. It recovers from panics: on some malformed input the library's
+// parser panics after it has found the error.
 func parseSource(s *source) (tree ast.Node, err *Error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -61,8 +61,8 @@ func (s *Scope) Template(src string) (*Template, []*Error) {
 	return t, nil
 }
 
-// findClosingBraces finds the }} that ends the expression opened at open. It skips the braces of
-// objects and predicates, strings and comments.
+// findClosingBraces returns the offset of the }} that ends the expression opened at open. It skips
+// strings, comments, and the braces of objects and predicates.
 func findClosingBraces(src string, open int) (int, *Error) {
 	depth := 0
 	for i := open + 2; i < len(src); i++ {
@@ -109,8 +109,8 @@ func (s *Scope) compilePart(src string, start, end int) (Part, *Error) {
 	return Part{Program: p, From: from, To: to, Optional: optional}, nil
 }
 
-// compileOptionalPath compiles an optional path without the type of its root: a part that is not an
-// object makes the path empty.
+// compileOptionalPath compiles an optional path and ignores the type of its root, because the path is
+// empty if one of its parts is not an object.
 func (s *Scope) compileOptionalPath(path string, fault *Error) (*Program, *Error) {
 	end := strings.IndexFunc(path, func(r rune) bool { return !isWordRune(r) || r == '.' || r == '-' })
 	if end <= 0 || s.opts.Refuse[path[:end]] != "" {
@@ -136,7 +136,7 @@ func (t *Template) Type() Type {
 	}
 }
 
-// soleExpression returns the part of a template that is exactly one expression, or nil.
+// soleExpression returns the only part of the template if it is an expression, or nil.
 func (t *Template) soleExpression() *Part {
 	if len(t.Parts) == 1 && t.Parts[0].Program != nil {
 		return &t.Parts[0]

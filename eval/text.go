@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// Text writes a value as a template does: strings as they are, null as "", numbers in
+// Text formats a value as a template does: strings unchanged, null as "", numbers in
 // their shortest form, lists and objects as compact JSON with sorted keys.
 func Text(v any) string {
 	switch v := v.(type) {
@@ -55,7 +55,7 @@ func Head(s string, size int) string {
 	return s[:size]
 }
 
-// Shorten returns Head, with … if it cuts.
+// Shorten works like Head, but adds … if it cuts the text.
 func Shorten(s string, size int) string {
 	if cut := Head(s, size); cut != s {
 		return cut + "…"
@@ -63,7 +63,7 @@ func Shorten(s string, size int) string {
 	return s
 }
 
-// Count writes a number of things: 1 step, 2 steps, 2 properties.
+// Count formats a number with its noun: 1 step, 2 steps, 2 properties.
 func Count(n int, noun string) string {
 	switch {
 	case n == 1:
@@ -75,7 +75,7 @@ func Count(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun
 }
 
-// DurationText writes a duration as in a file: 1m, not 1m0s; 1h30m, 1.5s, 250ms, 0s.
+// DurationText formats a duration as graph files write it: 1m, not 1m0s; 1h30m, 1.5s, 250ms, 0s.
 func DurationText(d time.Duration) string {
 	s := d.String()
 	for _, zero := range []string{"m0s", "h0m"} {

@@ -30,7 +30,7 @@ const (
 	TreeChoice
 	// TreeCall is a call of the function Name on Args, without predicates.
 	TreeCall
-	// TreeOther is any other part. Name is its text, and it has no Args.
+	// TreeOther is any other part. Name is its text, and Args is empty.
 	TreeOther
 )
 
@@ -52,20 +52,20 @@ type Tree struct {
 	Members map[string]*Tree
 
 	from, to int // bytes in the source
-	size     int // parts, itself included; stops counting beyond maxTree
+	size     int // the number of parts including this one, at most maxTree+1
 	eval     evaluator
-	isLet    bool    // it binds names
-	ref      *ref    // what the value is read from, nil for a computed value
-	operands []*Tree // named when they are null and the operation fails
+	isLet    bool    // the part is a let
+	ref      *ref    // the path that the value is read from, or nil for a computed value
+	operands []*Tree // the operands that an error message names if they are null
 }
 
 // partID is the Value of a TreeOther that distinguishes parts of equal text.
 type partID string
 
-// maxTree bounds the parts of a tree: names bound by let are written out.
+// maxTree bounds the parts of a tree, which grows because each use of a let name repeats its value.
 const maxTree = 2 * maxNodes
 
-// countParts counts the parts; a tree with too many becomes one part.
+// countParts sets the size of the tree. It turns a tree with too many parts into a single part.
 func (t *Tree) countParts() {
 	t.size = 1
 	for _, a := range t.Args {
@@ -83,7 +83,7 @@ func (t *Tree) countParts() {
 	}
 }
 
-// Key writes the part in a canonical notation.
+// Key returns the part in a canonical notation.
 func (t *Tree) Key() string { return string(t.appendKey(nil)) }
 
 func (t *Tree) appendKey(key []byte) []byte {
@@ -121,8 +121,8 @@ func (t *Tree) Each(f func(*Tree)) {
 	}
 }
 
-// EachImplied calls part for each part of a condition whose outcome follows from that of the whole:
-// the sides of a true `and`, the sides of a false `or`.
+// EachImplied calls part for each part of a condition whose outcome follows from the outcome of the
+// whole condition: both sides of a true `and`, both sides of a false `or`.
 func (t *Tree) EachImplied(outcome bool, part func(t *Tree, outcome bool)) {
 	switch {
 	case t.Op == TreeUnary && t.Name == "not":
@@ -139,17 +139,17 @@ func (t *Tree) EachImplied(outcome bool, part func(t *Tree, outcome bool)) {
 func (t *Tree) canBe(kinds ...kind) bool { return t.Type.kind == kindAny || t.Type.kind.isOneOf(kinds) }
 
 // require panics with an error unless the value can be of one of the kinds. The message
-// begins with rule, "upper needs a string".
+// begins with rule, such as "upper needs a string".
 func (t *Tree) require(rule string, kinds ...kind) {
 	if !t.canBe(kinds...) {
 		panic(errorAt(RuleType, t.from, t.to, "%s, this is %s", rule, t.Type.WithArticle()))
 	}
 }
 
-// ref is the path of the environment that a value is read from. It never changes.
+// ref is the path in the environment that a value is read from. It is immutable.
 type ref struct {
 	keys      []any // names, indexes, anyElement and anyMember
-	isUnnamed bool  // the source does not spell the path: a name that let binds holds the value
+	isUnnamed bool  // the source reads the value by a let name, not by the path
 }
 
 // anyElement and anyMember replace a computed index of a list and a computed key of an object
@@ -181,7 +181,7 @@ func (r *ref) path() []any {
 	return r.keys
 }
 
-// withoutName returns the ref of a value that the source reads by another name than its path.
+// withoutName returns the ref of a value that the source reads by a let name instead of its path.
 func (r *ref) withoutName() *ref {
 	if r == nil {
 		return nil

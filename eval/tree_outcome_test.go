@@ -10,7 +10,7 @@ func TestImplied(t *testing.T) {
 	for _, tt := range []struct {
 		src     string
 		outcome bool
-		implied string // with a ! before what is false
+		implied string // the implied parts, with a ! before false ones
 	}{
 		{"a and not b", true, "a !b"},
 		{"a and b", false, "!and"},

@@ -43,7 +43,7 @@ func TestTreeKeys(t *testing.T) {
 	}
 }
 
-// TestTreeIsBounded checks that a tree stays small if each name doubles the one before.
+// TestTreeIsBounded checks that a tree stays small if each let name doubles the previous one.
 func TestTreeIsBounded(t *testing.T) {
 	scope := NewScope(map[string]Type{"n": Int()}, ScopeOptions{})
 	src := ""

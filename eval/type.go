@@ -85,8 +85,7 @@ func Object(fields map[string]Type, open bool) Type {
 	return Type{kind: kindObject, members: func() map[string]Type { return fields }, open: open}
 }
 
-// LazyObject returns the type of closed objects with fields that a function makes when they are
-// first needed.
+// LazyObject returns the type of closed objects. It calls fields when the fields are first needed.
 func LazyObject(fields func() map[string]Type) Type {
 	return Type{kind: kindObject, members: sync.OnceValue(fields)}
 }
@@ -99,8 +98,8 @@ func (t Type) fields() map[string]Type {
 	return t.members()
 }
 
-// FromSchema returns the type of a JSON Schema by its type, enum, const, items, properties
-// and additionalProperties: false. Anything else is any.
+// FromSchema returns the type that a JSON Schema describes by its type, enum, const, items, properties
+// and additionalProperties: false. It returns any for all other schemas.
 func FromSchema(schema map[string]any) Type { return fromSchema(schema, 0) }
 
 const maxSchemaDepth = 100
@@ -162,7 +161,7 @@ func typeOf(v any) Type {
 	return Type{kind: kindOf(v)}
 }
 
-// joinTypes returns the narrowest type that holds the values of all; any for none.
+// joinTypes returns the narrowest type that holds the values of all types, or any for none.
 func joinTypes[T any](list []T, typeOf func(T) Type) Type {
 	var out Type
 	for i, e := range list {
@@ -175,7 +174,7 @@ func joinTypes[T any](list []T, typeOf func(T) Type) Type {
 	return out
 }
 
-// Either returns the narrowest type that holds the values of both.
+// Either returns the narrowest type that holds the values of a and b.
 func Either(a, b Type) Type {
 	switch {
 	case a.kind == kindNull:
@@ -207,12 +206,12 @@ func joinObjects(a, b Type) Type {
 }
 
 // Accepts reports whether a value of type v may be used as a t. Any and null fit
-// everywhere, and an integer is a number.
+// every type, and an integer is a number.
 func (t Type) Accepts(v Type) bool {
 	switch {
 	case t.kind == kindAny || v.kind == kindAny || v.kind == kindNull:
 		return true
-	case t.isNumber(): // only a run shows whether a number is whole
+	case t.isNumber(): // whether a number is whole is known only at run time
 		return v.isNumber()
 	case t.kind != v.kind:
 		return false
@@ -239,7 +238,7 @@ func (t Type) IsList() bool { return t.kind == kindList }
 // IsObject reports whether the value is an object or null.
 func (t Type) IsObject() bool { return t.kind == kindObject }
 
-// Field returns the type of a member. known: the object declares it; allowed: it may be read.
+// Field returns the type of a member. known is set if the object declares it, allowed if it may be read.
 func (t Type) Field(name string) (f Type, known, allowed bool) {
 	switch t.kind {
 	case kindAny:
@@ -264,7 +263,7 @@ func (t Type) Elem() Type {
 
 func (t Type) isNumber() bool { return t.kind == kindInt || t.kind == kindFloat }
 
-// String names the type as messages do: string, integer, number, boolean,
+// String returns the type as messages name it: string, integer, number, boolean,
 // list of integers, object, null, any.
 func (t Type) String() string {
 	text := t.kind.String()
@@ -278,7 +277,7 @@ func (t Type) String() string {
 	return text
 }
 
-// WithArticle names the type in a sentence: an integer, a list of strings.
+// WithArticle returns the type with an article: an integer, a list of strings.
 func (t Type) WithArticle() string {
 	switch t.kind {
 	case kindInt, kindObject:

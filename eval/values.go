@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// fetchMember returns base[key]. A missing member of an object is null. An index beyond the end of
-// a list is an error, as is a member of null.
+// fetchMember returns base[key]. A missing member of an object is null. It fails on an index beyond
+// the end of a list and on a member of null.
 func fetchMember(f *frame, base, key any) any {
 	k, isText := key.(string)
 	switch b := base.(type) {
@@ -90,11 +90,11 @@ func (f *frame) equalValues(a, b any, depth int) bool {
 	return a == true && b == true || a == false && b == false
 }
 
-// equalObjects compares every member even after a difference, so that the cost does not depend
-// on the order of a walk over a map.
+// equalObjects compares all members even after a difference, so that the cost does not depend
+// on the iteration order of a map.
 func (f *frame) equalObjects(x, y map[string]any, depth int) bool {
 	same := true
-	f.spend(4 * len(x)) // looking keys up
+	f.spend(4 * len(x)) // for the lookups
 	for k, v := range x {
 		w, ok := y[k]
 		same = ok && f.equalValues(v, w, depth+1) && same
@@ -106,7 +106,7 @@ func isEqual(f *frame, a, b any) any { return f.equalValues(a, b, 0) }
 
 func notEqual(f *frame, a, b any) any { return !f.equalValues(a, b, 0) }
 
-// newComparison returns <, <=, > or >=.
+// newComparison returns the operator <, <=, > or >=.
 func newComparison(op string, holds func(n int) bool) operator {
 	return operator{(*checker).checkOrdering, fixedType(Bool()), func(f *frame, a, b any) any {
 		n, ok := f.compareOrder(a, b)
@@ -193,7 +193,7 @@ func containsValue(f *frame, a, b any) any {
 	panic(fmt.Errorf("contains needs a string or a list, found %s", kindOf(a)))
 }
 
-// newAffixTest returns startsWith or endsWith, which is false if a side is null.
+// newAffixTest returns the operator startsWith or endsWith, which is false if an operand is null.
 func newAffixTest(name string, has func(s, part string) bool) binaryOperation {
 	return func(f *frame, a, b any) any {
 		if a == nil || b == nil {
@@ -242,7 +242,7 @@ func newArithmetic(op string, most float64, ints func(x, y int) int, numbers fun
 	}
 }
 
-// divide always yields a float64.
+// divide always returns a float64.
 func divide(_ *frame, a, b any) any {
 	f, g := toFloats("/", a, b)
 	if g == 0 {
@@ -251,7 +251,7 @@ func divide(_ *frame, a, b any) any {
 	return checkFloat(f / g)
 }
 
-// modulo takes whole numbers of either type; the result has the sign of a.
+// modulo returns the remainder of whole numbers of either type. The result has the sign of a.
 func modulo(_ *frame, a, b any) any {
 	x, y := wholeNumber("%", a), wholeNumber("%", b)
 	if y == 0 {

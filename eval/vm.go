@@ -20,8 +20,8 @@ const (
 	Condition
 )
 
-// Compile checks an expression and compiles it. Condition refuses what can't be boolean; a
-// result of unknown type is checked when it runs.
+// Compile checks an expression and compiles it. A Condition must be able to return a boolean. A
+// result of unknown type is checked when the program runs.
 func (s *Scope) Compile(src string, want Want) (p *Program, err *Error) {
 	c := checker{scope: s}
 	defer func() {
@@ -63,7 +63,7 @@ func (p *Program) Type() Type { return p.Tree.Type }
 // Path returns the names and indexes of a program that is a path, such as input.items[0], or nil.
 func (p *Program) Path() []any { return p.Tree.ref.path() }
 
-// Const returns the value of a program that reads nothing and does not fail.
+// Const returns the value of a program that reads no names and does not fail.
 func (p *Program) Const() (value any, ok bool) {
 	if len(p.Reads) > 0 {
 		return nil, false
@@ -108,7 +108,7 @@ func (p *Program) convertResult(t *Tree, out any) (any, error) {
 	case nil, bool, string:
 		return out, nil
 	case []any, map[string]any:
-		if t.ref != nil { // a part of the environment is canonical already
+		if t.ref != nil { // values of the environment are already canonical
 			return out, nil
 		}
 	}
@@ -136,7 +136,7 @@ func (v *VM) evalTree(p *Program, t *Tree, env map[string]any) (out any, err err
 	return t.eval(f), nil
 }
 
-// runError describes a failed operation and names operands that are null.
+// runError returns the error of a failed operation. Its message names operands that are null.
 func (p *Program) runError(cause any, part *Tree, env map[string]any) *Error {
 	out := &Error{To: len(p.Source), Message: "expression failed on these values"}
 	if part == nil {
@@ -174,15 +174,15 @@ func readPath(env map[string]any, keys []any) any {
 	return value
 }
 
-// Read is a path that an evaluation may read: a top-level name and the members
-// under it. Elements of lists count as the list: items[0].id reads items.
+// Read is a path that an evaluation may read: a top-level name and members under it.
+// An element of a list counts as the list: items[0].id reads items.
 type Read struct {
 	Path []string
 	// Dynamic marks a path whose members are read by a computed key.
 	Dynamic bool
 }
 
-// String joins the path by dots, with a star at the end for a computed key.
+// String returns the path joined by dots, with a star at the end for a computed key.
 func (r Read) String() string {
 	out := strings.Join(r.Path, ".")
 	if r.Dynamic {
@@ -207,7 +207,7 @@ type ReadSet struct {
 	roots []string // of the scope
 }
 
-// Uses reports whether the top-level name may be read, alone or by a whole root.
+// Uses reports whether the top-level name may be read, directly or as part of a whole root.
 func (s *ReadSet) Uses(name string) bool {
 	return slices.ContainsFunc(s.Reads, func(r Read) bool {
 		return r.Path[0] == name || len(r.Path) == 1 && slices.Contains(s.roots, r.Path[0])

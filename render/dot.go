@@ -120,7 +120,7 @@ func (w *dotWriter) drawEdge(e *Edge) {
 	w.closeAttributes(e.Tip)
 }
 
-// closeAttributes writes the tooltip, if any, and the end of the line.
+// closeAttributes writes the tooltip, if any, and ends the attributes and the line.
 func (w *dotWriter) closeAttributes(tip string) {
 	if tip = strings.TrimSpace(tip); tip != "" {
 		fmt.Fprintf(w.out, ", tooltip=%s", quote(escapeText(tip)))
@@ -128,7 +128,7 @@ func (w *dotWriter) closeAttributes(tip string) {
 	fmt.Fprintln(w.out, "]")
 }
 
-// padLabel pads a label, which Graphviz would put right beside the arrow.
+// padLabel pads a label, because Graphviz puts labels right beside the arrow.
 func padLabel(label, rankdir string) string {
 	if rankdir == "LR" {
 		return label + "\n "
@@ -139,8 +139,8 @@ func padLabel(label, rankdir string) string {
 // quote makes a DOT string. \" is its only escape; escapeText handles backslashes.
 func quote(s string) string { return `"` + strings.ReplaceAll(makePrintable(s), `"`, `\"`) + `"` }
 
-// escapeText makes text literal inside a label or tooltip: there \n is a line
-// break, \G the graph's name, and a backslash is written twice.
+// escapeText makes text literal inside a label or tooltip, where \n is a line
+// break, \G is the graph's name, and a backslash must be doubled.
 func escapeText(s string) string {
 	s = strings.NewReplacer(`\`, `\\`, "\r\n", `\n`, "\n", `\n`).Replace(s)
 	return entity.Get().ReplaceAllString(s, "&amp;$1")

@@ -48,7 +48,7 @@ func TestEscaping(t *testing.T) {
 	}
 }
 
-// drawNasty draws a graph whose every text is the given one.
+// drawNasty draws a graph that has the given text in all places.
 func drawNasty(text string) *Drawing {
 	d := &Drawing{Title: text, Start: "nset", hasStart: true}
 	for _, kind := range []string{"set", "pass", "exec", "http", "llm", "tools", "human", "graph", "wait", "fail", text} {
@@ -131,7 +131,7 @@ func TestDraw(t *testing.T) {
 		},
 		Subgraphs: map[string]*Drawing{},
 	}
-	places := cmpopts.IgnoreFields(Edge{}, "Index", "Line", "ID", "When", "Label", "Priority") // TestJSON holds them
+	places := cmpopts.IgnoreFields(Edge{}, "Index", "Line", "ID", "When", "Label", "Priority") // TestJSON compares them
 	if diff := cmp.Diff(want, drawFlow(t, Options{}), places, cmpopts.IgnoreFields(Node{}, "Line"), cmpopts.IgnoreUnexported(Drawing{})); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -199,7 +199,7 @@ func TestTrail(t *testing.T) {
 	}
 }
 
-// TestMarksStandOut: no kind of node has the colours that say how a run went.
+// TestMarksStandOut checks that no kind of node uses the colours of the marks.
 func TestMarksStandOut(t *testing.T) {
 	for _, kind := range []string{"set", "pass", "exec", "http", "llm", "agent", "tool", "tools", "human", "graph", "wait", "other"} {
 		l := chooseStyle(kind, 0)

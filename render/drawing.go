@@ -39,7 +39,7 @@ type Drawing struct {
 	Edges []Edge `json:"edges" doc:"edges in the order of the file, then the targets of goto, then the order of finally"`
 	// Run is the painted run. Draw leaves it nil.
 	Run any `json:"run" doc:"the painted run as run -o json prints it; null in subgraphs"`
-	// Subgraphs are the drawings of subgraphs by node; see Options.Open.
+	// Subgraphs maps nodes to the drawings of their subgraphs; see Options.Open.
 	Subgraphs map[string]*Drawing `json:"subgraphs" doc:"graphs that nodes of kind graph run, by node"`
 
 	Title string `json:"-"`
@@ -84,7 +84,7 @@ type Edge struct {
 	// Text is the wrapped text beside the arrow, Tip the whole expression or description.
 	Text string `json:"-"`
 	Tip  string `json:"-"`
-	// Else says that the edge fires if no condition beside it matched.
+	// Else says that the edge fires if no other condition matched.
 	Else bool `json:"-"`
 	Mark Mark `json:"-"`
 }
@@ -109,7 +109,7 @@ func Draw(g *spec.Graph, opts Options) *Drawing {
 		d.addSubgraphs(g, opts)
 	}
 	trails := opts.Trail.sumByGraph(g)
-	opts.Open = nil // the writers draw all graphs of the file beside each other
+	opts.Open = nil // the writers draw all graphs of the file side by side
 	for _, inner := range g.Graphs {
 		opts.Label, opts.Trail = inner.Ref(), trails[inner]
 		d.Inner = append(d.Inner, Draw(inner, opts))
@@ -232,7 +232,7 @@ func newEdge(e *spec.Edge) Edge {
 	return out
 }
 
-// listGotoEdges returns an edge for each target of a node's goto. Labels of one target share it.
+// listGotoEdges returns an edge for each target of a node's goto. Labels with the same target share an edge.
 func listGotoEdges(n *spec.Node, line int) []Edge {
 	var out []Edge
 	index := map[string]int{}

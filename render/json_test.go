@@ -61,7 +61,7 @@ func TestJSON(t *testing.T) {
 	opens := 0
 	outer := Draw(inner, Options{Trail: trail, Open: func(in *spec.Graph, _ *spec.Node) *spec.Graph {
 		opens++
-		return in // it runs itself, which must not be drawn for ever
+		return in // the graph runs itself; Draw must stop
 	}})
 	if opens != 1 || len(outer.Subgraphs) != 0 {
 		t.Errorf("a graph that runs itself was opened %d times", opens)
@@ -79,7 +79,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestSchema: every example fits, and keys that are not described don't.
+// TestSchema checks that every example fits the schema, and that unknown keys don't.
 func TestSchema(t *testing.T) {
 	s := compiledSchema(t)
 	flows, err := filepath.Glob("../examples/*/flow.yaml")

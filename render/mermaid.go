@@ -36,7 +36,7 @@ type mermaidWriter struct {
 	prefix, indent string
 	names          map[string]string // of boxes, by prefix and id
 	taken          map[string]bool   // names
-	// boxes are the names of boxes by style, arrows the numbers of arrows by style.
+	// boxes holds the names of boxes by style, arrows the numbers of arrows by style.
 	boxes, arrows styleGroups
 	count         int // of arrows
 }
@@ -138,7 +138,7 @@ func (m *mermaidWriter) drawEdge(e *Edge) {
 	m.count++
 }
 
-// writeStyles writes the styles of boxes and arrows. Mermaid numbers arrows.
+// writeStyles writes the styles of boxes and arrows. Mermaid refers to arrows by number.
 func (m *mermaidWriter) writeStyles() {
 	for i, style := range m.boxes.styles {
 		fmt.Fprintf(m.out, "  classDef look%d %s\n  class %s look%d\n", i, style, strings.Join(m.boxes.names[i], ","), i)
@@ -148,10 +148,10 @@ func (m *mermaidWriter) writeStyles() {
 	}
 }
 
-// escapeMermaid makes text literal in a quoted label: signs of Markdown and HTML become #NUMBER;.
+// escapeMermaid makes text literal in a quoted label. It replaces the syntax of Markdown and HTML by #NUMBER;.
 func escapeMermaid(s string) string {
 	var b strings.Builder
-	begins := true // nothing but digits before: a list may begin here
+	begins := true // only digits precede: a list may begin here
 	s = makePrintable(s)
 	for i, r := range s {
 		rest := s[i:]

@@ -41,7 +41,7 @@ func compareGolden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// drawnByMermaid is what the library makes of a text.
+// drawnByMermaid is a drawing as the library rendered it.
 type drawnByMermaid struct {
 	Error  string   `json:"error"`
 	Labels []string `json:"labels"`
@@ -146,7 +146,7 @@ func mermaid(t *testing.T, web string, texts []string) []drawnByMermaid {
 	return got
 }
 
-// checkMermaid compares the texts on the picture with the expected ones.
+// checkMermaid compares the texts in the rendered drawing with the expected ones.
 func checkMermaid(t *testing.T, name string, d *Drawing, got drawnByMermaid) {
 	t.Helper()
 	seen := func(s string) string { // as a browser shows text

@@ -54,8 +54,8 @@ const (
 	Missed      // not covered by tests
 )
 
-// markStyles holds the colours and the width of boxes with a mark, "" where it changes nothing,
-// the status of nodes whose mark alone decides, and a note about it.
+// markStyles maps each mark to the colours and the width of its boxes ("" for no change), to the status
+// of nodes if the mark alone decides it, and to a note about the mark.
 var markStyles = map[Mark]struct{ fill, line, dotWidth, mermaidWidth, status, note string }{
 	0:           {"", "", "", "1px", "", ""},
 	Untouched:   {"#FFFFFF", paleColor, "", "1px", "untouched", ""},
@@ -67,7 +67,7 @@ var markStyles = map[Mark]struct{ fill, line, dotWidth, mermaidWidth, status, no
 	Missed:      {"#FFFFFF", failureColor, "1.6", "2px", "missed", "not covered"},
 }
 
-// chooseStyle returns the style of a node of a kind, painted with a mark.
+// chooseStyle returns the style of a node with a kind and a mark.
 func chooseStyle(kind string, m Mark) boxStyle {
 	s := cmp.Or(kindStyles[kind], boxStyle{"box", rounded, "#FFFFFF", "#374151"})
 	s.fill, s.line = cmp.Or(markStyles[m].fill, s.fill), cmp.Or(markStyles[m].line, s.line)
@@ -100,7 +100,7 @@ const (
 	endID   = "__end__"
 )
 
-// boxID returns the id of the box at the end of an edge.
+// boxID returns the id of the box that an edge ends at.
 func boxID(end string) string {
 	if end == spec.END {
 		return endID

@@ -12,7 +12,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Trail records what a run, or tests, reached. The zero value is a run that has not started.
+// Trail records which nodes and edges a run or tests reached. The zero value is a run before its start.
 type Trail struct {
 	// Nodes are the nodes that were reached, by id. Node adds one.
 	Nodes map[string]*NodeTrail
@@ -127,7 +127,7 @@ func (t *Trail) countFired(e *Edge) int {
 	return t.Fired[e.Index]
 }
 
-// describeVisits returns a note about visits, "×3, 2 failed", or none.
+// describeVisits returns a note about visits such as "×3, 2 failed", or nil.
 func describeVisits(visits, failed int) []string {
 	switch {
 	case failed > 0 && visits < 2:
@@ -155,7 +155,7 @@ func (t *Trail) chooseMark(n int) Mark {
 func formatCount(n int) string { return fmt.Sprintf("×%d", n) }
 
 // sumByGraph returns the trails of the graphs of a file, summed over all nodes that ran them. A
-// graph that is one of several tools has none, since a trail does not say which tool ran.
+// graph that is one of several tools has no trail, because a trail does not record which tool ran.
 func (t *Trail) sumByGraph(file *spec.Graph) map[*spec.Graph]*Trail {
 	out := map[*spec.Graph]*Trail{}
 	if t == nil || t.Coverage { // coverage records one graph only
@@ -208,7 +208,7 @@ func listGraphTools(g *spec.Graph) []string {
 	return out
 }
 
-// addTrail adds another trail of the same graph, without the trails inside it.
+// addTrail adds the counts of another trail of the same graph, without its inner trails.
 func (t *Trail) addTrail(more *Trail) {
 	addCounts(t.Fired, more.Fired)
 	for id, m := range more.Nodes {

@@ -1,4 +1,4 @@
-// The rules over a whole graph: names that must exist, keys that do not fit together, nodes of `finally`.
+// The rules for whole graphs: unknown names, keys that do not fit together, nodes of `finally`.
 
 package spec
 
@@ -11,7 +11,7 @@ import (
 )
 
 // Check reports parts of a graph that do not fit together: unknown nodes and state keys, nodes without
-// a way out or in, cycles without an exit. It ignores conditions, and does not report consequences of
+// an entry or exit, cycles without an exit. It ignores conditions, and does not report consequences of
 // other findings. The graph may be incomplete. Check does not change it.
 func Check(g *Graph) Diagnostics {
 	c := &graphChecker{
@@ -48,7 +48,7 @@ func Check(g *Graph) Diagnostics {
 	return c.diags.Sort()
 }
 
-// graphChecker is the state of one call of Check.
+// graphChecker holds the state of one call of Check.
 type graphChecker struct {
 	reporter
 	graph     *Graph
@@ -63,7 +63,7 @@ type nameSet struct {
 	list string // the first dozen names
 }
 
-// newNameSet returns a function that collects names when it is first called: if a name is wrong.
+// newNameSet returns a function that collects names on its first call, which only a wrong name causes.
 func newNameSet[T any](list []T, nameOf func(T) string) func() nameSet {
 	return sync.OnceValue(func() nameSet {
 		const most = 12
@@ -76,7 +76,7 @@ func newNameSet[T any](list []T, nameOf func(T) string) func() nameSet {
 	})
 }
 
-// checkReference reports the value of a key that is not the name of a node, or a node that the key can't name.
+// checkReference reports a name in a key if it is not the name of a node, or if the key can't name that node.
 func (c *graphChecker) checkReference(name Text, key string) {
 	if !name.IsSet() {
 		return
@@ -120,7 +120,7 @@ func (c *graphChecker) checkKeysOfNode(n *Node) {
 	}
 }
 
-// checkNode reports a name that is not a node and returns false. With end, END is allowed, too.
+// checkNode reports a name that is not a node and returns false. If end is set, END is allowed, too.
 func (c *graphChecker) checkNode(t Text, end bool) bool {
 	switch {
 	case end && t.Value == END, c.graph.nodes[t.Value] != nil:
@@ -157,7 +157,7 @@ func (c *graphChecker) reportUnknown(rule string, t Text, what, detail, near str
 	c.report(rule, t.At(0, len(t.Value)), "%q is not %s%s", t.Value, what, detail).Suggestion = near
 }
 
-// indexOf returns the index of a node, or otherwise for END and for an unknown name.
+// indexOf returns the index of a node, or the value of otherwise for END and for an unknown name.
 func (c *graphChecker) indexOf(t Text, otherwise int) int {
 	if n := c.graph.nodes[t.Value]; n != nil {
 		return n.Index

@@ -1,10 +1,10 @@
-// The rules about the shape of the graph: ways in, ways out, cycles.
+// The rules about the structure of the graph: nodes without incoming or outgoing edges, and cycles.
 
 package spec
 
 import "github.com/graphrun/graphrun/internal/graphalg"
 
-// checkStructure reports nodes without a way out or in, and parts of the graph that lead to no end.
+// checkStructure reports nodes without an entry or exit, and parts of the graph from which no end is reachable.
 func (c *graphChecker) checkStructure() {
 	g := c.graph
 	if len(g.Nodes) == 0 || g.lacksEdges {
@@ -36,13 +36,13 @@ func (c *graphChecker) checkStructure() {
 	c.checkCycles(shape, reached, escapes)
 }
 
-// shape numbers the nodes, then END, then a vertex that leads everywhere, for targets that only a run knows.
+// shape is the graph with numbered vertices: the nodes, END, and a vertex for targets that only a run knows.
 type shape struct {
 	graph            *graphalg.Digraph
 	end              int
-	fromEnd          []int  // targets of edges that leave END, which have their own finding
-	hasExit          []bool // nodes with a way out
-	hasUnknownSource bool   // an edge has an unknown source, perhaps a node without a way out
+	fromEnd          []int  // targets of edges from END, which checkEdges reports
+	hasExit          []bool // whether each node has an exit
+	hasUnknownSource bool   // an edge has an unknown source, perhaps a node without an exit
 }
 
 func (c *graphChecker) buildShape() shape {
@@ -59,7 +59,7 @@ func (c *graphChecker) buildShape() shape {
 	for _, e := range g.Edges {
 		switch from, to := c.indexOf(e.From, -1), c.indexOf(e.To, end); {
 		case from >= 0:
-			add(from, to) // an unknown target counts as a way out, like END
+			add(from, to) // an unknown target counts as an exit, like END
 		case !isReserved(e.From.Value):
 			s.hasUnknownSource = true
 		case e.From.Value == END && to != end:
@@ -86,7 +86,7 @@ func (c *graphChecker) buildShape() shape {
 	return s
 }
 
-// checkCycles reports each innermost reachable cycle without a way out, at its first node.
+// checkCycles reports each innermost reachable cycle without an exit, at its first node.
 func (c *graphChecker) checkCycles(s shape, reached, escapes []bool) {
 	of, count := s.graph.SCC()
 	leaves := make([]bool, count)
@@ -100,7 +100,7 @@ func (c *graphChecker) checkCycles(s shape, reached, escapes []bool) {
 	for i, n := range c.graph.Nodes {
 		if reached[i] && !escapes[i] && !leaves[of[i]] {
 			c.report("inescapable-cycle", n.ID.Span, "the cycle through %q has no way out to END or to a fail node", n.ID.Value)
-			leaves[of[i]] = true // once
+			leaves[of[i]] = true // report each cycle once
 		}
 	}
 }

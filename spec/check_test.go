@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// flow is a file with pass nodes and the given edges, as "a b>c".
+// flow returns a file with pass nodes and the given edges, such as "a b>c".
 func flow(nodes, edges string) string {
 	text := head + "nodes:\n"
 	for n := range strings.FieldsSeq(nodes) {
@@ -99,7 +99,7 @@ func TestUnknownStateKeys(t *testing.T) {
 	}
 }
 
-// A finding must not drag others along that vanish when it is repaired.
+// A finding must not cause others that vanish when it is repaired.
 func TestFollowOns(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string

@@ -1,4 +1,4 @@
-// Decoding: one walk checks each value by the table of keys and assigns it to the field that names the key.
+// Decoding: one walk checks each value against the table of keys and assigns it to the field with the key's tag.
 
 package spec
 
@@ -17,7 +17,7 @@ type reporter struct {
 	diags Diagnostics
 }
 
-// report adds an error. The result is valid until the next one.
+// report adds an error finding. The returned pointer is valid until the next report.
 func (r *reporter) report(rule string, span Span, format string, args ...any) *Diagnostic {
 	r.diags = append(r.diags, Diagnostic{
 		File: cmp.Or(r.file.host, r.file), Rule: rule, Severity: Error, Span: r.file.InHost(span), Message: fmt.Sprintf(format, args...),
@@ -31,7 +31,7 @@ func (r *reporter) addRelated(at Span, message string) {
 	d.Related = append(d.Related, Related{File: r.file, Span: at, Message: message})
 }
 
-// reportRepeated reports names that a list repeats. rule, the end of the message, says why it must not.
+// reportRepeated reports names that a list repeats. rule ends the message with the reason.
 func (r *reporter) reportRepeated(list []Text, rule string) {
 	for i, name := range list {
 		if slices.ContainsFunc(list[:i], func(t Text) bool { return t.Value == name.Value }) {
@@ -43,13 +43,13 @@ func (r *reporter) reportRepeated(list []Text, rule string) {
 // decoder reads one file. It reports a value of a wrong shape and treats it as absent.
 type decoder struct {
 	reporter
-	kinds []Kind // built-in kinds and those of the program
+	kinds []Kind // the built-in kinds and the additional kinds
 	graph *Graph // nil for other files
 
 	load        func(path string) ([]byte, error)
 	texts       map[string][]byte // by path
 	textBytes   int
-	policyFiles map[string]bool // by path: the files that are read
+	policyFiles map[string]bool // by path: the files that have been read
 }
 
 func newDecoder(file *File, opts Options) *decoder {
@@ -147,7 +147,7 @@ func (d *decoder) readList(k *Key, v *Value, at subject, into any) {
 		d.checkValue(k.Elem, item, subject{at.key, true}, part)
 		if e, ok := part.(*Edge); ok {
 			d.completeEdge(e, item)
-			item.Fields = nil // saves memory: edges are most of a large graph
+			item.Fields = nil // frees memory: a large graph consists mostly of edges
 		}
 	}
 }
@@ -198,7 +198,7 @@ func (d *decoder) reportMismatch(k *Key, v *Value, at subject) {
 	d.report(rule, span, "%s must be %s; found %s%s", at, describeKey(k), describeValue(v), note).Suggestion = suggestion
 }
 
-// hasOutline reports whether the kind of a value fits a key, apart from its content.
+// hasOutline reports whether the kind of a value fits a key. It does not check the content.
 func hasOutline(k *Key, v *Value) bool {
 	switch k.Type {
 	case TypeAny:
@@ -273,7 +273,7 @@ func (d *decoder) checkEnum(k *Key, allowed []string, v *Value, at subject) {
 // isExtension reports whether the language ignores a key.
 func isExtension(name string) bool { return strings.HasPrefix(name, "x-") }
 
-// readObject reads a map whose keys are the language's into a struct.
+// readObject reads a map with the given keys into a struct.
 func (d *decoder) readObject(keys []Key, choices []Choice, v *Value, owner Text, into any) {
 	d.readKeys(keys, v, into)
 	d.checkKeys(keys, choices, v, owner, "")
@@ -334,7 +334,7 @@ func find[T any](list []T, matches func(*T) bool) *T {
 	return nil
 }
 
-// collectNames returns a name for each element of a list, sorted.
+// collectNames returns the names of the elements of a list, sorted.
 func collectNames[T any](list []T, nameOf func(T) string) []string {
 	names := make([]string, len(list))
 	for i := range list {
@@ -348,8 +348,8 @@ func listKeyNames(keys []Key) []string {
 	return collectNames(keys, func(k Key) string { return k.Name })
 }
 
-// repairKey reports an unknown key of a map. It renames a misspelt key, so that no other finding calls
-// it missing, and returns the intended key, or nil.
+// repairKey reports an unknown key of a map and returns the intended key, or nil. It renames a misspelt
+// key, so that no other finding reports it as missing.
 func (d *decoder) repairKey(v *Value, f *Field, keys []Key, into any) *Key {
 	key, names := f.Key, listKeyNames(keys)
 	near := findNearest(key.Value, names)
@@ -377,7 +377,7 @@ func (d *decoder) repairKey(v *Value, f *Field, keys []Key, into any) *Key {
 	return k
 }
 
-// reportMissing reports a missing part of a map, at the name of the map.
+// reportMissing reports that a map lacks a part. The finding is at the name of the map.
 func (d *decoder) reportMissing(v *Value, owner Text, what string) {
 	name, span := fmt.Sprintf("%q", owner.Value), owner.Span
 	if !owner.IsSet() {

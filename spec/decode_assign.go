@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// fieldsOf maps the structs of a graph, and the keys in the tags of their fields, to indices of fields.
+// fieldsOf maps each struct of a graph and each key in the tags of its fields to the indexes of fields.
 var fieldsOf = sync.OnceValue(func() map[reflect.Type]map[string][]int {
 	out := map[reflect.Type]map[string][]int{}
 	for _, holder := range []any{Graph{}, Goal{}, StateKey{}, Secret{}, Limits{}, Parallel{}, Concurrency{}, Retry{}, Cache{}, Node{}, Decide{}, Join{}, Edge{}} {
@@ -134,7 +134,7 @@ func setField(v *Value, to any, names bool) {
 	case *time.Duration:
 		length, err := time.ParseDuration(v.Scalar().Value)
 		if err != nil {
-			length = -1 // a finding exists; 0 would mean no limit
+			length = -1 // there is a finding already; 0 would mean no limit
 		}
 		*p = length
 	case *Span:

@@ -48,13 +48,13 @@ func (d *decoder) readGraph(keys []Key, root *Value, owner Text) {
 		g.Edges = append(g.Edges, &Edge{Index: len(g.Edges), Decl: -1, From: f, To: Text{Value: END, Span: f.Span}, Condition: "on_success", Span: f.Span})
 	}
 	for _, f := range root.Fields {
-		if !hasWord("nodes edges state graphs", f.Key.Value) { // too large to keep twice
+		if !hasWord("nodes edges state graphs", f.Key.Value) { // these are too large to keep twice
 			g.settings = append(g.settings, f)
 		}
 	}
 }
 
-// completeEdge completes an edge, checks that its keys fit together, and expands its ends.
+// completeEdge sets the defaults of an edge, checks that its keys fit together, and expands its ends.
 func (d *decoder) completeEdge(e *Edge, v *Value) {
 	when := findField(v.Fields, "when")
 	if e.Condition == "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/graphrun/graphrun/internal/suggest"
 )
 
-// mergeKinds returns the built-in kinds and more kinds with other names.
+// mergeKinds returns the built-in kinds, and those of more that have other names.
 func mergeKinds(more []Kind) []Kind {
 	kinds := slices.Clip(BuiltinKinds)
 	for _, k := range more {

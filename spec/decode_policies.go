@@ -1,4 +1,4 @@
-// Policies (GraphSpec §10) of a graph and of the files that it extends, which are texts of the graph.
+// Policies (GraphSpec §10) of a graph and of the files that it extends. The files are texts of the graph.
 
 package spec
 
@@ -25,7 +25,7 @@ var policyFileKeys = []Key{
 	{Name: "policies", Type: TypeOneOf, Required: true, Forms: policyForms, Doc: "As in a graph."},
 }
 
-// setPolicyRule changes the rule of the findings from an index on to policy-invalid.
+// setPolicyRule changes the rule of the findings from an index to the end to policy-invalid.
 func (d *decoder) setPolicyRule(from int) {
 	for i := range d.diags[from:] {
 		if found := &d.diags[from+i]; found.Rule == "missing-field" || found.Rule == "invalid-value" {
@@ -34,7 +34,7 @@ func (d *decoder) setPolicyRule(from int) {
 	}
 }
 
-// addPolicies reads one or more entries. from lists the files that lead to them, from the graph's folder.
+// addPolicies reads one or more entries. from is the chain of extended files that holds them.
 func (d *decoder) addPolicies(v *Value, from []string) {
 	for _, item := range v.OneOrAll() {
 		isUnknown := func(f Field) bool { return FindKey(policyKeys, f.Key.Value) == nil && !isExtension(f.Key.Value) }
@@ -67,7 +67,7 @@ func (d *decoder) hasMissingNode(item *Value) bool {
 	return false
 }
 
-// addPolicyFile reads the policies of a file, once.
+// addPolicyFile reads the policies of a file, unless it has been read before.
 func (d *decoder) addPolicyFile(named Text, from []string) {
 	where := filepath.ToSlash(named.Value)
 	if where != "" {
@@ -114,7 +114,7 @@ func (d *decoder) parsePolicyFile(file *File) *Value {
 	return nil
 }
 
-// shiftSpans returns a copy of a value of a text with spans in the offsets of the text's host.
+// shiftSpans returns a copy of a value of a text, with its spans converted to offsets in the text's host.
 func (v *Value) shiftSpans(text *File) Value {
 	out := *v
 	out.Span = text.InHost(v.Span)
@@ -129,7 +129,7 @@ func (v *Value) shiftSpans(text *File) Value {
 	return out
 }
 
-// checkPartnerKeys reports the first key of a policy that lacks its partner.
+// checkPartnerKeys reports the first key of a policy that lacks the key that it needs.
 func (d *decoder) checkPartnerKeys(item *Value) {
 	for i := range policyKeys {
 		if k := &policyKeys[i]; k.Needs != "" && item.Get(k.Name) != nil && item.Get(k.Needs) == nil {

@@ -20,7 +20,7 @@ const maxTextBytes = 64 << 20
 // textFileKeys are the keys of {file: path}.
 var textFileKeys = []Key{{Name: "file", Type: TypeString, Required: true, Doc: "The file that holds the text; its path is relative to the folder of the graph's file."}}
 
-// isFileReference reports whether a value is {file: path}, perhaps misspelt.
+// isFileReference reports whether a value is {file: path}, possibly misspelt.
 func isFileReference(v *Value) bool {
 	return v.Kind == Map && slices.ContainsFunc(v.Fields, func(f Field) bool {
 		return f.Key.Value == "file" || findNearest(f.Key.Value, []string{"file"}) != ""

@@ -10,7 +10,7 @@ import (
 	"github.com/graphrun/graphrun/internal/suggest"
 )
 
-// describeKey describes the values that a key takes.
+// describeKey returns a description of the values that a key accepts.
 func describeKey(k *Key) string {
 	switch {
 	case k.Type == TypeEnum:
@@ -33,7 +33,7 @@ func describeKey(k *Key) string {
 	return types[k.Type].words + describeBounds(k)
 }
 
-// describeForms describes the values of any form, and does not list the same words twice.
+// describeForms returns a description of the values of all forms, without repeated words.
 func describeForms(forms []Key) string {
 	var words []string
 	for i := range forms {

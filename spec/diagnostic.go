@@ -46,7 +46,7 @@ type Related struct {
 // Diagnostics is a list of findings.
 type Diagnostics []Diagnostic
 
-// Locate moves findings to the files of their texts, and adds where the graph names these files.
+// Locate moves findings about texts to the files of the texts, and relates them to the graph's references.
 func (ds Diagnostics) Locate() {
 	for i := range ds {
 		d := &ds[i]

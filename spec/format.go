@@ -1,4 +1,4 @@
-// The canonical form of a file: ordered keys and two spaces, with the styles and comments as written.
+// The canonical form of a file: ordered keys, an indentation of two spaces, styles and comments as written.
 
 package spec
 
@@ -123,10 +123,10 @@ func nodeOrder(n *yaml.Node) []Key {
 	if k := findKind(BuiltinKinds, kind); k != nil {
 		out = append(out, k.Keys...)
 	}
-	return append(out, NodeKeys...) // some twice: the first one counts
+	return append(out, NodeKeys...) // some keys are listed twice; the first occurrence counts
 }
 
-// formatter first collects the comments around the nodes of a text, then writes both.
+// formatter first collects the comments around the nodes of a text, then writes nodes and comments.
 type formatter struct {
 	*converter
 	notes map[*yaml.Node]*notes    // the comments of entries, by key or item
@@ -190,7 +190,7 @@ func (f *formatter) readComments(n *yaml.Node) {
 				continue
 			}
 			at := f.span(part)
-			if isBlockText(part) { // a comment may follow its head
+			if isBlockText(part) { // a comment may follow the head of the text
 				at.From = lineEnd(f.file.Src, at.From)
 				at.To = max(at.From, at.To)
 			}
@@ -204,8 +204,8 @@ func (f *formatter) readComments(n *yaml.Node) {
 var commentText = lazyregexp.New(`(?:^|[ \t\x{feff}])#.*`)
 
 // takeComments collects the comments between the latest entry and an offset. A comment belongs to the entry
-// on its line, or to the ended collection with its indentation. takeComments returns the others, which
-// belong to the next entry, in a column.
+// on its line, or to the ended collection with its indentation. takeComments returns the other comments,
+// which belong to the next entry, at column col.
 func (f *formatter) takeComments(to, col int) (out []comment) {
 	src, isStart := f.file.Src, f.at == 0
 	lines := strings.Split(string(src[min(f.at, to):to]), "\n")
@@ -240,7 +240,7 @@ func (f *formatter) takeComments(to, col int) (out []comment) {
 	return out
 }
 
-// formatFile returns the lines of a file. Blank lines surround entries of several lines.
+// formatFile returns the lines of a file, with blank lines around entries of several lines.
 func (f *formatter) formatFile(root *yaml.Node, top, end []comment) (lines []string) {
 	blank := func() {
 		if n := len(lines); n > 0 && lines[n-1] != "" {
@@ -396,7 +396,7 @@ func (f *formatter) formatScalar(n *yaml.Node) string {
 
 var plainText = lazyregexp.New(`^[A-Za-z_][A-Za-z_0-9 ./\-+*<>=()]*$`)
 
-// isPlainText reports whether a text without quotes is the same text everywhere in YAML.
+// isPlainText reports whether a text needs no quotes anywhere in YAML.
 func isPlainText(text string) bool {
 	return plainText.Get().MatchString(text) && strings.TrimSpace(text) == text && !hasWord("false no null off on true yes y n", strings.ToLower(text))
 }

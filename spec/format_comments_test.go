@@ -1,4 +1,4 @@
-// Comments at every place where YAML allows one.
+// Comments wherever YAML allows one.
 
 package spec
 
@@ -16,14 +16,14 @@ import (
 	"github.com/graphrun/graphrun/internal/longtest"
 )
 
-// scribe writes values as YAML in random styles, with comments wherever one may
-// stand.
+// scribe writes values as YAML in random styles, with comments wherever YAML allows
+// one.
 type scribe struct {
 	*rand.Rand
 	b     strings.Builder
 	count int
 	words []string // of the comments
-	share int      // one of so many places has a comment
+	share int      // one of share positions has a comment
 }
 
 func (s *scribe) newComment() string {
@@ -33,8 +33,8 @@ func (s *scribe) newComment() string {
 	return text
 }
 
-// endLine ends a line: nothing or a comment behind it, then lines with comments at any
-// column, and lines without anything. deepest is the largest column that may be used.
+// endLine ends a line, perhaps with a comment, and adds empty lines and lines with
+// comments. deepest is the largest column of such a comment.
 func (s *scribe) endLine(deepest int) {
 	if s.IntN(s.share) == 0 {
 		s.b.WriteString(strings.Repeat(" ", 1+s.IntN(2)) + s.newComment())
@@ -56,7 +56,7 @@ func (s *scribe) writeComments(deepest int) {
 	}
 }
 
-// pairs is a map in the order that it is written in.
+// pairs is a map with ordered keys.
 type pairs []pair
 
 type pair struct {
@@ -64,7 +64,7 @@ type pair struct {
 	value any
 }
 
-// writeValue writes a value behind a key or the mark of an item, at a column.
+// writeValue writes a value after a key or the dash of an item, at a column.
 func (s *scribe) writeValue(v any, col int) {
 	if s.IntN(4) == 0 {
 		s.writeFlow(v, col, true)
@@ -134,7 +134,7 @@ func (s *scribe) writeText(v string, col int) {
 		if strings.Contains(v, " ") {
 			s.b.WriteString(strings.Repeat(" ", col+2) + "# no comment\n")
 		}
-		s.writeComments(col) // further in it would be part of the text
+		s.writeComments(col) // a deeper comment would be part of the text
 		return
 	case 3:
 		s.b.WriteString("\n" + strings.Repeat(" ", col+2))
@@ -196,7 +196,7 @@ func (s *scribe) writeFlow(v any, col int, outer bool) {
 	}
 }
 
-// randomFlow is a random graph as a value: a cycle-free chain of nodes of all shapes.
+// randomFlow returns a random graph as a value: a chain of nodes of different kinds.
 func (s *scribe) randomFlow() pairs {
 	n := 1 + s.IntN(4)
 	var nodes pairs
@@ -233,8 +233,8 @@ func (s *scribe) randomFlow() pairs {
 	return top
 }
 
-// All comments stay, whatever stands where; what the file says stays the same, and
-// the form of the form is itself.
+// Formatting keeps all comments, wherever they are, and the data of the file. A second
+// formatting changes nothing.
 func TestFormatKeepsCommentsEverywhere(t *testing.T) {
 	rounds := longtest.Choose(50, 150) // GRAPHRUN_FORMAT_ROUNDS=10 tries ten times as many
 	if times, err := strconv.Atoi(os.Getenv("GRAPHRUN_FORMAT_ROUNDS")); err == nil {

@@ -28,7 +28,7 @@ func comments(src []byte) (out []string) {
 		}
 	}
 	addScalars(docs[0].Content[0])
-	until := -1 // the end of the block text whose head is read
+	until := -1 // the end of the current block text
 	for at := 0; at < len(src); at++ {
 		if n := scalars[at]; n != nil && !isBlockText(n) {
 			at = f.span(n).To - 1

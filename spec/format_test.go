@@ -1,4 +1,4 @@
-// The canonical form: nothing is lost, and it is its own form.
+// Formatting loses nothing, and formatting twice changes nothing.
 
 package spec
 
@@ -62,12 +62,12 @@ edges:
 	checkForm(t, "ugly.yaml", []byte(ugly))
 }
 
-// checkForm checks what has to hold of the form of a text.
+// checkForm checks the properties of a formatted text. kept is set if Format changes nothing.
 func checkForm(t *testing.T, name string, src []byte) (kept bool) {
 	t.Helper()
 	out, err := Format(name, src, nil)
 	if err != nil {
-		return true // it can't be read: it is left as it is
+		return true // Format does not change a text that can't be read
 	}
 	again, err := Format(name, out, nil)
 	if err != nil || !bytes.Equal(out, again) {
@@ -82,7 +82,7 @@ func checkForm(t *testing.T, name string, src []byte) (kept bool) {
 	return bytes.Equal(out, src)
 }
 
-// dataOf is what a file says.
+// dataOf returns the data of a file.
 func dataOf(name string, src []byte) any {
 	root, _ := loadMap(NewFile(name, src), graphFile)
 	if root == nil {
@@ -91,8 +91,7 @@ func dataOf(name string, src []byte) any {
 	return root.Data()
 }
 
-// Every file of the repository has a form, which is another one than the file at
-// least once.
+// Format works for every file of the repository, and changes at least one of them.
 func TestFormatOfEveryFile(t *testing.T) {
 	var files []string
 	for _, pattern := range []string{"../examples/*/*.yaml", "../internal/templates/*/*.yaml", "../testdata/*/*.yaml", "testdata/*/*.yaml"} {
@@ -130,7 +129,7 @@ func FuzzFormat(f *testing.F) {
 	})
 }
 
-// Keys come in the order in which the language's page names them.
+// Keys have the order of the reference page.
 func TestFormatOrder(t *testing.T) {
 	const mixed = `policies: []
 limits: {max_steps: 9}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// FuzzParse: whatever the text, Parse and Check end soon, never panic, report
-// the same each time, and point into the file.
+// FuzzParse checks that Parse and Check end soon for any text, do not panic, report
+// the same findings each time, and report positions inside the file.
 func FuzzParse(f *testing.F) {
 	files, err := filepath.Glob("testdata/valid/*")
 	if err != nil {
@@ -66,7 +66,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// checkSound asserts what a graph without errors promises to those who run it.
+// checkSound asserts the properties of graphs without errors that a run relies on.
 func checkSound(t *testing.T, g *Graph) {
 	if !g.IsComplete() || g.Node(g.Start.Value) == nil {
 		t.Fatalf("no error, but an incomplete graph with start %q", g.Start.Value)

@@ -31,7 +31,7 @@ type Graph struct {
 	Cache        *Cache      `key:"cache"`
 	PauseBefore  []Text      `key:"pause_before"`
 	PauseAfter   []Text      `key:"pause_after"`
-	Finally      []Text      `key:"finally"` // the nodes that run when the end of the run is decided
+	Finally      []Text      `key:"finally"` // the nodes that run after the outcome of the run is decided
 	Feedback     bool        `key:"feedback_on_revisit"`
 	Conversation *Value      `key:"conversation"`
 	Models       []Field     `key:"models"`
@@ -39,7 +39,7 @@ type Graph struct {
 	Tools        []Field     `key:"tools"`
 	Secrets      []Secret    `key:"secrets"`
 	Policies     []Value
-	Inapplicable []Value      // policies of shared files that name nodes which this graph lacks
+	Inapplicable []Value      // policies of shared files that name unknown nodes
 	Notify       []Value      `key:"notify"` // maps with on, and url or command
 	Concurrency  *Concurrency `key:"concurrency"`
 	Graphs       []*Graph     `key:"graphs"`
@@ -51,8 +51,8 @@ type Graph struct {
 	nodes    map[string]*Node
 	keys     map[string]*StateKey
 	edgeIDs  map[string]Span
-	// hasGaps is set if nodes, state or start could not be read, lacksEdges if an edge or all edges could not.
-	// Check does not report the consequences.
+	// hasGaps is set if nodes, state or start could not be read, lacksEdges if some edge could not be read.
+	// Check does not report consequences of such gaps.
 	hasGaps, lacksEdges bool
 	faults              []Span // the spans of the findings of Parse
 }
@@ -74,10 +74,10 @@ func (g *Graph) Settings() map[string]any {
 	return out
 }
 
-// Node returns the node with that id, or nil.
+// Node returns the node with an id, or nil.
 func (g *Graph) Node(id string) *Node { return g.nodes[id] }
 
-// Key returns the declared state key of that name, or nil.
+// Key returns the declared state key with a name, or nil.
 func (g *Graph) Key(name string) *StateKey { return g.keys[name] }
 
 // IsComplete reports whether all nodes, edges and state keys of the file could be read.
@@ -88,7 +88,7 @@ func (g *Graph) HasFaultIn(at Span) bool {
 	return slices.ContainsFunc(g.faults, func(f Span) bool { return at.From <= f.From && f.To <= at.To })
 }
 
-// WithNodes returns a copy of the graph with other nodes for some ids. A node gets the Index of the one
+// WithNodes returns a copy of the graph with some nodes replaced, by id. A node gets the Index of the node
 // that it replaces. Both graphs share all other parts.
 func (g *Graph) WithNodes(with map[string]*Node) *Graph {
 	if len(with) == 0 {
@@ -113,7 +113,7 @@ type Text struct {
 	source *File // the file that holds the scalar; the scalar may be its whole text
 }
 
-// IsSet reports whether the file has the scalar, perhaps as "".
+// IsSet reports whether the scalar is present in the file, possibly as "".
 func (t Text) IsSet() bool { return t.Span.To > t.Span.From || t.source != nil }
 
 // Goal is the goal of a graph.
@@ -181,8 +181,8 @@ type Limits struct {
 // Written returns the value of a limit in the file, or nil.
 func (l *Limits) Written(key string) *Value { return valueOf(l.written, key) }
 
-// Parallel configures failing, conflicting and slow branches. Empty strings and zero mean that the file
-// does not say. Graph.Parallel has the defaults fail_all, last_wins and auto.
+// Parallel configures failing, conflicting and slow branches. Empty strings and zero are settings that the
+// file lacks. Graph.Parallel has the defaults fail_all, last_wins and auto.
 type Parallel struct {
 	OnFailure     string        `key:"on_failure"` // fail_all, continue_others, wait_all
 	Conflict      string        `key:"conflict"`   // last_wins, first_wins, error
@@ -195,7 +195,7 @@ type Parallel struct {
 // Concurrency bounds the runs of a group.
 type Concurrency struct {
 	Group  Text   `key:"group"`   // an expression
-	Limit  int    `key:"limit"`   // 1 unless the file says otherwise
+	Limit  int    `key:"limit"`   // default 1
 	OnBusy string `key:"on_busy"` // wait (default), fail, cancel_oldest
 }
 
@@ -212,7 +212,7 @@ type Retry struct {
 	Span            Span
 }
 
-// AppliesTo reports whether the block applies to failures of a kind, apart from its condition.
+// AppliesTo reports whether the block applies to failures of a kind. It ignores the condition.
 func (r *Retry) AppliesTo(kind string) bool {
 	return len(r.On) == 0 || slices.ContainsFunc(r.On, func(on Text) bool { return on.Value == kind })
 }
@@ -267,7 +267,7 @@ type Node struct {
 	HasReads, HasEnds bool           // the file has the keys
 	Final             bool           // `finally` names the node
 
-	hasUnknownExits bool    // its kind or ends have a finding: Check ignores its ways out
+	hasUnknownExits bool    // its kind or ends have a finding: Check ignores its exits
 	written         []Field // all of its keys
 }
 
@@ -294,7 +294,7 @@ func (n *Node) RetryBlocks(g *Graph) []Retry {
 	return g.Retry
 }
 
-// VisitLimit returns how often the node may run: its own limit, or the graph's, or 0 for no limit.
+// VisitLimit returns the maximum number of visits: the node's limit, or the graph's, or 0 for no limit.
 func (n *Node) VisitLimit(g *Graph) int { return cmp.Or(n.MaxVisits, g.Limits.MaxVisits) }
 
 // Decide configures the model that decides between the edges of a node.
@@ -323,7 +323,7 @@ type Join struct {
 	Span     Span
 }
 
-// IsValid reports whether the number of branches to wait for is legal.
+// IsValid reports whether the number of branches to wait for is valid.
 func (j *Join) IsValid() bool {
 	return j.Wait == "all" || j.Wait == "any" || j.Wait == "N" && j.Count > 0
 }
@@ -348,7 +348,7 @@ type Edge struct {
 // END is the reserved target that completes a branch.
 const END = "END"
 
-// MaxDepth is the highest number of graphs that may run inside each other, with the outermost one.
+// MaxDepth is the maximum depth of nested runs of graphs, including the outermost graph.
 const MaxDepth = 32
 
 // TooDeepMessage returns the message for a subgraph beyond MaxDepth. name is the node's `graph`.

@@ -26,7 +26,7 @@ const (
 type Value struct {
 	Kind ValueKind
 	Text
-	bits   uint64 // of Int the number, of Float its IEEE 754 form, of Bool 1 for true
+	bits   uint64 // the number of an Int, the IEEE 754 form of a Float, 1 for true
 	Items  []Value
 	Fields []Field
 }
@@ -37,7 +37,7 @@ type Field struct {
 	Value Value
 }
 
-// Get returns the entry of that name of a map, or nil.
+// Get returns the value of the entry with that name in a map, or nil.
 func (v *Value) Get(name string) *Value {
 	if v == nil {
 		return nil
@@ -45,7 +45,7 @@ func (v *Value) Get(name string) *Value {
 	return valueOf(v.Fields, name)
 }
 
-// findField returns the entry of that name, or nil.
+// findField returns the entry with that name, or nil.
 func findField(fields []Field, name string) *Field {
 	return find(fields, func(f *Field) bool { return f.Key.Value == name })
 }
@@ -57,7 +57,7 @@ func valueOf(fields []Field, name string) *Value {
 	return nil
 }
 
-// Scalar returns the text of a scalar. Lists, maps, null and nil have none.
+// Scalar returns the text of a scalar, or the zero Text for lists, maps, null and nil.
 func (v *Value) Scalar() Text {
 	if v == nil || !v.IsScalar() || v.Kind == Null {
 		return Text{}
@@ -65,7 +65,7 @@ func (v *Value) Scalar() Text {
 	return v.Text
 }
 
-// Entries returns the entries of a map. Other values and nil have none.
+// Entries returns the entries of a map, or nil for other values and nil.
 func (v *Value) Entries() []Field {
 	if v == nil {
 		return nil
@@ -73,7 +73,7 @@ func (v *Value) Entries() []Field {
 	return v.Fields
 }
 
-// OneOrAll returns the items of a list, or else the value itself. Nil has none.
+// OneOrAll returns the items of a list, a slice with any other value, or nil for nil.
 func (v *Value) OneOrAll() []Value {
 	switch {
 	case v == nil:
@@ -84,7 +84,7 @@ func (v *Value) OneOrAll() []Value {
 	return []Value{*v}
 }
 
-// PartAt returns the part at a path of names and decimal indexes, or the last part on it that exists.
+// PartAt returns the part at a path of names and decimal indexes, or the last existing part on the path.
 func (v *Value) PartAt(path []string) *Value {
 	for _, step := range path {
 		next := v.Get(step)

@@ -11,7 +11,7 @@ import (
 	"github.com/graphrun/graphrun/internal/suggest"
 )
 
-// findNearest returns the allowed name for a word of another tool, a misspelt or a shortened name, or "".
+// findNearest returns the allowed name for a word of another tool, a misspelling or a short form, or "".
 func findNearest(word string, allowed []string) string {
 	if name := findSynonym(strings.ToLower(word), allowed); name != "" {
 		return name
@@ -40,7 +40,7 @@ func findSynonym(word string, allowed []string) string {
 
 func hasWord(words, word string) bool { return strings.Contains(" "+words+" ", " "+word+" ") }
 
-// synonyms lists the words of other tools for names of the language.
+// synonyms maps names of the language to words of other tools.
 var synonyms = []struct{ name, words string }{
 	// keys of a graph, a node, an edge, a join
 	{"graphrun", "version apiversion api_version workflow_version schema_version"},
@@ -93,7 +93,7 @@ var synonyms = []struct{ name, words string }{
 	{"null", "none nil"},
 }
 
-// advice is a sentence for words of other tools.
+// advice is a sentence to show for some words of other tools.
 type advice struct{ words, text string }
 
 // nodeAdvice maps keys of nodes in other tools to advice. OTHER is the key's value, NODE the node.
@@ -135,7 +135,7 @@ func findAdvice(rows []advice, word string) string {
 	return ""
 }
 
-// suggestShape rewrites a value of a wrong shape for a key: `n: string` as {type: string}, 10 as
+// suggestShape rewrites a value whose shape does not fit its key: `n: string` as {type: string}, 10 as
 // 10s, yes as true. It returns "" if the meaning is not clear.
 func (d *decoder) suggestShape(k *Key, v *Value) string {
 	if !v.IsScalar() || v.Kind == Null {
@@ -195,7 +195,7 @@ func (d *decoder) suggestShape(k *Key, v *Value) string {
 	return ""
 }
 
-// isPlainWords reports whether each word of a text can stand in a list without quotes.
+// isPlainWords reports whether the words of a text need no quotes in a list.
 func isPlainWords(text string) bool {
 	return text != "" && strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 -./_") == ""
 }

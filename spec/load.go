@@ -1,4 +1,4 @@
-// Reading YAML or JSON text into a tree of values.
+// Loading of YAML or JSON text into a tree of values.
 
 package spec
 
@@ -21,7 +21,7 @@ import (
 	"github.com/graphrun/graphrun/internal/lazyregexp"
 )
 
-// Limits of a file, far above any graph that a person writes.
+// Limits of a file. Graphs that people write stay far below them.
 const (
 	maxFileSize = 64 << 20 // bytes
 	maxDepth    = 100      // nested lists and maps
@@ -124,8 +124,8 @@ func decodeYAML(r io.Reader) (docs []*yaml.Node, err error) {
 	return docs, nil
 }
 
-// readYAML reads a text like decodeYAML, but replaces what YAML 1.2 and JSON allow and the library
-// refuses. read is the replaced text. Its lines and columns are the same.
+// readYAML works like decodeYAML, but first replaces syntax that YAML 1.2 and JSON allow and the
+// library refuses. read is the text after replacements, which keep all lines and columns.
 func readYAML(text []byte) (docs []*yaml.Node, read []byte, err error) {
 	read = replaceEscapes(text)
 	docs, err = decodeYAML(bytes.NewReader(read))
@@ -152,7 +152,7 @@ var (
 )
 
 // replaceEscapes replaces the two escapes of JSON that the library refuses: \/ and pairs of
-// surrogates. It adds blanks after a string, so that what follows keeps its column.
+// surrogates. It adds blanks after a string, so that the text after it keeps its column.
 func replaceEscapes(text []byte) []byte {
 	if !bytes.Contains(text, []byte(`\/`)) && !bytes.Contains(text, []byte(`\ud`)) && !bytes.Contains(text, []byte(`\uD`)) || !json.Valid(text) {
 		return text
@@ -181,7 +181,7 @@ func restoreMarks(nodes []*yaml.Node) {
 }
 
 // locateError turns an error of the YAML library into a finding. The library names the line where
-// the surrounding list or map starts, or no line. The problem is where the library stopped reading.
+// the surrounding list or map starts, or no line. The finding is where the library stopped reading.
 func locateError(file *File, read []byte, err error) Diagnostic {
 	line, message := splitErrorLine(err)
 	if strings.HasPrefix(message, "exceeded max depth") {
@@ -192,7 +192,7 @@ func locateError(file *File, read []byte, err error) Diagnostic {
 		return syntaxError(file, Span{}, message)
 	}
 	before := read[:max(len(read)-rest.Len()-1, 0)]
-	// The library may have read the line after the problem, too.
+	// The library may also have read the line after the problem.
 	above := before[:bytes.LastIndexByte(before, '\n')+1]
 	if _, again := decodeYAML(bytes.NewReader(above)); again != nil {
 		if _, same := splitErrorLine(again); same == message {
@@ -225,14 +225,14 @@ func trimLine(file *File, at int) Span {
 	return Span{from, from + len(strings.TrimRight(trimmed, " \t"))}
 }
 
-// explanation replaces a message of the library if the line matches a pattern, whose group spans the
-// finding. With opens, the line is where the list, map or text begins.
+// explanation replaces a message of the library if a line matches a pattern. The pattern's group is the
+// span of the finding. With opens, the line is the one where the list, map or text begins.
 type explanation struct {
 	message, pattern, text string
 	opens                  bool
 }
 
-// explanations are in the order of precedence.
+// explanations lists the explanations. The first match wins.
 var explanations = []explanation{
 	{`cannot start any token|found a tab character`, `^ *(\t)`, "a tab in the indentation; use spaces", false},
 	{`cannot start any token`, "(?:^|[ \t\\[{,])([@`%])", "'%s' can't begin a text; put the text in quotes", false},
@@ -261,8 +261,8 @@ var explanations = []explanation{
 // gluedKey matches a line with a key whose colon touches its value.
 var gluedKey = lazyregexp.New(`^ *(?:- )*([A-Za-z_][\w-]*:[^\s:/])`)
 
-// explainError returns the finding about a syntax error. line is what the library named, or 0. number
-// is the line where it stopped reading, a few bytes after the problem.
+// explainError returns the finding about a syntax error. line is the line that the library named, or 0.
+// number is the line where it stopped reading, a few bytes after the problem.
 func explainError(file *File, message string, line, number int) Diagnostic {
 	var fault *json.SyntaxError
 	if jsonStart.Get().Match(file.Src) && errors.As(json.Unmarshal(file.Src, new(any)), &fault) {

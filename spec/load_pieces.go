@@ -1,4 +1,4 @@
-// Reading a large file piece by piece: its nodes in the YAML library need more memory than its values.
+// Loading of large files in pieces, because nodes of the YAML library need more memory than values.
 
 package spec
 
@@ -12,22 +12,22 @@ import (
 	"github.com/graphrun/graphrun/internal/lazyregexp"
 )
 
-// pieceSize is the least size of a piece in bytes. Smaller files are not divided.
+// pieceSize is the minimum size of a piece in bytes. Smaller files are read as a whole.
 const pieceSize = 64 << 10
 
-// readAhead is how many pieces are decoded while an earlier one is converted.
+// readAhead is the number of pieces to decode while an earlier piece is converted.
 const readAhead = 2
 
 // piece is a part of a file that is decoded on its own.
 type piece struct {
 	Span
-	inner bool            // it continues the list or map of the top-level key before it
-	rest  int             // how many pieces of that list or map are left, with this one
+	inner bool            // the piece continues the list or map of the previous top-level key
+	rest  int             // the number of pieces left in that list or map, with this one
 	node  chan *yaml.Node // receives the root of the piece, or nil if the piece is faulty
 }
 
-// loadPieces reads a file whose map is in block style in pieces of at least a size. It returns nil for
-// other files and for files that must be read as a whole: with a finding, an alias or a merge key.
+// loadPieces reads a file with a map in block style in pieces of at least size bytes. It returns nil if
+// the file must be read as a whole: other files, and files with a finding, an alias or a merge key.
 func loadPieces(file *File, size int) *Value {
 	src := file.Src
 	if len(src) < size || bytes.Contains(src, []byte("\n---")) || bytes.Contains(src, []byte("\n...")) {
@@ -68,7 +68,7 @@ func loadPieces(file *File, size int) *Value {
 	return root
 }
 
-// appendPart makes room for more parts of the same length if there is none for the first.
+// appendPart appends part to list. If list is full, it makes room for parts more of the same length.
 func appendPart[T any](list, part []T, parts int) []T {
 	if len(list)+len(part) > cap(list) {
 		list = slices.Grow(list, len(part)*(parts+1))
@@ -84,7 +84,7 @@ func hasRepeatedKey(v Value) bool {
 	return len(seen) < len(v.Fields)
 }
 
-// findPieces divides a file at its top-level keys, and the lists and maps of these at their entries.
+// findPieces divides a file at its top-level keys, and the lists and maps under these keys at their entries.
 func findPieces(src []byte, size int) (pieces []piece) {
 	for _, entry := range splitPieces(src, Span{0, len(src)}, "", 1) {
 		inner := []Span{entry}
@@ -100,7 +100,7 @@ func findPieces(src []byte, size int) (pieces []piece) {
 	return pieces
 }
 
-// splitPieces divides a list or map into pieces of at least a size. Its entries begin with a prefix.
+// splitPieces divides a list or map into pieces of at least that size. Its entries begin with prefix.
 func splitPieces(src []byte, part Span, prefix string, least int) (pieces []Span) {
 	from, entries := part.From, 0
 	for at := part.From; at < part.To; at = lineEnd(src, at) + 1 {
@@ -118,7 +118,7 @@ func splitPieces(src []byte, part Span, prefix string, least int) (pieces []Span
 // blockHead matches a key and the beginning of its list or map on the next line.
 var blockHead = lazyregexp.New(`^[\w-]+:[ \t]*(?:#.*)?\r?\n( *-| +)`)
 
-// decode sends the root of the piece.
+// decode decodes the piece and sends its root on p.node.
 func (p *piece) decode(src []byte) {
 	docs, err := decodeYAML(bytes.NewReader(src[p.From:p.To]))
 	if err == nil && len(docs) == 1 && len(docs[0].Content) > 0 {

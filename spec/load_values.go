@@ -1,4 +1,4 @@
-// From nodes of the YAML library to values with positions, by the core schema of YAML 1.2.
+// Conversion of nodes of the YAML library to values with positions, by the core schema of YAML 1.2.
 
 package spec
 
@@ -53,7 +53,7 @@ func (c *converter) offset(line, column int) int {
 	return c.columns[column-1]
 }
 
-// convert reads a node into a zero value and returns where the node ends in the text.
+// convert reads a node into a zero Value and returns the offset at which the node ends in the text.
 func (c *converter) convert(n *yaml.Node, v *Value) (end int) {
 	if c.alias != nil {
 		c.countRepeated(n, 1)
@@ -89,12 +89,12 @@ func (c *converter) convert(n *yaml.Node, v *Value) (end int) {
 	}
 	c.depth--
 	if c.anchored == 0 { // no alias needs the node again
-		n.Content = nil // saves memory: the tree of values replaces the nodes
+		n.Content = nil // frees memory, because the tree of values replaces the nodes
 	}
 	return v.Span.To
 }
 
-// countRepeated counts the values that aliases add, and refuses more than later walks can handle.
+// countRepeated counts the values that aliases add, and reports a file that adds too many for later walks.
 func (c *converter) countRepeated(n *yaml.Node, values int) {
 	if c.expanded += values; c.expanded > maxExpanded && !c.refused {
 		c.refused = true
@@ -150,8 +150,8 @@ func (c *converter) findCollectionEnd(n *yaml.Node, start, end int) int {
 	return end + len(closeBracket.Get().Find(src[end:]))
 }
 
-// checkTag reports a tag that does not fit the value. Before a text it is probably the ! of an
-// expression, and becomes a part of the text.
+// checkTag reports a tag that does not fit the value. A tag before a text is probably the ! of an
+// expression, so it becomes part of the text.
 func (c *converter) checkTag(n *yaml.Node, v *Value, want string) {
 	if n.Style&yaml.TaggedStyle == 0 || n.Tag == want {
 		return
@@ -175,7 +175,7 @@ func (c *converter) readMap(n *yaml.Node, at int, v *Value) {
 		indices = make(map[string]int, cap(fields))
 	}
 	var k Value
-	var f Field // outside of the loop, because both escape
+	var f Field // outside the loop, because both escape to the heap
 	for i := 0; i+1 < len(n.Content) && !c.refused; i += 2 {
 		k, f = Value{}, Field{}
 		key, child := n.Content[i], n.Content[i+1]
@@ -218,7 +218,7 @@ func (c *converter) readMap(n *yaml.Node, at int, v *Value) {
 	c.checkTag(n, v, "!!map")
 }
 
-// mergeMaps replaces the merge key at an index by the entries of the merged maps, unless the map has its own.
+// mergeMaps replaces the merge key at an index by those entries of the merged maps that the map lacks.
 func (c *converter) mergeMaps(n *yaml.Node, fields []Field, at int) (out []Field) {
 	var merged []Field
 	for _, from := range fields[at].Value.OneOrAll() {
@@ -245,8 +245,8 @@ func (c *converter) mergeMaps(n *yaml.Node, fields []Field, at int) (out []Field
 // isAbsent reports whether the value is null because the file has no text for it.
 func (v *Value) isAbsent() bool { return v.Kind == Null && v.Text.Value == "" }
 
-// readBareTemplate reads a template without quotes, {{ name }}, as a text, although YAML takes it for a
-// map in a map, and reports it. It returns false for other maps.
+// readBareTemplate reports a template without quotes, {{ name }}, which YAML reads as a map in a map, and
+// reads it as a text. It returns false for other maps.
 func (c *converter) readBareTemplate(n *yaml.Node, at int, v *Value) bool {
 	if n.Style&yaml.FlowStyle == 0 || len(n.Content) != 2 || n.Content[0].Kind != yaml.MappingNode || !bytes.HasPrefix(c.file.Src[at:], []byte("{{")) {
 		return false
@@ -295,7 +295,7 @@ func (c *converter) readTagged(n *yaml.Node, v *Value) (problem string) {
 	return problem
 }
 
-// scalarEnd finds where a scalar ends in the file.
+// scalarEnd returns the offset at which a scalar ends in the file.
 func (c *converter) scalarEnd(n *yaml.Node, at int) int {
 	src := c.file.Src
 	switch {
@@ -371,7 +371,7 @@ func describeValue(v *Value) string {
 	return "the number " + v.Text.Value
 }
 
-// quoteShort quotes a text, cut to 40 characters.
+// quoteShort quotes a text, shortened to 40 characters.
 func quoteShort(s string) string {
 	const most = 40
 	if runes := []rune(s); len(s) > most && len(runes) > most {

@@ -1,13 +1,13 @@
 // Package spec reads and checks graph files. Parse turns a text into a Graph in which each
-// value knows its position. Check applies the rules over a whole graph that need no expressions.
+// value knows its position. Check applies the rules for whole graphs that do not depend on expressions.
 //
 // The files in the order in which they handle a text:
 //
 //	source     positions: offsets inside, line and column when printed
-//	load       YAML or JSON into values, and what may go wrong there
+//	load       YAML or JSON into values, and syntax errors
 //	table      the table of keys: the language, its reference page, its JSON Schema
 //	decode     values into a Graph, checked against the table
-//	hints      what people who know other tools write
+//	hints      suggestions for people who know other tools
 //	graph      the Graph, and graphs within it
 //	check      the rules over a whole graph
 //	format     the canonical form of a file
@@ -20,10 +20,10 @@ import (
 
 // Options extend the language. The zero value adds nothing.
 type Options struct {
-	// Kinds are additional kinds of nodes. Parse ignores one with the name of a built-in kind.
+	// Kinds are additional kinds of nodes. Parse ignores a kind with the name of a built-in kind.
 	Kinds []Kind
 	// Load reads a file that the graph names as `{file: path}`. The path has slashes and is relative to
-	// the folder of the graph's file. Without Load such a text is an error. Beside returns such a function.
+	// the folder of the graph's file. If Load is nil, such a text is an error. Beside returns a Load function.
 	Load func(path string) ([]byte, error)
 }
 
@@ -71,7 +71,7 @@ func Read(name string, src []byte, what string, keys []Key) (*Value, Diagnostics
 	return root, append(diags, d.diags...).Sort()
 }
 
-// ReadValue reads a YAML or JSON file of any shape. what ends the finding about an empty file. The value
+// ReadValue reads a YAML or JSON file of any shape. The finding about an empty file ends in what. The value
 // is nil if the text can't be read. src must not change afterwards.
 func ReadValue(name string, src []byte, what string) (*Value, Diagnostics) {
 	root, diags := loadDocument(NewFile(name, src), what)
@@ -81,7 +81,7 @@ func ReadValue(name string, src []byte, what string) (*Value, Diagnostics) {
 // InvalidError holds all findings about an unusable file, sorted by position.
 type InvalidError struct{ Findings Diagnostics }
 
-// Error has one line for each finding: file, line, column, message.
+// Error returns one line for each finding, with file, line, column and message.
 func (e *InvalidError) Error() string {
 	lines := make([]string, len(e.Findings))
 	for i, d := range e.Findings {

@@ -13,7 +13,7 @@ import (
 	"github.com/graphrun/graphrun/internal/longtest"
 )
 
-// finding is a case: a file with a mark around the text of its only finding.
+// finding is a test case: a file with a mark around the text of its only finding.
 type finding struct {
 	name    string
 	text    string // «» around the expected span
@@ -22,18 +22,18 @@ type finding struct {
 	suggest string
 }
 
-// head starts a file whose nodes a and b a case completes.
+// head is the beginning of a file. A test case adds the nodes a and b.
 const head = "graphrun: v1\nname: t\nstart: a\n"
 
-// tail ends one.
+// tail is the end of such a file.
 const tail = "nodes:\n  a: {kind: pass}\nedges: [{from: a, to: END}]\n"
 
-// node is a file with one node of the given keys.
+// node returns a file with one node that has the given keys.
 func node(keys string) string {
 	return head + "nodes:\n  a: {" + keys + "}\nedges: [{from: a, to: END}]\n"
 }
 
-// edge is a file with the nodes a and b and one more edge of the given keys.
+// edge returns a file with the nodes a and b and an additional edge that has the given keys.
 func edge(keys string) string {
 	return head + "nodes: {a: {kind: pass}, b: {kind: pass}}\nedges:\n  - {" + keys + "}\n  - {from: a, to: b, condition: always}\n  - {from: [a, b], to: END, condition: on_failure}\n  - {from: b, to: END}\n"
 }
@@ -53,7 +53,7 @@ func formatFindings(g *Graph, diags Diagnostics) string {
 	return b.String()
 }
 
-// run asserts that each file has exactly the one finding that it marks.
+// run asserts that each file has only the finding that it marks.
 func run(t *testing.T, cases []finding) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -266,7 +266,7 @@ func TestAllErrorsAtOnce(t *testing.T) {
 	}
 }
 
-// Every file of testdata/valid has no finding at all.
+// No file of testdata/valid has a finding.
 func TestValidFiles(t *testing.T) {
 	files, err := filepath.Glob("testdata/valid/*")
 	if err != nil || len(files) < 5 {
@@ -286,7 +286,7 @@ func TestValidFiles(t *testing.T) {
 	}
 }
 
-// bombs are files that are expensive if the parser is careless.
+// bombs returns files that a careless parser would spend too much time or memory on.
 func bombs() map[string]string {
 	many := longtest.Choose(10_000, 50_000)
 	bomb := head + tail + "x-0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
@@ -313,7 +313,7 @@ func bombs() map[string]string {
 	}
 }
 
-// A hostile file costs at most ten times what a harmless one of its size does, or one of
+// A hostile file costs at most ten times as much as a harmless file of its size, or of
 // 100 KB.
 func TestBombsAreCheap(t *testing.T) {
 	const size = 30_000
@@ -342,7 +342,7 @@ func TestBombsAreCheap(t *testing.T) {
 	}
 }
 
-// harmless is a flow of about so many bytes.
+// harmless returns a flow of about size bytes.
 func harmless(size int) string {
 	var b strings.Builder
 	b.WriteString("graphrun: v1\nname: t\nstart: n0\nedges: [{from: n0, to: END}]\nnodes:\n")

@@ -33,7 +33,7 @@ func compileSchema(t *testing.T) *jsonschema.Schema {
 	return schema
 }
 
-// generic is a file's value as the JSON Schema library wants it.
+// generic returns the value of a file in the form that the JSON Schema library needs.
 func generic(t *testing.T, text string) any {
 	t.Helper()
 	root, diags := loadMap(NewFile("f.yaml", []byte(text)), graphFile)
@@ -82,7 +82,7 @@ func TestSchemaRefuses(t *testing.T) {
 	}
 }
 
-// Whatever Parse takes for a duration, the schema's pattern takes, and the other way round.
+// The schema's pattern accepts the same durations as Parse.
 func TestSchemaDurations(t *testing.T) {
 	schema := compileSchema(t)
 	for _, d := range []string{"1s", "1h30m", "0.5s", ".5s", "1.s", "500ms", "0", "'0'", "3us", "1d", "s", "''", "1", "1s2", "-1s", "+1s"} {
@@ -102,7 +102,7 @@ func TestSchemaIsStable(t *testing.T) {
 	}
 }
 
-// Every key of the table has a sentence, so that the page and editors can show one.
+// Every key of the table has a Doc sentence, which the reference page and editors show.
 func TestEveryKeyIsDocumented(t *testing.T) {
 	var walk func(path string, keys []Key)
 	var inside func(path string, k *Key)

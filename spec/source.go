@@ -1,4 +1,4 @@
-// From offsets in a decoded scalar to offsets in the file.
+// Conversion of offsets in a decoded scalar to offsets in the file.
 
 package spec
 
@@ -11,7 +11,7 @@ import (
 )
 
 // At returns the span of the bytes [from, to) of t.Value in the file, or of the whole scalar if it can't
-// find them. Offsets outside of the value move to its nearest end. At decodes the scalar again: it is slow.
+// find them. At clamps offsets to the value. It is slow, because it decodes the scalar again.
 func (t Text) At(from, to int) Span {
 	if t.source == nil {
 		return t.Span
@@ -137,7 +137,7 @@ func (s *spelling) alignFlow(at int, quote byte) {
 	}
 }
 
-// alignBlock reads a literal or folded scalar. The value does not have the indentation of its lines.
+// alignBlock reads a literal or folded scalar. The value lacks the indentation of its lines.
 func (s *spelling) alignBlock(at int) {
 	head := lineEnd(s.src, at)
 	for s.first < head && s.src[s.first] != ' ' && s.src[s.first] != '\t' {

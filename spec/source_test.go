@@ -7,7 +7,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// unmark removes «», and returns the span that they enclosed.
+// unmark removes «» and returns the span between them.
 func unmark(t *testing.T, text string) (string, Span) {
 	t.Helper()
 	from := strings.Index(text, "«")
@@ -18,7 +18,7 @@ func unmark(t *testing.T, text string) (string, Span) {
 	return strings.NewReplacer("«", "", "»", "").Replace(text), Span{from, to}
 }
 
-// scalars collects the texts of a tree, keys too.
+// scalars returns the texts of a tree, including its keys.
 func scalars(v *Value) []Text {
 	var out []Text
 	if v.IsScalar() {
@@ -34,7 +34,7 @@ func scalars(v *Value) []Text {
 	return out
 }
 
-// The word foo of the decoded scalar must be found at the mark.
+// The span of the word foo of the decoded scalar must be the mark.
 func TestAt(t *testing.T) {
 	for name, marked := range map[string]string{
 		"plain":                 "a:\n  when: state.x < «foo» && y\n",
@@ -201,8 +201,8 @@ func FuzzAt(f *testing.F) {
 	})
 }
 
-// checkMap asserts what a source map promises: spans inside the scalar, in
-// order, and bytes that are no escapes, folds or line breaks equal to the source.
+// checkMap asserts that a source map has ordered spans inside the scalar, and that all
+// bytes except escapes, folds and line breaks are equal to the source.
 func checkMap(t *testing.T, file *File, s Text) {
 	t.Helper()
 	if s.Span.From < 0 || s.Span.To < s.Span.From || s.Span.To > len(file.Src) {
@@ -225,8 +225,8 @@ func checkMap(t *testing.T, file *File, s Text) {
 	}
 }
 
-// Whatever style the scalar has, its map must be exact: a fallback is a bug
-// that FuzzAt would not see.
+// The map must be exact for scalars of all styles. FuzzAt would not notice that At
+// returns the whole scalar.
 func TestMapIsExact(t *testing.T) {
 	styles := []yaml.Style{0, yaml.SingleQuotedStyle, yaml.DoubleQuotedStyle, yaml.LiteralStyle, yaml.FoldedStyle}
 	texts := []string{

@@ -1,4 +1,4 @@
-// The types of the table of keys, from which parser, suggestions, JSON Schema and reference page follow.
+// The types of the table of keys. The parser, suggestions, JSON Schema and reference page all use the table.
 
 package spec
 
@@ -31,8 +31,8 @@ const (
 	TypeText                     // a string scalar, or {file: path} for the text of that file; with Key.Elem also a list of that
 )
 
-// types describes the types of values: the kinds of values that fit, the words of messages, and the JSON
-// Schema. Functions add what depends on the key.
+// types holds, for each type, the kinds of values that fit, the words of messages, and the JSON Schema.
+// Functions add the parts that depend on the key.
 var types = [...]struct {
 	kinds  []ValueKind
 	words  string
@@ -58,10 +58,10 @@ var types = [...]struct {
 // Role is the meaning of strings in a value. The zero value is plain data.
 type Role int
 
-// The roles. Except for RolePlain and RoleState, a scalar of another kind is a text, too: `when: true` and
-// `env: {PORT: 80}`.
+// The roles. Except for RolePlain and RoleState, a scalar that is not a string is read as a text: `when: true`
+// and `env: {PORT: 80}`.
 const (
-	RolePlain    Role = iota // as it is
+	RolePlain    Role = iota // plain data
 	RoleExpr                 // an expression
 	RoleTemplate             // text with {{ expressions }}, at any depth of the value
 	RoleContent              // like RoleTemplate, but images, files and audio stay parts of a message
@@ -80,7 +80,7 @@ const (
 	NamesState              // [A-Za-z_][A-Za-z0-9_]*, so that expressions can hold them
 )
 
-// Choice is a group of keys that exclude each other. If Required, one must be there.
+// Choice is a group of keys that exclude each other. If Required is set, one of them must be present.
 type Choice struct {
 	Keys     []string
 	Required bool
@@ -104,13 +104,13 @@ type Key struct {
 	Positive bool
 	// Min and Max bound numbers, unless nil.
 	Min, Max *float64
-	// Default describes the meaning of an absent key, or "".
+	// Default says what the absence of the key means, or "".
 	Default string
 	// Doc is one sentence for the reference page and for editors.
 	Doc string
 }
 
-// Kind is a kind of node and the keys that only it has.
+// Kind is a kind of node with its own keys.
 type Kind struct {
 	Name    string
 	Doc     string

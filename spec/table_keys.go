@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// TopKeys are the keys of a file. The list must not change.
+// TopKeys are the keys of a file. The list must not be changed.
 var TopKeys = []Key{
 	{Name: "graphrun", Type: TypeEnum, Enum: []string{"v1"}, Required: true, Doc: "The language version; its presence makes a file a graph file."},
 	{Name: "name", Type: TypeName, Required: true, Doc: "The graph's name."},
@@ -58,7 +58,7 @@ var TopKeys = []Key{
 	{Name: "policies", Type: TypeOneOf, Forms: policyForms, Doc: "Properties that every path must keep, one or a list: `validate` decides them on the graph, and a run that would violate one ends with reason `policy`. `{extends: path}` includes those of a file."},
 }
 
-// Notices are the occasions of notifications. The list must not change.
+// Notices are the occasions of notifications. The list must not be changed.
 var Notices = []string{"question", "reminder", "completed", "failed", "limit", "stuck", "cancelled"}
 
 var noticeKeys = []Key{
@@ -95,7 +95,7 @@ var parallelKeys = []Key{
 	{Name: "join", Type: TypeEnum, Enum: []string{"auto", "explicit"}, Default: "auto", Doc: "Whether branches join automatically at the first node that all can reach."},
 }
 
-// retryForms are the shapes of `retry`: a block or a list of them.
+// retryForms are the forms of `retry`: a block or a list of blocks.
 var (
 	retryForms = []Key{retryBlock, {Type: TypeList, Elem: &retryBlock, NonEmpty: true}}
 	retryBlock = Key{Type: TypeObject, Keys: retryKeys}
@@ -117,7 +117,7 @@ var cacheKeys = []Key{
 	{Name: "version", Type: TypeOneOf, Forms: []Key{{Type: TypeString}, {Type: TypeNumber}}, Doc: "Change it to discard earlier results."},
 }
 
-// conversationForms returns the shapes of a `conversation` with some modes.
+// conversationForms returns the forms of a `conversation` that may have the given modes.
 func conversationForms(modes ...string) []Key {
 	return []Key{{Type: TypeEnum, Enum: modes}, {Type: TypeObject, Keys: []Key{
 		{Name: "mode", Type: TypeEnum, Enum: modes, Default: "continuous", Doc: "Whether there is one shared list of messages."},
@@ -184,7 +184,7 @@ var policyKeys = []Key{
 	{Name: "description", Type: TypeString, Doc: "Why the policy exists."},
 }
 
-// NodeKeys are the keys that every node may have, without `kind`. The list must not change.
+// NodeKeys are the keys that every node may have, without `kind`. The list must not be changed.
 var NodeKeys = []Key{
 	{Name: "description", Type: TypeString, Doc: "What the node does, for people and decisions."},
 	{Name: "reads", Type: TypeOneOf, Role: RoleState, Forms: []Key{stateValue, stateList}, Default: "all", Doc: "The state keys that the node may see."},
@@ -238,10 +238,10 @@ var edgeKeys = []Key{
 	{Name: "transform", Type: TypeOneOf, Role: RoleExpr, Forms: []Key{exprValue, exprMap}, Default: "the source's output", Doc: "The target's input: an expression or a map of them."},
 }
 
-// reducers are the named ways to fold a write into a state key, sorted.
+// reducers lists the names of the built-in reducers, sorted.
 var reducers = []string{"append", "max", "merge", "messages", "min", "prepend", "replace", "sum", "union"}
 
-// stateKeywords are the keys of a state key besides JSON Schema.
+// stateKeywords are the keywords of a state key that JSON Schema does not have.
 var stateKeywords = []Key{
 	{Name: "default", Type: TypeAny, Doc: "The value at the start of a run."},
 	{Name: "schema", Type: TypeSchema, Doc: "The JSON Schema of the key, instead of its keywords beside the others: needed where it has a `required` of its own."},
@@ -252,7 +252,7 @@ var stateKeywords = []Key{
 	{Name: "reducer", Type: TypeString, Role: RoleExpr, Default: "replace", Doc: "How a write changes the value: append, max, merge, messages, min, prepend, replace, sum, union, or an expression over `current` and `update`."},
 }
 
-// stateSchemaKeywords returns the keywords of a state key.
+// stateSchemaKeywords returns all keywords of a state key.
 var stateSchemaKeywords = sync.OnceValue(func() []Key { return slices.Concat(stateKeywords, schemaKeywords()) })
 
 // schemaTypes are the types of JSON Schema, sorted.

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// BuiltinKinds are the built-in kinds of nodes, sorted by name. The list must not change.
+// BuiltinKinds are the built-in kinds of nodes, sorted by name. The list must not be changed.
 var BuiltinKinds = []Kind{
 	agentKind, execKind,
 	{
@@ -177,7 +177,7 @@ type FailureKind struct {
 	Name  string `json:"name"`
 	Doc   string `json:"doc"`
 	Help  string `json:"help"` // suggests a remedy
-	nodes string // the only kinds of nodes with such errors, or "" for any
+	nodes string // the kinds of nodes that may have such errors, or "" for all
 }
 
 // Failures returns the kinds of a node's error, sorted by name.
@@ -217,8 +217,8 @@ func FailureKinds() []string {
 	return collectNames(failures, func(f FailureKind) string { return f.Name })
 }
 
-// FailsAs reports whether a node may fail with an error of a kind. Tools, agents and kinds of Go programs
-// may fail with any error.
+// FailsAs reports whether a node may fail with an error of a kind. Tools, agents, and kinds that Go programs
+// add may fail with any error.
 func (n *Node) FailsAs(kind string) bool {
 	f := find(failures, func(f *FailureKind) bool { return f.Name == kind })
 	return f == nil || f.nodes == "" || hasWord(f.nodes, n.Kind.Value) ||

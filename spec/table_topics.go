@@ -12,12 +12,12 @@ type Topic struct {
 	Kind string `json:"kind,omitempty"`
 	// Name is the last name of the key, or the name of the kind.
 	Name string `json:"name"`
-	// Value describes the values of the key, and Default the meaning of its absence.
+	// Value describes the values of the key. Default says what its absence means.
 	Value    string `json:"value,omitempty"`
 	Default  string `json:"default,omitempty"`
 	Required bool   `json:"required,omitempty"`
 	Doc      string `json:"doc"`
-	// Keys are the keys of the kind or of the value, a map. Choices tell which exclude each other.
+	// Keys are the keys of the kind, or of the value if it is a map. Choices lists keys that exclude each other.
 	Keys    []Topic  `json:"keys,omitempty"`
 	Choices []string `json:"choices,omitempty"`
 }
@@ -78,7 +78,7 @@ func (t *Topic) addKeys(path string, keys []Key, choices []Choice) {
 	}
 }
 
-// visitMaps calls f for each of the maps with keys of their own that a value holds.
+// visitMaps calls f for each map in the values of a key that has a table of keys.
 func visitMaps(path string, k *Key, f func(path string, inner *Key)) {
 	switch k.Type {
 	case TypeObject, TypeSchema:
@@ -91,7 +91,7 @@ func visitMaps(path string, k *Key, f func(path string, inner *Key)) {
 		visitMaps(path+".*", k.Elem, f)
 	case TypeOneOf:
 		for i := range k.Forms {
-			if k.Forms[i].Type != TypeList { // its elements have the form before it
+			if k.Forms[i].Type != TypeList { // its elements have the form that precedes it
 				visitMaps(path, &k.Forms[i], f)
 			}
 		}

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// All files share the tables: whatever a file or a program brings, they stay as
-// they are.
+// All files share the tables, so no file and no program may change them.
 func TestTablesStayAsTheyAre(t *testing.T) {
 	image := func() string {
 		text, err := json.Marshal([]any{TopKeys, BuiltinKinds, NodeKeys, schemaKeywords(), policyKeys})
@@ -34,7 +33,7 @@ func TestTablesStayAsTheyAre(t *testing.T) {
 	}
 }
 
-// TestTagsNameKeys checks that each field of a graph is for a key of the table.
+// TestTagsNameKeys checks that the tag of each field of a graph names a key of the table.
 func TestTagsNameKeys(t *testing.T) {
 	known := map[string]bool{}
 	for _, topic := range Topics(Options{}) {
@@ -54,7 +53,7 @@ func TestTagsNameKeys(t *testing.T) {
 	}
 }
 
-// TestTopics checks that the topics have all keys, each with a meaning.
+// TestTopics checks that the topics cover all keys, and that each topic has a description.
 func TestTopics(t *testing.T) {
 	topics := Topics(Options{})
 	for _, topic := range topics {

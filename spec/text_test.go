@@ -12,7 +12,7 @@ import (
 	"github.com/graphrun/graphrun/internal/bounded"
 )
 
-// parseWithTexts parses a file that is called flows/f.yaml, with texts beside it.
+// parseWithTexts parses a file with the name flows/f.yaml and texts in the same folder.
 func parseWithTexts(src string, texts map[string]string) (*Graph, Diagnostics) {
 	return Parse(filepath.Join("flows", "f.yaml"), []byte(src), Options{Load: func(path string) ([]byte, error) {
 		text, ok := texts[path]
@@ -77,7 +77,7 @@ graphs:
 	}
 }
 
-// A place in a text leads to that file, whatever its lines end with.
+// A position in a text is a position in its file, whatever the line ends are.
 func TestTextPlaces(t *testing.T) {
 	for name, marked := range map[string]string{
 		"first":         "«foo» b\nc",
@@ -107,7 +107,7 @@ func TestTextPlaces(t *testing.T) {
 	}
 }
 
-// Findings about a text stand in its file, and say who takes it in.
+// Findings about a text are in its file, and are related to the reference in the graph.
 func TestTextFindings(t *testing.T) {
 	g, _ := parseWithTexts(node("kind: human, prompt: {file: a.md}"), map[string]string{"a.md": "one\ntwo foo"})
 	text := g.Node("a").Field("prompt").Text
@@ -163,7 +163,7 @@ func TestTextProblems(t *testing.T) {
 	}
 }
 
-// A file is read once, however often it is named, and not at all without Load.
+// Parse reads a file once, even if the graph names it repeatedly, and never without Load.
 func TestTextsAreReadOnce(t *testing.T) {
 	src := head + "persona: {file: a.md}\ngoal: {file: a.md}\n" + tail
 	reads := 0
@@ -216,7 +216,7 @@ func TestSchemaOfTexts(t *testing.T) {
 	}
 }
 
-// FuzzTextPlaces: each byte of a text's content is found in its file.
+// FuzzTextPlaces checks that the position of each byte of a text is correct in its file.
 func FuzzTextPlaces(f *testing.F) {
 	for _, s := range []string{"", "a", "\ufeff", "\ufeff\r\n", "a\r\r\n\r\nb\r\n", "é\n\n", "\r\n\r\n", "\n"} {
 		f.Add([]byte(s))

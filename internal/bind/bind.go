@@ -207,7 +207,7 @@ func (b *binder) bindEdge(i int) *Edge {
 	if b.done[i] {
 		return out
 	}
-	b.done[i] = true // set before, since its transform may depend on itself
+	b.done[i] = true // set before binding, because the transform may depend on itself
 	at := exprSite{node: b.graph.Node(edge.From.Value), phase: afterRun}
 	if edge.When.IsSet() {
 		out.When = b.compile(at, edge.When, eval.Condition)
@@ -219,7 +219,7 @@ func (b *binder) bindEdge(i int) *Edge {
 	return out
 }
 
-// bindPolicies compiles the conditions that policies forbid at a node. They may read the same names as
+// bindPolicies compiles the `never` conditions of policies. They may read the same names as conditions of
 // edges.
 func (b *binder) bindPolicies() []*eval.Program {
 	out := make([]*eval.Program, len(b.graph.Policies))
@@ -243,7 +243,7 @@ func (b *binder) bindNamedExprs(at exprSite, exprs []spec.NamedExpr) []Field {
 	return out
 }
 
-// bindKey binds a value as its key says. Nested keys have their own roles.
+// bindKey binds a value by the role of its key. Nested keys have their own roles.
 func (b *binder) bindKey(at exprSite, v *spec.Value, key *spec.Key) Value {
 	switch {
 	case key.Type == spec.TypeSchema && v.Kind == spec.Map:
@@ -270,7 +270,7 @@ func (b *binder) bindKey(at exprSite, v *spec.Value, key *spec.Key) Value {
 	return Value{Constant: v.Data()}
 }
 
-// findTextRole returns the role of a text if a value has several forms.
+// findTextRole returns the role of a text whose key allows several forms.
 func findTextRole(forms []spec.Key) spec.Role {
 	for i := range forms {
 		if forms[i].Type == spec.TypeString {
@@ -361,8 +361,8 @@ type programKey struct {
 	want  eval.Want
 }
 
-// compileValue compiles an expression for a value. Its error advises on quotes if the text looks like
-// prose.
+// compileValue compiles an expression for a value. If the text looks like prose, its error suggests
+// quotes.
 func (b *binder) compileValue(at exprSite, text spec.Text) *eval.Program {
 	program := b.compile(at, text, eval.Value)
 	if program == nil {
@@ -394,7 +394,7 @@ var (
 	wordText  = lazyregexp.New(`^\pL[\pL\pN_-]*$`)
 )
 
-// adviseQuotes adds to the error of an expression that looks like prose how to write a text.
+// adviseQuotes adds a hint about quotes to the error of an expression that looks like prose.
 func (b *binder) adviseQuotes(text spec.Text, d *spec.Diagnostic) {
 	value, src := strings.TrimSpace(text.Value), b.graph.File.Src
 	if d.Suggestion != "" || text.Span.From >= len(src) || strings.IndexByte("|>", src[text.Span.From]) >= 0 || strings.ContainsAny(value, "\"\\\n") {

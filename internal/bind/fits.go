@@ -47,7 +47,7 @@ func (b *binder) checkValueFits(name string, value *Value, span spec.Span) {
 	}
 }
 
-// findMissingMember returns the first member that a schema requires and an object in the expression
+// findMissingMember returns the first member that a schema requires but an object in the expression
 // lacks, or "".
 func findMissingMember(doc map[string]any, t *eval.Tree) string {
 	switch {
@@ -88,8 +88,8 @@ func (b *binder) reportMisfit(key *spec.StateKey, constant any, span spec.Span) 
 	return err != nil
 }
 
-// checkData returns normalised data of the file, described by what. It reports the first part that does
-// not fit the schema.
+// checkData returns a value of the file as normalised data. It reports the first part that does not fit
+// the schema. what describes the value in the message.
 func (b *binder) checkData(s *schema.Schema, v *spec.Value, what string) any {
 	data, err := s.Accept(v.Data())
 	var misfit *schema.Mismatch
@@ -107,7 +107,7 @@ func (b *binder) checkLiteral(f *spec.Field) {
 	}
 }
 
-// schemaOfUpdate returns the schema of a write to a key with its reducer, or nil if any value is allowed.
+// schemaOfUpdate returns the schema of a value written to a key with a reducer, or nil if any value fits.
 func schemaOfUpdate(k *spec.StateKey, v *spec.Value) map[string]any {
 	items, hasItems := k.Schema["items"].(map[string]any)
 	switch k.Reducer.Value {
@@ -174,7 +174,7 @@ func pluralName(t eval.Type) string {
 	return t.String() + "s"
 }
 
-// findMisfitMember returns the first member of an object that does not fit another type, or "".
+// findMisfitMember returns the first member of have that does not fit the type whole, or "".
 func findMisfitMember(whole, have eval.Type) string {
 	for _, name := range have.Fields() {
 		part, _, _ := have.Field(name)
@@ -185,7 +185,7 @@ func findMisfitMember(whole, have eval.Type) string {
 	return ""
 }
 
-// reducerResults are the result types of reducers.
+// reducerResults maps reducers to the types of their results.
 var reducerResults = map[string]eval.Type{
 	"append": eval.List(eval.Any()), "prepend": eval.List(eval.Any()), "union": eval.List(eval.Any()),
 	"messages": eval.List(eval.Any()), "sum": eval.Float(), "merge": eval.Object(nil, true),
@@ -203,8 +203,8 @@ func (b *binder) checkReducer(key *spec.StateKey) {
 // keyType returns the type of a state key.
 func (b *binder) keyType(key *spec.StateKey) eval.Type { return b.scopes.outputs.keys[key.Name.Value] }
 
-// checkOutput checks a list of writes against the type of the node's output. Each key gets a member of
-// the output, but a single key may get the whole output.
+// checkOutput checks the type of the node's output against the state keys that `writes` lists. Each key
+// gets a member of the output, but a single key may get the whole output.
 func (b *binder) checkOutput(node *spec.Node) {
 	keys := node.Writes.Keys
 	if len(keys) == 0 {
@@ -243,8 +243,8 @@ func (b *binder) checkOutput(node *spec.Node) {
 	}
 }
 
-// checkValues checks the possible values of the output, or of its member at a path, if an enum or a
-// person's choices list them.
+// checkValues checks the possible values of the output, or of its member at a path, against a key. It
+// knows the values if an enum or a person's choices list them.
 func (b *binder) checkValues(node *spec.Node, key *spec.StateKey, path []string, span spec.Span) {
 	if key.Reducer.IsSet() || node.Each.IsSet() {
 		return
@@ -288,7 +288,7 @@ func (b *binder) checkWrites(node *spec.Node, writes []Field) {
 	}
 }
 
-// exprTypesByKey are the allowed types of expressions, for some keys of node kinds.
+// exprTypesByKey maps some keys of node kinds to the types that their expressions may have.
 var exprTypesByKey = map[string][]eval.Type{
 	"messages": {eval.List(eval.Any())}, "choices": {eval.List(eval.Any())},
 	"until": {eval.String()}, "for": {eval.String(), eval.Float()},
@@ -304,8 +304,8 @@ func (b *binder) checkExprType(text spec.Text, p *eval.Program, key string, type
 	b.addFinding("expr-type", text.At(from, to), key+" needs "+types[0].WithArticle()+", this is "+p.Type().WithArticle())
 }
 
-// compileSchema compiles a schema. It reports an error at the keyword in source, unless Parse has a
-// finding there. It returns nil then, which accepts everything.
+// compileSchema compiles a schema. It reports an error at the keyword in source, unless Parse has already
+// reported a finding there. After an error it returns nil, which accepts everything.
 func (b *binder) compileSchema(doc map[string]any, source *spec.Value, what string) *schema.Schema {
 	compiled, err := schema.Compile(doc)
 	var fault *schema.Error

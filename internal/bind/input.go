@@ -51,7 +51,7 @@ func (b *binder) inputTypes(n *spec.Node) map[string]eval.Type {
 	if names, done := b.inputs[n.Index]; done {
 		return names
 	}
-	b.inputs[n.Index] = nil // so that a type that depends on itself is unknown
+	b.inputs[n.Index] = nil // a type that depends on itself is unknown
 	names := map[string]eval.Type{}
 	into := b.arrivals.into[n.Index]
 	sources := make(map[string]eval.Type, len(into))
@@ -88,8 +88,8 @@ func (b *binder) inputTypes(n *spec.Node) map[string]eval.Type {
 	return names
 }
 
-// edgeInputType returns the type of what an edge passes to its target: its transform, else the output
-// or failure of its source.
+// edgeInputType returns the type of the value that an edge passes to its target: its transform, or else
+// the output or failure of its source.
 func (b *binder) edgeInputType(i int) eval.Type {
 	edge := b.graph.Edges[i]
 	source := b.graph.Node(edge.From.Value)

@@ -172,7 +172,7 @@ func (o *outputs) setNodeType(n *spec.Node) eval.Type {
 }
 
 // acceptsOnlyText reports whether the output schema of an exec node, the schema of its only key, or the
-// expressions of its writes accept only text. Then `parse: auto` does not convert the output.
+// expressions of its writes accept only text. If so, `parse: auto` does not convert the output.
 func (b *binder) acceptsOnlyText(node *spec.Node) bool {
 	var takes func(output eval.Type) bool
 	switch keys := node.Writes.Keys; {

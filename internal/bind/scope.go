@@ -13,7 +13,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// phase says when an expression is evaluated, which decides what names it may read.
+// phase says when an expression is evaluated. It decides which names the expression may read.
 type phase int
 
 const (
@@ -55,7 +55,7 @@ func newScopes(g *spec.Graph, child func(*spec.Node) (eval.Type, bool)) *scopes 
 	return s
 }
 
-// addNodeNames adds the names that have a member for each node.
+// addNodeNames adds the names with a member for each node, such as visits.
 func (s *scopes) addNodeNames(names map[string]eval.Type) {
 	failure := eval.FailureType()
 	for name, member := range map[string]func(n *spec.Node) eval.Type{
@@ -80,7 +80,7 @@ func (s *scopes) addNodeNames(names map[string]eval.Type) {
 	}
 }
 
-// contextNames are the names that depend on neither state nor nodes.
+// contextNames maps the names that depend on neither state nor nodes to their types.
 var contextNames = map[string]eval.Type{
 	"input": eval.Any(), "inputs": eval.Object(nil, true), "item": eval.Any(), "index": eval.Int(),
 	"node": eval.String(), "goal": eval.String(), "visit": eval.Int(), "step": eval.Int(),
@@ -121,7 +121,7 @@ func (s *scopes) newScope(where phase) *eval.Scope {
 }
 
 // scopeAfter returns the scope of a text that is evaluated after a node, with the type of the node's
-// output. The members of a declared output are names, too.
+// output. An expression may also read members of a declared output by their bare names.
 func (s *scopes) scopeAfter(node *spec.Node, text string) *eval.Scope {
 	if !declaresOutput(node) && (!strings.Contains(text, "output") || s.outputs.outputType(node).IsAny()) {
 		return s.scopeAt(afterRun) // a shared scope, so that equal texts share a program
@@ -157,7 +157,7 @@ func reducerScope(key *spec.StateKey) *eval.Scope {
 	}, eval.ScopeOptions{})
 }
 
-// exprSite says where an expression stands in the graph.
+// exprSite is the position of an expression in the graph.
 type exprSite struct {
 	node           *spec.Node // nil for the graph itself
 	phase          phase
@@ -233,7 +233,7 @@ func (b *binder) restrictToReads(base *eval.Scope, at exprSite) *eval.Scope {
 		}
 	}
 	names := map[string]eval.Type{"state": eval.Object(keys, false)}
-	for name := range readable { // undeclared keys, if they are allowed
+	for name := range readable { // keys that are not declared, but allowed
 		if keys[name].IsAny() {
 			keys[name], names[name] = eval.Any(), eval.Any()
 		}

@@ -18,7 +18,7 @@ func (b *binder) bindSetup(name string, entries []spec.Field) []Field {
 	return out
 }
 
-// bindNotices binds the entries of notify.
+// bindNotices binds the entries of `notify`.
 func (b *binder) bindNotices(entries []spec.Value) []Field {
 	run := eval.Object(map[string]eval.Type{
 		"id": eval.String(), "graph": eval.String(), "started_at": eval.String(), "input": eval.Object(nil, true),

@@ -1,4 +1,4 @@
-// Bound values: values of a graph file as programs, templates and constants.
+// Values of a graph file, compiled to programs, templates and constants.
 
 package bind
 
@@ -55,8 +55,8 @@ func (v *Value) IsConst() bool {
 	return v.Program == nil && v.Template == nil && v.Items == nil && v.Fields == nil
 }
 
-// Constants returns the constants that a program may yield: its only value, or the branches of a ? 'b'
-// : 'c'.
+// Constants returns the constants that a program may return: its only value, or the alternatives of
+// a ? 'b' : 'c'.
 func (v *Value) Constants() []any {
 	if v.Program == nil {
 		return nil
@@ -151,7 +151,7 @@ func (e *fieldError) Error() string { return e.path + ": " + e.err.Error() }
 
 func (e *fieldError) Unwrap() error { return e.err }
 
-// wrapFieldError adds the name of a field to an error in it.
+// wrapFieldError adds the name of a field to the path of an error in the field.
 func wrapFieldError(name string, err error) error {
 	var inner *fieldError
 	if errors.As(err, &inner) {

@@ -40,7 +40,7 @@ func ParseAnswer(text string, s *schema.Schema, document any) (any, error) {
 	return s.Normalise(choice.Value), nil
 }
 
-// decodeText parses a text as YAML, or as JSON that is not YAML, such as JSON with tabs.
+// decodeText parses a text as YAML, or as JSON that YAML refuses, such as JSON with tabs.
 func decodeText(text string) (any, error) {
 	value, err := ParseYAML([]byte(text))
 	if err == nil {
@@ -52,13 +52,13 @@ func decodeText(text string) (any, error) {
 	return nil, err
 }
 
-// Choice is a legal answer and its name.
+// Choice is a possible answer and its name.
 type Choice struct {
 	Name  string
 	Value any
 }
 
-// Choices returns the legal answers of an enum in its order, or yes and no for a boolean.
+// Choices returns the values of an enum in its order, or yes and no for a boolean.
 func Choices(document any) []Choice {
 	doc, _ := document.(map[string]any)
 	list, _ := doc["enum"].([]any)
@@ -129,9 +129,9 @@ type Field struct {
 	Required bool
 }
 
-// Fields returns the properties of an object's schema in the given order. Those missing from
-// order follow: required ones first, then by name. It returns nil if the schema allows
-// other types than object.
+// Fields returns the properties of an object's schema in the given order. Properties that order
+// lacks follow: required ones first, then by name. Fields returns nil if the schema allows
+// types other than object.
 func Fields(document map[string]any, order []string) []Field {
 	properties, _ := document["properties"].(map[string]any)
 	if !slices.Equal(Types(document), []string{"object"}) {

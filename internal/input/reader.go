@@ -39,7 +39,7 @@ func NewReader(g *spec.Graph) *Reader {
 	return &Reader{graph: g, readFile: read, values: map[string]any{}, unread: map[string]any{}}
 }
 
-// Values returns the input and its problems, sorted, a sentence each. A missing required key is
+// Values returns the input and its problems, sorted, one sentence each. A missing required key is
 // a problem unless partial is set.
 func (r *Reader) Values(partial bool) (values map[string]any, problems []string) {
 	has := r.unread
@@ -52,7 +52,7 @@ func (r *Reader) Values(partial bool) (values map[string]any, problems []string)
 	return values, problems
 }
 
-// ReadPair reads key=value, key=@file, key:=json or key:=@file, with a file or a pipe.
+// ReadPair reads key=value, key=@file, key:=json or key:=@file. The file may be a pipe.
 func (r *Reader) ReadPair(s string) {
 	key, text, ok := strings.Cut(s, "=")
 	if !ok || key == "" || key == ":" {
@@ -81,7 +81,7 @@ func (r *Reader) readValue(key, text string, isJSON bool) (any, error) {
 			return nil, err
 		}
 		text = string(src)
-		// Only text keeps the last line break of a file.
+		// Only text keeps the final line break of a file.
 		if types := Types(schema); len(types) > 0 && !slices.Contains(types, "string") {
 			text = strings.TrimSpace(text)
 		}
@@ -128,7 +128,7 @@ func readObject(path string, src []byte) (any, error) {
 	return value, err
 }
 
-// Types returns the types that a schema allows, or nothing for any.
+// Types returns the types that a schema allows, or nil if it allows any type.
 func Types(schema map[string]any) []string { return keys.Texts(schema["type"]) }
 
 // ParseTyped parses text as a value of the schema's type. With several types the first of null,
@@ -167,7 +167,7 @@ func convertText(text, t string) (any, bool) {
 	case map[string]any:
 		return v, t == "object"
 	}
-	f, err := strconv.ParseFloat(text, 64) // forms that JSON lacks: +1, .5
+	f, err := strconv.ParseFloat(text, 64) // JSON lacks +1 and .5
 	return f, t == "number" && err == nil && f-f == 0 && !strings.ContainsAny(text, "xX_")
 }
 
@@ -196,8 +196,8 @@ func ParseJSON(src []byte) (any, error) {
 	return value, nil
 }
 
-// ParseYAML parses one YAML document into plain data. An empty document is null, dates stay text.
-// The error completes a sentence: "is not YAML …".
+// ParseYAML parses one YAML document into plain data. An empty document is null, and dates stay
+// text. The error completes a sentence: "is not YAML …".
 func ParseYAML(src []byte) (any, error) {
 	if len(bytes.TrimSpace(src)) == 0 {
 		return nil, nil
@@ -212,7 +212,7 @@ func ParseYAML(src []byte) (any, error) {
 }
 
 // Check returns values of state keys as canonical data, and problems sorted by key. Required
-// keys that are not in has must be given, unless has is nil.
+// keys that has lacks must be in input, unless has is nil.
 func Check(g *spec.Graph, input, has map[string]any) (values map[string]any, wrong []string) {
 	out := make(map[string]any, len(input))
 	problems := map[string]string{}

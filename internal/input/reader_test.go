@@ -115,7 +115,7 @@ func TestInputFiles(t *testing.T) {
 	}
 }
 
-// FuzzInput checks that any -i and any input file give either plain data for declared keys or a
+// FuzzInput checks that each -i and each input file yields either plain data for declared keys or a
 // problem.
 func FuzzInput(f *testing.F) {
 	for _, seed := range []string{

@@ -1,4 +1,4 @@
-// Compiling a schema document into nodes.
+// Compilation of a schema document into nodes.
 
 package schema
 
@@ -18,7 +18,7 @@ const maxNesting = 400
 
 // compiler builds the nodes of one document. It continues after an error, but keeps only the first.
 type compiler struct {
-	keywords []keyword        // a field, since functions of the table refer to the compiler
+	keywords []keyword        // a field, because functions of the table refer to the compiler
 	nodes    map[string]*node // by JSON pointer
 	refs     []*reference
 	anchors  map[string]*node
@@ -90,7 +90,7 @@ func (c *compiler) readKeywords(n *node, doc map[string]any, at []string) {
 	n.checks = slices.DeleteFunc(checks, func(check check) bool { return check == nil })
 }
 
-// readTyped returns the value of a keyword, which must be a T.
+// readTyped returns the value of a keyword as a T. If it is not a T, readTyped reports fault.
 func readTyped[T any](c *compiler, value any, at []string, fault string) T {
 	t, ok := value.(T)
 	if !ok {

@@ -19,15 +19,15 @@ import (
 // keyword is a keyword of JSON Schema.
 type keyword struct {
 	name  string
-	whole bool // the keyword concerns whole lists, not single elements
+	whole bool // the keyword applies to whole lists, not to single elements
 	read  reader
 }
 
-// reader compiles the value of a keyword into a node. at is the path of the keyword. The result is the
-// check of the keyword, or nil if another keyword checks it.
+// reader compiles the value of a keyword into a node. at is the path of the keyword. It returns the
+// check of the keyword, or nil if another keyword does the check.
 type reader func(c *compiler, n *node, value any, at []string) check
 
-// keywords has all keywords in the order of their checks.
+// keywords lists all keywords in the order of their checks.
 var keywords = []keyword{
 	{"type", false, readTypes},
 	{"const", true, readConst},
@@ -69,11 +69,11 @@ var keywords = []keyword{
 	{"$id", false, readID},
 }
 
-// annotations are keywords that check nothing.
+// annotations lists the keywords that check nothing.
 var annotations = strings.Fields("$comment $schema contentEncoding contentMediaType contentSchema default deprecated " +
 	"description examples format readOnly title writeOnly")
 
-// replacementHints say what replaces keywords of other drafts and dialects.
+// replacementHints maps keywords of other drafts and dialects to hints about their replacement.
 var replacementHints = map[string]string{
 	"additionalItems":       `; what follows prefixItems is described by "items"`,
 	"dependencies":          `; use "if" and "then"`,
@@ -101,7 +101,7 @@ func newMismatch(parts ...string) *Mismatch { return &Mismatch{Message: strings.
 // typeSet is a set of JSON types. The empty set allows every type.
 type typeSet uint8
 
-// typeName is a type's name in a schema, and its phrase in messages, after "is not".
+// typeName holds a type's name in a schema, and its phrase after "is not" in messages.
 type typeName struct{ name, phrase string }
 
 // typeNames lists the types in the order of messages. The i-th type is 1<<i in a typeSet.
@@ -195,8 +195,8 @@ func isEqual(a, b any) bool {
 	return err == nil && err2 == nil && reflect.DeepEqual(x, y)
 }
 
-// newNumberLimit returns the reader of a limit. refuses receives the result of comparing a number with the
-// limit.
+// newNumberLimit returns the reader of a limit of numbers. refuses decides by the result of comparing a
+// number with the limit.
 func newNumberLimit(message string, refuses func(order int) bool) reader {
 	return func(c *compiler, _ *node, limit any, at []string) check {
 		if !isNumber(limit) {
@@ -215,7 +215,7 @@ func readMultipleOf(c *compiler, _ *node, of any, at []string) check {
 	return failIf(func(v any) bool { return isNumber(v) && !isMultiple(v, of) }, " is not a multiple of "+formatValue(of))
 }
 
-// newSizeLimit returns the reader of a limit of sizes. sign is 1 for a maximum, -1 for a minimum.
+// newSizeLimit returns the reader of a limit of sizes. sign is 1 for a maximum and -1 for a minimum.
 func newSizeLimit(of typeSet, sign int, message, noun string) reader {
 	return func(c *compiler, _ *node, value any, at []string) check {
 		limit := c.readCount(value, at)
@@ -275,7 +275,7 @@ func readItems(c *compiler, n *node, value any, at []string) check {
 	return func(c *checker, v any) *Mismatch { return c.checkItems(n, v, len(n.prefix), math.MaxInt) }
 }
 
-// checkItems checks the elements of a list between two indexes.
+// checkItems checks the elements of a list from one index up to another.
 func (c *checker) checkItems(n *node, v any, from, to int) *Mismatch {
 	list, _ := v.([]any)
 	if c.depth == 1 {
@@ -438,7 +438,7 @@ func readOneOf(c *compiler, n *node, value any, at []string) check {
 	}
 }
 
-// findAlternative returns the index of the first alternative that accepts v, or why none accepts it.
+// findAlternative returns the index of the first alternative that accepts v, or -1 and the mismatch.
 func (c *checker) findAlternative(alternatives []*node, v any) (int, *Mismatch) {
 	var types typeSet
 	var failed []*Mismatch
@@ -553,7 +553,7 @@ func compareNumbers(a, b any) int {
 	return exact(a, f).Cmp(exact(b, g))
 }
 
-// isMultiple calculates in decimal: 0.3 is a multiple of 0.1.
+// isMultiple reports whether v is a multiple of of. It calculates in decimal: 0.3 is a multiple of 0.1.
 func isMultiple(v, of any) bool {
 	i, ok := v.(int)
 	j, ok2 := of.(int)

@@ -1,4 +1,4 @@
-// Values, schemas and paths in messages.
+// Formatting values, schemas and paths for messages.
 
 package schema
 
@@ -66,7 +66,7 @@ func (t typeSet) formatTypes() string {
 	return suggest.Or(names)
 }
 
-// plainName matches a name that needs no quotes in a path or in YAML.
+// plainName matches a name that needs no quotes in a path and in YAML.
 var plainName = lazyregexp.New(`^[A-Za-z_$][A-Za-z0-9_$-]*$`)
 
 // formatPath returns a path as text: properties.count.type, items[2].name, or ["a b"] for an unusual

@@ -1,4 +1,4 @@
-// Converting numbers to the Go type that their schema requires.
+// Conversion of numbers to the Go type that their schema requires.
 
 package schema
 
@@ -43,8 +43,8 @@ func (c *checker) normaliseValue(nodes []*node, v any, depth int) (any, bool) {
 	return v, false // a new interface value would allocate
 }
 
-// wantsFloat reports whether numbers are float64: a schema has the type number, and none has only
-// integer.
+// wantsFloat reports whether numbers become float64: one of the schemas has the type number, and no
+// schema has only integer.
 func wantsFloat(nodes []*node) bool {
 	float := false
 	for _, n := range nodes {

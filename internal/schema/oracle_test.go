@@ -29,8 +29,8 @@ type noLoader struct{}
 
 func (noLoader) Load(string) (any, error) { return nil, errors.New("nothing is loaded") }
 
-// generator makes small schemas and values that have something to do with each
-// other: few names, few numbers, few strings.
+// generator makes small schemas and values from a few names, numbers and strings, so
+// that many of the values fit their schema.
 type generator struct{ *rand.Rand }
 
 func pick[T any](g generator, from ...T) T { return from[g.IntN(len(from))] }
@@ -151,8 +151,8 @@ func (g generator) keyword(doc map[string]any, depth int) {
 	}
 }
 
-// TestAgreesWithOracle compares verdicts over random schemas and values: each
-// seed is one schema and several values.
+// TestAgreesWithOracle compares verdicts over random schemas and values. Each
+// seed gives one schema and several values.
 func TestAgreesWithOracle(t *testing.T) {
 	accepted, refused := 0, 0
 	for seed := range uint64(2000) {
@@ -199,8 +199,8 @@ func (g generator) schemaWithoutRef() any {
 	}
 }
 
-// checkNormalised: the verdict stays, the value stays equal, and doing it twice
-// changes nothing.
+// checkNormalised checks that normalising a value keeps the verdict and equality, and
+// that normalising it twice changes nothing.
 func checkNormalised(t *testing.T, s *Schema, v any, accepts bool) {
 	t.Helper()
 	once := s.Normalise(v)
@@ -215,8 +215,8 @@ func checkNormalised(t *testing.T, s *Schema, v any, accepts bool) {
 	}
 }
 
-// FuzzCheck: no schema and no value makes a panic or an endless check, what is
-// accepted twice is accepted the same way, and our verdict is the oracle's.
+// FuzzCheck checks that no schema and no value causes a panic or an endless check,
+// that a second check gives the same result, and that the oracle agrees.
 func FuzzCheck(f *testing.F) {
 	f.Add(`{"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}`, `{"a": 1.0}`)
 	f.Add(`{"$ref": "#/$defs/x", "$defs": {"x": {"items": {"$ref": "#"}}}}`, `[[[]]]`)
@@ -247,7 +247,7 @@ func FuzzCheck(f *testing.F) {
 		}
 		for _, own := range []string{"$schema", "$id", "$anchor", "format", "content", "x-", "too many"} {
 			if strings.Contains(schema, own) {
-				return // the oracle reads these in ways of its own
+				return // the oracle interprets these in its own way
 			}
 		}
 		if accepts, err := oracle(doc); err == nil && accepts(v) != (first == nil) {

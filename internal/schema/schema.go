@@ -38,7 +38,7 @@ type Mismatch struct {
 	Message string
 
 	types typeSet // the accepted types, if only the type is wrong
-	fatal bool    // the check gave up, so other alternatives are not tried
+	fatal bool    // the check gave up: do not try other alternatives
 }
 
 // Error returns one line: the position, such as `items[2].name`, then the message.
@@ -51,7 +51,7 @@ func prependPath(path []string, message string) string {
 	return "at " + strconv.Quote(formatPath(path)) + ": " + message
 }
 
-// addStep adds a step to the front of the path of a mismatch, which may be nil.
+// addStep adds a step to the front of the path of m, which may be nil.
 func (m *Mismatch) addStep(step string) *Mismatch {
 	if m != nil && !m.fatal { // the path of a fatal mismatch could be very long
 		m.Path = slices.Insert(m.Path, 0, step)
@@ -75,7 +75,7 @@ func (s *Schema) Accept(v any) (any, error) {
 func (s *Schema) Check(v any) error { return s.check(v, 0) }
 
 // CheckAppended checks a list whose first `from` elements are known to be valid. It skips them unless a
-// keyword concerns the whole list (uniqueItems, contains, enum, anyOf, …).
+// keyword applies to the whole list (uniqueItems, contains, enum, anyOf, …).
 func (s *Schema) CheckAppended(list []any, from int) error {
 	if s == nil || s.root[0].whole {
 		from = 0
@@ -115,7 +115,7 @@ func (s *Schema) String() string {
 type node struct {
 	doc    any
 	checks []check // in the order of the table of keywords
-	whole  bool    // a keyword concerns whole lists
+	whole  bool    // a keyword applies to whole lists
 
 	types      typeSet
 	prefix     []*node
@@ -165,8 +165,8 @@ func (n *node) matchPatterns(name string) (out []*node) {
 	return out
 }
 
-// Bounds of one check. Schemas can refer to themselves, so a small document and a small value can cause
-// endless work.
+// Limits of one check. Schemas can refer to themselves, so checking a small value against a small
+// document could take forever.
 const (
 	maxSteps = 10_000_000
 	maxDepth = 50_000

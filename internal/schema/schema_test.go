@@ -195,7 +195,7 @@ func TestCompileRefusesDeepSchemas(t *testing.T) {
 	}
 }
 
-// A small schema over a small value can ask for 2^60 checks.
+// Checking a small value against a small schema could take 2^60 steps.
 func TestCheckEndsOnExplosiveSchemas(t *testing.T) {
 	s := compile(t, `{"allOf": [{"items": {"$ref": "#"}}, {"items": {"$ref": "#"}}]}`)
 	var v any = 1
@@ -205,10 +205,10 @@ func TestCheckEndsOnExplosiveSchemas(t *testing.T) {
 	if err := s.Check(v); err == nil || !strings.Contains(err.Error(), "too many steps") {
 		t.Errorf("got %v", err)
 	}
-	s.Normalise(v) // must end, too
+	s.Normalise(v) // must terminate, too
 }
 
-// A schema that applies itself to the same value refuses every value.
+// A schema that applies itself to the same value rejects every value.
 func TestCheckEndsOnLoops(t *testing.T) {
 	for _, doc := range []string{`{"$ref": "#"}`, `{"$ref": "#/$defs/a", "$defs": {"a": {"anyOf": [{"$ref": "#/$defs/a"}]}}}`} {
 		s := compile(t, doc)
@@ -240,7 +240,7 @@ func TestCheckAppended(t *testing.T) {
 		from   int
 		want   string
 	}{
-		{plain, `["old and wrong", 2]`, 1, ``}, // the part before is not looked at
+		{plain, `["old and wrong", 2]`, 1, ``}, // CheckAppended skips the first element
 		{plain, `["old and wrong", 2]`, 0, `at "[0]": "old and wrong" is not an integer`},
 		{plain, `[1, "x"]`, 1, `at "[1]": "x" is not an integer`},
 		{plain, `[1, 2, 3, 4]`, 3, `a list of 4 items is longer than 3 items`},

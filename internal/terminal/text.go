@@ -37,7 +37,7 @@ func Width(s string) int {
 	return n
 }
 
-// Truncate shortens a line of printable text to some columns, with "…" at the end.
+// Truncate shortens a line of printable text to at most columns, with "…" at the end.
 func Truncate(s string, columns int) string {
 	if Width(s) <= columns {
 		return s
@@ -54,7 +54,7 @@ func Truncate(s string, columns int) string {
 	return s
 }
 
-// TruncateStart keeps the end of a line of printable text, with "…" at the start.
+// TruncateStart works like Truncate, but keeps the end of the line, with "…" at the start.
 func TruncateStart(s string, columns int) string {
 	width := Width(s)
 	if width <= columns {
@@ -72,13 +72,13 @@ func TruncateStart(s string, columns int) string {
 	return "…"
 }
 
-// Pad adds spaces up to a number of columns.
+// Pad adds spaces to a line until it has a number of columns.
 func Pad(s string, columns int) string {
 	return s + strings.Repeat(" ", max(columns-Width(s), 0))
 }
 
-// IsPrintable reports whether a character is safe to print: no control character and no change of
-// text direction.
+// IsPrintable reports whether a character is safe to print. Control characters and characters that
+// change the text direction are not.
 func IsPrintable(r rune) bool {
 	switch {
 	case unicode.IsControl(r), r == utf8.RuneError, r == '\u2028', r == '\u2029':
@@ -126,8 +126,8 @@ func Wrap(s string, columns, indent int) []string {
 	}
 }
 
-// findLineBreak returns the end of the first line and the start of the next: between two words, or
-// else inside one. It does not break before the first word.
+// findLineBreak returns the end of the first line and the start of the next line. It breaks between
+// two words, or else inside a word, but not before the first word.
 func findLineBreak(s string, columns int) (at, next int) {
 	used, words := 0, false
 	for i := 0; i < len(s); {
@@ -168,7 +168,7 @@ type Colors struct {
 	StrongGood, StrongBad, StrongWarn    func(a ...any) string
 }
 
-// NewColors returns colours, or functions that change nothing if on is false.
+// NewColors returns Colors. If on is false, its functions do not change the text.
 func NewColors(on bool) Colors {
 	paint := func(attributes ...color.Attribute) func(a ...any) string {
 		c := color.New(attributes...)
