@@ -41,7 +41,7 @@ func TestNewRefuses(t *testing.T) {
 
 // Prepare refuses a graph that its runner can't run.
 func TestPrepareRefuses(t *testing.T) {
-	r, err := runner.New(runner.Config{Kinds: []runner.Kind{work(nil)}})
+	r, err := runner.New(runner.Config{Kinds: []runner.Kind{workKind(nil)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestHooks(t *testing.T) {
 	}
 	var log calls
 	f := prepareFlow(t, runner.Config{
-		Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
+		Kinds: []runner.Kind{workKind(map[string]runner.HandlerFunc{
 			"it": func(_ context.Context, task *runner.Task) (any, error) {
 				log = append(log, fmt.Sprintf("run %s %d", task.Node, task.Attempt))
 				return "out", nil
@@ -136,7 +136,7 @@ func TestHooks(t *testing.T) {
 retry: {max_attempts: 3, initial_interval: 1ms}
 nodes: {a: {kind: pass}, b: {kind: work, do: it}, c: {kind: work, do: it}}
 edges: [{from: a, to: b}, {from: b, to: c}, {from: c, to: END}]`)
-	got := finish(t, f, runner.Options{})
+	got := runPrepared(t, f, runner.Options{})
 	wantResult(t, got, machine.Completed, "a b c", "")
 	want := calls{
 		"node before b 1", "node error b 1 failed", "run error b 1 failed",
@@ -179,7 +179,7 @@ edges:
   - {from: a, to: b, condition: llm_decide}
   - {from: a, to: c, condition: llm_decide, description: best, fallback: true}
   - {from: [b, c], to: END}`
-	kinds := []runner.Kind{work(map[string]runner.HandlerFunc{"it": func(context.Context, *runner.Task) (any, error) { return "out", nil }})}
+	kinds := []runner.Kind{workKind(map[string]runner.HandlerFunc{"it": func(context.Context, *runner.Task) (any, error) { return "out", nil }})}
 	for _, c := range []struct {
 		answer, path string
 		quality      machine.Quality
@@ -193,7 +193,7 @@ edges:
 		t.Run(c.answer, func(t *testing.T) {
 			d := &decider{answers: []string{c.answer}}
 			events := &recorder{}
-			got := finish(t, prepareFlow(t, runner.Config{Kinds: kinds, Decider: d}, flow), runner.Options{Sink: events})
+			got := runPrepared(t, prepareFlow(t, runner.Config{Kinds: kinds, Decider: d}, flow), runner.Options{Sink: events})
 			wantResult(t, got, machine.Completed, c.path, "")
 			if got.Quality != c.quality {
 				t.Errorf("quality %s, want %s", got.Quality, c.quality)
@@ -217,7 +217,7 @@ edges:
 // A run with an invalid input reports all of its problems and does not start.
 func TestInputError(t *testing.T) {
 	ran := false
-	f := prepareFlow(t, runner.Config{Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
+	f := prepareFlow(t, runner.Config{Kinds: []runner.Kind{workKind(map[string]runner.HandlerFunc{
 		"it": func(context.Context, *runner.Task) (any, error) { ran = true; return nil, nil },
 	})}}, `
 state:

@@ -105,9 +105,9 @@ func mustRun(tb testing.TB, f *runner.Flow, opts runner.Options, steps int) {
 	}
 }
 
-// compare runs base and candidate in turn. It reports the median ratios of their times (wall
+// compareTimes runs base and candidate in turn. It reports the median ratios of their times (wall
 // clock and processor) and the candidate's cost per step.
-func compare(b *testing.B, steps int, base, candidate func()) {
+func compareTimes(b *testing.B, steps int, base, candidate func()) {
 	b.Helper()
 	const rounds = 16 // long enough for the resolution of the processor clock
 	base()
@@ -148,11 +148,11 @@ func BenchmarkCycle(b *testing.B) {
 	l := newLoop(b, steps, 0)
 	base := func() { l.run(b) }
 	b.Run("no-sink", func(b *testing.B) {
-		compare(b, steps, base, func() { mustRun(b, f, runner.Options{}, steps) })
+		compareTimes(b, steps, base, func() { mustRun(b, f, runner.Options{}, steps) })
 	})
 	b.Run("jsonl", func(b *testing.B) {
 		sink := runner.NewJSONSink(bufio.NewWriterSize(io.Discard, 64<<10)) // as the command line does
-		compare(b, steps, base, func() { mustRun(b, f, runner.Options{Sink: sink, RunID: "bench"}, steps) })
+		compareTimes(b, steps, base, func() { mustRun(b, f, runner.Options{Sink: sink, RunID: "bench"}, steps) })
 	})
 }
 
@@ -162,7 +162,7 @@ func BenchmarkFlat(b *testing.B) {
 	const steps = 1000
 	pair := func(name string, many int, small, large *runner.Flow, smallOpts, largeOpts runner.Options) {
 		b.Run(name, func(b *testing.B) {
-			compare(b, steps*many,
+			compareTimes(b, steps*many,
 				func() {
 					for range many {
 						mustRun(b, small, smallOpts, steps)
@@ -204,7 +204,7 @@ func BenchmarkChain(b *testing.B) {
 	const steps = 1000
 	f := prepare(b, chainFlow(steps, steps))
 	l := newLoop(b, steps, 0)
-	compare(b, steps, func() { l.run(b) }, func() { mustRun(b, f, runner.Options{}, steps) })
+	compareTimes(b, steps, func() { l.run(b) }, func() { mustRun(b, f, runner.Options{}, steps) })
 }
 
 // A run of five steps costs the same in a graph of 10,000 nodes as in one of 10.
@@ -218,5 +218,5 @@ func BenchmarkGraphSize(b *testing.B) {
 			}
 		}
 	}
-	compare(b, steps*runs, many(small), many(large))
+	compareTimes(b, steps*runs, many(small), many(large))
 }

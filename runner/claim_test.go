@@ -22,7 +22,7 @@ func TestAnswerAtItsTimeout(t *testing.T) {
 		clock := newFakeClock()
 		cfg := runner.Config{
 			Store: &store.Memory{}, Load: func(string) ([]byte, error) { return []byte(inner), nil },
-			Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{"hold": func(context.Context, *runner.Task) (any, error) {
+			Kinds: []runner.Kind{workKind(map[string]runner.HandlerFunc{"hold": func(context.Context, *runner.Task) (any, error) {
 				<-hold
 				return nil, nil
 			}})},

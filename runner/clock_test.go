@@ -5,16 +5,18 @@ import (
 	"time"
 )
 
-// turned is a clock that a test sets. Its timers never fire.
-type turned struct{ now time.Time }
+// manualClock is a clock that a test sets. Its timers never fire.
+type manualClock struct{ now time.Time }
 
-func (c *turned) Now() time.Time { return c.now }
+func (c *manualClock) Now() time.Time { return c.now }
 
-func (c *turned) AfterFunc(time.Duration, func()) func() bool { return func() bool { return true } }
+func (c *manualClock) AfterFunc(time.Duration, func()) func() bool {
+	return func() bool { return true }
+}
 
 func TestTimekeeper(t *testing.T) {
 	began := time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
-	clock := &turned{began}
+	clock := &manualClock{began}
 	k := newTimekeeper(clock)
 	at := func() time.Duration { return time.Duration(k.Now() - began.UnixNano()) }
 	clock.now = began.Add(time.Minute)

@@ -25,7 +25,7 @@ func waitUntilCancelled(runs chan<- string) runner.HandlerFunc {
 
 func TestCancelWhileRunning(t *testing.T) {
 	runs := make(chan string, 1)
-	f := prepareFlow(t, runner.Config{Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{"hang": waitUntilCancelled(runs)})}}, `
+	f := prepareFlow(t, runner.Config{Kinds: []runner.Kind{workKind(map[string]runner.HandlerFunc{"hang": waitUntilCancelled(runs)})}}, `
 state: {n: {type: integer, default: 0}}
 nodes: {a: {kind: set, set: {n: 1}}, b: {kind: work, do: hang, retry: {max_attempts: 3}}}
 edges: [{from: a, to: b}, {from: b, to: END}]`)
@@ -48,7 +48,7 @@ edges: [{from: a, to: b}, {from: b, to: END}]`)
 func TestCancelBeforeTheStart(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	f := prepareFlow(t, runner.Config{Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{"hang": waitUntilCancelled(make(chan string, 1))})}}, `
+	f := prepareFlow(t, runner.Config{Kinds: []runner.Kind{workKind(map[string]runner.HandlerFunc{"hang": waitUntilCancelled(make(chan string, 1))})}}, `
 nodes: {a: {kind: work, do: hang}}
 edges: [{from: a, to: END}]`)
 	wantResult(t, startFlow(t, ctx, f, runner.Options{})(), machine.Cancelled, "", "")
@@ -60,7 +60,7 @@ func TestHandlerIgnoresCancel(t *testing.T) {
 	var finished sync.WaitGroup
 	finished.Add(1)
 	clock := newFakeClock()
-	f := prepareFlow(t, runner.Config{Clock: clock, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
+	f := prepareFlow(t, runner.Config{Clock: clock, Kinds: []runner.Kind{workKind(map[string]runner.HandlerFunc{
 		"ignore": func(_ context.Context, task *runner.Task) (any, error) {
 			defer finished.Done()
 			runs <- task.Node
@@ -96,7 +96,7 @@ func TestTimeoutOnTheClock(t *testing.T) {
 	}
 	t.Run("an attempt", func(t *testing.T) {
 		clock := newFakeClock()
-		end := startFlow(t, context.Background(), prepareFlow(t, runner.Config{Clock: clock, Kinds: []runner.Kind{work(handlers)}}, `
+		end := startFlow(t, context.Background(), prepareFlow(t, runner.Config{Clock: clock, Kinds: []runner.Kind{workKind(handlers)}}, `
 nodes: {a: {kind: work, do: hang, timeout: 5s}}
 edges: [{from: a, to: END}]`), runner.Options{})
 		<-runs
@@ -110,7 +110,7 @@ edges: [{from: a, to: END}]`), runner.Options{})
 	t.Run("a retried attempt", func(t *testing.T) {
 		clock := newFakeClock()
 		events := &recorder{}
-		end := startFlow(t, context.Background(), prepareFlow(t, runner.Config{Clock: clock, Kinds: []runner.Kind{work(handlers)}}, `
+		end := startFlow(t, context.Background(), prepareFlow(t, runner.Config{Clock: clock, Kinds: []runner.Kind{workKind(handlers)}}, `
 nodes: {a: {kind: work, do: hang once, timeout: 5s, retry: {max_attempts: 2, initial_interval: 3s, jitter: 0}}}
 edges: [{from: a, to: END}]`), runner.Options{Sink: events})
 		<-runs
@@ -128,7 +128,7 @@ edges: [{from: a, to: END}]`), runner.Options{Sink: events})
 	})
 	t.Run("the run", func(t *testing.T) {
 		clock := newFakeClock()
-		end := startFlow(t, context.Background(), prepareFlow(t, runner.Config{Clock: clock, Kinds: []runner.Kind{work(handlers)}}, `
+		end := startFlow(t, context.Background(), prepareFlow(t, runner.Config{Clock: clock, Kinds: []runner.Kind{workKind(handlers)}}, `
 limits: {timeout: 9s}
 nodes: {a: {kind: work, do: hang, timeout: 20s}}
 edges: [{from: a, to: END}]`), runner.Options{Timeout: 7 * time.Second})
@@ -152,7 +152,7 @@ edges: [{from: a, to: END}]`), runner.Options{})
 
 func TestRetryDelaysOnTheClock(t *testing.T) {
 	clock := newFakeClock()
-	end := startFlow(t, context.Background(), prepareFlow(t, runner.Config{Clock: clock, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
+	end := startFlow(t, context.Background(), prepareFlow(t, runner.Config{Clock: clock, Kinds: []runner.Kind{workKind(map[string]runner.HandlerFunc{
 		"fail": func(context.Context, *runner.Task) (any, error) { return nil, errors.New("no") },
 	})}}, `
 nodes: {a: {kind: work, do: fail, retry: {max_attempts: 4, initial_interval: 1s, backoff: 10, max_interval: 60s, jitter: 0}}}
@@ -254,7 +254,7 @@ func TestEmitFromGoroutines(t *testing.T) {
 
 // A flow can run many times at once.
 func TestConcurrentRuns(t *testing.T) {
-	f := prepareFlow(t, runner.Config{Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
+	f := prepareFlow(t, runner.Config{Kinds: []runner.Kind{workKind(map[string]runner.HandlerFunc{
 		"twice": func(_ context.Context, task *runner.Task) (any, error) { return task.Config["with"].(int) * 2, nil },
 	})}}, `
 state: {n: {type: integer, required: true}, log: {type: array, reducer: append}}

@@ -101,8 +101,8 @@ func (p *process) mustFail() bool {
 	return p.how == byFailure && p.begun == p.at
 }
 
-// killable is a store that fails once its process is dead.
-type killable struct {
+// killableStore is a store that fails once its process is dead.
+type killableStore struct {
 	*store.Memory
 	process *process
 }
@@ -113,7 +113,7 @@ type killableJournal struct {
 	asked   chan store.Request
 }
 
-func (s *killable) wrap(events int, open func() (store.Journal, error)) (store.Journal, error) {
+func (s *killableStore) wrap(events int, open func() (store.Journal, error)) (store.Journal, error) {
 	asked := make(chan store.Request, 1)
 	if s.process.how == byPause {
 		s.process.end = func() { asked <- store.RequestPause }
@@ -128,11 +128,11 @@ func (s *killable) wrap(events int, open func() (store.Journal, error)) (store.J
 	return &killableJournal{j, s.process, asked}, nil
 }
 
-func (s *killable) Create(r store.RunRecord, first ...machine.Event) (store.Journal, error) {
+func (s *killableStore) Create(r store.RunRecord, first ...machine.Event) (store.Journal, error) {
 	return s.wrap(len(first), func() (store.Journal, error) { return s.Memory.Create(r, first...) })
 }
 
-func (s *killable) Open(id, owner string) (store.Journal, error) {
+func (s *killableStore) Open(id, owner string) (store.Journal, error) {
 	return s.wrap(0, func() (store.Journal, error) { return s.Memory.Open(id, owner) })
 }
 
@@ -167,9 +167,9 @@ func attemptName(t *runner.Task) string {
 	return t.Place + "#" + strconv.Itoa(t.Visit) + "." + strconv.Itoa(t.Attempt)
 }
 
-// work returns a kind whose nodes take time and fail as often as their keys say. It counts their
+// workKind returns a kind whose nodes take time and fail as often as their keys say. It counts their
 // attempts.
-func (p *process) work() runner.Kind {
+func (p *process) workKind() runner.Kind {
 	return runner.Kind{
 		Spec: spec.Kind{Name: "work", Keys: []spec.Key{
 			{Name: "takes", Type: spec.TypeString, Role: spec.RoleTemplate, Required: true, Doc: "How long, in milliseconds."},
@@ -218,7 +218,7 @@ func drive(t *testing.T, files map[string]string, w *world, how ending, at int, 
 		p.end = cancel
 	}
 	r, err := runner.New(runner.Config{
-		Kinds: []runner.Kind{p.work()}, Store: &killable{w.kept, p},
+		Kinds: []runner.Kind{p.workKind()}, Store: &killableStore{w.kept, p},
 		Load: func(path string) ([]byte, error) { return []byte(files[filepath.Base(path)]), nil },
 	})
 	if err != nil {
@@ -506,7 +506,7 @@ func checkEnding(t *testing.T, files map[string]string, list []interruption, wan
 		}
 		problem += checkRepeats(undisturbed.did, w.did, list)
 		r, err := runner.New(runner.Config{
-			Kinds: []runner.Kind{(&process{world: w}).work()}, Store: w.kept,
+			Kinds: []runner.Kind{(&process{world: w}).workKind()}, Store: w.kept,
 			Load: func(path string) ([]byte, error) { return []byte(files[filepath.Base(path)]), nil },
 		})
 		if err != nil {

@@ -41,7 +41,7 @@ func branchNames(branches int) []string {
 // wideFlow returns a flow with a fan-out to pass nodes, and a join.
 func wideFlow(b *testing.B, branches int) *runner.Flow {
 	b.Helper()
-	return prepare(b, "graphrun: v1\nname: fan\nstart: a\n"+fan("", branches, func(int) string { return "kind: pass" }))
+	return prepare(b, "graphrun: v1\nname: fan\nstart: a\n"+fanFlow("", branches, func(int) string { return "kind: pass" }))
 }
 
 func mustRunFan(b *testing.B, f *runner.Flow, branches int) {
@@ -54,7 +54,7 @@ func BenchmarkFanOut(b *testing.B) {
 		b.Run(fmt.Sprint(branches), func(b *testing.B) {
 			f, names := wideFlow(b, branches), branchNames(branches)
 			times := max(1, 1000/branches)
-			compare(b, branches*times,
+			compareTimes(b, branches*times,
 				func() {
 					for range times {
 						runtime.KeepAlive(fanOutByHand(names))
@@ -73,7 +73,7 @@ func BenchmarkFanOut(b *testing.B) {
 func BenchmarkFanOutGrowth(b *testing.B) {
 	const small, large = 100, 10_000
 	few, many := wideFlow(b, small), wideFlow(b, large)
-	compare(b, large,
+	compareTimes(b, large,
 		func() {
 			for range large / small {
 				mustRunFan(b, few, small)
@@ -94,7 +94,7 @@ nodes: {a: {kind: set, set: {n: n + 1}}, b: {kind: pass}, c: {kind: pass}, j: {k
 edges: [{from: a, to: [b, c]}, {from: [b, c], to: j}, {from: j, to: a, when: n < %d}, {from: j, to: END}]
 `, rounds)
 	f := prepare(b, text)
-	compare(b, 4*rounds,
+	compareTimes(b, 4*rounds,
 		func() {
 			for range rounds {
 				runtime.KeepAlive(fanOutByHand([]string{"b", "c"}))
@@ -108,7 +108,7 @@ edges: [{from: a, to: [b, c]}, {from: [b, c], to: j}, {from: j, to: a, when: n <
 func BenchmarkFanOutToChain(b *testing.B) {
 	const branches = 100
 	f, line := wideFlow(b, branches), prepare(b, passFlow(branches+2))
-	compare(b, branches+2, func() { mustRun(b, line, runner.Options{}, branches+2) }, func() { mustRunFan(b, f, branches) })
+	compareTimes(b, branches+2, func() { mustRun(b, line, runner.Options{}, branches+2) }, func() { mustRunFan(b, f, branches) })
 }
 
 // passFlow returns a flow with a chain of pass nodes.
@@ -129,7 +129,7 @@ func passFlow(nodes int) string {
 func BenchmarkFanOutState(b *testing.B) {
 	const branches = 100
 	text := "graphrun: v1\nname: fan\nstart: a\nstate: {big: {type: array}, n: {type: integer, default: 0, reducer: sum}}\n" +
-		fan("", branches, func(int) string { return "kind: set, set: {n: len(big)}" })
+		fanFlow("", branches, func(int) string { return "kind: set, set: {n: len(big)}" })
 	f := prepare(b, text)
 	run := func(items int) func() {
 		big := make([]any, items)
@@ -138,5 +138,5 @@ func BenchmarkFanOutState(b *testing.B) {
 		}
 		return func() { mustRun(b, f, runner.Options{Input: map[string]any{"big": big}}, branches+2) }
 	}
-	compare(b, branches, run(10), run(500_000))
+	compareTimes(b, branches, run(10), run(500_000))
 }

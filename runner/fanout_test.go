@@ -17,9 +17,9 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// fan returns a flow, without its head, whose branches are single nodes, and a join. node returns
+// fanFlow returns a flow, without its head, whose branches are single nodes, and a join. node returns
 // what follows the name of branch i.
-func fan(top string, branches int, node func(i int) string) string {
+func fanFlow(top string, branches int, node func(i int) string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%slimits: {max_steps: %d, max_concurrency: 100000}\nnodes:\n  a: {kind: pass}\n", top, branches+2)
 	for i := range branches {
@@ -53,7 +53,7 @@ func TestThousandBranches(t *testing.T) {
 	}}
 	sink := &recorder{}
 	text := "state: {names: {type: array, reducer: append, default: []}}\n" +
-		fan("", branches, func(int) string { return "kind: work, do: say, writes: [names]" })
+		fanFlow("", branches, func(int) string { return "kind: work, do: say, writes: [names]" })
 	got := run(t, text, handlers, runner.Options{Sink: sink})
 	if got.Status != machine.Completed || got.Steps != branches+2 || ran.Load() != branches {
 		t.Errorf("status %s after %d steps, %d handlers ran", got.Status, got.Steps, ran.Load())
@@ -71,9 +71,9 @@ func TestThousandBranches(t *testing.T) {
 	}
 }
 
-// processes has the handlers of branches that each run a process of a minute, except the first:
+// processBranches has the handlers of branches that each run a process of a minute, except the first:
 // it calls a function once the others are running.
-type processes struct {
+type processBranches struct {
 	waiting chan struct{} // closed when all but the first run
 	running atomic.Int64
 	stopped chan time.Time // when each was cancelled
@@ -81,13 +81,13 @@ type processes struct {
 	acted   time.Time      // when the first called its function
 }
 
-func newProcesses(branches int) *processes {
-	p := &processes{waiting: make(chan struct{}), stopped: make(chan time.Time, branches)}
+func newProcessBranches(branches int) *processBranches {
+	p := &processBranches{waiting: make(chan struct{}), stopped: make(chan time.Time, branches)}
 	p.left.Store(int64(branches))
 	return p
 }
 
-func (p *processes) newHandlers(others int, first func() (any, error)) map[string]runner.HandlerFunc {
+func (p *processBranches) newHandlers(others int, first func() (any, error)) map[string]runner.HandlerFunc {
 	return map[string]runner.HandlerFunc{
 		"first": func(ctx context.Context, _ *runner.Task) (any, error) {
 			defer p.left.Add(-1)
@@ -122,7 +122,7 @@ func (p *processes) newHandlers(others int, first func() (any, error)) map[strin
 func TestBranchesEnd(t *testing.T) {
 	const others = 30
 	flow := func(top string) string {
-		return fan(top, others+1, func(i int) string {
+		return fanFlow(top, others+1, func(i int) string {
 			if i == 0 {
 				return "kind: work, do: first"
 			}
@@ -150,13 +150,13 @@ func TestBranchesEnd(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-			p := newProcesses(others + 1)
+			p := newProcessBranches(others + 1)
 			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()
 			if c.cancel {
 				go func() { <-p.waiting; cancel() }()
 			}
-			f := prepareFlow(t, runner.Config{Kinds: []runner.Kind{work(p.newHandlers(others, c.first))}}, c.flow)
+			f := prepareFlow(t, runner.Config{Kinds: []runner.Kind{workKind(p.newHandlers(others, c.first))}}, c.flow)
 			got, err := f.Run(ctx, runner.Options{})
 			if err != nil {
 				t.Fatal(err)
@@ -176,8 +176,8 @@ func TestSiblingsAreCancelledAtOnce(t *testing.T) {
 	const others, tries = 30, 5
 	best := time.Hour
 	for range tries { // the machine may be busy for a moment
-		p := newProcesses(others + 1)
-		text := fan("", others+1, func(i int) string {
+		p := newProcessBranches(others + 1)
+		text := fanFlow("", others+1, func(i int) string {
 			if i == 0 {
 				return "kind: work, do: first"
 			}

@@ -15,7 +15,7 @@ func TestForkStartTime(t *testing.T) {
 	var kept store.Memory
 	cfg := runner.Config{Store: &kept}
 	f := prepareFlow(t, cfg, "nodes: {a: {kind: pass}, b: {kind: pass}}\nedges: [{from: a, to: b}, {from: b, to: END}]")
-	first := finish(t, f, runner.Options{RunID: "one"})
+	first := runPrepared(t, f, runner.Options{RunID: "one"})
 	r, err := runner.New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -56,9 +56,9 @@ func TestListShowsProgress(t *testing.T) {
 			return nil, nil
 		},
 	}
-	cfg := runner.Config{Store: &kept, Clock: clock, Kinds: []runner.Kind{work(handlers)}}
+	cfg := runner.Config{Store: &kept, Clock: clock, Kinds: []runner.Kind{workKind(handlers)}}
 	f := prepareFlow(t, cfg, "nodes: {a: {kind: work, do: it}, b: {kind: work, do: it}, c: {kind: work, do: it}}\nedges: [{from: a, to: b}, {from: b, to: c}, {from: c, to: END}]")
-	finish(t, f, runner.Options{RunID: "one"})
+	runPrepared(t, f, runner.Options{RunID: "one"})
 	for i, steps := range listed {
 		if steps != i {
 			t.Errorf("during step %d the list says %d steps", i+1, steps)

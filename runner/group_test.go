@@ -14,14 +14,14 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// counting counts commits. It waits for ready before it stores the end of a task.
-type counting struct {
+// countingStore counts commits. It waits for ready before it stores the end of a task.
+type countingStore struct {
 	store.Memory
 	commits int
 	ready   *sync.WaitGroup
 }
 
-func (c *counting) Create(r store.RunRecord, first ...machine.Event) (store.Journal, error) {
+func (c *countingStore) Create(r store.RunRecord, first ...machine.Event) (store.Journal, error) {
 	j, err := c.Memory.Create(r, first...)
 	c.commits++
 	return &countingJournal{j, c}, err
@@ -29,7 +29,7 @@ func (c *counting) Create(r store.RunRecord, first ...machine.Event) (store.Jour
 
 type countingJournal struct {
 	store.Journal
-	store *counting
+	store *countingStore
 }
 
 func (j *countingJournal) Append(e ...machine.Event) error {
@@ -56,34 +56,34 @@ func fanOutFlow(node string) string {
 
 // Steps without effects share a commit, however many there are.
 func TestPureStepsShareACommit(t *testing.T) {
-	s := &counting{}
+	s := &countingStore{}
 	f := prepareFlow(t, runner.Config{Store: s}, fanOutFlow("kind: set, set: {log: step}"))
-	if got := finish(t, f, runner.Options{}); got.Status != machine.Completed || got.Steps != 102 || s.commits != 1 {
+	if got := runPrepared(t, f, runner.Options{}); got.Status != machine.Completed || got.Steps != 102 || s.commits != 1 {
 		t.Errorf("%s, %d steps in %d commits", got.Status, got.Steps, s.commits)
 	}
 }
 
 // Tasks share a commit if they begin together, or end while the journal writes.
 func TestCommitsAreShared(t *testing.T) {
-	s := &counting{ready: &sync.WaitGroup{}}
+	s := &countingStore{ready: &sync.WaitGroup{}}
 	s.ready.Add(100)
-	f := prepareFlow(t, runner.Config{Store: s, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
+	f := prepareFlow(t, runner.Config{Store: s, Kinds: []runner.Kind{workKind(map[string]runner.HandlerFunc{
 		"x": func(_ context.Context, task *runner.Task) (any, error) {
 			s.ready.Done()
 			return task.Visit, nil
 		},
 	})}}, fanOutFlow("kind: work, do: x, writes: [log]"))
-	got := finish(t, f, runner.Options{RunID: "one"})
+	got := runPrepared(t, f, runner.Options{RunID: "one"})
 	// Two commits hold the start of the run and of the tasks, the others hold ends.
 	if ends := s.commits - 2; got.Status != machine.Completed || got.Steps != 102 || ends > 90 {
 		t.Errorf("%s, %d steps, %d commits for 100 ends", got.Status, got.Steps, ends)
 	}
 }
 
-// slotless is a store that fails, like a killed process, when a run asks for its slot.
-type slotless struct{ *store.Memory }
+// slotlessStore is a store that fails, like a killed process, when a run asks for its slot.
+type slotlessStore struct{ *store.Memory }
 
-func (s slotless) Create(r store.RunRecord, first ...machine.Event) (store.Journal, error) {
+func (s slotlessStore) Create(r store.RunRecord, first ...machine.Event) (store.Journal, error) {
 	j, err := s.Memory.Create(r, first...)
 	return slotlessJournal{j}, err
 }
@@ -97,7 +97,7 @@ func (slotlessJournal) EnterGroup(string, int) (store.GroupState, error) {
 // A run that is killed before it gets its slot continues when it is resumed.
 func TestKilledBeforeSlot(t *testing.T) {
 	memory, text := &store.Memory{}, "concurrency: {group: name, limit: 1}\nstate: {n: {type: integer}, name: {default: g}}\nnodes: {a: {kind: set, set: {n: n + 1}}}\nedges: [{from: a, to: END}]\n"
-	f := prepareFlow(t, runner.Config{Store: slotless{memory}}, text)
+	f := prepareFlow(t, runner.Config{Store: slotlessStore{memory}}, text)
 	if _, err := f.Run(t.Context(), runner.Options{RunID: "one", Input: map[string]any{"n": 2}}); !errors.Is(err, errKilled) {
 		t.Fatalf("the process lives: %v", err)
 	}

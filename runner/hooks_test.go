@@ -19,7 +19,7 @@ func TestHooksReply(t *testing.T) {
 	var log []string
 	said := func(format string, args ...any) { log = append(log, fmt.Sprintf(format, args...)) }
 	f := prepareFlow(t, runner.Config{
-		Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
+		Kinds: []runner.Kind{workKind(map[string]runner.HandlerFunc{
 			"it": func(_ context.Context, task *runner.Task) (any, error) { said("run %s", task.Node); return "own", nil },
 			"fail": func(_ context.Context, task *runner.Task) (any, error) {
 				said("run %s", task.Node)
@@ -58,7 +58,7 @@ nodes:
   c: {kind: work, do: it}
   d: {kind: work, do: it, writes: [d]}
 edges: [{from: a, to: b}, {from: b, to: c}, {from: c, to: d}, {from: d, to: END}]`)
-	got := finish(t, f, runner.Options{})
+	got := runPrepared(t, f, runner.Options{})
 	wantResult(t, got, machine.Failed, "a b c d", "invalid_output")
 	want := []string{
 		"after a: from a hook",

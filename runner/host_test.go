@@ -60,7 +60,7 @@ nodes:
   b: {kind: work, do: x, writes: {all: output}}
   c: {kind: work, do: x, writes: {all: output}}
 edges: [{from: a, to: b}, {from: b, to: c}, {from: c, to: END}]`
-	never := work(map[string]runner.HandlerFunc{"x": func(context.Context, *runner.Task) (any, error) {
+	never := workKind(map[string]runner.HandlerFunc{"x": func(context.Context, *runner.Task) (any, error) {
 		t.Error("a handler is called")
 		return nil, nil
 	}})

@@ -21,7 +21,7 @@ func TestInterrupt(t *testing.T) {
 	cfg := runner.Config{
 		Store: &store.Memory{},
 		Hooks: runner.Hooks{OnError: func(context.Context, *runner.Task, *runner.Failure) *runner.Reply { failures++; return nil }},
-		Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
+		Kinds: []runner.Kind{workKind(map[string]runner.HandlerFunc{
 			"ask": func(_ context.Context, task *runner.Task) (any, error) {
 				runs++
 				if len(task.Log) == 0 {
@@ -40,7 +40,7 @@ func TestInterrupt(t *testing.T) {
 		})},
 	}
 	f := prepareFlow(t, cfg, oneWork)
-	result := finish(t, f, runner.Options{RunID: "r"})
+	result := runPrepared(t, f, runner.Options{RunID: "r"})
 	if len(result.Pending) != 1 || result.Pending[0].Target() != "a:amount" || result.Pending[0].Prompt != "How much?" {
 		t.Fatalf("pending %+v, want a:amount", result.Pending)
 	}

@@ -54,14 +54,14 @@ func journalHandlers() map[string]runner.HandlerFunc {
 // Replaying a journal that was encoded as JSON gives the state at the end of the run.
 func TestJournalReplays(t *testing.T) {
 	memory := &store.Memory{}
-	f := prepareFlow(t, runner.Config{Kinds: []runner.Kind{work(journalHandlers())}, Store: memory}, journalFlow)
-	got := finish(t, f, runner.Options{RunID: "one"})
+	f := prepareFlow(t, runner.Config{Kinds: []runner.Kind{workKind(journalHandlers())}, Store: memory}, journalFlow)
+	got := runPrepared(t, f, runner.Options{RunID: "one"})
 	wantResult(t, got, machine.Completed, "a b a b a b a b a b c d", "")
 	record, err := memory.Run("one")
 	if err != nil || filepath.Base(record.File) != "flow.yaml" || !filepath.IsAbs(record.File) || string(record.Source) != snapshotHeader+journalFlow {
 		t.Fatalf("record %+v, %v", record, err)
 	}
-	r, err := runner.New(runner.Config{Kinds: []runner.Kind{work(nil)}})
+	r, err := runner.New(runner.Config{Kinds: []runner.Kind{workKind(nil)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestJournalReplays(t *testing.T) {
 func TestJournalOrder(t *testing.T) {
 	memory := &store.Memory{}
 	seen := 0
-	f := prepareFlow(t, runner.Config{Store: memory, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
+	f := prepareFlow(t, runner.Config{Store: memory, Kinds: []runner.Kind{workKind(map[string]runner.HandlerFunc{
 		"look": func(_ context.Context, task *runner.Task) (any, error) {
 			events, err := memory.Events(task.RunID, 0, math.MaxInt)
 			for _, e := range events {
@@ -118,7 +118,7 @@ func TestJournalOrder(t *testing.T) {
 			return nil, err
 		},
 	})}}, "nodes: {a: {kind: work, do: look}, b: {kind: work, do: look}}\nedges: [{from: a, to: b}, {from: b, to: END}]")
-	wantResult(t, finish(t, f, runner.Options{RunID: "one"}), machine.Completed, "a b", "")
+	wantResult(t, runPrepared(t, f, runner.Options{RunID: "one"}), machine.Completed, "a b", "")
 	if seen != 2 {
 		t.Errorf("%d tasks found that they had begun, want 2", seen)
 	}
@@ -126,11 +126,11 @@ func TestJournalOrder(t *testing.T) {
 
 func TestRunExists(t *testing.T) {
 	f := prepareFlow(t, runner.Config{Store: &store.Memory{}}, "nodes: {a: {kind: pass}}\nedges: [{from: a, to: END}]")
-	finish(t, f, runner.Options{RunID: "one"})
+	runPrepared(t, f, runner.Options{RunID: "one"})
 	if result, err := f.Run(context.Background(), runner.Options{RunID: "one"}); !errors.Is(err, store.ErrRunExists) || result != nil {
 		t.Errorf("a second run of one id gives %v, %v", result, err)
 	}
-	first, second := finish(t, f, runner.Options{}), finish(t, f, runner.Options{})
+	first, second := runPrepared(t, f, runner.Options{}), runPrepared(t, f, runner.Options{})
 	if first.RunID == second.RunID || first.RunID == "" {
 		t.Errorf("ids %q and %q", first.RunID, second.RunID)
 	}
@@ -170,7 +170,7 @@ func TestBrokenJournal(t *testing.T) {
 	for keeps := range 6 {
 		ran := 0
 		broken := &brokenStore{left: keeps, err: full}
-		f := prepareFlow(t, runner.Config{Store: broken, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
+		f := prepareFlow(t, runner.Config{Store: broken, Kinds: []runner.Kind{workKind(map[string]runner.HandlerFunc{
 			"it": func(context.Context, *runner.Task) (any, error) { ran++; return nil, nil },
 		})}}, "nodes: {a: {kind: work, do: it}, b: {kind: work, do: it}, c: {kind: work, do: it}}\nedges: [{from: a, to: b}, {from: b, to: c}, {from: c, to: END}]")
 		_, err := f.Run(context.Background(), runner.Options{RunID: "one"})

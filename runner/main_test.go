@@ -19,8 +19,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const snapshotHeader = "graphrun: v1\nname: t\nstart: a\n"
 
-// work returns a node kind for tests. The key `do` names its handler.
-func work(handlers map[string]runner.HandlerFunc) runner.Kind {
+// workKind returns a node kind for tests. The key `do` names its handler.
+func workKind(handlers map[string]runner.HandlerFunc) runner.Kind {
 	return runner.Kind{
 		Spec: spec.Kind{Name: "work", Keys: []spec.Key{
 			{Name: "do", Type: spec.TypeString, Role: spec.RoleTemplate, Required: true, Doc: "What to do."},
@@ -54,10 +54,11 @@ func prepareFlow(tb testing.TB, cfg runner.Config, text string) *runner.Flow {
 // run runs a flow of work nodes.
 func run(tb testing.TB, text string, handlers map[string]runner.HandlerFunc, opts runner.Options) *runner.Result {
 	tb.Helper()
-	return finish(tb, prepareFlow(tb, runner.Config{Kinds: []runner.Kind{work(handlers)}}, text), opts)
+	return runPrepared(tb, prepareFlow(tb, runner.Config{Kinds: []runner.Kind{workKind(handlers)}}, text), opts)
 }
 
-func finish(tb testing.TB, f *runner.Flow, opts runner.Options) *runner.Result {
+// runPrepared runs a prepared flow, and ends the test on an error.
+func runPrepared(tb testing.TB, f *runner.Flow, opts runner.Options) *runner.Result {
 	tb.Helper()
 	result, err := f.Run(context.Background(), opts)
 	if err != nil {

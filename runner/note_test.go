@@ -57,12 +57,12 @@ func TestNotesAfterResume(t *testing.T) {
 // A note has at most the size of a value. A larger one is refused before it is stored.
 func TestNotesAreBounded(t *testing.T) {
 	kept := &store.Memory{}
-	f := prepareFlow(t, runner.Config{Store: kept, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
+	f := prepareFlow(t, runner.Config{Store: kept, Kinds: []runner.Kind{workKind(map[string]runner.HandlerFunc{
 		"note": func(_ context.Context, task *runner.Task) (any, error) {
 			return nil, task.Note(map[string]any{"text": strings.Repeat("x", 2000)})
 		},
 	})}}, "limits: {max_state_bytes: 2000}\nnodes: {a: {kind: work, do: note}}\nedges: [{from: a, to: END}]")
-	result := finish(t, f, runner.Options{RunID: "n"})
+	result := runPrepared(t, f, runner.Options{RunID: "n"})
 	if result.Error == nil || result.Error.Kind != "limit" || !strings.HasPrefix(result.Error.Message, "a note takes more than 2000 bytes") {
 		t.Errorf("%s: %v", result.Status, result.Error)
 	}

@@ -47,7 +47,7 @@ func TestAnswerWhileOthersRun(t *testing.T) {
 					}
 					return []byte(inner), nil
 				},
-				Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{"hold": func(context.Context, *runner.Task) (any, error) {
+				Kinds: []runner.Kind{workKind(map[string]runner.HandlerFunc{"hold": func(context.Context, *runner.Task) (any, error) {
 					<-hold
 					return nil, nil
 				}})},
@@ -169,7 +169,7 @@ edges: [{from: a, to: [b, c]}, {from: [b, c], to: END}]`, time.Minute, "wait", 1
 				flow += "\nedges: [{from: a, to: END}]"
 			}
 			began := clock.Now()
-			result := finish(t, prepareFlow(t, cfg, flow), runner.Options{RunID: "r", Park: test.park})
+			result := runPrepared(t, prepareFlow(t, cfg, flow), runner.Options{RunID: "r", Park: test.park})
 			if result.Status != machine.Paused || result.Reason != test.reason || result.Due == nil || !result.Due.Equal(began.Add(test.due)) {
 				t.Fatalf("%s: %s, due %v; want %s in %s", result.Status, result.Reason, result.Due, test.reason, test.due)
 			}

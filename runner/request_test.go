@@ -32,9 +32,9 @@ func TestRequestToCancel(t *testing.T) {
 			return nil, ctx.Err()
 		},
 	}
-	cfg := runner.Config{Store: &kept, Kinds: []runner.Kind{work(handlers)}}
+	cfg := runner.Config{Store: &kept, Kinds: []runner.Kind{workKind(handlers)}}
 	f := prepareFlow(t, cfg, twoSteps)
-	wantStatus(t, finish(t, f, runner.Options{RunID: "one"}), machine.Cancelled, 1)
+	wantStatus(t, runPrepared(t, f, runner.Options{RunID: "one"}), machine.Cancelled, 1)
 	wantStatus(t, resume(t, cfg, "one", runner.Options{}), machine.Completed, 2)
 }
 
@@ -50,9 +50,9 @@ func TestRequestToPause(t *testing.T) {
 			return resumed, nil
 		},
 	}
-	cfg := runner.Config{Store: &kept, Kinds: []runner.Kind{work(handlers)}}
+	cfg := runner.Config{Store: &kept, Kinds: []runner.Kind{workKind(handlers)}}
 	f := prepareFlow(t, cfg, "limits: {max_steps: 100000000}\nnodes: {a: {kind: work, do: a}}\nedges: [{from: a, to: END, when: output == true}, {from: a, to: a}]")
-	result := finish(t, f, runner.Options{RunID: "one"})
+	result := runPrepared(t, f, runner.Options{RunID: "one"})
 	wantStatus(t, result, machine.Paused, result.Steps)
 	resumed = true
 	wantStatus(t, resume(t, cfg, "one", runner.Options{}), machine.Completed, result.Steps+1)
@@ -64,7 +64,7 @@ func TestCancelWithoutDriver(t *testing.T) {
 	var kept store.Memory
 	cfg := runner.Config{Store: &kept}
 	f := prepareFlow(t, cfg, "nodes: {a: {kind: human, prompt: '?'}}\nedges: [{from: a, to: END}]")
-	wantStatus(t, finish(t, f, runner.Options{RunID: "one"}), machine.Paused, 0)
+	wantStatus(t, runPrepared(t, f, runner.Options{RunID: "one"}), machine.Paused, 0)
 	r, err := runner.New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestCancelCrashed(t *testing.T) {
 		"b": func(context.Context, *runner.Task) (any, error) { return nil, nil },
 	}
 	crash := &brokenStore{left: 4, err: context.DeadlineExceeded}
-	cfg := runner.Config{Store: crash, Kinds: []runner.Kind{work(handlers)}}
+	cfg := runner.Config{Store: crash, Kinds: []runner.Kind{workKind(handlers)}}
 	f := prepareFlow(t, cfg, twoSteps)
 	if _, err := f.Run(context.Background(), runner.Options{RunID: "one"}); err == nil {
 		t.Fatal("the run was to crash")
@@ -120,7 +120,7 @@ func TestCancelCrashedWhileCancelling(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			crash := &brokenStore{left: map[string]int{"task": 4, "elements": 6}[name], err: context.DeadlineExceeded}
-			cfg := runner.Config{Store: crash, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{"a": nothing, "b": nothing})}}
+			cfg := runner.Config{Store: crash, Kinds: []runner.Kind{workKind(map[string]runner.HandlerFunc{"a": nothing, "b": nothing})}}
 			f := prepareFlow(t, cfg, text)
 			if _, err := f.Run(context.Background(), runner.Options{RunID: "one"}); err == nil {
 				t.Fatal("the run was to crash")

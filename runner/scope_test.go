@@ -35,13 +35,13 @@ func TestScope(t *testing.T) {
 		return nil, nil
 	}
 	f := prepareFlow(t, runner.Config{
-		Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{"use": use})},
+		Kinds: []runner.Kind{workKind(map[string]runner.HandlerFunc{"use": use})},
 		Load:  func(string) ([]byte, error) { return []byte(child), nil },
 	}, `
 nodes: {a: {kind: work, do: use}, g: {kind: graph, graph: child.yaml}}
 edges: [{from: a, to: g}, {from: g, to: END}]`)
 	for i := range 2 {
-		if result := finish(t, f, runner.Options{}); result.Status != machine.Completed {
+		if result := runPrepared(t, f, runner.Options{}); result.Status != machine.Completed {
 			t.Fatalf("run %d: %s: %v", i+1, result.Status, result.Error)
 		}
 		if len(made) != i+1 || made[i].closed != 1 {
@@ -81,8 +81,8 @@ edges: [{from: a, to: END}]`
 	}
 
 	bad := snapshotHeader + strings.Replace(flow, "{{ goal }}", "{{ n }}", 1)
-	g, _ := spec.Parse("flow.yaml", []byte(bad), spec.Options{Kinds: []spec.Kind{work(nil).Spec}})
-	found := lint.Check(g, lint.Options{Kinds: []spec.Kind{work(nil).Spec}})
+	g, _ := spec.Parse("flow.yaml", []byte(bad), spec.Options{Kinds: []spec.Kind{workKind(nil).Spec}})
+	found := lint.Check(g, lint.Options{Kinds: []spec.Kind{workKind(nil).Spec}})
 	if !found.HasErrors() || !strings.Contains(found[0].Message, "n changes during a run") {
 		t.Errorf("a state key in a tool: %v", found)
 	}

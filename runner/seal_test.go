@@ -34,7 +34,7 @@ func TestSecretsInPieces(t *testing.T) {
 			cfg := runner.Config{Kinds: []runner.Kind{kind}}
 			f := prepareFlow(t, cfg, "secrets: {l: {env: LONG}, s: {env: SHORT}}\nnodes: {a: {kind: exec, command: [x], env: {L: '{{ secrets.l }}', S: '{{ secrets.s }}'}}}\nedges: [{from: a, to: END}]")
 			events := &recorder{}
-			finish(t, f, runner.Options{Sink: events})
+			runPrepared(t, f, runner.Options{Sink: events})
 			var got strings.Builder
 			for _, e := range events.ofType(runner.NodeOutput) {
 				got.WriteString(e.Said.Text)
@@ -53,7 +53,7 @@ func TestSecretsAreNotStored(t *testing.T) {
 		var kept store.Memory
 		cfg := runner.Config{Store: &kept, Kinds: []runner.Kind{leakyKind()}}
 		f := prepareFlow(t, cfg, "secrets: {t: {env: T}}\nnodes: {a: {kind: exec, command: ["+name+"], env: {T: '{{ secrets.t }}'}}}\nedges: [{from: a, to: END}]")
-		finish(t, f, runner.Options{RunID: "one"})
+		runPrepared(t, f, runner.Options{RunID: "one"})
 		events, err := kept.Events("one", 0, math.MaxInt)
 		if err != nil {
 			t.Fatal(err)

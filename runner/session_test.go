@@ -12,13 +12,13 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// forgetful is a store that fails to save sessions if err is set.
-type forgetful struct {
+// forgetfulStore is a store that fails to save sessions if err is set.
+type forgetfulStore struct {
 	store.Memory
 	err error
 }
 
-func (s *forgetful) SaveSession(left store.Session) error {
+func (s *forgetfulStore) SaveSession(left store.Session) error {
 	if s.err != nil {
 		return s.err
 	}
@@ -28,7 +28,7 @@ func (s *forgetful) SaveSession(left store.Session) error {
 // If a driver could not save the session of a completed run, a resume saves it without executing
 // anything. It does not save a session twice.
 func TestResumeSavesSession(t *testing.T) {
-	kept := &forgetful{err: errors.New("the disk is full")}
+	kept := &forgetfulStore{err: errors.New("the disk is full")}
 	cfg := runner.Config{Store: kept}
 	f := prepareFlow(t, cfg, "state: {n: {type: integer, default: 0, scope: session}}\nnodes: {a: {kind: set, set: {n: n + 1}}}\nedges: [{from: a, to: END}]")
 	opts := runner.Options{RunID: "one", Session: "s"}
@@ -45,7 +45,7 @@ func TestResumeSavesSession(t *testing.T) {
 		t.Errorf("the list is %+v (%v)", lines, err)
 	}
 	opts.RunID = "two"
-	finish(t, f, opts)
+	runPrepared(t, f, opts)
 	wantStatus(t, resume(t, cfg, "one", runner.Options{}), machine.Completed, 1)
 	if s, err := kept.Session("s"); err != nil || s.Keys["n"] != 2 || s.Run != "two" {
 		t.Errorf("the session is %+v (%v)", s, err)
@@ -68,10 +68,10 @@ func TestConcurrentRunsOfSession(t *testing.T) {
 			return 1, err
 		},
 	}
-	cfg := runner.Config{Store: &kept, Kinds: []runner.Kind{work(handlers)}}
+	cfg := runner.Config{Store: &kept, Kinds: []runner.Kind{workKind(handlers)}}
 	f := prepareFlow(t, cfg, "state: {n: {type: integer, default: 0, scope: session}}\nnodes: {a: {kind: work, do: it, writes: {n: n + output}}}\nedges: [{from: a, to: END}]")
 	other = prepareFlow(t, cfg, "state: {n: {type: integer, default: 0, scope: session}, m: {type: integer, default: 7, scope: session}}\nnodes: {a: {kind: work, do: it, writes: {n: n + output}}}\nedges: [{from: a, to: END}]")
-	finish(t, f, runner.Options{RunID: "outer", Session: "s"})
+	runPrepared(t, f, runner.Options{RunID: "outer", Session: "s"})
 	if s, err := kept.Session("s"); err != nil || !reflect.DeepEqual(s.Keys, map[string]any{"n": 1, "m": 7}) {
 		t.Errorf("the session is %+v (%v)", s, err)
 	}

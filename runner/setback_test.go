@@ -9,25 +9,27 @@ import (
 	"github.com/graphrun/graphrun/runner"
 )
 
-// setBack is a clock that goes back by a minute at each call of Now.
-type setBack struct {
+// backwardClock is a clock that goes back by a minute at each call of Now.
+type backwardClock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-func (c *setBack) Now() time.Time {
+func (c *backwardClock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(-time.Minute)
 	return c.now
 }
 
-func (c *setBack) AfterFunc(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop }
+func (c *backwardClock) AfterFunc(d time.Duration, f func()) func() bool {
+	return time.AfterFunc(d, f).Stop
+}
 
-// durations is a sink that keeps the durations of the nodes.
-type durations []time.Duration
+// durationSink is a sink that keeps the durations of the nodes.
+type durationSink []time.Duration
 
-func (d *durations) Event(e *runner.Event) error {
+func (d *durationSink) Event(e *runner.Event) error {
 	if e.Type == runner.NodeCompleted || e.Type == runner.NodeFailed {
 		*d = append(*d, e.Duration)
 	}
@@ -36,8 +38,8 @@ func (d *durations) Event(e *runner.Event) error {
 
 // No duration is negative, even when the clock is set back.
 func TestClockSetBack(t *testing.T) {
-	var took durations
-	f := prepareFlow(t, runner.Config{Clock: &setBack{now: time.Unix(1790000000, 0)}, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
+	var took durationSink
+	f := prepareFlow(t, runner.Config{Clock: &backwardClock{now: time.Unix(1790000000, 0)}, Kinds: []runner.Kind{workKind(map[string]runner.HandlerFunc{
 		"it": func(context.Context, *runner.Task) (any, error) { return nil, nil },
 	})}}, "nodes: {a: {kind: work, do: it}, b: {kind: work, do: it}}\nedges: [{from: a, to: b}, {from: b, to: END}]")
 	result, err := f.Run(context.Background(), runner.Options{Sink: &took, History: true})

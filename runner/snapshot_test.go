@@ -23,9 +23,9 @@ import (
 // errKilled is the error of a run whose store no longer accepts writes.
 var errKilled = errors.New("killed")
 
-// crashing is a store that fails after a number of writes. It counts the events that are read and
+// crashingStore is a store that fails after a number of writes. It counts the events that are read and
 // the bytes of states that are written.
-type crashing struct {
+type crashingStore struct {
 	store.Store
 	after     int // writes that are left; negative: no limit
 	snapshots int
@@ -33,7 +33,7 @@ type crashing struct {
 	written   int // bytes of states
 }
 
-func (c *crashing) Create(r store.RunRecord, first ...machine.Event) (store.Journal, error) {
+func (c *crashingStore) Create(r store.RunRecord, first ...machine.Event) (store.Journal, error) {
 	var j store.Journal
 	create := func() (err error) {
 		j, err = c.Store.Create(r, first...)
@@ -43,7 +43,7 @@ func (c *crashing) Create(r store.RunRecord, first ...machine.Event) (store.Jour
 	return &crashingJournal{j, c}, err
 }
 
-func (c *crashing) Open(id, owner string) (store.Journal, error) {
+func (c *crashingStore) Open(id, owner string) (store.Journal, error) {
 	j, err := c.Store.Open(id, owner)
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (c *crashing) Open(id, owner string) (store.Journal, error) {
 	return &crashingJournal{j, c}, nil
 }
 
-func (c *crashing) Events(id string, n, size int) ([]machine.Event, error) {
+func (c *crashingStore) Events(id string, n, size int) ([]machine.Event, error) {
 	events, err := c.Store.Events(id, n, size)
 	c.read += len(events)
 	return events, err
@@ -59,7 +59,7 @@ func (c *crashing) Events(id string, n, size int) ([]machine.Event, error) {
 
 type crashingJournal struct {
 	store.Journal
-	store *crashing
+	store *crashingStore
 }
 
 func (j *crashingJournal) write(do func() error) error {
@@ -109,7 +109,7 @@ edges:
 // snapshotRunner returns a runner for snapshotFlow, whose node f fails while *fails.
 func snapshotRunner(t *testing.T, s store.Store, fails *bool) (*runner.Runner, *spec.Graph) {
 	t.Helper()
-	r, err := runner.New(runner.Config{Store: s, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
+	r, err := runner.New(runner.Config{Store: s, Kinds: []runner.Kind{workKind(map[string]runner.HandlerFunc{
 		"echo": func(_ context.Context, task *runner.Task) (any, error) { return task.Config["with"], nil },
 		"fails": func(_ context.Context, task *runner.Task) (any, error) {
 			if *fails {
@@ -173,9 +173,9 @@ func resumeToEnd(t *testing.T, r *runner.Runner, fails *bool, result *runner.Res
 // A run that crashes at any write resumes from its latest snapshot and has the same result as a run
 // without a crash, also if it fails and is resumed in between.
 func TestSnapshotsAfterCrashes(t *testing.T) {
-	stages := func(after, step int, always bool) ([]string, *crashing) {
+	stages := func(after, step int, always bool) ([]string, *crashingStore) {
 		fails := true
-		s := &crashing{Store: &store.Memory{}, after: after}
+		s := &crashingStore{Store: &store.Memory{}, after: after}
 		r, g := snapshotRunner(t, s, &fails)
 		if always {
 			runner.SnapshotAlways(r)
@@ -239,7 +239,7 @@ func checkSnapshotRead(t *testing.T, s store.Store) {
 // of the run.
 func TestLongRunsOpenFast(t *testing.T) {
 	const steps = 12_000
-	s := &crashing{Store: &store.Memory{}, after: -1}
+	s := &crashingStore{Store: &store.Memory{}, after: -1}
 	flow := `
 limits: {max_steps: 1000000}
 state: {n: {type: integer, default: 0}, pad: {type: string, default: "` + strings.Repeat("x", 1000) + `"}}
@@ -247,7 +247,7 @@ nodes: {a: {kind: set, set: {n: n + 1}}, b: {kind: human, prompt: "?"}}
 edges: [{from: a, to: a, when: n < ` + fmt.Sprint(steps) + `}, {from: a, to: b}, {from: b, to: END}]
 `
 	f := prepareFlow(t, runner.Config{Store: s}, flow)
-	finish(t, f, runner.Options{RunID: "one"})
+	runPrepared(t, f, runner.Options{RunID: "one"})
 	all, err := s.Store.Events("one", 0, math.MaxInt)
 	if err != nil || len(all) < steps/1000 || s.snapshots < 5 {
 		t.Fatal(len(all), s.snapshots, err)

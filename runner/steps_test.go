@@ -54,7 +54,7 @@ edges: [{from: x, to: y}, {from: y, to: x, when: n < 2}, {from: y, to: END}]
 const sharedSteps = 5 + 2*(3+2*4) + 3*4
 
 // runShared runs outer.yaml with a limit, and resumes it after crashes.
-func runShared(t *testing.T, r *runner.Runner, s *crashing, limit, step int) *runner.Result {
+func runShared(t *testing.T, r *runner.Runner, s *crashingStore, limit, step int) *runner.Result {
 	t.Helper()
 	files := sharedFiles()
 	g, found := spec.Parse("outer.yaml", []byte(files["outer.yaml"]), spec.Options{Kinds: r.Kinds()})
@@ -80,8 +80,8 @@ func runShared(t *testing.T, r *runner.Runner, s *crashing, limit, step int) *ru
 func TestSubgraphsShareSteps(t *testing.T) {
 	for limit := 1; limit <= sharedSteps+1; limit++ {
 		for _, after := range []int{-1, 3 + limit%11, 15 + limit} {
-			s := &crashing{Store: &store.Memory{}, after: after}
-			c := &worked{done: map[string]int{}}
+			s := &crashingStore{Store: &store.Memory{}, after: after}
+			c := &workCounter{done: map[string]int{}}
 			r := c.runner(t, s, sharedFiles())
 			got := runShared(t, r, s, limit, -1)
 			if limit >= sharedSteps {
@@ -109,7 +109,7 @@ func TestSubgraphsShareSteps(t *testing.T) {
 func TestSubgraphsShareTheirOwnLimit(t *testing.T) {
 	files := sharedFiles()
 	files["middle.yaml"] += "limits: {max_steps: 10}\n" // it needs 11
-	c := &worked{done: map[string]int{}}
+	c := &workCounter{done: map[string]int{}}
 	r := c.runner(t, &store.Memory{}, files)
 	g, _ := spec.Parse("outer.yaml", []byte(files["outer.yaml"]), spec.Options{Kinds: r.Kinds()})
 	got, err := r.Run(context.Background(), g, runner.Options{})

@@ -121,7 +121,7 @@ func TestReadSubgraphsFromSnapshots(t *testing.T) {
 			return nil, nil
 		},
 	}
-	r, err := runner.New(runner.Config{Store: kept, Kinds: []runner.Kind{work(handlers)}, Load: func(string) ([]byte, error) {
+	r, err := runner.New(runner.Config{Store: kept, Kinds: []runner.Kind{workKind(handlers)}, Load: func(string) ([]byte, error) {
 		return []byte(snapshotHeader + "state: {n: {type: integer, default: 0}, pad: {type: string, default: " + strings.Repeat("x", 500) + "}}\n" +
 			"nodes: {a: {kind: work, do: call, writes: {n: n + 1}}}\nedges: [{from: a, to: a, when: n < 30}, {from: a, to: END}]"), nil
 	}})
@@ -142,7 +142,7 @@ func TestReadSubgraphsFromSnapshots(t *testing.T) {
 }
 
 // checkNearbyReads checks how much of a long run is read to show one step.
-func checkNearbyReads(t *testing.T, s *crashing, r *runner.Runner, steps int) {
+func checkNearbyReads(t *testing.T, s *crashingStore, r *runner.Runner, steps int) {
 	t.Helper()
 	for _, at := range []int{1, 2, steps / 3, steps / 2, steps - 1} {
 		s.read = 0
@@ -193,7 +193,7 @@ func TestReadWaitingSubgraphsFromSnapshots(t *testing.T) {
 			return strings.Repeat("y", 1000), nil
 		},
 	}
-	r, err := runner.New(runner.Config{Store: &store.Memory{}, Kinds: []runner.Kind{work(handlers)}, Load: func(string) ([]byte, error) {
+	r, err := runner.New(runner.Config{Store: &store.Memory{}, Kinds: []runner.Kind{workKind(handlers)}, Load: func(string) ([]byte, error) {
 		return []byte(snapshotHeader + "state: {n: {type: integer, default: 0}, x: {type: string}}\n" +
 			"nodes: {a: {kind: set, set: {n: n + 1}}, h: {kind: human, prompt: '?', writes: [x]}, z: {kind: set, set: {n: n + 1}}}\n" +
 			"edges: [{from: a, to: a, when: n < 3}, {from: a, to: h}, {from: h, to: z}, {from: z, to: END}]"), nil

@@ -74,14 +74,14 @@ edges:
 	}
 }
 
-// worked counts how often each piece of work was done.
-type worked struct {
+// workCounter counts how often each piece of work was done.
+type workCounter struct {
 	mu    sync.Mutex
 	done  map[string]int
 	fails bool
 }
 
-func (c *worked) runner(t *testing.T, s store.Store, files map[string]string) *runner.Runner {
+func (c *workCounter) runner(t *testing.T, s store.Store, files map[string]string) *runner.Runner {
 	t.Helper()
 	count := func(_ context.Context, task *runner.Task) (any, error) {
 		c.mu.Lock()
@@ -97,7 +97,7 @@ func (c *worked) runner(t *testing.T, s store.Store, files map[string]string) *r
 			}
 			return nil, fs.ErrNotExist
 		},
-		Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
+		Kinds: []runner.Kind{workKind(map[string]runner.HandlerFunc{
 			"count": count,
 			"fails": func(ctx context.Context, task *runner.Task) (any, error) {
 				c.mu.Lock()
@@ -118,7 +118,7 @@ func (c *worked) runner(t *testing.T, s store.Store, files map[string]string) *r
 
 // runNested runs outer.yaml and resumes it until it has completed. After each crash the store
 // accepts step more writes.
-func (c *worked) runNested(t *testing.T, s *crashing, step int, snapshots bool) *runner.Result {
+func (c *workCounter) runNested(t *testing.T, s *crashingStore, step int, snapshots bool) *runner.Result {
 	t.Helper()
 	files := nestedFiles()
 	r := c.runner(t, s, files)
@@ -159,9 +159,9 @@ func (c *worked) runNested(t *testing.T, s *crashing, step int, snapshots bool) 
 // A run of nested graphs that crashes at any write resumes at that point: no finished step, at any
 // depth, runs again.
 func TestSubgraphsAfterCrashes(t *testing.T) {
-	run := func(after, step int, snapshots bool) (*runner.Result, *worked, *crashing) {
-		c := &worked{done: map[string]int{}, fails: true}
-		s := &crashing{Store: &store.Memory{}, after: after}
+	run := func(after, step int, snapshots bool) (*runner.Result, *workCounter, *crashingStore) {
+		c := &workCounter{done: map[string]int{}, fails: true}
+		s := &crashingStore{Store: &store.Memory{}, after: after}
 		return c.runNested(t, s, step, snapshots), c, s
 	}
 	want, whole, _ := run(-1, -1, false)
@@ -206,7 +206,7 @@ func TestCancelledSubgraphs(t *testing.T) {
 	var done []string
 	r, err := runner.New(runner.Config{
 		Store: &store.Memory{}, Load: func(path string) ([]byte, error) { return []byte(files[path]), nil },
-		Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
+		Kinds: []runner.Kind{workKind(map[string]runner.HandlerFunc{
 			"count": func(_ context.Context, task *runner.Task) (any, error) {
 				mu.Lock()
 				defer mu.Unlock()
@@ -246,7 +246,7 @@ func TestCancelledSubgraphs(t *testing.T) {
 
 // Without a store, a subgraph that waits for an answer stays in memory.
 func TestSubgraphsWithoutStore(t *testing.T) {
-	c := &worked{done: map[string]int{}}
+	c := &workCounter{done: map[string]int{}}
 	files := nestedFiles()
 	r := c.runner(t, nil, files)
 	g, _ := spec.Parse("outer.yaml", []byte(files["outer.yaml"]), spec.Options{Kinds: r.Kinds()})
@@ -290,7 +290,7 @@ func TestPauseReachesSubgraphs(t *testing.T) {
 	var stop atomic.Bool
 	r, err := runner.New(runner.Config{
 		Store: s, Load: func(path string) ([]byte, error) { return []byte(files[path]), nil },
-		Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
+		Kinds: []runner.Kind{workKind(map[string]runner.HandlerFunc{
 			"turn": func(_ context.Context, task *runner.Task) (any, error) {
 				if task.Visit == 5 && !stop.Load() { // an element may reach this only after the pause
 					if err := s.SendRequest("one", store.RequestPause); err != nil {

@@ -33,7 +33,7 @@ edges: [{from: w, to: end}, {from: end, to: END}]
 		{"graph: outer.yaml, timeout: 2h", "a g b c end"},
 	} {
 		clock, ran := newFakeClock(), make(chan bool, 1)
-		f := prepareFlow(t, runner.Config{Clock: clock, Load: load, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
+		f := prepareFlow(t, runner.Config{Clock: clock, Load: load, Kinds: []runner.Kind{workKind(map[string]runner.HandlerFunc{
 			"tell": func(context.Context, *runner.Task) (any, error) {
 				ran <- true
 				return nil, nil

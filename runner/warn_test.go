@@ -22,7 +22,7 @@ edges: [{from: x, to: y}, {from: y, to: END}]
 // A caller without a sink gets the same warnings as a sink: those of handlers and of failed
 // elements, also in subgraphs, with secrets masked.
 func TestWarnings(t *testing.T) {
-	work := work(map[string]runner.HandlerFunc{
+	work := workKind(map[string]runner.HandlerFunc{
 		"warn": func(_ context.Context, task *runner.Task) (any, error) {
 			task.Emit(runner.Said{Type: "progress", Message: "not told"})
 			task.Emit(runner.Said{Type: "warning", Message: "beware of sesame-4711"})

@@ -55,7 +55,7 @@ func serve(mode string) int {
 	var transport mcp.Transport = &mcp.StdioTransport{}
 	switch mode {
 	case "old": // ignores unknown requests
-		transport = &mcp.IOTransport{Reader: io.NopCloser(deaf{bufio.NewScanner(os.Stdin), new(bytes.Buffer)}), Writer: os.Stdout}
+		transport = &mcp.IOTransport{Reader: io.NopCloser(deafReader{bufio.NewScanner(os.Stdin), new(bytes.Buffer)}), Writer: os.Stdout}
 	case "together": // starts after all servers have connected
 		conn, err := net.Dial("tcp", os.Getenv(addrEnv))
 		if err != nil {
@@ -73,13 +73,13 @@ func serve(mode string) int {
 	return 0
 }
 
-// deaf drops the request server/discover, which servers of older versions don't know.
-type deaf struct {
+// deafReader drops the request server/discover, which servers of older versions don't know.
+type deafReader struct {
 	lines *bufio.Scanner
 	rest  *bytes.Buffer
 }
 
-func (d deaf) Read(p []byte) (int, error) {
+func (d deafReader) Read(p []byte) (int, error) {
 	for d.rest.Len() == 0 {
 		if !d.lines.Scan() {
 			return 0, io.EOF

@@ -68,7 +68,7 @@ func drive(dir string, f *flow) error {
 	if err != nil {
 		return err
 	}
-	r, err := runner.New(runner.Config{Store: newFatal(kept, os.Getenv(killEnv)), Kinds: []runner.Kind{effectKind(dir)}})
+	r, err := runner.New(runner.Config{Store: newFatalStore(kept, os.Getenv(killEnv)), Kinds: []runner.Kind{effectKind(dir)}})
 	if err != nil {
 		return err
 	}
@@ -149,9 +149,9 @@ func effectKind(dir string) runner.Kind {
 	}
 }
 
-// fatal is a store that kills the process at a given write, and prints how many events were
+// fatalStore is a store that kills the process at a given write, and prints how many events were
 // acknowledged.
-type fatal struct {
+type fatalStore struct {
 	store.Store
 	after  bool
 	at     int
@@ -159,14 +159,14 @@ type fatal struct {
 	events int
 }
 
-func newFatal(s store.Store, kill string) *fatal {
+func newFatalStore(s store.Store, kill string) *fatalStore {
 	when, n, _ := strings.Cut(kill, " ")
 	at, _ := strconv.Atoi(n)
-	return &fatal{Store: s, after: when == "after", at: at}
+	return &fatalStore{Store: s, after: when == "after", at: at}
 }
 
 // write calls do, or kills the process before or after it.
-func (f *fatal) write(do func() error) error {
+func (f *fatalStore) write(do func() error) error {
 	f.writes++
 	if f.writes != f.at {
 		return do()
@@ -180,7 +180,7 @@ func (f *fatal) write(do func() error) error {
 	select {}
 }
 
-func (f *fatal) acknowledge(n int, err error) error {
+func (f *fatalStore) acknowledge(n int, err error) error {
 	if err == nil {
 		f.events += n
 		fmt.Println("kept", f.events)
@@ -188,7 +188,7 @@ func (f *fatal) acknowledge(n int, err error) error {
 	return err
 }
 
-func (f *fatal) Create(record store.RunRecord, first ...machine.Event) (j store.Journal, err error) {
+func (f *fatalStore) Create(record store.RunRecord, first ...machine.Event) (j store.Journal, err error) {
 	err = f.write(func() (err error) {
 		j, err = f.Store.Create(record, first...)
 		return err
@@ -199,7 +199,7 @@ func (f *fatal) Create(record store.RunRecord, first ...machine.Event) (j store.
 	return &fatalJournal{j, f}, err
 }
 
-func (f *fatal) Open(id, owner string) (j store.Journal, err error) {
+func (f *fatalStore) Open(id, owner string) (j store.Journal, err error) {
 	err = f.write(func() (err error) {
 		j, err = f.Store.Open(id, owner)
 		return err
@@ -214,7 +214,7 @@ func (f *fatal) Open(id, owner string) (j store.Journal, err error) {
 
 type fatalJournal struct {
 	store.Journal
-	store *fatal
+	store *fatalStore
 }
 
 func (j *fatalJournal) Append(events ...machine.Event) error {

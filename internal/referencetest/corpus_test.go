@@ -29,10 +29,10 @@ case $name in g*)
 esac
 case $((h %% 4)) in 0) echo $((h %% 5));; 1) echo '"yes"';; 2) echo "\"$name\"";; *) echo null;; esac`
 
-// programmed is a world with the same outcomes as program. timing decides how long attempts take.
-type programmed struct{ seed, failing, timing int }
+// programWorld is a world with the same outcomes as program. timing decides how long attempts take.
+type programWorld struct{ seed, failing, timing int }
 
-func (p programmed) Attempt(s referencetest.StepID, n int) (out referencetest.Outcome, takes time.Duration) {
+func (p programWorld) Attempt(s referencetest.StepID, n int) (out referencetest.Outcome, takes time.Duration) {
 	r := rand.New(rand.NewPCG(uint64(p.timing), uint64(s.Rank*1000+s.Visit*10+n)))
 	takes = time.Duration(1 + r.Int64N(5e9))
 	var number int
@@ -49,11 +49,11 @@ func (p programmed) Attempt(s referencetest.StepID, n int) (out referencetest.Ou
 	return out, takes
 }
 
-func (programmed) Answer(referencetest.StepID, string) (any, time.Duration, bool) {
+func (programWorld) Answer(referencetest.StepID, string) (any, time.Duration, bool) {
 	return nil, 0, false
 }
 
-func (programmed) Choose(_ referencetest.StepID, candidates []string) (string, bool) {
+func (programWorld) Choose(_ referencetest.StepID, candidates []string) (string, bool) {
 	return candidates[0], true
 }
 
@@ -82,7 +82,7 @@ func TestCorpus(t *testing.T) {
 	for seed := uint64(0); written < graphs(t, 50); seed++ {
 		text, world := referencetest.RandomGraph(seed, corpusWeights())
 		text = interval.ReplaceAllString(text, "initial_interval: 1ms")
-		want, ok := runUntimed(text, programmed{seed: int(seed % 1000), failing: world.Failing})
+		want, ok := runUntimed(text, programWorld{seed: int(seed % 1000), failing: world.Failing})
 		if !ok || len(want.Path) < 2 {
 			continue
 		}
@@ -109,7 +109,7 @@ func TestCorpus(t *testing.T) {
 }
 
 // runUntimed returns the result of a flow, and false if timing decides it.
-func runUntimed(text string, world programmed) (out referencetest.Result, ok bool) {
+func runUntimed(text string, world programWorld) (out referencetest.Result, ok bool) {
 	g, found := spec.Parse("flow.yaml", []byte(text), spec.Options{})
 	if found.HasErrors() || spec.Check(g).HasErrors() {
 		return out, false

@@ -53,13 +53,13 @@ func TestResumeEqualsUninterrupted(t *testing.T) {
 	}
 }
 
-// repaired is a world in which each failing step fails until the run is resumed.
-type repaired struct {
+// repairedWorld is a world in which each failing step fails until the run is resumed.
+type repairedWorld struct {
 	*referencetest.Chance
 	lives int
 }
 
-func (w *repaired) Attempt(s referencetest.StepID, n int) (referencetest.Outcome, time.Duration) {
+func (w *repairedWorld) Attempt(s referencetest.StepID, n int) (referencetest.Outcome, time.Duration) {
 	sound := *w.Chance
 	sound.Failing = 0
 	out, takes := sound.Attempt(s, n)
@@ -80,9 +80,9 @@ func TestResumeAfterFailure(t *testing.T) {
 	for seed := range uint64(graphs(t, 200)) {
 		text, world := referencetest.RandomGraph(seed, w)
 		text = strings.ReplaceAll(text, ", condition: always", "") // such an edge also fires after a failure
-		sound := &repaired{world, 1}
+		sound := &repairedWorld{world, 1}
 		_, want := run(t, text, sound, referencetest.Options{})
-		broken := &repaired{world, 0}
+		broken := &repairedWorld{world, 0}
 		r, got := run(t, text, broken, referencetest.Options{})
 		if want.Status != "completed" || got.Status != "failed" {
 			continue
