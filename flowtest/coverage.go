@@ -32,7 +32,7 @@ type Coverage struct {
 	taken [3][]int // by edge, the number of runs that took it 0, 1 and more times
 }
 
-// Covered counts the reached parts of one sort.
+// Covered counts the reached parts of one kind.
 type Covered[M any] struct {
 	Covered int `json:"covered"`
 	Total   int `json:"total"`

@@ -27,7 +27,7 @@ import (
 type dryRun struct {
 	graph *spec.Graph
 	stubs map[string]*stub
-	kinds []spec.Kind // besides the built-in ones
+	kinds []spec.Kind // in addition to the built-in ones
 
 	mu     sync.Mutex
 	steps  []*Planned

@@ -493,7 +493,7 @@ func diffValues(want, got any) []string {
 	return append([]string{"- want, + got"}, diffLines(w, g)...)
 }
 
-// alignValue replaces the parts of want that match got by those of got, so that a diff hides them.
+// alignValue replaces the parts of want that match with the parts of got, so that a diff hides them.
 func alignValue(want, got any, subset bool) any {
 	if matchValue(want, got, subset) {
 		return got

@@ -24,9 +24,9 @@ import (
 
 // Config configures how test files are read and run. The zero value works.
 type Config struct {
-	// Kinds are node kinds besides graphrun's own.
+	// Kinds are node kinds in addition to graphrun's own.
 	Kinds []runner.Kind
-	// Real names kinds without effects. Their nodes run where a case has no stub.
+	// Real names kinds without effects. Their nodes run unless a case has a stub.
 	Real []string
 	// Check parses and checks a flow; the default is spec.Parse and spec.Check.
 	Check func(path string, src []byte) (*spec.Graph, spec.Diagnostics)

@@ -20,7 +20,7 @@ import (
 
 // Mutation reports how many changes of a flow its tests notice.
 type Mutation struct {
-	// Mutants counts the changes that can be noticed, Killed those that a case notices.
+	// Mutants counts the changes that a case could notice, Killed the changes that a case notices.
 	Mutants int `json:"mutants"`
 	Killed  int `json:"killed"`
 	// Equivalent counts changes that the solver knows to have no effect. Mutants excludes them.
@@ -46,8 +46,8 @@ type mutant struct {
 	equal bool // the change is known to have no effect
 }
 
-// Mutate changes the flows of test files one place at a time, and runs their tests on each
-// change. Files of one flow count together.
+// Mutate makes one change at a time to the flows of test files, and runs their tests on each
+// change. It counts the files of one flow together.
 func Mutate(cfg Config, files []*File) (*Mutation, error) {
 	out := &Mutation{Survivors: []Survivor{}}
 	cfg.FailFast = true
@@ -181,7 +181,7 @@ func (w guards) newClaim(edge int, holds bool) solve.Claim {
 // areExclusive reports whether claims after the node of an edge never hold together.
 func (w guards) areExclusive(edge int, claims ...solve.Claim) bool {
 	n := w.graph.Node(w.graph.Edges[edge].From.Value)
-	return n != nil && !new(solve.Solver).Possible(claims, func(path []string, typ eval.Type) solve.Domain {
+	return n != nil && !new(solve.Solver).CanHold(claims, func(path []string, typ eval.Type) solve.Domain {
 		key := w.graph.Key(path[0])
 		switch {
 		case path[0] == "visits":

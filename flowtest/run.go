@@ -351,7 +351,7 @@ func (a *runningCase) emitEvents(task *runner.Task, e *entry) error {
 // canRun reports whether a node without a stub can run, because its effects have stand-ins.
 func (a *runningCase) canRun(task *runner.Task) bool {
 	switch task.Kind {
-	case "graph", "tool", "tools": // what they run has stubs, or fails the case
+	case "graph", "tool", "tools": // the nodes that they run have stubs, or fail the case
 		return true
 	case "llm", "agent":
 		return a.c.script != ""

@@ -1,5 +1,5 @@
-// The rules about what nodes call: models, tools and subgraphs, what they hand to them, and the labels
-// by which nodes choose the next one.
+// The rules about calls of models, tools and subgraphs, their arguments, and the labels by which nodes
+// choose the next node.
 
 package lint
 
@@ -195,7 +195,7 @@ func checkUnknownTool(f *facts) {
 	}
 }
 
-// listTexts returns the texts in a list, which may be nil.
+// listTexts returns the texts in a list, or none for nil.
 func listTexts(list *spec.Value) (out []spec.Text) {
 	if list == nil {
 		return nil
@@ -230,7 +230,7 @@ func (f *facts) checkTool(ref spec.Text, all bool) {
 	}
 }
 
-// checkOfferedTools reports tools that a model may choose and that the tools node behind it may not call.
+// checkOfferedTools reports tools that a model may choose but the tools node after it may not call.
 func (f *facts) checkOfferedTools() {
 	for i := range f.graph.Edges {
 		if f.From[i] < 0 || f.To[i] < 0 || f.To[i] == f.End {
@@ -327,7 +327,7 @@ func checkSubgraphCycle(f *facts) {
 			f.report(r.At(0, len(r.Value)), "%s", spec.TooDeepMessage(r.Value))
 			continue
 		case last != own && strings.HasPrefix(last, "#"):
-			continue // a cycle of other graphs of the file: it is reported there
+			continue // the check of that graph reports a cycle among other graphs
 		}
 		for i, name := range chain {
 			if name == "" || name[0] == '#' {
@@ -401,7 +401,7 @@ func (f *facts) findPerson(c *subgraph.Graph, seen map[*subgraph.Graph]bool) (wh
 	return who, file
 }
 
-// argument is a named value that a node hands to a subgraph or a tool.
+// argument is a named value that a node passes to a subgraph or a tool.
 type argument struct {
 	name     spec.Text
 	value    *spec.Value
@@ -409,7 +409,7 @@ type argument struct {
 	computed bool        // it has an expression, which may not have compiled
 }
 
-// constants lists the values, as far as they are known.
+// constants lists the known values of an argument.
 func (in *argument) constants() []any {
 	switch {
 	case in.bound != nil:
@@ -489,14 +489,14 @@ func checkChildKeys(f *facts) {
 	}
 }
 
-// callee is the subgraph or the tool that a node calls, with the schema of its input.
+// callee is a subgraph or tool that a node calls, with the schema of its input.
 type callee struct {
 	what, field string // "subgraph" and "with", or "tool" and "args"
 	name        spec.Text
 	schema      map[string]any // of an object
 }
 
-// findCallee returns what a node calls, if its schema is known.
+// findCallee returns the subgraph or tool that a node calls, if its schema is known.
 func (f *facts) findCallee(n *spec.Node) (callee, bool) {
 	name := text(n, "tool")
 	if t := f.declaredTool(name.Value); n.Kind.Value == "tool" && t.Get("parameters") != nil {
@@ -528,7 +528,7 @@ func (f *facts) findCalledGraph(n *spec.Node) (g *spec.Graph, field string) {
 	return nil, ""
 }
 
-// newInputSchema returns the schema of what may be given to a graph.
+// newInputSchema returns the schema of a graph's input.
 func newInputSchema(g *spec.Graph) map[string]any {
 	properties, required := map[string]any{}, []any{}
 	for _, key := range g.State {
@@ -624,7 +624,7 @@ func (f *facts) checkValues(values []any, want map[string]any, at spec.Span, wha
 	return false
 }
 
-// checkDefault reports the answer for an absent person if nobody may give it.
+// checkDefault reports the answer for an absent person if no person could give it.
 func (f *facts) checkDefault(n *spec.Node) {
 	value, choices, doc := n.Field("default"), n.Field("choices"), n.Field("schema")
 	if n.Kind.Value != "human" || value == nil {

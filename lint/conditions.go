@@ -18,7 +18,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// judgement holds the conditions that are tried after one outcome of a node, and their verdicts.
+// judgement holds the conditions that a run tries after one outcome of a node, and their verdicts.
 type judgement struct {
 	site       site
 	edges      [][]int // of each condition: one, or all of a declaration
@@ -108,17 +108,17 @@ func (f *facts) listClaims(a arc, known func(name string) bool) (out []solve.Cla
 	return out
 }
 
-// arePossible reports whether all claims can hold together after a node, or anywhere for nil.
-func (f *facts) arePossible(n *spec.Node, claims []solve.Claim) bool {
+// canAllHold reports whether all claims can hold together after a node, or anywhere if n is nil.
+func (f *facts) canAllHold(n *spec.Node, claims []solve.Claim) bool {
 	at := site{f: f, node: n, failed: n == nil}
-	return len(claims) == 0 || f.solver.Possible(claims, at.domain)
+	return len(claims) == 0 || f.solver.CanHold(claims, at.domain)
 }
 
 func checkConstantConditions(f *facts) {
 	constant := map[int]bool{} // edges
 	for _, d := range f.judgements() {
 		for k, v := range d.result.Verdicts {
-			isMeant := d.site.node.Routing == "all" && len(d.conditions[k].Reads) == 0 // the edge fires beside others
+			isMeant := d.site.node.Routing == "all" && len(d.conditions[k].Reads) == 0 // the edge fires together with others
 			if !v.Always && !v.Never || v.Always && isMeant {
 				continue
 			}
@@ -146,7 +146,7 @@ func (f *facts) checkComputedConjunctions() {
 			continue
 		}
 		reads := listNamesRead(t)
-		if len(reads) > 0 && !slices.ContainsFunc(reads, isOther) && !f.arePossible(nil, []solve.Claim{{Holds: true, Tree: t}}) {
+		if len(reads) > 0 && !slices.ContainsFunc(reads, isOther) && !f.canAllHold(nil, []solve.Claim{{Holds: true, Tree: t}}) {
 			f.report(u.Span(), "this value is always false: its conditions contradict each other")
 		}
 	}
@@ -210,7 +210,7 @@ func checkPointlessConditions(f *facts) {
 		n := d.site.node
 		groups := f.flow().Groups[n.Index]
 		at := slices.IndexFunc(groups, func(g controlflow.Group) bool { return g.Kind == controlflow.ByDefault })
-		if d.site.failed || n.Routing == "all" || choosesNext(n) || at < 0 || f.flow().Has(n.Index, controlflow.ByDecision) {
+		if d.site.failed || n.Routing == "all" || choosesNext(n) || at < 0 || f.flow().HasGroup(n.Index, controlflow.ByDecision) {
 			continue
 		}
 		other := f.graph.Edges[groups[at].Edges[0]]
@@ -296,7 +296,7 @@ func checkMissingFallbacks(f *facts) {
 	f.reportNoWayOut()
 	for i := range f.judgements() {
 		d := &f.judgements()[i]
-		if d.site.failed || d.result.Exhaustive || choosesNext(d.site.node) || f.flow().Has(d.site.node.Index, controlflow.ByDefault, controlflow.ByDecision) {
+		if d.site.failed || d.result.Exhaustive || choosesNext(d.site.node) || f.flow().HasGroup(d.site.node.Index, controlflow.ByDefault, controlflow.ByDecision) {
 			continue
 		}
 		path, values, open := f.findStuckRun(d)
@@ -354,9 +354,9 @@ func (f *facts) findStuckRun(d *judgement) (path []int, values []string, open bo
 	isStuck := func(r *explore.Run) bool {
 		how := r.State.Failure
 		if r.State.Status != machine.Stuck || how.Node != d.site.node.ID.Value || len(how.Candidates) == 0 || how.Candidates[0].Edge < 0 {
-			return false // or it is a join that waits for branches which can't come
+			return false // or it is a join whose branches can't arrive
 		}
-		skipped := func(n machine.Note) bool { return n.Skipped } // its conditions are not tried
+		skipped := func(n machine.Note) bool { return n.Skipped } // a skipped node tries no conditions
 		return !slices.ContainsFunc(r.State.Notes(), skipped)
 	}
 	q := explore.Question{Found: isStuck, Hopeless: f.hopelessAfter(d.site.node.Index), Evaluates: func(_ *explore.Run, p *eval.Program, env map[string]any) {
@@ -371,7 +371,7 @@ func (f *facts) findStuckRun(d *judgement) (path []int, values []string, open bo
 	}
 	for _, p := range d.conditions {
 		for _, read := range p.Reads {
-			if read.Path[0] == "output" && domain.Yields(d.site.node, read.Path[1:]) == nil {
+			if read.Path[0] == "output" && domain.OutputPart(d.site.node, read.Path[1:]) == nil {
 				continue // of unknown type
 			}
 			text := solve.PathName(read.Path) + " = " + domain.Literal(valueAt(seen[p], read.Path))
@@ -406,7 +406,7 @@ func (f *facts) findPathOfRounds(d *judgement) []int {
 	return nil
 }
 
-// reportNoWayOut reports nodes whose edges all are for their failure, and nodes whose edges all have
+// reportNoWayOut reports nodes that only have edges for failures, and nodes whose edges all have
 // conditions although a visit limit may skip them.
 func (f *facts) reportNoWayOut() {
 	isOther := func(e int) bool { return f.graph.Edges[e].Condition != "on_failure" }
@@ -419,7 +419,7 @@ func (f *facts) reportNoWayOut() {
 			d := f.report(n.ID.Span, "no edge of %q fires when it succeeds: all are for its failure", n.ID.Value)
 			d.Related = append(d.Related, f.related(f.graph.Edges[edges[0]].To.Span, "this is for its failure"))
 		}
-		if n.OnMaxVisits == "skip" && n.MaxVisits > 0 && f.flow().Cyclic[v] && !f.flow().Has(v, controlflow.ByDefault) {
+		if n.OnMaxVisits == "skip" && n.MaxVisits > 0 && f.flow().Cyclic[v] && !f.flow().HasGroup(v, controlflow.ByDefault) {
 			f.report(n.ID.Span, "no edge of %q fires when a visit beyond max_visits is skipped: only edges without a condition are tried then", n.ID.Value)
 		}
 	}

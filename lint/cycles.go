@@ -56,7 +56,7 @@ func (f *facts) findFreeCycles() []freeCycle {
 }
 
 const (
-	rounds         = 8 // that a run has to go round a cycle before it is called unbounded
+	rounds         = 8 // of a run through a cycle, after which the cycle counts as unbounded
 	limitlessSteps = 10_000
 )
 
@@ -263,15 +263,15 @@ func (r *cycles) isFixed(t *eval.Tree, a arc) bool {
 		case eval.TreeOther:
 			fixed = false
 		case eval.TreePath:
-			isBeside := func(n *spec.Node) bool { return r.isBeside(n, a) }
-			fixed = fixed && r.f.graph.Key(p.Path[0]) != nil && !slices.ContainsFunc(r.f.writersOf()[p.Path[0]], isBeside)
+			mayRun := func(n *spec.Node) bool { return r.mayRunDuring(n, a) }
+			fixed = fixed && r.f.graph.Key(p.Path[0]) != nil && !slices.ContainsFunc(r.f.writersOf()[p.Path[0]], mayRun)
 		}
 	})
 	return fixed
 }
 
-// isBeside reports whether a node may run on the cycles of an arc or beside them.
-func (r *cycles) isBeside(n *spec.Node, a arc) bool {
+// mayRunDuring reports whether a node may run on the cycles of an arc, or in parallel.
+func (r *cycles) mayRunDuring(n *spec.Node, a arc) bool {
 	return r.of[n.Index] == r.of[a.From] || r.f.inParallel(n.Index, a.From)
 }
 
@@ -318,7 +318,7 @@ func (f *facts) defaultLeavesCycle(n *spec.Node) bool {
 			is := []*eval.Tree{{Op: eval.TreePath, Path: []string{name}}, {Op: eval.TreeConst, Value: answer}}
 			claims = append(claims, solve.Claim{Tree: &eval.Tree{Op: eval.TreeBinary, Name: "==", Args: is}, Holds: true})
 		}
-		return f.arePossible(n, claims)
+		return f.canAllHold(n, claims)
 	}
 	return !slices.ContainsFunc(f.Out[n.Index], func(i int) bool {
 		when := f.bound.Edges[i].When
@@ -345,7 +345,7 @@ func (f *facts) sharesCycle(v, t int) bool {
 type progress struct {
 	up   bool
 	stop float64          // the last value; infinite without one
-	made func(a arc) bool // has it changed on this arc?
+	made func(a arc) bool // whether it has changed on this arc
 }
 
 // passesLimit reports whether the number moves until its comparison with a limit changes.
@@ -391,7 +391,7 @@ func (r *cycles) findProgress(t *eval.Tree, a arc) *progress {
 	return nil
 }
 
-// findVisitProgress returns the progress of the visits of a node, or of those that succeeded.
+// findVisitProgress returns the progress of the visits of a node, or of its successful visits.
 func (r *cycles) findVisitProgress(name string, succeeded bool, a arc) *progress {
 	n := r.f.graph.Node(name)
 	if n == nil || r.of[n.Index] != r.of[a.From] {
@@ -405,14 +405,14 @@ func (r *cycles) findVisitProgress(name string, succeeded bool, a arc) *progress
 	return p
 }
 
-// combineChanges returns the progress that the writers of a key on the cycles of an arc, or beside
-// them, make together, or nil.
+// combineChanges returns the progress that the writers of a key make together while a run repeats the
+// cycles of an arc, or nil.
 func (r *cycles) combineChanges(key int, length bool, a arc) *progress {
 	by := map[int]bool{} // the nodes that surely change it
 	var direction int
 	var stops []float64
 	for _, n := range r.f.writersOf()[r.f.graph.State[key].Name.Value] {
-		if !r.isBeside(n, a) || !r.f.flow().Reached[n.Index] {
+		if !r.mayRunDuring(n, a) || !r.f.flow().Reached[n.Index] {
 			continue
 		}
 		c, known := r.f.findChange(n.Index, key, length)
@@ -437,11 +437,11 @@ func (r *cycles) combineChanges(key int, length bool, a arc) *progress {
 // change describes how a success of a node changes a number, or the length of a list.
 type change struct {
 	direction int     // 1 up, -1 down
-	stop      float64 // where it ends; infinite for nowhere
-	maybe     bool    // or not at all
+	stop      float64 // the last value; infinite without one
+	maybe     bool    // a success may leave it unchanged
 }
 
-// newEndlessChange returns a change up or down without an end.
+// newEndlessChange returns a change up or down that never stops.
 func newEndlessChange(direction int) change {
 	return change{direction: direction, stop: math.Inf(direction)}
 }
@@ -478,7 +478,7 @@ func (f *facts) findChange(v, key int, length bool) (c change, known bool) {
 	return change{}, false
 }
 
-// readNumber returns the value of a number, perhaps behind a minus.
+// readNumber returns the value of a number, perhaps with a minus.
 func readNumber(t *eval.Tree) (float64, bool) {
 	if t.Op == eval.TreeUnary && t.Name == "-" {
 		n, ok := readNumber(t.Args[0])
@@ -641,11 +641,11 @@ func (f *facts) listLoops() []Loop {
 	return out
 }
 
-// dropRepeats returns the distinct texts of a list that are not among others.
-func dropRepeats(list []string, but ...string) []string {
+// dropRepeats returns the distinct texts of a list without some others.
+func dropRepeats(list []string, others ...string) []string {
 	out := []string{}
 	for _, s := range list {
-		if !slices.Contains(out, s) && !slices.Contains(but, s) {
+		if !slices.Contains(out, s) && !slices.Contains(others, s) {
 			out = append(out, s)
 		}
 	}

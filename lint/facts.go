@@ -105,7 +105,7 @@ func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
 	return f
 }
 
-// writer is a write, its node, and its place among the writes of the node.
+// writer is a write, its node, and its index among the writes of the node.
 type writer struct {
 	node, order int
 	dataflow.Write
@@ -153,7 +153,7 @@ func (f *facts) alwaysWrites(n *spec.Node, key int) bool {
 	return slices.ContainsFunc(f.access()[n.Index].Always, func(w dataflow.Write) bool { return w.Key == key })
 }
 
-// inParallel reports whether two nodes may be at work at the same time.
+// inParallel reports whether two nodes may run at the same time.
 func (f *facts) inParallel(x, y int) bool { return f.pairs().MayRunTogether(x, y) }
 
 // isModel reports whether a node calls a model.
@@ -183,7 +183,7 @@ func failsIfBypassed(n *spec.Node) bool { return n.Join != nil && n.Join.OnBypas
 // it then leads on as after a success although it never succeeded.
 func (f *facts) maySkipUnassigned(v int) bool {
 	n := f.graph.Nodes[v]
-	mayErr := func(u *dataflow.Use) bool { return u.Field != "set" && !u.Optional } // runs compute what is set
+	mayErr := func(u *dataflow.Use) bool { return u.Field != "set" && !u.Optional } // errors of set are found by trying runs
 	if n.OnMaxVisits != "skip" || !canFail(n) && !slices.ContainsFunc(f.uses().OfNode(v), mayErr) || !f.flow().Cyclic[v] && !f.flow().FansOut {
 		return false
 	}
@@ -192,7 +192,7 @@ func (f *facts) maySkipUnassigned(v int) bool {
 
 // mayContinueAfterFailure reports whether a run may continue although a node has failed.
 func (f *facts) mayContinueAfterFailure(n *spec.Node) bool {
-	return controlflow.ToleratesFailures(f.graph) || f.flow().Has(n.Index, controlflow.OnFailure)
+	return controlflow.ToleratesFailures(f.graph) || f.flow().HasGroup(n.Index, controlflow.OnFailure)
 }
 
 // isDead reports whether a group is proven never to fire.
@@ -211,7 +211,7 @@ func (f *facts) arcs() []arc {
 	return slices.DeleteFunc(slices.Clone(f.flow().Arcs), func(a arc) bool { return f.isDead(f.flow().GroupOf(a)) })
 }
 
-// filterArcs returns the arcs of groups that may fire and that a filter admits.
+// filterArcs returns the graph of the arcs that a filter admits and whose groups may fire.
 func (f *facts) filterArcs(filter func(a arc) bool) *graphalg.Digraph {
 	return f.NewDigraph(slices.DeleteFunc(f.arcs(), func(a arc) bool { return filter != nil && !filter(a) }))
 }
@@ -275,7 +275,7 @@ func (f *facts) findSituations() []situation {
 					next.known = nil
 				}
 				name := fmt.Sprint(t, next.known)
-				if !seen[name] && !f.isDead(g) && f.solver.Possible(f.listClaims(arc{From: v, To: t, Group: k}, isKnown), domainOf) {
+				if !seen[name] && !f.isDead(g) && f.solver.CanHold(f.listClaims(arc{From: v, To: t, Group: k}, isKnown), domainOf) {
 					seen[name] = true
 					list = append(list, next)
 				}
@@ -327,7 +327,7 @@ func (f *facts) findPathThrough(from, v, to int) []int {
 
 // findCycleThrough returns a shortest cycle through v, which begins and ends it, or nil.
 func findCycleThrough(g *graphalg.Digraph, v int) []int {
-	begin := g.Len() // v, as it is left
+	begin := g.Len() // a copy of v, where the path begins
 	path := graphalg.Path(func(x int) []int {
 		if x == begin {
 			x = v
@@ -397,7 +397,7 @@ func (f *facts) findRun(path []int, q explore.Question) explore.Answer {
 	return a
 }
 
-// hopelessAfter returns a function that reports whether a run can no longer reach a node, or nil.
+// hopelessAfter returns a function that reports whether a run can't reach a node any more, or nil.
 func (f *facts) hopelessAfter(node int) func(*explore.Run) bool {
 	if node < 0 || node >= len(f.graph.Nodes) || f.graph.Nodes[node].Final {
 		return nil
@@ -414,7 +414,7 @@ func (f *facts) findBreach(p *policy, q explore.Question) explore.Answer {
 	if p.trial == nil {
 		p.trial = f.newTrial(p, f.graph.Limits.MaxSteps)
 	}
-	q.Most, q.Budget = max(leastPolicyEvents, f.policyEvents/(f.waiting+1)), &f.policyEvents // the policies after this one need some, too
+	q.Most, q.Budget = max(leastPolicyEvents, f.policyEvents/(f.waiting+1)), &f.policyEvents // leave some for the later policies
 	q.Bare, q.Hopeless = p.kind == "never" && !q.Proof, f.hopelessAfter(p.node)
 	switch p.kind {
 	case "forbid":

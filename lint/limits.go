@@ -33,7 +33,7 @@ func checkStepLimit(f *facts) {
 			limits.MaxSteps, eval.Count(steps, "step"), f.pathText(path))
 		return
 	}
-	steps := make([]int, len(f.graph.Nodes)) // that each node takes at least
+	steps := make([]int, len(f.graph.Nodes)) // the fewest steps of each node
 	sum := 0
 	for v, n := range f.graph.Nodes {
 		steps[v] = 1
@@ -114,7 +114,7 @@ func (f *facts) checkNodeTimes(n *spec.Node) {
 	}
 }
 
-// timeLimit is a limit of the time of a node; 0 is none.
+// timeLimit is a limit of the time of a node, or 0 for none.
 type timeLimit struct {
 	name string
 	most time.Duration
@@ -254,7 +254,7 @@ func isLimited(g *spec.Graph, known map[*spec.Graph]bool) bool {
 	} else if answer, ok := known[g]; ok || g.Ref() == "" {
 		return answer
 	}
-	known[g] = false // if its callers lead back to it
+	known[g] = false // the answer if its callers lead back to it
 	called := false
 	for _, caller := range append([]*spec.Graph{g.FileGraph()}, g.FileGraph().Graphs...) {
 		for _, r := range subgraph.References(caller) {

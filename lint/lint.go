@@ -17,7 +17,7 @@ import (
 
 // Options configure Check. The zero value is fine.
 type Options struct {
-	// Kinds are the node kinds besides the built-in ones.
+	// Kinds are the node kinds in addition to the built-in ones.
 	Kinds []spec.Kind
 	// Load returns the text of another graph file, by its path relative to the folder of
 	// the checked one, with slashes. Without it the rules about subgraphs are silent.

@@ -76,7 +76,7 @@ func (m *assignments) findOpenPath(u *dataflow.Use, r eval.Read, number int, pat
 		claims, isPossible := m.listPathClaims(path, number)
 		claims = append(claims, earlier...)
 		for i, c := range claims { // in pairs, since all of them have too many combinations
-			excludes := func(d solve.Claim) bool { return !m.f.arePossible(nil, []solve.Claim{c, d}) }
+			excludes := func(d solve.Claim) bool { return !m.f.canAllHold(nil, []solve.Claim{c, d}) }
 			isPossible = isPossible && !slices.ContainsFunc(claims[:i], excludes)
 		}
 		if isPossible {

@@ -103,7 +103,7 @@ func (f *facts) startsBoth(fork int, g *controlflow.Group, x, y int) bool {
 	}
 	leads := func(i int) bool { return g.Subset && (g.Targets[i] == x || g.Targets[i] == y) }
 	claims := f.listEdgeClaims(g, leads, leads)
-	return len(claims) != 2 || f.arePossible(f.graph.Nodes[fork], claims)
+	return len(claims) != 2 || f.canAllHold(f.graph.Nodes[fork], claims)
 }
 
 // listEdgeClaims returns the outcomes of the conditions of some edges of a group.
@@ -126,7 +126,7 @@ func checkAccidentalFanout(f *facts) {
 
 // reportFanout reports the first edge without a condition that seems to be an alternative.
 func (f *facts) reportFanout(v int, g *controlflow.Group) {
-	guarded := f.flow().Has(v, controlflow.ByGuard, controlflow.ByDecision)
+	guarded := f.flow().HasGroup(v, controlflow.ByGuard, controlflow.ByDecision)
 	first, target := f.graph.Edges[g.Edges[0]], f.To[g.Edges[0]]
 	fails := func(t int) bool { return t < f.End && f.graph.Nodes[t].Kind.Value == "fail" }
 	for _, i := range g.Edges[1:] {
@@ -182,7 +182,7 @@ func checkMissingJoin(f *facts) {
 			why = "not all branches can reach it"
 		}
 		if !f.flow().Reached[fork] || len(g.Targets) < 2 || g.Subset || f.isDead(g) || auto && len(g.Targets) == 2 {
-			continue // what both can reach joins them
+			continue // a node that both can reach joins them
 		}
 		from, longest := map[int][]int{}, map[int]int{} // by node that branches reach
 		branches := slices.DeleteFunc(slices.Clone(g.Targets), func(first int) bool { return first == f.End })
@@ -237,7 +237,7 @@ func (f *facts) reportBypass(join *spec.Node) {
 	f.found[len(f.found)-1].Related = []spec.Related{f.related(e.To.Span, "the edge")}
 }
 
-// arrivals is a number of branches that reach a join, with the edge that leads to so few, or -1.
+// arrivals is the number of branches that reach a join, and the edge that makes it so small, or -1.
 type arrivals struct{ count, edge int }
 
 // fewestArrivals returns the fewest branches that get from a vertex to a join without failures.
@@ -252,7 +252,7 @@ func (f *facts) fewestArrivals(join, v int, known map[int]arrivals) arrivals {
 	if known[v] = best; v == f.End {
 		return best
 	}
-	most, behind := 0, -1 // of all alternatives; the edge that decides behind the best one
+	most, behind := 0, -1 // of all alternatives; the edge that decides after the best one
 	for i := range f.flow().Groups[v] {
 		g, all, edge := &f.flow().Groups[v][i], 0, -1
 		if g.Kind == controlflow.OnFailure || f.isDead(g) {
@@ -261,7 +261,7 @@ func (f *facts) fewestArrivals(join, v int, known map[int]arrivals) arrivals {
 		for k, t := range g.Targets {
 			few := f.fewestArrivals(join, t, known)
 			all, edge = all+few.count, max(edge, few.edge)
-			if g.Subset && few.count < best.count && g.Edges != nil && f.arePossible(f.graph.Nodes[v], f.listEdgeClaims(g, func(i int) bool { return true }, func(i int) bool { return i == k })) {
+			if g.Subset && few.count < best.count && g.Edges != nil && f.canAllHold(f.graph.Nodes[v], f.listEdgeClaims(g, func(i int) bool { return true }, func(i int) bool { return i == k })) {
 				best, behind = arrivals{few.count, g.Edges[k]}, few.edge
 			}
 		}

@@ -119,7 +119,7 @@ func checkPolicies(f *facts) {
 		}
 		f.verdicts = append(f.verdicts, v)
 	}
-	slices.SortStableFunc(open, func(a, b *policy) int { return cmp.Compare(a.limit, b.limit) }) // searches for loops take longest
+	slices.SortStableFunc(open, func(a, b *policy) int { return cmp.Compare(a.limit, b.limit) }) // a high limit takes the longest search
 	var unbroken []*policy
 	for i, p := range open {
 		f.waiting = len(open) - i
@@ -133,7 +133,7 @@ func checkPolicies(f *facts) {
 			unbroken = append(unbroken, p)
 		}
 	}
-	for i, p := range unbroken { // only now: proofs may use up the events that refute others
+	for i, p := range unbroken { // after all refutations, since proofs use up events
 		f.waiting = len(unbroken) - i
 		v := verdict{policy: p, doubt: f.tryAllRuns(p)}
 		if v.doubt == "" {
@@ -143,7 +143,7 @@ func checkPolicies(f *facts) {
 	}
 }
 
-// prove returns why no run can break a policy, without trying any, or "".
+// prove returns why no run can break a policy, or "". It tries no runs.
 func (f *facts) prove(p *policy) string {
 	firstName := func(r eval.Read) string { return r.Path[0] }
 	switch {
@@ -158,9 +158,9 @@ func (f *facts) prove(p *policy) string {
 }
 
 // neverHolds reports whether an edge on every path to a node excludes a condition that reads some
-// state keys, and no node behind that edge writes them. With alive, it ignores dead edges.
+// state keys, and no node after that edge writes them. If alive, it ignores dead edges.
 func (f *facts) neverHolds(condition *eval.Tree, reads []string, at int, alive bool) bool {
-	isDisturbed := func(v int) bool { // some node at work then may write what the condition reads
+	isDisturbed := func(v int) bool { // a node that runs then may write what the condition reads
 		return v >= len(f.graph.Nodes) || slices.ContainsFunc(reads, func(name string) bool {
 			key, writes := f.graph.Key(name), func(w dataflow.Write) bool { return w.Name.Value == name }
 			return key == nil || key.Once || slices.ContainsFunc(f.access()[v].Writes, writes) || !f.isStable(key, v)
@@ -182,7 +182,7 @@ func (f *facts) neverHolds(condition *eval.Tree, reads []string, at int, alive b
 				isRelated = isRelated || slices.Contains(reads, name)
 				return f.graph.Key(name) != nil
 			})
-			if !isRelated || f.arePossible(nil, append(claims, solve.Claim{Holds: true, Tree: condition})) {
+			if !isRelated || f.canAllHold(nil, append(claims, solve.Claim{Holds: true, Tree: condition})) {
 				seen[a.From] = true
 				todo = append(todo, a.From)
 			}
@@ -223,7 +223,7 @@ func (f *facts) claimVisits(v int, op string, n int) solve.Claim {
 func (f *facts) arcsAllowing(claim solve.Claim) *graphalg.Digraph {
 	return f.filterArcs(func(a arc) bool {
 		claims := f.listClaims(a, f.isCounted)
-		return len(claims) == 0 || f.arePossible(f.graph.Nodes[a.From], append(claims, claim))
+		return len(claims) == 0 || f.canAllHold(f.graph.Nodes[a.From], append(claims, claim))
 	})
 }
 
@@ -260,12 +260,12 @@ func (f *facts) repeatCycles(path []int, condition *eval.Program) []int {
 				if i >= claimed {
 					claims = append(claims, solve.Claim{Holds: true, Tree: condition.Tree})
 				}
-				return a.From == path[i] && f.arePossible(f.graph.Nodes[a.From], claims)
+				return a.From == path[i] && f.canAllHold(f.graph.Nodes[a.From], claims)
 			})
 		}
 		for j := i; j >= 0; j-- {
 			v := path[j]
-			before := 1 + count(path[:j], v)
+			before := 1 + countVisits(path[:j], v)
 			visits := before
 			for visits < mostVisits && f.flow().Cyclic[v] && !fits(v, visits) {
 				visits++
@@ -280,8 +280,8 @@ func (f *facts) repeatCycles(path []int, condition *eval.Program) []int {
 	return path
 }
 
-// count returns how often a vertex is on a path.
-func count(path []int, v int) (n int) {
+// countVisits returns how often a vertex is on a path.
+func countVisits(path []int, v int) (n int) {
 	for _, u := range path {
 		if u == v {
 			n++
@@ -344,7 +344,7 @@ func (f *facts) isKeptByShape(p *policy) bool {
 	return ok && value == false
 }
 
-// mayJoinWithout reports whether a join on the way to a node may run or fail although v has failed.
+// mayJoinWithout reports whether a join before a node may run or fail although v has failed.
 func (f *facts) mayJoinWithout(v, to int) bool {
 	for fork, g := range f.flow().AllGroups() {
 		if len(g.Targets) > 1 && controlflow.ParallelOf(f.graph, fork).OnFailure == "wait_all" && f.leadsTo(fork, v) {
@@ -423,7 +423,7 @@ func (f *facts) describeBreach(p *policy) string {
 }
 
 // listAttempts yields questions for runs that break a policy. The first trusts the conditions that
-// depend on the node in question. The others allow these only values that the graph itself wrote.
+// depend on the node in question. The others only allow them to read values that the graph itself wrote.
 func (f *facts) listAttempts(p *policy) iter.Seq[explore.Question] {
 	switch p.kind {
 	case "require":
@@ -459,7 +459,7 @@ func (f *facts) listAttempts(p *policy) iter.Seq[explore.Question] {
 
 // attemptPastConditions yields questions for runs that pass the conditions that depend on a node.
 func (f *facts) attemptPastConditions(p *policy, node int, guide []int) iter.Seq[explore.Question] {
-	keys := map[string]bool{} // those that the node writes, and those written only after it
+	keys := map[string]bool{} // the keys that the node writes, and keys that are only written after it
 	for _, w := range f.writes() {
 		if f.flow().Dominators().Dominates(node, w.node) {
 			keys[w.Name.Value] = true
@@ -467,7 +467,7 @@ func (f *facts) attemptPastConditions(p *policy, node int, guide []int) iter.Seq
 	}
 	allow := func(r *explore.Run, v int, taken []explore.Taken) bool {
 		n := r.Visits(p.node)
-		return p.kind == "forbid" && (n == 0 || n == 1 && v == p.node) || f.isTrustedWay(r, v, taken, node, keys)
+		return p.kind == "forbid" && (n == 0 || n == 1 && v == p.node) || f.isTrustedExit(r, v, taken, node, keys)
 	}
 	return slices.Values([]explore.Question{{Guide: guide, Allow: allow}, {Guide: guide, Fixed: keys}})
 }
@@ -485,9 +485,9 @@ func (f *facts) dependsOn(p *eval.Program, node int, keys map[string]bool) bool 
 	})
 }
 
-// isTrustedWay reports whether a run may leave v by some edges: their conditions do not depend on
+// isTrustedExit reports whether a run may leave v by some edges: their conditions do not depend on
 // the node, or the graph itself wrote all keys that they read.
-func (f *facts) isTrustedWay(r *explore.Run, v int, taken []explore.Taken, node int, keys map[string]bool) bool {
+func (f *facts) isTrustedExit(r *explore.Run, v int, taken []explore.Taken, node int, keys map[string]bool) bool {
 	for _, t := range taken {
 		if t.Edge < 0 {
 			return !f.dependsOn(f.bound.Nodes[v].Goto, node, keys)
@@ -504,7 +504,7 @@ func (f *facts) isTrustedWay(r *explore.Run, v int, taken []explore.Taken, node 
 }
 
 // listKeysCountedAround returns the state keys that the cycles of a node may count with: numbers, lists,
-// and all keys that set nodes write. Only the last ones remain if they alone end the cycles.
+// and all keys that set nodes write. It returns only those of set nodes if they alone end the cycles.
 func (f *facts) listKeysCountedAround(v int) map[string]bool {
 	keys := map[string]bool{}
 	for _, w := range f.writes() {
@@ -529,7 +529,7 @@ func (f *facts) isWrittenOnlyBy(key string, kinds ...string) bool {
 // listNeverAttempts lists questions for runs that make the condition of a never policy true. Inputs and
 // results may do so only if conditions on the path should prevent it.
 func (f *facts) listNeverAttempts(p *policy) (out []explore.Question) {
-	keys := map[string]bool{} // only people and set nodes write them: the graph decides them
+	keys := map[string]bool{} // the graph decides them, since only people and set nodes write them
 	for _, r := range p.never.Reads {
 		if len(f.writersOf()[r.Path[0]]) > 0 && f.isWrittenOnlyBy(r.Path[0], "human", "set") {
 			keys[r.Path[0]] = true
@@ -611,7 +611,7 @@ func (f *facts) reportUnchecked(because *spec.Diagnostic) {
 	}
 }
 
-// WithoutEchoes drops findings about unchecked policies if the findings have the error behind them.
+// WithoutEchoes drops findings about unchecked policies if the findings contain the error that caused them.
 func WithoutEchoes(found spec.Diagnostics) spec.Diagnostics {
 	shown := map[position]bool{}
 	for i := range found {

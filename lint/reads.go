@@ -85,7 +85,7 @@ func (f *facts) findAssignments() *assignments {
 	return m
 }
 
-// learnFromConditions notes what conditions prove assigned, such as comment after comment != None.
+// learnFromConditions notes variables that conditions prove assigned, like comment after comment != None.
 func (m *assignments) learnFromConditions() {
 	for _, a := range m.f.arcs() {
 		for _, o := range m.f.listOutcomes(a) {
@@ -104,16 +104,16 @@ func (m *assignments) learnFromConditions() {
 	}
 }
 
-// provesAssigned reports whether the outcome of a condition, or of a part of it, behind a node proves a
+// provesAssigned reports whether the outcome of a condition after a node, or of a part of it, proves a
 // variable assigned.
 func (m *assignments) provesAssigned(claim solve.Claim, program *eval.Program, number, v int) bool {
 	null := m.findNullPaths(number)
-	return !m.f.solver.Possible([]solve.Claim{claim}, func(path []string, _ eval.Type) solve.Domain {
+	return !m.f.solver.CanHold([]solve.Claim{claim}, func(path []string, _ eval.Type) solve.Domain {
 		if d, known := m.findValuesWithout(number, path); known {
 			return d
 		}
 		for i := range path {
-			isOptional := i == len(path)-1 || strings.Contains(program.Source, "?.") // then a member of null is null
+			isOptional := i == len(path)-1 || strings.Contains(program.Source, "?.") // ?. makes a member of null null
 			if isOptional && null[strings.Join(path[:i+1], ".")] {
 				return solve.Domain{Values: []any{nil}}
 			}
@@ -184,7 +184,7 @@ func (m *assignments) hasErrorWithout(number int, path []string, join int) bool 
 		return false
 	}
 	n := m.f.graph.Node(path[1])
-	if n == nil || !m.Assigns(n.Index, number) || flow.Has(n.Index, controlflow.OnFailure) {
+	if n == nil || !m.Assigns(n.Index, number) || flow.HasGroup(n.Index, controlflow.OnFailure) {
 		return false
 	}
 	for fork, g := range flow.AllGroups() {
@@ -195,8 +195,8 @@ func (m *assignments) hasErrorWithout(number int, path []string, join int) bool 
 	return false
 }
 
-// listProvable lists the variables that a condition may prove assigned: those that it reads, and those
-// that nodes write whose outputs or errors it reads.
+// listProvable lists the variables that a condition may prove assigned: the variables that it reads, and
+// the variables of the nodes whose outputs or errors it reads.
 func (m *assignments) listProvable(p *eval.Program) []int {
 	var out []int
 	for _, read := range p.Reads {
@@ -249,7 +249,7 @@ func checkReadBeforeWrite(f *facts) {
 	seen := map[[2]int]bool{} // node and variable
 	for _, u := range f.uses().All {
 		if u.Optional || u.Moment == dataflow.AtEnd && u.Program.Path() != nil {
-			continue // an output that is a path may well be null
+			continue // an output that only reads a path may be null
 		}
 		var open *big.Int
 		for _, r := range dataflow.FirmReads(u.Program) {
@@ -275,7 +275,7 @@ func checkReadBeforeWrite(f *facts) {
 // checkUnchangedDefaults reports templates that read a key before any node can have written it.
 func (f *facts) checkUnchangedDefaults() {
 	const most = 64
-	after := map[string][]bool{} // by key: the nodes behind its writers
+	after := map[string][]bool{} // by key: the nodes that its writers reach
 	for u, r := range f.uses().Reads() {
 		if u.Node < 0 || u.Optional || !u.InText && u.Field != "each" || f.graph.Nodes[u.Node].Final || !f.flow().Reached[u.Node] || f.flow().Anywhere {
 			continue
@@ -285,13 +285,13 @@ func (f *facts) checkUnchangedDefaults() {
 		if key == nil || key.Required || key.Default == nil || len(writers) == 0 || len(writers) > most || key.Scope.Value == "session" {
 			continue
 		}
-		behind, known := after[name]
+		reached, known := after[name]
 		if !known && len(after) < most {
-			behind = f.flow().Digraph.Reach(collect(writers, func(n *spec.Node) int { return n.Index })...)
-			after[name] = behind
+			reached = f.flow().Digraph.Reach(collect(writers, func(n *spec.Node) int { return n.Index })...)
+			after[name] = reached
 		}
 		isBeside := func(n *spec.Node) bool { return f.inParallel(n.Index, u.Node) }
-		if behind != nil && !behind[u.Node] && !slices.ContainsFunc(writers, isBeside) {
+		if reached != nil && !reached[u.Node] && !slices.ContainsFunc(writers, isBeside) {
 			after[name] = nil // once
 			f.report(u.SpanOf(name), "%q always has its default here: nodes write it only later", name)
 		}
@@ -382,7 +382,7 @@ func (m *assignments) findVariable(u *dataflow.Use, r eval.Read) int {
 	return m.number[t]
 }
 
-// mayBeOpen reports whether a key may have no value where it is used.
+// mayBeOpen reports whether a key may have no value where an expression uses it.
 func (f *facts) mayBeOpen(u *dataflow.Use, key int) bool {
 	if m := f.assignments(); m != nil {
 		number, ok := m.number[variable{key, -1}]
@@ -391,7 +391,7 @@ func (f *facts) mayBeOpen(u *dataflow.Use, key int) bool {
 	return false
 }
 
-// describeVariable returns the words for a variable in messages.
+// describeVariable returns the name of a variable in messages.
 func (m *assignments) describeVariable(number int) string {
 	if t := m.variables[number]; t.key < 0 {
 		return "the output of " + m.f.Name(t.node)
@@ -431,7 +431,7 @@ func valueAt(value any, path []string) any {
 func checkTemplateMissing(f *facts) {
 	f.checkPlainTexts()
 	for _, u := range f.uses().All {
-		// In other texts a $ may stand before a price.
+		// In other texts a $ may precede a price.
 		if at := strings.LastIndex(u.Text.Value[:u.From], "${{"); at >= 0 && u.Node >= 0 && f.graph.Nodes[u.Node].Kind.Value == "http" && strings.TrimSpace(u.Text.Value[at+3:u.From]) == "" {
 			f.report(u.Text.At(at, at+1), "the $ before {{ stays in the text; expressions are written {{ … }}")
 		}
@@ -439,7 +439,7 @@ func checkTemplateMissing(f *facts) {
 			f.checkOptionalInput(u)
 			continue
 		}
-		reader{f: f, use: u}.each(u.Program.Tree, func(r reader, t *eval.Tree) {
+		reader{f: f, use: u}.visitParts(u.Program.Tree, func(r reader, t *eval.Tree) {
 			if t.Op == eval.TreePath {
 				r.checkMember(t.Path)
 			}
@@ -598,14 +598,14 @@ func (f *facts) handsOver(e *spec.Edge, name string) (has, known bool) {
 	case e.Condition == "always", source.Each.IsSet():
 		return false, false
 	case source.Kind.Value == "pass":
-		return false, f.passesNo(source, name)
+		return false, f.surelyLacks(source, name)
 	}
 	_, has, allowed := bind.OutputType(source, f.graph, f.childType).Field(name)
 	return has, !allowed || isModel(source) && domain.OutputSchema(source) != nil || source.Kind.Value == "wait"
 }
 
-// passesNo reports whether the input of a pass node, which is its output, surely lacks a member.
-func (f *facts) passesNo(n *spec.Node, name string) bool {
+// surelyLacks reports whether the input of a pass node, which is its output, surely lacks a member.
+func (f *facts) surelyLacks(n *spec.Node, name string) bool {
 	mayHave := func(a arc) bool { return f.flow().GroupOf(a).Kind == controlflow.ByGoto }
 	hasMember := func(i int) bool {
 		e := f.graph.Edges[i]
@@ -619,8 +619,8 @@ func (f *facts) passesNo(n *spec.Node, name string) bool {
 		!slices.ContainsFunc(f.arcsInto()[n.Index], mayHave) && !slices.ContainsFunc(f.Into[n.Index], hasMember)
 }
 
-// checkMember reports a member that a schema does not list: any one of a model's answer, elsewhere
-// only a name similar to a listed one.
+// checkMember reports a member that a schema does not list. Unless a model answers, it reports only a
+// name that is similar to a listed one.
 func (r reader) checkMember(path []string) {
 	owner := r.f.outputOf(eval.Read{Path: path})
 	base := 1
@@ -634,7 +634,7 @@ func (r reader) checkMember(path []string) {
 	for i := base; i < len(path); i++ {
 		doc, name := r.schemaAt(path[:i]), path[i]
 		names, closed := listMembers(doc)
-		if closed || len(names) == 0 || slices.Contains(names, name) || name[0] == '[' || name == "error" && path[0] == "#" { // what a failed element leaves
+		if closed || len(names) == 0 || slices.Contains(names, name) || name[0] == '[' || name == "error" && path[0] == "#" { // the result of a failed element
 			continue
 		}
 		near := suggest.Closest(name, names)

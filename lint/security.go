@@ -36,7 +36,7 @@ func checkPlainSecret(f *facts) {
 	}
 }
 
-// reportTokens reports keys with a prefix of their issuer, in comments too.
+// reportTokens reports keys that begin with the prefix of their issuer, in comments too.
 func (f *facts) reportTokens() {
 	report := func(at spec.Span) {
 		f.report(at, "this looks like an API key; declare it under secrets and write {{ secrets.NAME }}")
@@ -121,7 +121,7 @@ func (f *facts) findSecret(reads []eval.Read) string {
 	return ""
 }
 
-// listReads lists what a use reads, and what it reads in the input that an edge hands over.
+// listReads lists the reads of a use, and its reads of the input that an edge passes.
 func (f *facts) listReads(u *dataflow.Use) []eval.Read {
 	reads := slices.Clone(u.Program.Reads)
 	for _, r := range u.Program.Reads {

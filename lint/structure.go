@@ -13,7 +13,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// position is a part of a file.
+// position is a span of a file.
 type position struct {
 	file *spec.File
 	span spec.Span
@@ -52,7 +52,7 @@ func (f *facts) findUnwrittenYield(key *spec.StateKey) *spec.Node {
 		return nil
 	}
 	i := slices.IndexFunc(f.graph.Nodes, func(n *spec.Node) bool {
-		return domain.Subschema(domain.Yields(n, nil), name) != nil && len(n.Writes.Keys)+len(n.Writes.Exprs) > 0
+		return domain.Subschema(domain.OutputPart(n, nil), name) != nil && len(n.Writes.Keys)+len(n.Writes.Exprs) > 0
 	})
 	if i < 0 {
 		return nil
@@ -60,7 +60,7 @@ func (f *facts) findUnwrittenYield(key *spec.StateKey) *spec.Node {
 	return f.graph.Nodes[i]
 }
 
-// checkUnusedAnswers reports answers and declared outputs that nothing takes.
+// checkUnusedAnswers reports answers and declared outputs that nothing reads.
 func (f *facts) checkUnusedAnswers() {
 	taken := map[string]bool{}                                // nodes whose output something reads; "" for all
 	readsInput, readsMember := map[int]bool{}, map[int]bool{} // by node
@@ -101,7 +101,7 @@ func (f *facts) checkUnusedAnswers() {
 	for v, n := range f.graph.Nodes {
 		choices := n.Field("choices")
 		isAsked := n.Kind.Value == "human" && (choices != nil && len(choices.Items) != 1 || n.Field("schema") != nil)
-		if isAsked && isAnyModel { // models behind it see the answer in the conversation
+		if isAsked && isAnyModel { // later models see the answer in the conversation
 			behind := f.alive().Reach(f.listSuccessors(v)...)
 			isAsked = !slices.ContainsFunc(f.graph.Nodes, func(n *spec.Node) bool { return isModel(n) && behind[n.Index] })
 		} else if n.Kind.Value == "human" && choices == nil && !isAsked && most > 0 {
@@ -119,7 +119,7 @@ func (f *facts) checkUnusedAnswers() {
 	}
 }
 
-// asksForKey reports whether only expressions behind a node read some key that nothing writes.
+// asksForKey reports whether only expressions after a node read some key that nothing writes.
 func (f *facts) asksForKey(n *spec.Node) bool {
 	behind := f.alive().Reach(n.Index)
 	return slices.ContainsFunc(f.graph.State, func(key *spec.StateKey) bool {

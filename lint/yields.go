@@ -21,7 +21,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// reader is a part of an expression with what is known where it is evaluated.
+// reader is a part of an expression, with the facts that hold where it is evaluated.
 type reader struct {
 	f       *facts
 	use     *dataflow.Use
@@ -30,25 +30,25 @@ type reader struct {
 	claims  []solve.Claim  // outcomes of the conditions around it
 }
 
-// each visits a tree and all parts of it, outermost first.
-func (r reader) each(t *eval.Tree, visit func(reader, *eval.Tree)) {
+// visitParts visits a tree and all parts of it, outermost first.
+func (r reader) visitParts(t *eval.Tree, visit func(reader, *eval.Tree)) {
 	visit(r, t)
 	inner := r
 	for i, a := range t.Args {
 		if t.Op == eval.TreeChoice && i > 0 {
 			inner.claims = append(slices.Clip(r.claims), solve.Claim{Tree: t.Args[0], Holds: i == 1})
 		}
-		inner.each(a, visit)
+		inner.visitParts(a, visit)
 	}
 	if t.Op != eval.TreeOther {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Members)) {
-		r.each(t.Members[name], visit)
+		r.visitParts(t.Members[name], visit)
 	}
 	if t.Body != nil {
-		r.each(t.Over, visit)
-		r.enterBody(t).each(t.Body, visit)
+		r.visitParts(t.Over, visit)
+		r.enterBody(t).visitParts(t.Body, visit)
 	}
 }
 
@@ -160,9 +160,9 @@ func (r reader) findChildKey(path []string) *spec.StateKey {
 // outputSchema returns the schema of a part of a node's output, or nil.
 func outputSchema(n *spec.Node, path []string) map[string]any {
 	if n.Each.IsSet() {
-		return domain.Part(map[string]any{"type": "array", "items": domain.Yields(n, nil)}, path)
+		return domain.Part(map[string]any{"type": "array", "items": domain.OutputPart(n, nil)}, path)
 	}
-	return domain.Yields(n, path)
+	return domain.OutputPart(n, path)
 }
 
 // narrowSchema returns the schema of a key, or an enum of its values if nodes write only constants.
@@ -184,8 +184,8 @@ func (f *facts) narrowSchema(key *spec.StateKey) map[string]any {
 	return map[string]any{"enum": values}
 }
 
-// checkComparisons reports comparisons that never hold, and conditions of ?: that others decide,
-// except on the edges in skip.
+// checkComparisons reports comparisons that never hold, and conditions of ?: with a fixed outcome, except
+// on the edges in skip.
 func (f *facts) checkComparisons(skip map[int]bool) {
 	uses := f.uses().All
 	for i, p := range f.bound.Never {
@@ -198,7 +198,7 @@ func (f *facts) checkComparisons(skip map[int]bool) {
 			continue
 		}
 		reported := false
-		reader{f: f, use: u}.each(u.Program.Tree, func(r reader, t *eval.Tree) {
+		reader{f: f, use: u}.visitParts(u.Program.Tree, func(r reader, t *eval.Tree) {
 			if !reported {
 				reported = r.checkComparison(t) || t.Op == eval.TreeChoice && r.checkChoice(t.Args[0])
 			}
@@ -285,7 +285,7 @@ func isBeyond(constant *eval.Tree, bound float64, side int) bool {
 func canHold(d solve.Domain, op string, constant *eval.Tree) bool {
 	value := &eval.Tree{Op: eval.TreePath, Path: []string{"value"}}
 	claim := solve.Claim{Tree: &eval.Tree{Op: eval.TreeBinary, Name: op, Args: []*eval.Tree{value, constant}}, Holds: true}
-	return new(solve.Solver).Possible([]solve.Claim{claim}, func([]string, eval.Type) solve.Domain { return d })
+	return new(solve.Solver).CanHold([]solve.Claim{claim}, func([]string, eval.Type) solve.Domain { return d })
 }
 
 // checkChoice reports a condition of ?: that has one outcome only.
@@ -297,7 +297,7 @@ func (r reader) checkChoice(condition *eval.Tree) bool {
 		return domain.OfSchema(r.schemaAt(path), solve.PathName(path), nil, typ)
 	}
 	for _, outcome := range []bool{true, false} {
-		if !r.f.solver.Possible(append(slices.Clip(r.claims), solve.Claim{Tree: condition, Holds: outcome}), known) {
+		if !r.f.solver.CanHold(append(slices.Clip(r.claims), solve.Claim{Tree: condition, Holds: outcome}), known) {
 			r.f.report(r.use.Span(), "a condition of ?: is always %t, so one of its values is never used", !outcome)
 			return true
 		}
@@ -340,7 +340,7 @@ func (r reader) checkYield(t *eval.Tree, doc map[string]any, what string) bool {
 		switch {
 		case known && t.Path[0] == "output" && key == nil:
 			return false // the compiler of expressions checks them
-		case known && key != nil && key.Default != nil: // something may always replace it
+		case known && key != nil && key.Default != nil: // a writer may always replace it
 			from = map[string]any{"enum": slices.DeleteFunc(slices.Clone(values), func(v any) bool { return v == key.Default.Data() })}
 		}
 		isForm = t.Path[0] == "output" && r.node().Kind.Value == "human"
@@ -357,7 +357,7 @@ func (r reader) checkYield(t *eval.Tree, doc map[string]any, what string) bool {
 	return why != ""
 }
 
-// span returns the position of the scalar that an expression is, with its quotes.
+// span returns the position of the whole scalar of an expression, with its quotes.
 func (r reader) span() spec.Span {
 	if r.use.InText {
 		return r.use.Span()
@@ -460,7 +460,7 @@ func (f *facts) checkWrites(n *spec.Node) {
 	for i := range n.Writes.Keys {
 		name := &n.Writes.Keys[i]
 		path := []string{"output"}
-		if domain.Subschema(domain.Yields(n, nil), name.Value) != nil {
+		if domain.Subschema(domain.OutputPart(n, nil), name.Value) != nil {
 			path = append(path, name.Value)
 		} else if len(n.Writes.Keys) > 1 {
 			continue
@@ -503,7 +503,7 @@ func (r reader) checkWrite(key *spec.StateKey, t *eval.Tree) {
 // reportOptional reports an output that may lack a member that a schema needs, and whether it did.
 func (r reader) reportOptional(path []string, doc map[string]any, what string) bool {
 	n := r.node()
-	whole := domain.Yields(n, nil)
+	whole := domain.OutputPart(n, nil)
 	for i := 0; i < len(path) && domain.Part(whole, path) != nil; i++ {
 		outer := domain.Part(whole, path[:i])
 		if (n.Kind.Value == "human" || outer["required"] != nil) && !domain.Requires(outer, path[i]) && !domain.AllowsNull(doc) {
@@ -574,8 +574,8 @@ func (r reader) addsToItself(t *eval.Tree, name string) bool {
 	return (t.Name == "+" && len(t.Args) == 2 || t.Name == "concat") && slices.ContainsFunc(t.Args, isOwn)
 }
 
-// site is where conditions are evaluated: after a success or a failure of a node, or after any
-// failure for nil.
+// site is a point where conditions are evaluated: after a success or a failure of a node, or after
+// any failure if node is nil.
 type site struct {
 	f      *facts
 	node   *spec.Node
@@ -641,7 +641,7 @@ func (s *site) keyDomain(key *spec.StateKey, rest []string, typ eval.Type) solve
 	written := !s.failed && !s.node.Each.IsSet() && s.f.alwaysWrites(s.node, s.f.keyOf[key.Name.Value])
 	if written && dataflow.Replaces(key) && s.node.OnMaxVisits != "skip" && s.f.isStable(key, s.node.Index) {
 		if d, ok := s.f.domainOfWrite(s.node, key.Name.Value); ok && len(d.Values) > 0 {
-			d.Why = key.Name.Value + " is " + domain.OneOf(d.Values) + " after " + strconv.Quote(s.node.ID.Value)
+			d.Why = key.Name.Value + " is " + domain.DescribeChoice(d.Values) + " after " + strconv.Quote(s.node.ID.Value)
 			return d
 		}
 	}
@@ -652,17 +652,17 @@ func (s *site) keyDomain(key *spec.StateKey, rest []string, typ eval.Type) solve
 	return d
 }
 
-// domainOfKey returns what the schema of a state key says of its value.
+// domainOfKey returns the domain of a state key by its schema.
 func (f *facts) domainOfKey(key *spec.StateKey) solve.Domain {
 	return domain.OfSchema(key.Schema, key.Name.Value, nil, eval.FromSchema(key.Schema))
 }
 
-// isStable reports whether no node that may be at work beside v writes a key.
+// isStable reports whether no node that may run in parallel with v writes a key.
 func (f *facts) isStable(key *spec.StateKey, v int) bool {
 	if w := f.flow(); !w.FansOut && !w.Anywhere {
 		return true
 	}
-	return !key.Once && // else models beside it may set it back
+	return !key.Once && // else models in parallel may reset it
 		!slices.ContainsFunc(f.writersOf()[key.Name.Value], func(n *spec.Node) bool { return n.Index != v && f.inParallel(v, n.Index) })
 }
 
@@ -680,7 +680,7 @@ func (s *site) visitsDomain(id string) solve.Domain {
 	if n == s.node || !s.f.flow().Anywhere && s.f.flow().Dominators().Dominates(n.Index, s.node.Index) {
 		d.Min = 1
 	}
-	d.Why = domain.RangeWords(solve.PathName([]string{"visits", id}), d) + " here"
+	d.Why = domain.DescribeRange(solve.PathName([]string{"visits", id}), d) + " here"
 	return d
 }
 
@@ -693,7 +693,7 @@ func (s *site) stepDomain() solve.Domain {
 	if !s.failed { // a visit that a limit refuses is not a step
 		d.Min = float64(s.f.stepsBefore()[s.node.Index] + 1)
 	}
-	d.Why = domain.RangeWords("step", d) + " here"
+	d.Why = domain.DescribeRange("step", d) + " here"
 	return d
 }
 
@@ -702,7 +702,7 @@ func (s *site) outputDomain(rest []string, typ eval.Type) solve.Domain {
 	if s.node.Each.IsSet() {
 		return domain.OfType(typ)
 	}
-	doc := domain.Yields(s.node, rest)
+	doc := domain.OutputPart(s.node, rest)
 	if doc == nil {
 		return domain.OfType(typ)
 	}
@@ -723,10 +723,10 @@ func (f *facts) domainOfWrite(n *spec.Node, key string) (solve.Domain, bool) {
 			return domain.OfChoice(t)
 		}
 		path = t.Path[1:]
-	} else if len(n.Writes.Keys) == 1 && domain.Yields(n, path) == nil && domain.Subschema(n.Output, key) == nil {
+	} else if len(n.Writes.Keys) == 1 && domain.OutputPart(n, path) == nil && domain.Subschema(n.Output, key) == nil {
 		path = nil
 	}
-	doc := domain.Yields(n, path)
+	doc := domain.OutputPart(n, path)
 	if doc == nil {
 		return solve.Domain{}, false
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Options hold what Of needs besides the graph. The zero value works.
+// Options configure Of. The zero value works.
 type Options struct {
 	// Load returns the text of another graph file; see lint.Options.
 	Load func(path string) ([]byte, error)
@@ -167,7 +167,7 @@ func (w *walk) boundCutShort(out *Bounds, ends bool) bool {
 	g := w.Source
 	mayLoop := false // between a node at its limit of visits and what catches its failure
 	for v, n := range g.Nodes {
-		mayLoop = mayLoop || w.limit[v] > 0 && n.OnMaxVisits != "skip" && w.Cyclic[v] && w.Has(v, controlflow.OnFailure)
+		mayLoop = mayLoop || w.limit[v] > 0 && n.OnMaxVisits != "skip" && w.Cyclic[v] && w.HasGroup(v, controlflow.OnFailure)
 	}
 	completes := g.Limits.OnMaxSteps == "return_last" || g.Limits.OnMaxSteps == "flag"
 	if !completes || out.Steps.Limit != "max_steps" && !mayLoop {
@@ -186,8 +186,8 @@ func (w *walk) boundCutShort(out *Bounds, ends bool) bool {
 	return true
 }
 
-// FindRuns searches for runs that reach the bounds of steps and model calls, and replaces the path of
-// each bound by that of a run or by nil. It reports whether it followed all paths to runs.
+// FindRuns searches for runs that reach the bounds of steps and model calls. It replaces the path of
+// each bound with the path of such a run, or nil. It reports whether it followed all paths to runs.
 func (b *Bounds) FindRuns() bool {
 	if b.foundRuns != nil {
 		return *b.foundRuns

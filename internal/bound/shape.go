@@ -50,7 +50,7 @@ func (w *walk) boundEveryRun() (least cost) {
 		slices.ContainsFunc(w.Source.Nodes, func(n *spec.Node) bool { return n.Join != nil && n.Join.Wait != "all" })
 	for i := 0; i < len(nodes); i++ {
 		groups := w.Groups[nodes[i]]
-		if w.Has(nodes[i], controlflow.OnFailure) {
+		if w.HasGroup(nodes[i], controlflow.OnFailure) {
 			least = least.add(cost{inSteps: 1})
 		} else {
 			least = least.add(w.costs[nodes[i]].least)
@@ -183,7 +183,7 @@ func (w *walk) meetsOnce(v int) bool {
 	}
 	tree, before := w.Dominators(), w.Digraph.Reverse().Reach(v)
 	for u, groups := range w.Groups { // it may run again with the next branches
-		if before[u] && w.Cyclic[u] && controlflow.Fans(groups) {
+		if before[u] && w.Cyclic[u] && controlflow.CanFanOut(groups) {
 			return false
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// interval is the numbers from lo to hi. A value that may be null has the interval of any number.
+// interval holds the numbers from lo to hi. A value that may be null has the interval of any number.
 type interval struct{ lo, hi float64 }
 
 var anyNumber = interval{math.Inf(-1), math.Inf(1)}
@@ -214,10 +214,10 @@ func (w *walk) newDomains(values []interval) func(path []string, typ eval.Type) 
 	}
 }
 
-// decideCondition reports whether a condition may be true, and false. Nil may be both.
+// decideCondition reports whether a condition may be true, and whether it may be false. Nil may be both.
 func (w *walk) decideCondition(when *eval.Program, domain func([]string, eval.Type) solve.Domain) (yes, no bool) {
 	may := func(holds bool) bool {
-		return when == nil || w.solver.Possible([]solve.Claim{{Tree: when.Tree, Holds: holds}}, domain)
+		return when == nil || w.solver.CanHold([]solve.Claim{{Tree: when.Tree, Holds: holds}}, domain)
 	}
 	return may(true), may(false)
 }

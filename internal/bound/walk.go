@@ -14,7 +14,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Limits beyond which a walk is given up.
+// Limits of a walk.
 const (
 	maxStates = 20_000
 	maxMoves  = 120_000
@@ -45,8 +45,8 @@ type outcome struct {
 	failed  bool // it may have cost nothing but the step
 }
 
-// followPaths finds the states that can be reached from a node inside a region. Moves that leave
-// it cost what beyond returns. The result is nil if there are too many states.
+// followPaths finds the states that can be reached from a node inside a region. beyond returns the
+// cost of a move that leaves the region. The result is nil if there are too many states.
 func (w *walk) followPaths(from int, values []interval, inside func(v int) bool, beyond func(v int) cost) *moves {
 	m := &moves{name: w.Name}
 	known, queue := map[string]int{}, make([]state, begun)

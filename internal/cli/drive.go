@@ -293,7 +293,7 @@ type runOutput struct {
 	view    *runview.View // nil with --quiet or JSON
 	colors  terminal.Colors
 	writers []runner.Sink
-	closers []func() error // flush and close what writers write to
+	closers []func() error // flush and close the outputs of writers
 }
 
 func (a *app) newRunOutput(g *spec.Graph, f *driveFlags) (*runOutput, error) {
@@ -374,7 +374,7 @@ func (o *runOutput) printNote(text string) {
 	o.app.printNote(text)
 }
 
-// close ends the view and the trace, and writes the events that are left.
+// close ends the view and the trace, and writes the remaining events.
 func (o *runOutput) close() error {
 	if o.view != nil {
 		o.view.Close()

@@ -126,7 +126,7 @@ func (a *app) openCluster(ctx context.Context) (ClusterStore, error) {
 	return a.engine.store, nil
 }
 
-// execEngineProgram runs the program with the engine, from beside this one or PATH, in its place.
+// execEngineProgram replaces this process with the engine's program, from this program's folder or PATH.
 func (a *app) execEngineProgram() error {
 	self, _ := os.Executable() // on an error, only PATH is searched
 	path, err := exec.LookPath(filepath.Join(filepath.Dir(self), engineProgram))

@@ -82,14 +82,14 @@ func (f *logFilter) selectNode(g *spec.Graph, text string) error {
 
 // matches reports whether the filter selects a chunk. Chunks from inside a node belong to it.
 func (f *logFilter) matches(c *store.LogChunk) bool {
-	if len(f.streams) > 0 && !slices.Contains(f.streams, c.Stream) || f.visit > 0 && c.Visit != f.visit && f.comesFrom(c) {
+	if len(f.streams) > 0 && !slices.Contains(f.streams, c.Stream) || f.visit > 0 && c.Visit != f.visit && f.isAuthor(c) {
 		return false
 	}
-	return f.node == "" || f.comesFrom(c) || f.visit == 0 && (strings.HasPrefix(c.Node, f.node+"/") || strings.HasPrefix(c.Place, f.node+"/"))
+	return f.node == "" || f.isAuthor(c) || f.visit == 0 && (strings.HasPrefix(c.Node, f.node+"/") || strings.HasPrefix(c.Place, f.node+"/"))
 }
 
-// comesFrom reports whether the filter's node itself wrote a chunk.
-func (f *logFilter) comesFrom(c *store.LogChunk) bool { return c.Node == f.node || c.Place == f.node }
+// isAuthor reports whether the filter's node itself wrote a chunk.
+func (f *logFilter) isAuthor(c *store.LogChunk) bool { return c.Node == f.node || c.Place == f.node }
 
 func newWhyCommand(a *app) *cobra.Command {
 	return addOutput(a.addRunReader(&cobra.Command{

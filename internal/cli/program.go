@@ -59,7 +59,7 @@ type Program struct {
 	Stdout, Stderr io.Writer
 	// StdinTerminal, StdoutTerminal and StderrTerminal say which streams are terminals.
 	StdinTerminal, StdoutTerminal, StderrTerminal bool
-	// Columns returns the width of the terminal behind Stderr, or 0 if it is unknown. If it is nil,
+	// Columns returns the width of the terminal of Stderr, or 0 if it is unknown. If it is nil,
 	// the width is unknown.
 	Columns func() int
 
@@ -231,7 +231,7 @@ func (a *app) escapeArguments(text string) string {
 	return text
 }
 
-// app holds what commands share during one call.
+// app holds the state that commands share during one call.
 type app struct {
 	Program
 	clock  clock
@@ -376,8 +376,8 @@ func setHelp(c *cobra.Command) {
 	c.Example = "  " + strings.ReplaceAll(examples, "\n", "\n  ")
 }
 
-// addDefaults sets the help of a command. If the command lacks Args, it takes those that Use names;
-// if it lacks PreRunE, it reads the settings.
+// addDefaults sets the help of a command. A command without Args takes the arguments that Use names.
+// A command without PreRunE reads the settings.
 func (a *app) addDefaults(c *cobra.Command) {
 	setHelp(c)
 	switch _, args, _ := strings.Cut(c.Use, " "); {

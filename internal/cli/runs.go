@@ -456,7 +456,7 @@ func dropHistory(next runner.Sink) runner.SinkFunc {
 	}
 }
 
-// stopPoll is the interval at which a run that was asked to stop is polled.
+// stopPoll is the interval at which a stop command polls its run.
 const stopPoll = 100 * time.Millisecond
 
 // stopCommand is a call of runs cancel or runs pause.

@@ -188,8 +188,8 @@ func (a *app) requireStore(g *spec.Graph, f *runFlags) error {
 	return nil
 }
 
-// listStoreNeeds lists what needs a store: flags that name the run for later commands, and a node
-// that may outlive the process.
+// listStoreNeeds lists the reasons for a store: flags that name the run for later commands, and a
+// node that may outlive the process.
 func listStoreNeeds(g *spec.Graph, f *runFlags) []string {
 	var out []string
 	if f.opts.RunID != "" {

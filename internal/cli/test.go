@@ -255,7 +255,7 @@ func (a *app) watchTests(ctx context.Context, f *testFlags, args []string) error
 	}
 }
 
-// fingerprintFiles returns a text that changes when files beside tests or below folders change.
+// fingerprintFiles returns a text that changes when a file in the folders of the tests changes.
 func (a *app) fingerprintFiles(paths []string) string {
 	folders := slices.Clone(paths)
 	for i, path := range folders {

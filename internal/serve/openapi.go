@@ -186,7 +186,7 @@ func (d *describer) describeStruct(t reflect.Type) object {
 			schema = allowNull(schema)
 		}
 		if doc := field.Tag.Get("doc"); doc != "" {
-			schema["description"] = doc // OpenAPI 3.1 allows it beside a $ref
+			schema["description"] = doc // OpenAPI 3.1 allows it next to a $ref
 		}
 		properties[name] = schema
 		if !optional {

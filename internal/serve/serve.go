@@ -30,7 +30,7 @@ type Config struct {
 	Fleet   *fleet.Fleet
 	// Token is required in every request except health checks.
 	Token string
-	// Hosts are allowed names in the Host header, without port, besides this machine's addresses.
+	// Hosts are allowed names in the Host header, without port, in addition to this machine's addresses.
 	Hosts []string
 	// Loopback says that the server listens on loopback only, and refuses other addresses as Host.
 	Loopback bool
@@ -46,7 +46,7 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Extra is a handler beside the API. It requires the token, unless Open says that the handler
+// Extra is a handler in addition to the API. It requires the token, unless Open says that the handler
 // checks callers itself.
 type Extra struct {
 	Pattern string

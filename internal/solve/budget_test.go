@@ -26,7 +26,7 @@ func TestNoValues(t *testing.T) {
 	if v := got.Verdicts[0]; v.Always || v.Never || v.Shadowed || got.Exhaustive {
 		t.Errorf("got %+v", got)
 	}
-	if !s.Possible([]Claim{{p.Tree, true}}, nowhere) {
+	if !s.CanHold([]Claim{{p.Tree, true}}, nowhere) {
 		t.Error("impossible is claimed")
 	}
 }

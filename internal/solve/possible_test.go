@@ -41,7 +41,7 @@ func TestPossible(t *testing.T) {
 			}
 			claims = append(claims, Claim{Tree: p.Tree, Holds: !negated})
 		}
-		if got := new(Solver).Possible(claims, w.domain); got != test.want {
+		if got := new(Solver).CanHold(claims, w.domain); got != test.want {
 			t.Errorf("%s: possible is %v, want %v", test.claims, got, test.want)
 		}
 	}

@@ -57,7 +57,7 @@ type Solver struct {
 // maxEvaluated bounds how often conditions are evaluated for one decision.
 const maxEvaluated = 100_000
 
-// Solve decides what it can about a problem.
+// Solve returns what it can prove about a problem.
 func (r *Solver) Solve(p Problem) Result {
 	out := Result{Verdicts: make([]Verdict, len(p.Conditions))}
 	conds, ok := r.compileConditions(p.Conditions, p.Domain)
@@ -87,8 +87,8 @@ func (r *Solver) Solve(p Problem) Result {
 	return out
 }
 
-// Possible reports whether all claims can hold, without an error, for the same values.
-func (r *Solver) Possible(claims []Claim, domain func(path []string, typ eval.Type) Domain) bool {
+// CanHold reports whether all claims can hold, without an error, for the same values.
+func (r *Solver) CanHold(claims []Claim, domain func(path []string, typ eval.Type) Domain) bool {
 	all := &eval.Tree{Op: eval.TreeConst, Value: true}
 	for _, c := range claims {
 		side := c.Tree
@@ -134,7 +134,7 @@ func (r *Solver) compileConditions(trees []*eval.Tree, domain func([]string, eva
 	return conds, true
 }
 
-// outcome records how one condition came out.
+// outcome records the results of one condition.
 type outcome struct {
 	yes, no bool  // it was true, false
 	won     bool  // true, with no earlier one true or failed

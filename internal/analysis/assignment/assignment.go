@@ -323,7 +323,7 @@ func (a *Analysis) divideArcs(arcs []arc, v int) *meeting {
 // divideFrom groups the arcs to v by the branches of a given fan-out.
 func (a *Analysis) divideFrom(fork int, arcs []arc, v int) *meeting {
 	m := &meeting{arcs: arcs}
-	if !controlflow.Fans(a.flow.Groups[fork]) || controlflow.ParallelOf(a.flow.Source, fork).OnFailure != "fail_all" {
+	if !controlflow.CanFanOut(a.flow.Groups[fork]) || controlflow.ParallelOf(a.flow.Source, fork).OnFailure != "fail_all" {
 		return m
 	}
 	byNode := map[int]arc{}

@@ -69,8 +69,8 @@ func New(from *Vertices, bound *bind.Graph) *Graph {
 	for i, n := range w.Source.Nodes {
 		w.Groups[i] = w.groupsOf(n, w.Out[i])
 		w.Anywhere = w.Anywhere || n.Goto.IsSet() && !n.HasEnds
-		w.FansOut = w.FansOut || Fans(w.Groups[i])
-		w.Catches = w.Catches || w.Has(i, OnFailure)
+		w.FansOut = w.FansOut || CanFanOut(w.Groups[i])
+		w.Catches = w.Catches || w.HasGroup(i, OnFailure)
 	}
 	for v, groups := range w.Groups {
 		for i := range groups {
@@ -94,8 +94,8 @@ func New(from *Vertices, bound *bind.Graph) *Graph {
 	return w
 }
 
-// Fans reports whether one of a node's groups may start several branches at once.
-func Fans(groups []Group) bool {
+// CanFanOut reports whether one of a node's groups may start several branches at once.
+func CanFanOut(groups []Group) bool {
 	return slices.ContainsFunc(groups, func(g Group) bool { return len(g.Targets) > 1 || g.Subset })
 }
 
@@ -154,7 +154,7 @@ func (w *Graph) groupLabels(n *spec.Node) []Group {
 	return out
 }
 
-// SplitByDeclaration cuts a list of edges into those that are declared together.
+// SplitByDeclaration splits a list of edges into lists that one declaration declares.
 func (w *Vertices) SplitByDeclaration(edges []int) [][]int {
 	var out [][]int
 	for i, e := range edges {
@@ -249,8 +249,8 @@ func (w *Graph) markCycles(count int) {
 	}
 }
 
-// Has reports whether a node has a group of one of some kinds.
-func (w *Graph) Has(v int, kinds ...Kind) bool {
+// HasGroup reports whether a node has a group of one of the kinds.
+func (w *Graph) HasGroup(v int, kinds ...Kind) bool {
 	return slices.ContainsFunc(w.Groups[v], func(g Group) bool { return slices.Contains(kinds, g.Kind) })
 }
 
@@ -417,7 +417,7 @@ func ParallelOf(g *spec.Graph, node int) spec.Parallel {
 	return p
 }
 
-// maxSubset bounds the targets of a group whose subsets are told apart.
+// maxSubset is the most targets of a group whose subsets are distinguished.
 const maxSubset = 5
 
 // findImplicitJoins sets Joins, and the Join of each group: where branches join without a declaration.
@@ -510,8 +510,8 @@ func (w *Graph) findBranches(fork int, targets []int) map[int]int {
 }
 
 // findFirstCommon returns the first node that all branches of a node can reach without failures,
-// or -1. The distance of a node is that of the branch that takes longest. Of two at the same
-// distance it prefers one that declares a join.
+// or -1. The distance of a node is its distance in the longest branch. At the same distance it
+// prefers a node that declares a join.
 func (w *Graph) findFirstCommon(fork int, targets []int) int {
 	var fronts [][]int // of each branch: the vertices as far away as the step
 	for _, first := range targets {

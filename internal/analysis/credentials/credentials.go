@@ -52,7 +52,7 @@ func findCredential(text, key string) (from, to int, what string) {
 // urlPassword matches the password in scheme://user:password@host.
 var urlPassword = lazyregexp.New(`://[^:/?# \n]*:([^/?# \n{$<*]+)@`)
 
-// findAssigned finds a long random credential behind name= or name: whose sign is at i.
+// findAssigned finds a long random credential after name= or name:, whose sign is at i.
 func findAssigned(text string, i int) (from, to int, what string) {
 	name := text[:i]
 	name = name[strings.LastIndexFunc(name, func(r rune) bool { return r != '-' && (r > 127 || !isWord(byte(r))) })+1:]
@@ -83,7 +83,7 @@ func article(noun string) string {
 	return "a "
 }
 
-// isRandom reports whether a word is long and mixed as generated ones are.
+// isRandom reports whether a word is as long and as mixed as a generated one.
 func isRandom(word string) bool {
 	const short = 16
 	if len(word) < short || isPlaceholder(word) {
@@ -103,7 +103,7 @@ func isRandom(word string) bool {
 	return digits >= 3 && letters >= 3 && marks <= 3
 }
 
-// kindOfSecret returns what a value under a name probably is, or "" if it is not secret.
+// kindOfSecret returns the probable kind of a value under a name, or "" if it is not secret.
 func kindOfSecret(name string) string {
 	if name == "" || !strings.Contains("dntyDNTY", name[len(name)-1:]) {
 		return "" // all of them end in one of these letters
@@ -128,7 +128,7 @@ func isPlaceholder(text string) bool {
 		slices.Contains([]string{"password", "secret", "token", "none", "string", "fake-key", "not-needed", "no-key", "unused", "ollama"}, text)
 }
 
-// isWord reports whether a byte may stand in a name.
+// isWord reports whether a byte may occur in a name.
 func isWord(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
@@ -168,7 +168,7 @@ func FindInCommand(args []string) (index, from, to int) {
 	return 0, 0, 0
 }
 
-// token is the keys of some services: their prefixes, and a pattern for the rest.
+// token describes the keys of some services: their prefixes, and a pattern for the rest.
 type token struct {
 	prefixes []string
 	rest     *lazyregexp.Regexp
@@ -207,7 +207,7 @@ func keys(rest string, prefixes ...string) token {
 	return token{prefixes, lazyregexp.New("^" + rest)}
 }
 
-// inKeys has the characters of keys.
+// inKeys holds the characters that occur in keys.
 var inKeys = func() (in [256]bool) {
 	for c := range in {
 		in[c] = isWord(byte(c)) || strings.IndexByte("-.:+/=", byte(c)) >= 0

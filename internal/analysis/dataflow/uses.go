@@ -27,7 +27,7 @@ const (
 // Use is one expression: a whole scalar, or one {{ part }} of it.
 type Use struct {
 	Node  int // its node, or the node that its edge leaves; -1 at the end
-	Edge  int // -1 unless it stands on an edge
+	Edge  int // -1 unless the expression belongs to an edge
 	Field string
 	// Text is the scalar, From and To are the offsets of the expression in its value.
 	Text     *spec.Text
@@ -48,7 +48,7 @@ func (u *Use) SpanOf(name string) spec.Span {
 	return u.spanAt(wordAt(u.Program.Source, name), len(name))
 }
 
-// SpanOfMember returns the position of a member behind a path, or of the whole expression.
+// SpanOfMember returns the position of a member after a path, or of the whole expression.
 func (u *Use) SpanOfMember(path, name string) spec.Span {
 	at := strings.Index(u.Program.Source, path+name)
 	if at >= 0 {
@@ -76,13 +76,13 @@ func wordAt(src, word string) int {
 	return -1
 }
 
-// Uses lists every use. Those of a node stand side by side.
+// Uses lists every use. The uses of a node are adjacent.
 type Uses struct {
 	All    []*Use
 	byNode [][2]int // ranges of All
 }
 
-// NewUses lists the expressions of a graph; from has the node that each edge leaves.
+// NewUses lists the expressions of a graph. from holds the node that each edge leaves.
 func NewUses(g *spec.Graph, bound *bind.Graph, from []int) *Uses {
 	w := &useWalk{Uses: Uses{All: make([]*Use, 0, len(g.Nodes)+len(g.Edges)), byNode: make([][2]int, len(g.Nodes))}}
 	w.addGraph(g, bound, from)
@@ -214,7 +214,7 @@ func (w *useWalk) addProgram(field string, text *spec.Text, p *eval.Program) {
 	}
 }
 
-// add adds an expression with what it has in common with others.
+// add adds an expression, with the fields that it shares with others.
 func (w *useWalk) add(u Use) {
 	u.Node, u.Edge, u.Field, u.Order, u.Moment = w.at.Node, w.at.Edge, w.at.Field, w.at.Order, w.at.Moment
 	w.All = append(w.All, &u)
@@ -282,7 +282,7 @@ func Accesses(g *spec.Graph, bound *bind.Graph) []Access {
 }
 
 func accessOf(n *spec.Node, b *bind.Node, keys map[string]int) Access {
-	a := Access{SeesAll: !n.HasReads && givesState(n)}
+	a := Access{SeesAll: !n.HasReads && passesState(n)}
 	add := func(name spec.Text, value *eval.Program) {
 		if key, ok := keys[name.Value]; ok {
 			a.Writes = append(a.Writes, Write{key, name, value})
@@ -326,8 +326,8 @@ func programAt(fields []bind.Field, i int) *eval.Program {
 	return fields[i].Value.Program
 }
 
-// givesState reports whether a kind hands the state to what it runs.
-func givesState(n *spec.Node) bool {
+// passesState reports whether a node passes the whole state to its program or its handler.
+func passesState(n *spec.Node) bool {
 	if n.Kind.Value == "exec" {
 		return n.Field("stdin") == nil
 	}
@@ -343,7 +343,7 @@ func Replaces(key *spec.StateKey) bool {
 // FirmReads lists the paths whose values a program needs: not those under ?? or compared with None,
 // and none of a program that reads how far the run is, since it may know that a value exists.
 func FirmReads(p *eval.Program) []eval.Read {
-	if strings.Contains(p.Source, "?.") || asksProgress(p) {
+	if strings.Contains(p.Source, "?.") || readsProgress(p) {
 		return nil
 	}
 	w := firmWalk{firm: map[string]bool{}, soft: map[string]bool{}}
@@ -358,8 +358,8 @@ func FirmReads(p *eval.Program) []eval.Read {
 	return out
 }
 
-// asksProgress reports whether a program reads how far the run is.
-func asksProgress(p *eval.Program) bool {
+// readsProgress reports whether a program reads the progress of the run.
+func readsProgress(p *eval.Program) bool {
 	return slices.ContainsFunc(p.Reads, func(r eval.Read) bool {
 		switch r.Path[0] {
 		case "visits", "history", "step", "visit", "outcome", "error", "branches":
@@ -371,7 +371,7 @@ func asksProgress(p *eval.Program) bool {
 	})
 }
 
-// firmWalk sorts the paths of a tree into those that must not be missing and those that may.
+// firmWalk divides the paths of a tree into required and optional ones.
 type firmWalk struct{ firm, soft map[string]bool }
 
 func (w *firmWalk) walk(t *eval.Tree, known []string) {

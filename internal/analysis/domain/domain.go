@@ -1,4 +1,4 @@
-// Package domain turns types and JSON Schemas into domains of internal/solve, and these into words.
+// Package domain converts types and JSON Schemas to domains of internal/solve, and describes domains.
 package domain
 
 import (
@@ -37,7 +37,7 @@ func OfSchema(doc map[string]any, name string, rest []string, typ eval.Type) sol
 	}
 	d := OfType(eval.FromSchema(doc))
 	if values, ok := Literals(doc); ok {
-		d.Values, d.Why = values, name+" is "+OneOf(values)
+		d.Values, d.Why = values, name+" is "+DescribeChoice(values)
 		return d
 	}
 	switch doc["type"] {
@@ -50,7 +50,7 @@ func OfSchema(doc map[string]any, name string, rest []string, typ eval.Type) sol
 	d.Min, d.HasMin = readBound(doc, "minimum", "exclusiveMinimum")
 	d.Max, d.HasMax = readBound(doc, "maximum", "exclusiveMaximum")
 	if d.Kind == solve.Int || d.Kind == solve.Number {
-		d.Why = RangeWords(name, d)
+		d.Why = DescribeRange(name, d)
 	}
 	return d
 }
@@ -107,7 +107,7 @@ func Constants(t *eval.Tree) (values []any, all bool) {
 	return values, all
 }
 
-// ofValues returns the domain of some scalars. It is not ok for other values, or without any.
+// ofValues returns the domain of some scalars. ok is false for other values, and for an empty list.
 func ofValues(values []any) (solve.Domain, bool) {
 	for _, v := range values {
 		switch v.(type) {
@@ -128,8 +128,8 @@ func readBound(doc map[string]any, names ...string) (float64, bool) {
 	return 0, false
 }
 
-// RangeWords puts an interval into words that begin with a name, or returns "".
-func RangeWords(name string, d solve.Domain) string {
+// DescribeRange describes the bounds of a named number, or returns "".
+func DescribeRange(name string, d solve.Domain) string {
 	number := func(n float64) string { return strconv.FormatFloat(n, 'g', -1, 64) }
 	switch {
 	case d.HasMin && d.HasMax && d.Min == d.Max:
@@ -144,8 +144,8 @@ func RangeWords(name string, d solve.Domain) string {
 	return ""
 }
 
-// OneOf puts a list of scalars into words.
-func OneOf(values []any) string {
+// DescribeChoice says in words which scalars a value can be.
+func DescribeChoice(values []any) string {
 	words := make([]string, len(values))
 	for i, v := range values {
 		words[i] = Literal(v)
@@ -207,8 +207,8 @@ func Part(doc map[string]any, path []string) map[string]any {
 	return doc
 }
 
-// Yields returns the schema that a node or its kind declares for a part of its output, or nil.
-func Yields(n *spec.Node, path []string) map[string]any {
+// OutputPart returns the schema that a node or its kind declares for a part of its output, or nil.
+func OutputPart(n *spec.Node, path []string) map[string]any {
 	if doc := OutputSchema(n); doc != nil {
 		return Part(doc, path)
 	}

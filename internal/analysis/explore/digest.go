@@ -1,4 +1,4 @@
-// Digests, which tell apart the states from which runs continue in different ways.
+// Digests distinguish the states from which runs continue differently.
 
 package explore
 
@@ -21,14 +21,14 @@ import (
 type digest struct {
 	keys   []int // state keys that count
 	visits []visited
-	// steps says that the number of steps matters, past that outputs, inputs and past visits do.
+	// steps says that the number of steps matters, past that outputs, inputs and past visits matter.
 	steps, past bool
 }
 
 // visited says up to how many visits of a node are distinguished.
 type visited struct{ node, most int }
 
-// digested lists the fields that a digest holds, by type. A word behind a colon says how a field
+// digested lists the fields that a digest holds, by type. A word after a colon says how a field
 // is written: "task" as the number of a task, "contents" as the contents of a view, "rank" and
 // "order" only if branches can be ranked, "time" from now on, "past" only with digest.past.
 var digested = map[reflect.Type]string{

@@ -28,7 +28,7 @@ type Question struct {
 	Model *Model
 	// Plan is the plan of the model's graph, with the policy in question.
 	Plan *machine.Plan
-	// Visits holds, by node, how many visits distinguish states, besides those that conditions read.
+	// Visits holds, by node, how many visits distinguish states, in addition to those that conditions read.
 	Visits map[int]int
 	// Watch, unless it is -1, is a node that may fail although nothing catches it.
 	Watch int
@@ -53,15 +53,15 @@ type Question struct {
 	Repeat bool
 	// Proof ends the search at the first gap.
 	Proof bool
-	// Guide is a path. The search first tries runs that follow it further, later those that
-	// repeat nodes beside it, and last those that continued past its end.
+	// Guide is a path. The search prefers runs that follow it further. It tries runs that repeat
+	// other nodes later, and runs that continued past its end last.
 	Guide []int
 	// Budget holds the steps left for several searches, Most those of this one.
 	Budget *int
 	Most   int
 }
 
-// Taken is an edge, or a dynamic target, that a run took out of a node.
+// Taken is an edge, or a dynamic target, that a run followed from a node.
 type Taken struct {
 	Edge int // index; -1 for a dynamic target
 	To   int // index of the node; -1 for END
@@ -316,9 +316,9 @@ func (s *search) postpone(rest *untried, r *Run) {
 	s.todo[progress] = append(s.todo[progress], rest)
 }
 
-// reconsider moves alternatives that steer the way out of a node to the front of the queue.
+// reconsider moves alternatives that may change the exit from a node to the front of the queue.
 // Otherwise the search would try all combinations of later choices before an early one changes.
-// Runs with another early choice first keep the later values of this run.
+// A run with another early choice keeps the later values of this run at first.
 func (s *search) reconsider(r *Run, v int) {
 	level := min(r.followed, r.strayed) + 1
 	hints := map[hint]any{}
@@ -347,7 +347,7 @@ func (s *search) reconsider(r *Run, v int) {
 	}
 }
 
-// steers reports whether a choice can change which way out of a node a run takes.
+// steers reports whether a choice can change the edges by which a run leaves a node.
 func (s *search) steers(r *Run, b *branch, v int) bool {
 	if b.event != nil {
 		_, known := r.places[b.event.Task.Task]
@@ -360,7 +360,7 @@ func (s *search) steers(r *Run, b *branch, v int) bool {
 	return slot.node == v || slices.ContainsFunc(slices.Concat(slot.keys, slot.into), func(key string) bool { return keys[key] })
 }
 
-// findSteeringKeys returns the state keys on which the conditions behind a node depend.
+// findSteeringKeys returns the state keys on which the conditions after a node depend.
 func (s *search) findSteeringKeys(v int) map[string]bool {
 	if s.steering[v] != nil {
 		return s.steering[v]
@@ -542,8 +542,8 @@ func cutRead(value any, path []string) (any, []string) {
 // maxOutcomes bounds the combinations of options that preferOther tries.
 const maxOutcomes = 300
 
-// preferOther moves options to the second place with which a condition has another outcome than
-// with the first options. Otherwise a search would find late what satisfies several comparisons.
+// preferOther moves those options to second place that change the outcome of a condition. Otherwise
+// a search would take long to find values that satisfy several comparisons.
 func (r *Run) preferOther(p *eval.Program, env map[string]any) {
 	var open []int
 	for _, read := range p.Reads {
@@ -621,7 +621,7 @@ const (
 	worldNicer  = 10_000    // to find a run that also completes
 )
 
-// NewWorld prepares a graph without errors. kinds are node kinds besides the built-in ones.
+// NewWorld prepares a graph without errors. kinds are node kinds in addition to the built-in ones.
 func NewWorld(g *spec.Graph, kinds []spec.Kind) (*World, error) {
 	bound, found := bind.Bind(g, kinds, nil)
 	if found.HasErrors() {
@@ -639,8 +639,8 @@ func NewWorld(g *spec.Graph, kinds []spec.Kind) (*World, error) {
 	return &World{Vertices: vertices, model: model, plan: plan, arcs: flow.Digraph, budget: worldBudget}, nil
 }
 
-// UsualResult returns the usual result of a node.
-func (w *World) UsualResult(node int) any { return w.model.makeUsualResult(node) }
+// UsualResult returns the result that explored runs give a node if nothing depends on it.
+func (w *World) UsualResult(node int) any { return w.model.newUsualResult(node) }
 
 // FindFiringRun asks for a run that fires an edge and ends before a limit. It prefers runs that complete.
 func (w *World) FindFiringRun(edge int) Answer {

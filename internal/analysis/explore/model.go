@@ -1,5 +1,5 @@
-// The state keys, results and programs that decide how the runs of a graph go, and the options of
-// the parts of results, of inputs and of failures.
+// The state keys, results and programs that decide where the runs of a graph go, and the options for
+// the parts of results, for inputs and for failures.
 
 package explore
 
@@ -25,7 +25,7 @@ type Model struct {
 	bound *bind.Graph
 	all   []*dataflow.Use
 	own   [][]*dataflow.Use // by node
-	// counts holds the state keys that decide how runs go, members the paths read in them.
+	// counts holds the state keys that decide where runs go, members the paths read in them.
 	counts  map[string]bool
 	members map[string][][]string
 	// decisive are the conditions, and the programs that compute such keys. copies are programs
@@ -95,7 +95,7 @@ func (m *Model) findCaughtNodes(flow *controlflow.Graph) {
 		m.ranks = m.ranks || n.Join != nil && n.Join.Wait != "all"
 		switch how := controlflow.ParallelOf(m.graph, v).OnFailure; {
 		case how == "" || how == "fail_all":
-		case controlflow.Fans(flow.Groups[v]):
+		case controlflow.CanFanOut(flow.Groups[v]):
 			m.ranks = true
 			for node, reached := range flow.Digraph.Reach(v)[:len(m.mayFail)] {
 				m.mayFail[node] = m.mayFail[node] || reached
@@ -129,7 +129,7 @@ func (m *Model) decides(e *dataflow.Use) bool {
 	return readsElement
 }
 
-// findDecisive finds the programs and the state keys that decide how runs go.
+// findDecisive finds the programs and the state keys that decide where runs go.
 func (m *Model) findDecisive() {
 	todo := []*eval.Program{}
 	count := func(name string) {
@@ -422,8 +422,8 @@ func (m *Model) listLabels(v int, path []string) ([]any, bool) {
 	return out, names && domain.Part(n.Output, path)["enum"] == nil
 }
 
-// makeUsualResult returns a result of a node in which every part has its usual value.
-func (m *Model) makeUsualResult(v int) any {
+// newUsualResult returns a result of a node with the usual value for every part.
+func (m *Model) newUsualResult(v int) any {
 	out := m.sources[v].base
 	for i := range m.sources[v].parts {
 		p := &m.sources[v].parts[i]
@@ -437,7 +437,7 @@ func (m *Model) makeUsualResult(v int) any {
 // newBaseResult returns a result without the parts that are read.
 func (m *Model) newBaseResult(n *spec.Node, doc map[string]any) any {
 	if doc == nil && n.Kind.Value == "human" {
-		doc = domain.Yields(n, nil)
+		doc = domain.OutputPart(n, nil)
 	}
 	switch kind := n.Kind.Value; {
 	case doc != nil:
@@ -456,7 +456,7 @@ func (m *Model) newBaseResult(n *spec.Node, doc map[string]any) any {
 
 // findDeclared returns the schema that a node or its kind declares for a part of its result, or nil.
 func findDeclared(n *spec.Node, path []string) map[string]any {
-	if doc := domain.Yields(n, path); doc != nil || domain.OutputSchema(n) != nil {
+	if doc := domain.OutputPart(n, path); doc != nil || domain.OutputSchema(n) != nil {
 		return doc
 	}
 	switch n.Kind.Value + "." + strings.Join(path, ".") {
@@ -508,7 +508,7 @@ func (m *Model) findFailures(v int) {
 	}
 }
 
-// listFailures returns failures with a constant at a path, or with a number next to it.
+// listFailures returns failures with a constant, or a number next to it, at a path.
 func listFailures(kind string, path []string, c any) (out []*machine.Failure) {
 	if path[0] != "error" || len(path) < 2 || path[1] != "message" && path[1] != "details" {
 		return nil

@@ -19,7 +19,7 @@ import (
 // Run is a run up to some event.
 type Run struct {
 	State *machine.State
-	// Path are the nodes that were entered, in order.
+	// Path lists the nodes that the run entered, in order.
 	Path []int
 	// Written holds the state keys that nodes wrote, and whether their last value was computed.
 	Written map[string]bool
@@ -181,7 +181,7 @@ func (r *Run) observeNote(n *machine.Note) {
 		}
 	case machine.NoteEdgesResolved:
 		r.leaveGuide(index(), n)
-		if r.s.Allow != nil && !r.stopped && !r.s.Allow(r, index(), r.ListTaken(n)) {
+		if r.s.Allow != nil && !r.stopped && !r.s.Allow(r, index(), r.ListTakenEdges(n)) {
 			r.stopped = true
 		}
 	}
@@ -193,7 +193,7 @@ func (r *Run) leaveGuide(v int, n *machine.Note) {
 	if at < 0 || g[at] != v || r.strayed < math.MaxInt {
 		return
 	}
-	if at+1 < len(g) && slices.ContainsFunc(r.ListTaken(n), func(t Taken) bool { return t.To == g[at+1] }) {
+	if at+1 < len(g) && slices.ContainsFunc(r.ListTakenEdges(n), func(t Taken) bool { return t.To == g[at+1] }) {
 		return
 	}
 	r.s.reconsider(r, v)
@@ -262,11 +262,11 @@ func (r *Run) findNode(id machine.TaskID) int {
 	return r.s.Model.graph.Node(r.places[id.Task].Node).Index
 }
 
-// dropTask removes a task that is cancelled, and notes a usual result for it.
+// dropTask removes a cancelled task, and records a usual result for it.
 func (r *Run) dropTask(id machine.TaskID) {
 	r.removeTask(id)
 	if r.findResult(id) == nil {
-		r.noteChosen(id, Chosen{Output: r.s.Model.makeUsualResult(r.findNode(id))})
+		r.noteChosen(id, Chosen{Output: r.s.Model.newUsualResult(r.findNode(id))})
 	}
 }
 
@@ -287,14 +287,14 @@ func (r *Run) finishTask(id machine.TaskID) {
 	r.applyEvent(machine.Event{Kind: machine.TaskEnded, Task: id, Output: end.Output, Failure: end.Failure})
 }
 
-// noteChosen appends to Chosen.
+// noteChosen records the result of an execution in Chosen.
 func (r *Run) noteChosen(id machine.TaskID, what Chosen) {
 	what.Node, what.Visit = r.findNode(id), r.places[id.Task].Visit
 	r.Chosen = append(r.Chosen, what)
 }
 
-// ListTaken returns the edges and targets that a run took out of a node.
-func (r *Run) ListTaken(n *machine.Note) []Taken {
+// ListTakenEdges returns the edges and dynamic targets that a run followed from a node.
+func (r *Run) ListTakenEdges(n *machine.Note) []Taken {
 	var out []Taken
 	for _, c := range n.Candidates {
 		if !c.Fired {
@@ -315,7 +315,7 @@ func (r *Run) HasTaskAt(nodes []bool) bool {
 	return root != nil && slices.ContainsFunc(root.Tasks, func(t *machine.Task) bool { return nodes[t.Node] })
 }
 
-// IsEnding reports whether the run has ended, or only its finally nodes are left.
+// IsEnding reports whether the run has ended, or has only its finally nodes left.
 func (r *Run) IsEnding() bool {
 	root := r.State.Scope("")
 	return root == nil || root.End != nil
@@ -332,7 +332,7 @@ func (r *Run) Visits(v int) int {
 	return n
 }
 
-// describeState returns the digest of the state and of what the search itself remembers.
+// describeState returns a digest of the state and of the search's own facts about the run.
 func (r *Run) describeState() []byte {
 	w := &digester{digest: &r.s.digest, state: r.State, slots: r.slots, written: map[int]bool{}}
 	w.writeState()

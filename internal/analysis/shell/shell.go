@@ -8,7 +8,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// interpreters lists programs that run the code behind a flag of one of some letters.
+// interpreters lists programs that run the code after a flag, with the letters of such flags.
 var interpreters = []struct {
 	letters  string
 	programs []string
@@ -20,7 +20,7 @@ var interpreters = []struct {
 	{"r", []string{"php"}},
 }
 
-// codeFlags are the flags of interpreters that are words.
+// codeFlags are the flags of interpreters that are whole words.
 var codeFlags = []string{"--command", "--eval", "--print", "--run", "-Command", "-command", "-EncodedCommand"}
 
 // wrappers are programs that run the command in their arguments.
@@ -52,7 +52,7 @@ func FindCode(command *spec.Value) (out []spec.Span) {
 func findToolScript(args []spec.Value) []spec.Value {
 	rest := args[1:]
 	switch baseName(args[0]) {
-	case "ssh": // all behind the host
+	case "ssh": // all arguments after the host
 		host := indexAfterFlags(rest, "BbcDEeFIiJLlmOopQRSWw")
 		return rest[min(host+1, len(rest)):]
 	case "su", "runuser", "flock", "script":
@@ -62,7 +62,7 @@ func findToolScript(args []spec.Value) []spec.Value {
 		}
 	case "watch", "parallel":
 		return rest
-	case "awk", "gawk", "mawk", "nawk": // the first argument behind the flags, unless a file holds the program
+	case "awk", "gawk", "mawk", "nawk": // the first argument after the flags, unless a file holds the program
 		first := indexAfterFlags(rest, "Fv")
 		isFile := func(arg spec.Value) bool {
 			return strings.HasPrefix(arg.Text.Value, "-f") || strings.HasPrefix(arg.Text.Value, "--file")
@@ -95,7 +95,7 @@ func findScript(args []spec.Value) []spec.Value {
 	return nil
 }
 
-// indexAfterFlags returns the index behind the flags of a program. Some letters take a value.
+// indexAfterFlags returns the index after the flags of a program. valued lists flags with a value.
 func indexAfterFlags(args []spec.Value, valued string) int {
 	i := 0
 	for ; i < len(args) && strings.HasPrefix(args[i].Text.Value, "-"); i++ {

@@ -17,7 +17,7 @@ import (
 
 // Graph is a named graph. If it is not valid, Graph is nil. Problem says why, unless another check does.
 type Graph struct {
-	Path    string // of the file, and "#name" behind it
+	Path    string // of the file, followed by "#name"
 	File    string
 	Graph   *spec.Graph
 	Bound   *bind.Graph
@@ -30,7 +30,7 @@ type Graph struct {
 type Loader struct {
 	root  *spec.Graph
 	kinds []spec.Kind
-	// load is lint.Options.Load; without it files are not looked at.
+	// load is lint.Options.Load. If it is nil, files are not read.
 	load func(path string) ([]byte, error)
 	// filter drops the findings that a file silences.
 	filter func(*spec.File, spec.Diagnostics) spec.Diagnostics
@@ -130,7 +130,7 @@ func Beside(load func(string) ([]byte, error), at string) func(string) ([]byte, 
 	}
 }
 
-// nameOf returns the name in messages of a file beside the graph.
+// nameOf returns the name that messages use for a file in the folder of the graph.
 func (l *Loader) nameOf(name string) string {
 	if path.IsAbs(name) {
 		return name
@@ -146,7 +146,7 @@ func (c *Graph) Output() eval.Type {
 	return c.Bound.Output.Type()
 }
 
-// LineOf returns the line of a finding, and the name of the text that it is in.
+// LineOf returns the line of a finding, with the name of its text if another file contains it.
 func LineOf(d spec.Diagnostic) string {
 	line := "line " + strconv.Itoa(d.File.Position(d.Span.From).Line)
 	if host, _ := d.File.Host(); host != nil {

@@ -44,7 +44,7 @@ func Apply(file *spec.File, found spec.Diagnostics, names, optional func() []str
 	return append(kept, reportUnused(file, list, names(), optional())...)
 }
 
-// reportUnused reports the comments that silence nothing, unless another comment silences that.
+// reportUnused reports the comments that silence nothing, unless another comment silences the report.
 func reportUnused(file *spec.File, list []ignore, names, optional []string) spec.Diagnostics {
 	var out spec.Diagnostics
 	for i := range list {
@@ -122,12 +122,12 @@ func coveredLines(lines []string, i int) []int {
 	return out
 }
 
-// opensBlock matches a line that ends in | or >, perhaps with indicators behind it.
+// opensBlock matches a line that ends in | or >, perhaps followed by indicators.
 var opensBlock = lazyregexp.New(`[:-] [|>][-+1-9]*[ \t\r\n]*$`)
 
 func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
-// ruleName matches a name in a list of rules, perhaps with a reason behind it.
+// ruleName matches a name in a list of rules, perhaps followed by a reason.
 var ruleName = lazyregexp.New(`^[ \t]*([a-z-]+)([ \t\r\n][^,]*)?(?:,|$)`)
 
 // readIgnore returns the rules that the comment at an offset of a line names. A reason may have

@@ -19,7 +19,7 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// run is a run that this process drives.
+// run holds the open spans of a run that this process drives.
 type run struct {
 	id, graph string
 	span      trace.Span
@@ -28,7 +28,7 @@ type run struct {
 	joined    map[string][]string // by node: the nodes before it
 }
 
-// step is an open step.
+// step holds the open spans of a step.
 type step struct {
 	span, attempt trace.Span // attempt is nil between two attempts
 	prefix, place string     // prefix is "resumed " for a step that began in another process
@@ -77,9 +77,9 @@ func (t *Telemetry) Event(e *runner.Event) error {
 	return nil
 }
 
-func stepKey(e *runner.Event) string { return fmt.Sprint(eventPlace(e), "#", e.Visit, "@", e.Branch) }
+func stepKey(e *runner.Event) string { return fmt.Sprint(nodePath(e), "#", e.Visit, "@", e.Branch) }
 
-func eventPlace(e *runner.Event) string { return cmp.Or(e.Place, e.Node) }
+func nodePath(e *runner.Event) string { return cmp.Or(e.Place, e.Node) }
 
 func (t *Telemetry) startSpan(own, parent trace.SpanContext, name string, at time.Time, options ...trace.SpanStartOption) trace.Span {
 	ctx := trace.ContextWithSpanContext(context.WithValue(context.Background(), idKey{}, own), parent)
@@ -87,7 +87,7 @@ func (t *Telemetry) startSpan(own, parent trace.SpanContext, name string, at tim
 	return span
 }
 
-// endSpan ends a span that is not nil, with the masked message of a failure.
+// endSpan ends a span unless it is nil, and sets the masked message of a failure.
 func endSpan(span trace.Span, at time.Time, f *machine.Failure) {
 	if span == nil {
 		return
@@ -167,7 +167,7 @@ func (t *Telemetry) beginStep(r *run, e *runner.Event, prefix string) {
 	if e.Branch != "" {
 		attrs = append(attrs, attribute.String("graphrun.branch", e.Branch))
 	}
-	s := &step{prefix: prefix, place: eventPlace(e), visit: e.Visit}
+	s := &step{prefix: prefix, place: nodePath(e), visit: e.Visit}
 	own := t.newSpanContext(r.id, prefix+"step "+e.Branch, s.place, e.Visit)
 	s.span = t.startSpan(own, r.parentSpan(s.place), "step "+e.Node, e.Time, trace.WithLinks(links...), trace.WithAttributes(attrs...))
 	r.steps[stepKey(e)] = s
@@ -209,7 +209,7 @@ func (r *run) findAttempt(e *runner.Event) trace.SpanContext {
 	if s := r.steps[stepKey(e)]; s != nil {
 		return s.current()
 	}
-	return r.parentSpan(eventPlace(e))
+	return r.parentSpan(nodePath(e))
 }
 
 // addModelCall adds the span of a model call by the GenAI conventions, without prompt and answer.
@@ -226,7 +226,7 @@ func (t *Telemetry) addModelCall(r *run, e *runner.Event) {
 	if u.CostUSD != nil {
 		attrs = append(attrs, attribute.Float64("graphrun.cost_usd", *u.CostUSD))
 	}
-	own := t.newSpanContext(r.id, "model", eventPlace(e), e.Visit, e.Attempt, u.Turn, int(e.Seq))
+	own := t.newSpanContext(r.id, "model", nodePath(e), e.Visit, e.Attempt, u.Turn, int(e.Seq))
 	began := e.Time.Add(-e.Duration)
 	span := t.startSpan(own, r.findAttempt(e), "chat "+model, began, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attrs...))
 	endSpan(span, e.Time, nil)
@@ -246,7 +246,7 @@ func (t *Telemetry) addToolCall(r *run, e *runner.Event) {
 	}
 	ms, _ := data["duration_ms"].(int)
 	began := e.Time.Add(-time.Duration(ms) * time.Millisecond)
-	own := t.newSpanContext(r.id, "tool", eventPlace(e), e.Visit, e.Attempt, int(e.Seq))
+	own := t.newSpanContext(r.id, "tool", nodePath(e), e.Visit, e.Attempt, int(e.Seq))
 	span := t.startSpan(own, r.findAttempt(e), "execute_tool "+e.Said.Name, began, trace.WithAttributes(attrs...))
 	var failure *machine.Failure
 	if bad, _ := data["is_error"].(bool); bad {
