@@ -115,7 +115,7 @@ func (f *File) prepareFlow(kept store.Store, rewrite func(string, *spec.Graph) *
 }
 
 func (f *File) checkFlow(path string, src []byte) (*spec.Graph, spec.Diagnostics) {
-	g, found := spec.Parse(path, src, spec.Options{Kinds: specKinds(f.cfg.Kinds), Load: spec.Beside(path)})
+	g, found := spec.Parse(path, src, spec.Options{Kinds: specKinds(f.cfg.Kinds), Load: spec.NewLoader(path)})
 	return g, append(found, spec.Check(g)...)
 }
 

@@ -324,7 +324,7 @@ func TestGeneratedCasesOfExamples(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			g, _ := spec.Parse(name, src, spec.Options{Load: spec.Beside(name)})
+			g, _ := spec.Parse(name, src, spec.Options{Load: spec.NewLoader(name)})
 			made, err := flowtest.Generate(t.Context(), flowtest.Config{}, g, "")
 			if err != nil {
 				t.Fatal(err)
@@ -353,7 +353,7 @@ func TestGeneratedCasesOfRealisticFlows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, _ := spec.Parse(file, src, spec.Options{Load: spec.Beside(file)})
+		g, _ := spec.Parse(file, src, spec.Options{Load: spec.NewLoader(file)})
 		made, err := flowtest.Generate(t.Context(), flowtest.Config{}, g, "")
 		if err != nil {
 			t.Fatal(err)

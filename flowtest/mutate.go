@@ -260,7 +260,7 @@ type limitSite struct {
 
 func listLimits(g *spec.Graph) []limitSite {
 	l := &g.Limits
-	at := func(key string) spec.Span { return writtenSpan(l.Written(key), l.Span) }
+	at := func(key string) spec.Span { return writtenSpan(l.ValueOf(key), l.Span) }
 	out := []limitSite{
 		{at: at("max_steps"), name: "limits.max_steps", number: &l.MaxSteps},
 		{at: at("timeout"), name: "limits.timeout", time: &l.Timeout},
@@ -276,9 +276,9 @@ func listLimits(g *spec.Graph) []limitSite {
 	}
 	attempts("the graph", g.Retry)
 	for _, n := range g.Nodes {
-		out = append(out, limitSite{at: writtenSpan(n.Written("max_visits"), n.Span), name: "max_visits of " + n.ID.Value, number: &n.MaxVisits})
+		out = append(out, limitSite{at: writtenSpan(n.ValueOf("max_visits"), n.Span), name: "max_visits of " + n.ID.Value, number: &n.MaxVisits})
 		attempts(n.ID.Value, n.Retry)
-		out = append(out, limitSite{at: writtenSpan(n.Written("timeout"), n.Span), name: "the timeout of " + n.ID.Value, time: &n.Timeout})
+		out = append(out, limitSite{at: writtenSpan(n.ValueOf("timeout"), n.Span), name: "the timeout of " + n.ID.Value, time: &n.Timeout})
 		if n.Parallel != nil {
 			out = append(out, limitSite{at: n.Parallel.Span, name: "the branch_timeout of " + n.ID.Value, time: &n.Parallel.BranchTimeout})
 		}
@@ -339,7 +339,7 @@ func copyLimits(g *spec.Graph) *spec.Graph {
 func boundSteps(g *spec.Graph, limit int) int {
 	free := *g
 	free.Limits.MaxSteps = limit
-	if b, ok := bound.Of(&free, bound.Options{Load: spec.Beside(g.File.Name)}); ok && b.Steps.Max < float64(limit) {
+	if b, ok := bound.Of(&free, bound.Options{Load: spec.NewLoader(g.File.Name)}); ok && b.Steps.Max < float64(limit) {
 		return int(b.Steps.Max)
 	}
 	return limit

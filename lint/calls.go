@@ -456,7 +456,7 @@ func (f *facts) childType(n *spec.Node) (eval.Type, bool) {
 	for _, key := range c.Graph.State {
 		keys[key.Name.Value] = eval.FromSchema(key.Schema)
 	}
-	return bind.ChildResult(c.Output(), eval.Object(keys, true)), true
+	return bind.ChildResultType(c.Output(), eval.Object(keys, true)), true
 }
 
 // checkChildKeys reports unknown keys of a subgraph's state, under with and in output.state.name.
@@ -573,7 +573,7 @@ func checkTypes(f *facts) {
 	}
 	for _, n := range f.graph.Nodes {
 		f.checkWrites(n)
-		f.checkRequiredMembers(n.Written("output"))
+		f.checkRequiredMembers(n.ValueOf("output"))
 		f.checkRequiredMembers(n.Field("schema"))
 		t, _ := f.findCallee(n)
 		for _, in := range f.listArguments(n, t.field) {

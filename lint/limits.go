@@ -108,7 +108,7 @@ func (f *facts) checkNodeTimes(n *spec.Node) {
 		}
 	}
 	for _, limit := range f.listRunLimits() {
-		if at := n.Written("timeout"); at != nil && n.Kind.Value != "human" && limit.most > 0 && n.Timeout > limit.most {
+		if at := n.ValueOf("timeout"); at != nil && n.Kind.Value != "human" && limit.most > 0 && n.Timeout > limit.most {
 			f.report(at.Span, "%q never takes so long: %s of %s comes first", n.ID.Value, limit.name, eval.DurationText(limit.most))
 		}
 	}

@@ -626,7 +626,7 @@ func (s *site) errorDomain(path []string, typ eval.Type) solve.Domain {
 		d.Why = "error.kind is one of those in which " + s.node.Kind.Value + " nodes fail"
 	}
 	for _, kind := range spec.FailureKinds() {
-		if s.node == nil || s.node.FailsAs(kind) {
+		if s.node == nil || s.node.MayFailAs(kind) {
 			d.Values = append(d.Values, kind)
 		}
 	}

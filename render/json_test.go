@@ -91,7 +91,7 @@ func TestSchema(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, _ := spec.Parse(name, src, spec.Options{Load: spec.Beside(name)})
+		g, _ := spec.Parse(name, src, spec.Options{Load: spec.NewLoader(name)})
 		for _, trail := range []*Trail{nil, {}, {Coverage: true}} {
 			if err := s.Validate(plain(t, Draw(g, Options{Trail: trail}))); err != nil {
 				t.Error(name, err)

@@ -67,7 +67,7 @@ func TestMermaidReadsIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, _ := spec.Parse(name, src, spec.Options{Load: spec.Beside(name)})
+		g, _ := spec.Parse(name, src, spec.Options{Load: spec.NewLoader(name)})
 		names, drawings = append(names, name), append(drawings, Draw(g, Options{}))
 	}
 	drawings = append(drawings, drawReserved())

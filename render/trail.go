@@ -168,7 +168,7 @@ func (t *Trail) sumByGraph(file *spec.Graph) map[*spec.Graph]*Trail {
 	for _, g := range append([]*spec.Graph{file}, file.Graphs...) {
 		if tools := listGraphTools(g); len(tools) > 1 {
 			for _, ref := range tools {
-				delete(out, g.Inner(ref))
+				delete(out, g.InnerGraph(ref))
 			}
 		}
 	}
@@ -178,7 +178,7 @@ func (t *Trail) sumByGraph(file *spec.Graph) map[*spec.Graph]*Trail {
 // addInner adds the trails of subgraphs to the sums of the graphs that they ran.
 func (t *Trail) addInner(g *spec.Graph, sums map[*spec.Graph]*Trail) {
 	for _, n := range g.Nodes {
-		if own, inner := t.Nodes[n.ID.Value], g.Inner(findGraphName(g, n)); own != nil && own.Inner != nil && sums[inner] != nil {
+		if own, inner := t.Nodes[n.ID.Value], g.InnerGraph(findGraphName(g, n)); own != nil && own.Inner != nil && sums[inner] != nil {
 			sums[inner].addTrail(own.Inner)
 			own.Inner.addInner(inner, sums)
 		}

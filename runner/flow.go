@@ -80,7 +80,7 @@ func (f *Flow) checkOptions(opts *Options) (values map[string]any, err error) {
 	}
 	values, problems := input.Check(f.tree.Graph, opts.Input, has)
 	if len(problems) == 0 {
-		problems = input.CheckSecret(f.tree.Graph, opts.Input)
+		problems = input.CheckSecretLengths(f.tree.Graph, opts.Input)
 	}
 	if len(problems) == 0 {
 		problems = f.checkTargets(opts)

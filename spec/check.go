@@ -101,7 +101,7 @@ func (c *graphChecker) checkKeysOfNode(n *Node) {
 		c.report("invalid-value", n.Kind.Span, "%q can't ask a person: it runs in finally, when the end of the run is decided", n.ID.Value)
 	}
 	for _, key := range []string{"goto", "ends", "join", "routing", "max_visits"} {
-		if v := n.Written(key); n.Final && v != nil && v.Text.Value != "first" {
+		if v := n.ValueOf(key); n.Final && v != nil && v.Text.Value != "first" {
 			c.report("invalid-value", n.ID.Span, "%q can't have %q: it runs in finally, on no edge and once", n.ID.Value, key)
 		}
 	}
@@ -265,7 +265,7 @@ func (c *graphChecker) checkInnerGraphs() {
 	}
 	names := newNameSet(c.graph.FileGraph().Graphs, (*Graph).Ref)
 	for _, v := range refs {
-		if v == nil || v.Kind != String || !strings.HasPrefix(v.Text.Value, "#") || c.graph.Inner(v.Text.Value) != nil {
+		if v == nil || v.Kind != String || !strings.HasPrefix(v.Text.Value, "#") || c.graph.InnerGraph(v.Text.Value) != nil {
 			continue
 		}
 		detail := "; the file has no graphs"

@@ -89,9 +89,9 @@ func (d *decoder) loadText(path, shown string) (src []byte, problem string) {
 	return src, ""
 }
 
-// Beside returns a function for Options.Load that reads regular files of at most 16 MiB, within 30
+// NewLoader returns a function for Options.Load that reads regular files of at most 16 MiB, within 30
 // seconds each. Their paths are relative to the folder of the named file.
-func Beside(name string) func(path string) ([]byte, error) {
+func NewLoader(name string) func(path string) ([]byte, error) {
 	return func(path string) ([]byte, error) {
 		return bounded.ReadFile(ResolvePath(name, path), bounded.Text)
 	}

@@ -178,8 +178,8 @@ type Limits struct {
 	written       []Field
 }
 
-// Written returns the value of a limit in the file, or nil.
-func (l *Limits) Written(key string) *Value { return valueOf(l.written, key) }
+// ValueOf returns the value of a limit in the file, or nil.
+func (l *Limits) ValueOf(key string) *Value { return valueOf(l.written, key) }
 
 // Parallel configures failing, conflicting and slow branches. Empty strings and zero are settings that the
 // file lacks. Graph.Parallel has the defaults fail_all, last_wins and auto.
@@ -271,8 +271,8 @@ type Node struct {
 	written         []Field // all of its keys
 }
 
-// Written returns the value of any key of the node in the file, or nil.
-func (n *Node) Written(key string) *Value { return valueOf(n.written, key) }
+// ValueOf returns the value of any key of the node in the file, or nil.
+func (n *Node) ValueOf(key string) *Value { return valueOf(n.written, key) }
 
 // Keys returns the names of the node's keys in file order.
 func (n *Node) Keys() []string {
@@ -367,8 +367,8 @@ func (g *Graph) Ref() string {
 	return "#" + g.Entry.Value
 }
 
-// Inner returns the graph of the file that "#name" refers to, or nil.
-func (g *Graph) Inner(ref string) *Graph {
+// InnerGraph returns the graph of the file that "#name" refers to, or nil.
+func (g *Graph) InnerGraph(ref string) *Graph {
 	for _, inner := range g.FileGraph().Graphs {
 		if inner.Ref() == ref {
 			return inner

@@ -23,7 +23,7 @@ type Options struct {
 	// Kinds are additional kinds of nodes. Parse ignores a kind with the name of a built-in kind.
 	Kinds []Kind
 	// Load reads a file that the graph names as `{file: path}`. The path has slashes and is relative to
-	// the folder of the graph's file. If Load is nil, such a text is an error. Beside returns a Load function.
+	// the folder of the graph's file. If Load is nil, such a text is an error. NewLoader returns a Load function.
 	Load func(path string) ([]byte, error)
 }
 

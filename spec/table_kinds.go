@@ -217,9 +217,9 @@ func FailureKinds() []string {
 	return collectNames(failures, func(f FailureKind) string { return f.Name })
 }
 
-// FailsAs reports whether a node may fail with an error of a kind. Tools, agents, and kinds that Go programs
+// MayFailAs reports whether a node may fail with an error of a kind. Tools, agents, and kinds that Go programs
 // add may fail with any error.
-func (n *Node) FailsAs(kind string) bool {
+func (n *Node) MayFailAs(kind string) bool {
 	f := find(failures, func(f *FailureKind) bool { return f.Name == kind })
 	return f == nil || f.nodes == "" || hasWord(f.nodes, n.Kind.Value) ||
 		!hasWord("exec http llm graph human set pass wait", n.Kind.Value)

@@ -51,7 +51,7 @@ graphs:
 		"persona": {g.Persona.Value, "be {{ good }}"}, "goal": {g.Goal.Description.Value, "win\nnow"},
 		"prompt": {g.Node("a").Field("prompt").Value, "be {{ good }}"}, "instructions": {g.Node("a").Field("instructions").Value, ""},
 		"a state's prompt": {loop.Value, "be {{ good }}"}, "a question": {g.Node("c").Field("prompt").Value, "be {{ good }}"},
-		"an inner goal": {g.Inner("#inner").Goal.Description.Value, "win\nnow"},
+		"an inner goal": {g.InnerGraph("#inner").Goal.Description.Value, "win\nnow"},
 	} {
 		if pair[0] != pair[1] {
 			t.Errorf("%s is %q, expected %q", what, pair[0], pair[1])
@@ -181,7 +181,7 @@ func TestBeside(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a.md"), []byte("four"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	load := Beside(filepath.Join(dir, "f.yaml"))
+	load := NewLoader(filepath.Join(dir, "f.yaml"))
 	for _, path := range []string{"a.md", "./x/../a.md", filepath.Join(dir, "a.md")} {
 		if src, err := load(path); err != nil || string(src) != "four" {
 			t.Error(path, string(src), err)

@@ -71,7 +71,7 @@ type Edge struct {
 }
 
 // Bind compiles g. kinds are the node kinds besides the built-in ones. child returns the output type of
-// a node of kind graph, as ChildResult returns it. child may be nil. The result is complete if no
+// a node of kind graph, as ChildResultType returns it. child may be nil. The result is complete if no
 // finding is an error.
 func Bind(g *spec.Graph, kinds []spec.Kind, child func(n *spec.Node) (eval.Type, bool)) (*Graph, spec.Diagnostics) {
 	b := &binder{

@@ -81,7 +81,7 @@ func (o *outputs) executionType(n *spec.Node) eval.Type {
 				return t
 			}
 		}
-		return ChildResult(eval.Any(), eval.Object(nil, true))
+		return ChildResultType(eval.Any(), eval.Object(nil, true))
 	case kind == "tools":
 		return toolResults
 	case kind == "human":
@@ -116,8 +116,8 @@ var (
 	response = eval.Object(map[string]eval.Type{"status": eval.Int(), "headers": eval.Object(nil, true), "body": eval.Any()}, false)
 )
 
-// ChildResult returns the output type of a node of kind graph.
-func ChildResult(output, state eval.Type) eval.Type {
+// ChildResultType returns the output type of a node of kind graph.
+func ChildResultType(output, state eval.Type) eval.Type {
 	return eval.Object(map[string]eval.Type{
 		"output": output, "state": state, "status": eval.String(), "quality": eval.String(),
 	}, false)

@@ -184,7 +184,7 @@ func (c *Catalog) Load(name string) (*Flow, error) {
 	if flow := c.flows[name]; flow != nil && bytes.Equal(flow.Graph.File.Src, src) && flow.isCurrent() {
 		return flow, nil
 	}
-	flow := &Flow{Path: name, load: spec.Beside(c.File(name)), read: map[string][]byte{}}
+	flow := &Flow{Path: name, load: spec.NewLoader(c.File(name)), read: map[string][]byte{}}
 	checked := inspect.CheckWith(c.File(name), src, c.rules.Optional, flow.Read)
 	flow.Graph, flow.Found, flow.Broken = checked.Graph, c.rules.Apply(checked.Found), checked.Broken
 	c.flows[name] = flow

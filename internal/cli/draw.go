@@ -71,7 +71,7 @@ func (a *app) drawFlow(path string, f *drawFlags) (*drawnFlow, error) {
 		if g, err = a.loadFlow(path); err != nil {
 			return nil, err
 		}
-		out.graph, load = g, spec.Beside(g.File.Name)
+		out.graph, load = g, spec.NewLoader(g.File.Name)
 	}
 	switch {
 	case f.run != "":

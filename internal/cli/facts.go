@@ -57,11 +57,11 @@ func (a *app) printBound(cmd *cobra.Command, f *boundFlags, path string) error {
 	if err != nil {
 		return err
 	}
-	b, ok := bound.Of(g, bound.Options{Load: spec.Beside(path), Price: inspect.BoundCost})
+	b, ok := bound.Of(g, bound.Options{Load: spec.NewLoader(path), Price: inspect.BoundCost})
 	if !ok {
 		return usagef("%s: no run of this graph can complete, so there is nothing to bound", path)
 	}
-	r := inspect.NewBound(g, b, lint.Loops(g, lint.Options{Load: spec.Beside(path)}), b.FindRuns())
+	r := inspect.NewBound(g, b, lint.Loops(g, lint.Options{Load: spec.NewLoader(path)}), b.FindRuns())
 	for _, c := range []struct {
 		flag string
 		most float64

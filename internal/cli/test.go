@@ -366,7 +366,7 @@ func (a *app) writeCoverPage(ctx context.Context, path string, files []*flowtest
 		return usagef("--cover-html shows one flow, the tests are of %d: %s", len(r.Coverage), strings.Join(slices.Sorted(maps.Keys(r.Coverage)), ", "))
 	}
 	g := files[0].Graph
-	d := &drawnFlow{graph: g, open: inspect.NewOpener(g, spec.Beside(g.File.Name))}
+	d := &drawnFlow{graph: g, open: inspect.NewOpener(g, spec.NewLoader(g.File.Name))}
 	d.drawing = render.Draw(g, render.Options{Trail: newCoverageTrail(r.Coverage[files[0].Flow], g), Open: d.open.Open})
 	return writeFileWith(path, func(w io.Writer) error { return a.writePage(ctx, w, d, "") })
 }

@@ -40,7 +40,7 @@ func (c *comparison) compareKeys(old, now *spec.Node) {
 	keys := append(old.Keys(), now.Keys()...)
 	slices.Sort(keys)
 	for _, key := range slices.Compact(keys) {
-		was, is := readData(old.Written(key)), readData(now.Written(key))
+		was, is := readData(old.ValueOf(key)), readData(now.ValueOf(key))
 		switch {
 		case strings.HasPrefix(key, "x-") || reflect.DeepEqual(was, is):
 		case was == absent{}:

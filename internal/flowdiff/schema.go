@@ -212,7 +212,7 @@ func listOutputTypes(g *spec.Graph) map[string]outputType {
 	if g.Output == nil {
 		for _, e := range g.Edges {
 			if n := g.Node(e.From.Value); n != nil && e.To.Value == spec.END {
-				if schema, ok := n.Written("output").Data().(map[string]any); ok {
+				if schema, ok := n.ValueOf("output").Data().(map[string]any); ok {
 					out[e.From.Value] = outputType{schema: schema}
 				}
 			}

@@ -97,8 +97,8 @@ func runCommand(args []string) (string, error) {
 	return strings.TrimSuffix(strings.TrimSuffix(stdout.String(), "\n"), "\r"), nil
 }
 
-// CheckSecret refuses values of secret keys and provider keys that are too short to mask.
-func CheckSecret(g *spec.Graph, input map[string]any) (wrong []string) {
+// CheckSecretLengths refuses values of secret keys and provider keys that are too short to mask.
+func CheckSecretLengths(g *spec.Graph, input map[string]any) (wrong []string) {
 	for _, key := range g.State {
 		if text, ok := input[key.Name.Value].(string); ok && key.Secret {
 			if refusal := redact.Refusal(text); refusal != "" {

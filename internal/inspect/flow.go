@@ -184,7 +184,7 @@ type Checked struct {
 
 // Check parses and checks a graph. With optional, it uses rules that are off by default.
 func Check(name string, src []byte, optional bool) Checked {
-	return CheckWith(name, src, optional, spec.Beside(name))
+	return CheckWith(name, src, optional, spec.NewLoader(name))
 }
 
 // CheckWith is like Check, but reads other files with load.
@@ -219,7 +219,7 @@ func (o *Opener) Open(g *spec.Graph, n *spec.Node) *spec.Graph {
 	case ref == "":
 		return nil
 	case strings.HasPrefix(ref, "#"):
-		return g.Inner(ref)
+		return g.InnerGraph(ref)
 	}
 	path := spec.ResolvePath(AbsolutePath(g.File.Name), ref)
 	if known, ok := o.graphs[path]; ok {

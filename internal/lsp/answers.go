@@ -140,7 +140,7 @@ func describeKey(k *spec.Key) string {
 // findGraph returns an entry of graphs, or for "" the file's graph. It returns nil before the first check.
 func (d *document) findGraph(name string) *spec.Graph {
 	if g := d.checked.Graph; g != nil && name != "" {
-		return g.Inner("#" + name)
+		return g.InnerGraph("#" + name)
 	}
 	return d.checked.Graph
 }

@@ -219,7 +219,7 @@ func (s *Server) openTexts() map[string]string {
 
 // loadBeside returns a loader of the files that a graph names. It prefers texts to the disk.
 func loadBeside(graph string, texts map[string]string) func(path string) ([]byte, error) {
-	disk := spec.Beside(graph)
+	disk := spec.NewLoader(graph)
 	return func(path string) ([]byte, error) {
 		if src, ok := texts[spec.ResolvePath(graph, path)]; ok {
 			return []byte(src), nil

@@ -177,7 +177,7 @@ func (s *scope) enterGraph(u *unit, env map[string]any) {
 		}
 		input, _ = v.(map[string]any)
 	}
-	g := s.graph.Inner(u.step.node.Field("graph").Value)
+	g := s.graph.InnerGraph(u.step.node.Field("graph").Value)
 	for i, k := range g.State {
 		v, given := input[k.Name.Value]
 		bound := s.run.flow.bound[g].Keys[i]

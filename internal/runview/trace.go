@@ -409,7 +409,7 @@ type columns struct {
 func measureColumns(g *spec.Graph) columns {
 	var c columns
 	cyclic := map[*spec.Graph]map[string]bool{}
-	inspect.NewOpener(g, spec.Beside(g.File.Name)).Walk(g, func(g *spec.Graph, path []*spec.Node) bool {
+	inspect.NewOpener(g, spec.NewLoader(g.File.Name)).Walk(g, func(g *spec.Graph, path []*spec.Node) bool {
 		if cyclic[g] == nil {
 			cyclic[g] = findCyclicNodes(g)
 			c.number = max(c.number, countDigits(g.Limits.MaxSteps)+len("[] "))

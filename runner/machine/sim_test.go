@@ -33,7 +33,7 @@ func compile(t testing.TB, text string) *machine.Plan {
 	add = func(g *spec.Graph) {
 		for _, n := range g.Nodes {
 			if ref := n.Field("graph"); n.Kind.Value == "graph" && inner[ref.Text.Value] == nil {
-				child := g.Inner(ref.Text.Value)
+				child := g.InnerGraph(ref.Text.Value)
 				add(child)
 				inner[ref.Text.Value] = build(child)
 			}

@@ -499,11 +499,11 @@ func (m *Model) findFailures(v int) {
 		"http_status": {"status": 500, "body": ""},
 	}
 	for i, kind := range kinds {
-		if n.FailsAs(kind) && !slices.Contains(kinds[:i], kind) {
+		if n.MayFailAs(kind) && !slices.Contains(kinds[:i], kind) {
 			m.failures[v] = append(m.failures[v], &machine.Failure{Kind: kind, Message: "failed", Details: details[kind]})
 		}
 	}
-	if n.FailsAs(kinds[0]) {
+	if n.MayFailAs(kinds[0]) {
 		m.failures[v] = append(m.failures[v], compared...)
 	}
 }

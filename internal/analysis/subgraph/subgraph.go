@@ -76,10 +76,10 @@ func (l *Loader) Load(g *spec.Graph, file, name string) *Graph {
 		c = &Graph{Path: at, File: at}
 		l.loaded[at] = c
 		l.readFile(c)
-	case g.Inner(name) != nil: // else spec.Check says so
+	case g.InnerGraph(name) != nil: // else spec.Check says so
 		c = &Graph{Path: at, File: file}
 		l.loaded[at] = c
-		l.bindInner(c, g.Inner(name))
+		l.bindInner(c, g.InnerGraph(name))
 	}
 	return c
 }

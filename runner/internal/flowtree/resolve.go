@@ -71,7 +71,7 @@ func (l *resolver) treeKey(path string) string {
 
 // resolveChild compiles the file that a node names. It reports an error and returns nil if that fails.
 func (l *resolver) resolveChild(g *spec.Graph, file *spec.Value) *Tree {
-	path, inner := spec.ResolvePath(g.File.Name, file.Text.Value), g.Inner(file.Text.Value)
+	path, inner := spec.ResolvePath(g.File.Name, file.Text.Value), g.InnerGraph(file.Text.Value)
 	if inner != nil {
 		path = filepath.Clean(g.File.Name) + inner.Ref()
 	}
