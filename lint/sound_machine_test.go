@@ -3,11 +3,14 @@ package lint_test
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
+	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -43,6 +46,7 @@ type played struct {
 	failure *machine.Failure
 	steps   int
 	path    []string
+	bare    bool // no input set a key that nodes write
 }
 
 // play runs a plan once.
@@ -177,6 +181,13 @@ func (m maker) plays(t *testing.T, g *spec.Graph, tries int, found func(r *playe
 	if plan == nil {
 		t.Fatalf("%s", ds[0].Message)
 	}
+	written := map[string]bool{}
+	bound, _ := bind.Bind(g, nil, nil)
+	for _, access := range dataflow.Accesses(g, bound) {
+		for _, w := range access.Writes {
+			written[w.Name.Value] = true
+		}
+	}
 	for range tries {
 		input := map[string]any{"i": m.IntN(4), "ok": m.IntN(2) == 0}
 		for _, name := range []string{"k", "l", "m"} {
@@ -187,7 +198,12 @@ func (m maker) plays(t *testing.T, g *spec.Graph, tries int, found func(r *playe
 		if g.Key("q") != nil && m.IntN(4) == 0 {
 			input["q"] = [][]any{{m.IntN(4)}, {m.IntN(4), m.IntN(4)}, {1, 2, 3}}[m.IntN(3)]
 		}
+		bare := m.IntN(2) == 0
+		if bare {
+			maps.DeleteFunc(input, func(name string, _ any) bool { return written[name] })
+		}
 		r := m.play(t, plan, input)
+		r.bare = bare
 		if found(&r) {
 			return true
 		}
