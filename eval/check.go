@@ -216,7 +216,7 @@ func (c *checker) checkObject(n *ast.MapNode, from int) *Tree {
 			fields[k.Value], t.Members[k.Value], pairs[i][0] = v.Type, v, key.eval
 		} else {
 			open = true
-			key.require("key of an object must be a string", kindString)
+			key.requireKinds("key of an object must be a string", kindString)
 			pairs[i][0] = key.applyOperation(func(f *frame, a []any) any { return objectKey(f, a[0]) }, key.eval)
 		}
 		pairs[i][1] = v.eval
@@ -284,7 +284,7 @@ func (c *checker) checkCall(name string, args []ast.Node, from, to int) *Tree {
 		v := c.checkValue(a)
 		t.Args, values[i], types[i] = append(t.Args, v), v.eval, v.Type
 		if want := f.allowedKinds(i); want != nil {
-			v.require(name+" needs "+describeKinds(want)+" here", want...)
+			v.requireKinds(name+" needs "+describeKinds(want)+" here", want...)
 		}
 	}
 	t.from = c.findCallStart(from, t.Args[0])
@@ -324,7 +324,7 @@ func (c *checker) checkPredicate(p predicate, name string, args []ast.Node, from
 	}
 	list := c.checkValue(args[0])
 	t := &Tree{from: c.findCallStart(from, list), to: end, operands: []*Tree{list}}
-	list.require(name+" needs a list", kindList)
+	list.requireKinds(name+" needs a list", kindList)
 	if len(args) == 1 {
 		t.Op, t.Name, t.Args = TreeCall, name, []*Tree{list}
 	}

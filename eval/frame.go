@@ -117,7 +117,7 @@ func (t *Tree) applyOperator(run binaryOperation, a, b evaluator) evaluator {
 
 // requireCondition returns the evaluator of a part that must be boolean.
 func (t *Tree) requireCondition() evaluator {
-	t.require("expected a boolean", kindBool)
+	t.requireKinds("expected a boolean", kindBool)
 	return t.requireBoolean(t.eval)
 }
 

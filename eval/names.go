@@ -179,7 +179,7 @@ func (c *checker) memberType(base, key *Tree) Type {
 		}
 		panic(errorAt(RuleType, key.from, key.to, "elements of a list are read by an integer, this is %s", key.Type.WithArticle()))
 	case kindObject:
-		key.require("members of an object are read by a string", kindString)
+		key.requireKinds("members of an object are read by a string", kindString)
 		t, _, ok := base.Type.Field(name)
 		if isName && !ok {
 			c.rejectHyphenatedName(key.from, key.to)
@@ -239,7 +239,7 @@ func endChain(t *Tree) *Tree {
 // checkSlice checks base[from:to].
 func (c *checker) checkSlice(n *ast.SliceNode, from int) *Tree {
 	base := c.checkValue(n.Node)
-	base.require("only lists and strings have slices", kindList, kindString)
+	base.requireKinds("only lists and strings have slices", kindList, kindString)
 	t := &Tree{Type: base.Type, operands: []*Tree{base}, to: c.src.findClosingEnd(from)}
 	t.from, _ = c.src.addParentheses(base.from, base.to)
 	args := []evaluator{base.eval}
@@ -247,7 +247,7 @@ func (c *checker) checkSlice(n *ast.SliceNode, from int) *Tree {
 		v := constantPart(nil, 0, 0)
 		if end != nil {
 			v = c.checkValue(end)
-			v.require("ends of a slice must be integers", kindFloat)
+			v.requireKinds("ends of a slice must be integers", kindFloat)
 		}
 		args = append(args, v.eval)
 	}

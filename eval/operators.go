@@ -61,7 +61,7 @@ func (c *checker) checkUnary(n *ast.UnaryNode, from int) *Tree {
 		t.eval = func(f *frame) any { return holds(f) != true }
 		return t
 	}
-	o.require(n.Operator+" needs a number", kindFloat)
+	o.requireKinds(n.Operator+" needs a number", kindFloat)
 	t.eval = t.applyOperator(signs[t.Name], constantPart(0, 0, 0).eval, o.eval)
 	if o.Op == TreeConst && o.Value != nil {
 		return constantPart(signs[t.Name](nil, 0, o.Value), t.from, t.to)
@@ -134,8 +134,8 @@ func (c *checker) checkFallback(t, l, r *Tree) {
 }
 
 func (c *checker) checkArithmetic(t, l, r *Tree) {
-	l.require(t.Name+" needs numbers", kindFloat)
-	r.require(t.Name+" needs numbers", kindFloat)
+	l.requireKinds(t.Name+" needs numbers", kindFloat)
+	r.requireKinds(t.Name+" needs numbers", kindFloat)
 }
 
 func (c *checker) checkAddition(t, l, r *Tree) {
@@ -179,10 +179,10 @@ func powerType(args ...Type) Type {
 }
 
 func (c *checker) checkMembership(t, l, r *Tree) {
-	r.require("in looks into a list, an object or a string", kindList, kindObject, kindString, kindNull)
+	r.requireKinds("in looks into a list, an object or a string", kindList, kindObject, kindString, kindNull)
 	switch r.Type.kind {
 	case kindObject, kindString:
-		l.require("only a string can be in "+r.Type.WithArticle(), kindString)
+		l.requireKinds("only a string can be in "+r.Type.WithArticle(), kindString)
 	case kindList:
 		if !canBeEqual(l.Type, r.Type.Elem()) {
 			panic(errorAt(RuleType, t.from, t.to, "%s is %s and this is a %s: it is never in it", c.quoteSource(l), l.Type.WithArticle(), r.Type))
@@ -193,10 +193,10 @@ func (c *checker) checkMembership(t, l, r *Tree) {
 // checkTextOperator checks contains, startsWith, endsWith and matches. The left side may be null.
 func (c *checker) checkTextOperator(t, l, r *Tree) {
 	if t.Name != "contains" || !l.canBe(kindList) {
-		l.require(t.Name+" needs a string", kindString, kindNull)
+		l.requireKinds(t.Name+" needs a string", kindString, kindNull)
 	}
 	if t.Name != "contains" || l.Type.kind == kindString {
-		r.require(t.Name+" needs a string", kindString)
+		r.requireKinds(t.Name+" needs a string", kindString)
 	}
 	if text, isConstant := r.Value.(string); isConstant && t.Name == "matches" {
 		p, err := newPattern(text)

@@ -138,9 +138,9 @@ func (t *Tree) EachImplied(outcome bool, part func(t *Tree, outcome bool)) {
 // canBe reports whether the value can be of one of the kinds.
 func (t *Tree) canBe(kinds ...kind) bool { return t.Type.kind == kindAny || t.Type.kind.isOneOf(kinds) }
 
-// require panics with an error unless the value can be of one of the kinds. The message
+// requireKinds panics with an error unless the value can be of one of the kinds. The message
 // begins with rule, such as "upper needs a string".
-func (t *Tree) require(rule string, kinds ...kind) {
+func (t *Tree) requireKinds(rule string, kinds ...kind) {
 	if !t.canBe(kinds...) {
 		panic(errorAt(RuleType, t.from, t.to, "%s, this is %s", rule, t.Type.WithArticle()))
 	}

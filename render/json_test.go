@@ -19,7 +19,7 @@ import (
 func compiledSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource("drawing.json", plain(t, Schema())); err != nil {
+	if err := c.AddResource("drawing.json", decodedJSON(t, Schema())); err != nil {
 		t.Fatal(err)
 	}
 	s, err := c.Compile("drawing.json")
@@ -29,8 +29,8 @@ func compiledSchema(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
-// plain returns a value as decoded from its JSON.
-func plain(t *testing.T, v any) any {
+// decodedJSON returns a value as decoded from its JSON.
+func decodedJSON(t *testing.T, v any) any {
 	t.Helper()
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -73,7 +73,7 @@ func TestJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 		compareGolden(t, name, append(text, '\n'))
-		if err := compiledSchema(t).Validate(plain(t, d)); err != nil {
+		if err := compiledSchema(t).Validate(decodedJSON(t, d)); err != nil {
 			t.Error(name, err)
 		}
 	}
@@ -93,12 +93,12 @@ func TestSchema(t *testing.T) {
 		}
 		g, _ := spec.Parse(name, src, spec.Options{Load: spec.NewLoader(name)})
 		for _, trail := range []*Trail{nil, {}, {Coverage: true}} {
-			if err := s.Validate(plain(t, Draw(g, Options{Trail: trail}))); err != nil {
+			if err := s.Validate(decodedJSON(t, Draw(g, Options{Trail: trail}))); err != nil {
 				t.Error(name, err)
 			}
 		}
 	}
-	doc := plain(t, drawFlow(t, Options{})).(map[string]any)
+	doc := decodedJSON(t, drawFlow(t, Options{})).(map[string]any)
 	for _, at := range []map[string]any{doc, doc["nodes"].([]any)[0].(map[string]any), doc["edges"].([]any)[0].(map[string]any)} {
 		for _, key := range slices.Sorted(maps.Keys(at)) {
 			kept := at[key]

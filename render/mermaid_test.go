@@ -57,7 +57,7 @@ func TestMermaidReadsIt(t *testing.T) {
 	}
 	var names []string
 	var drawings []*Drawing
-	names, drawings = append(names, "quotes", "texts"), append(drawings, drawNasty(`say "hi" <b>`), drawTexts(append(nastyTexts(), markdown()...)))
+	names, drawings = append(names, "quotes", "texts"), append(drawings, drawNasty(`say "hi" <b>`), drawTexts(append(nastyTexts(), markdownTexts()...)))
 	flows, err := filepath.Glob("../examples/*/flow.yaml")
 	if err != nil || len(flows) == 0 {
 		t.Fatal("no examples", err)
@@ -80,7 +80,7 @@ func TestMermaidReadsIt(t *testing.T) {
 		}
 		texts[i] = out.String()
 	}
-	for i, got := range mermaid(t, web, texts) {
+	for i, got := range renderInBrowser(t, web, texts) {
 		if got.Error != "" {
 			t.Errorf("%q: %s\n%s", names[i], got.Error, texts[i])
 			continue
@@ -89,8 +89,8 @@ func TestMermaidReadsIt(t *testing.T) {
 	}
 }
 
-// markdown returns texts that Mermaid would interpret as Markdown, HTML or its own syntax.
-func markdown() []string {
+// markdownTexts returns texts that Mermaid would interpret as Markdown, HTML or its own syntax.
+func markdownTexts() []string {
 	return []string{
 		"www.example.com", "see https://example.com/a?b=c&d#e", "1. one", "12) two", "- item", "+ item", "* item", "~~gone~~", "a_b_c __d__",
 		"**bold** `code`", "$$x^2$$", "![a](b) [c](d) [x] y", "| a | b |\n|---|---|", "fa:fa-car", "end", "%% no comment", "me@example.com",
@@ -126,7 +126,7 @@ func drawReserved() *Drawing {
 	return d
 }
 
-func mermaid(t *testing.T, web string, texts []string) []drawnByMermaid {
+func renderInBrowser(t *testing.T, web string, texts []string) []drawnByMermaid {
 	t.Helper()
 	in, err := json.Marshal(texts)
 	if err != nil {

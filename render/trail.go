@@ -37,7 +37,7 @@ type NodeTrail struct {
 	Inner *Trail
 }
 
-// NewTrail returns the trail of a run that has not started, with maps to fill.
+// NewTrail returns the trail of a run that has not started, with empty maps.
 func NewTrail() *Trail { return &Trail{Nodes: map[string]*NodeTrail{}, Fired: map[int]int{}} }
 
 // Node returns the record of a node and adds it if needed.
@@ -48,7 +48,7 @@ func (t *Trail) Node(id string) *NodeTrail {
 	return t.Nodes[id]
 }
 
-// innerTrail returns the trail of the graph that a node runs: nil without a trail and for coverage.
+// innerTrail returns the trail of the graph that a node runs, or nil if t is nil or shows coverage.
 func (t *Trail) innerTrail(node string) *Trail {
 	if t == nil || t.Coverage {
 		return nil
@@ -67,7 +67,7 @@ func (t *Trail) paintDrawing(d *Drawing) {
 	for i := range d.Edges {
 		e := &d.Edges[i]
 		if t.Coverage && e.Index < 0 {
-			continue // coverage does not record it
+			continue // coverage records only edges of the graph
 		}
 		fired := t.countFired(e)
 		e.Fired, e.Mark = &fired, t.chooseMark(fired)
@@ -164,7 +164,7 @@ func (t *Trail) sumByGraph(file *spec.Graph) map[*spec.Graph]*Trail {
 	for _, g := range file.Graphs {
 		out[g] = NewTrail()
 	}
-	t.addInner(file, out)
+	t.addInnerTrails(file, out)
 	for _, g := range append([]*spec.Graph{file}, file.Graphs...) {
 		if tools := listGraphTools(g); len(tools) > 1 {
 			for _, ref := range tools {
@@ -175,12 +175,12 @@ func (t *Trail) sumByGraph(file *spec.Graph) map[*spec.Graph]*Trail {
 	return out
 }
 
-// addInner adds the trails of subgraphs to the sums of the graphs that they ran.
-func (t *Trail) addInner(g *spec.Graph, sums map[*spec.Graph]*Trail) {
+// addInnerTrails adds the trails of subgraphs to the sums of the graphs that they ran.
+func (t *Trail) addInnerTrails(g *spec.Graph, sums map[*spec.Graph]*Trail) {
 	for _, n := range g.Nodes {
 		if own, inner := t.Nodes[n.ID.Value], g.InnerGraph(findGraphName(g, n)); own != nil && own.Inner != nil && sums[inner] != nil {
 			sums[inner].addTrail(own.Inner)
-			own.Inner.addInner(inner, sums)
+			own.Inner.addInnerTrails(inner, sums)
 		}
 	}
 }

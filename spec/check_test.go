@@ -30,7 +30,7 @@ func flow(nodes, edges string) string {
 }
 
 func TestStructure(t *testing.T) {
-	run(t, []finding{
+	checkFindings(t, []finding{
 		{"start", strings.Replace(flow("a b", "a>b b>END"), "start: a", "start: «c»", 1), "unknown-node", `"c" is not a node of this graph; nodes are a, b`, ""},
 		{"start misspelt", strings.Replace(flow("apple b", "apple>b b>END"), "start: a", "start: «aple»", 1), "unknown-node", "is not a node", "apple"},
 		{"start is END", strings.Replace(flow("a", "a>END"), "start: a", "start: «END»", 1), "reserved-name", "the name of a node", ""},
@@ -71,7 +71,7 @@ func TestStructure(t *testing.T) {
 		"finish and filter": flow("a b", "a>b") + "  - {from: b, to: a, when: x}\nfinish: [b]\n",
 		"same edge twice":   flow("a b", "b>END") + "  - {from: a, to: b, when: x}\n  - {from: a, to: b, when: y}\n  - {from: a, to: b}\n",
 	} {
-		if g, diags := findings(ok); len(diags) > 0 {
+		if g, diags := parseAndCheck(ok); len(diags) > 0 {
 			t.Errorf("%s:%s", name, formatFindings(g, diags))
 		}
 	}
@@ -82,7 +82,7 @@ func TestUnknownStateKeys(t *testing.T) {
 		return head + "state: {count: {type: integer}, log: {type: array, items: {type: string}, reducer: append}, m: {type: object, reducer: merge, properties: {p: {type: string}}}}\n" +
 			"nodes:\n  a: {" + keys + "}\nedges: [{from: a, to: END}]\n"
 	}
-	run(t, []finding{
+	checkFindings(t, []finding{
 		{"reads", with("kind: pass, reads: [count, «cuont»]"), "unknown-state-key", "is not a declared state key", "count"},
 		{"writes", with("kind: pass, writes: [«x»]"), "unknown-state-key", "declared are count, log, m", ""},
 		{"writes map", with("kind: pass, writes: {«x»: output}"), "unknown-state-key", "", ""},
@@ -90,11 +90,11 @@ func TestUnknownStateKeys(t *testing.T) {
 		{"cache", with("kind: pass, cache: {key: [«n»]}"), "unknown-state-key", "", ""},
 	})
 	for _, ok := range []string{"kind: set, set: {count: 'x', log: [a], m: {p: a, q: 1}}", "kind: exec, command: [x], writes: count"} {
-		if g, diags := findings(with(ok)); len(diags) > 0 {
+		if g, diags := parseAndCheck(with(ok)); len(diags) > 0 {
 			t.Errorf("%s:%s", ok, formatFindings(g, diags))
 		}
 	}
-	if g, diags := findings("strict_state: false\n" + with("kind: set, set: {zzz: 1}")); len(diags) > 0 {
+	if g, diags := parseAndCheck("strict_state: false\n" + with("kind: set, set: {zzz: 1}")); len(diags) > 0 {
 		t.Errorf("not strict:%s", formatFindings(g, diags))
 	}
 }
@@ -128,7 +128,7 @@ func TestFollowOns(t *testing.T) {
 		"misspelt command":    {head + "nodes: {a: {kind: exec, comand: [x]}}\nedges: [{from: a, to: END}]\n", []string{"unknown-key"}},
 		"dead end upstream":   {flow("a b c", "a>b b>c"), []string{"no-outgoing-edge"}},
 	} {
-		g, diags := findings(c.text)
+		g, diags := parseAndCheck(c.text)
 		var got []string
 		for _, d := range diags {
 			got = append(got, d.Rule)
@@ -140,7 +140,7 @@ func TestFollowOns(t *testing.T) {
 }
 
 func TestGraph(t *testing.T) {
-	g, diags := findings(head + `finish: b
+	g, diags := parseAndCheck(head + `finish: b
 state:
   n: {type: object, required: true, secret: true, default: {}, properties: {}, x-a: 1}
   m: {type: object, required: [p], reducer: merge}

@@ -79,7 +79,7 @@ func sortKeys(n *yaml.Node, k *Key) {
 		return
 	}
 	for i := range k.Forms {
-		sortKeys(n, &k.Forms[i]) // only one of them has the kind of the node
+		sortKeys(n, &k.Forms[i]) // only one form fits the node
 	}
 	if n.Kind == yaml.SequenceNode {
 		for _, item := range n.Content {
@@ -91,7 +91,7 @@ func sortKeys(n *yaml.Node, k *Key) {
 	}
 	keys := map[Type][]Key{TypeObject: k.Keys, TypeGraph: innerKeys()}[k.Type]
 	if k.Type == TypeNode {
-		keys = nodeOrder(n)
+		keys = orderNodeKeys(n)
 	}
 	rank := func(key *yaml.Node) int {
 		if i := slices.IndexFunc(keys, func(k Key) bool { return k.Name == key.Value }); i >= 0 {
@@ -111,8 +111,8 @@ func sortKeys(n *yaml.Node, k *Key) {
 	}
 }
 
-// nodeOrder returns the keys of a node in order: its kind, general keys, the keys of the kind, all others.
-func nodeOrder(n *yaml.Node) []Key {
+// orderNodeKeys returns the keys of a node in order: its kind, general keys, the keys of the kind, all others.
+func orderNodeKeys(n *yaml.Node) []Key {
 	kind := ""
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == "kind" {
@@ -248,7 +248,7 @@ func (f *formatter) formatFile(root *yaml.Node, top, end []comment) (lines []str
 		}
 	}
 	write := func(list []comment) {
-		lines = append(lines, commentLines(list, 0)...)
+		lines = append(lines, formatComments(list, 0)...)
 		if n := len(list) - 1; n >= 0 && list[n].below {
 			blank()
 		}
@@ -278,13 +278,13 @@ func (f *formatter) formatFile(root *yaml.Node, top, end []comment) (lines []str
 // formatBlock returns the lines of a block collection.
 func (f *formatter) formatBlock(n *yaml.Node, indent int) (lines []string) {
 	for i := 0; i < len(n.Content); i += entrySize(n) {
-		lines = append(lines, commentLines(f.notes[n.Content[i]].above, indent)...)
+		lines = append(lines, formatComments(f.notes[n.Content[i]].above, indent)...)
 		lines = append(lines, f.formatEntry(n, i, indent)...)
 	}
-	return append(lines, commentLines(f.below[n], indent)...)
+	return append(lines, formatComments(f.below[n], indent)...)
 }
 
-func commentLines(list []comment, indent int) (lines []string) {
+func formatComments(list []comment, indent int) (lines []string) {
 	for i, c := range list {
 		if c.above && i > 0 {
 			lines = append(lines, "")
@@ -324,7 +324,7 @@ func (f *formatter) formatEntry(n *yaml.Node, i, indent int) (lines []string) {
 	}
 	if last := len(beside) - 1; last >= 0 {
 		lines[at] += " " + beside[last].text
-		lines = append(commentLines(beside[:last], indent), lines...)
+		lines = append(formatComments(beside[:last], indent), lines...)
 	}
 	return lines
 }

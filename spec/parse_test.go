@@ -38,8 +38,8 @@ func edge(keys string) string {
 	return head + "nodes: {a: {kind: pass}, b: {kind: pass}}\nedges:\n  - {" + keys + "}\n  - {from: a, to: b, condition: always}\n  - {from: [a, b], to: END, condition: on_failure}\n  - {from: b, to: END}\n"
 }
 
-// findings parses and checks a file.
-func findings(text string) (*Graph, Diagnostics) {
+// parseAndCheck parses and checks a file.
+func parseAndCheck(text string) (*Graph, Diagnostics) {
 	g, diags := Parse("f.yaml", []byte(text), Options{})
 	return g, append(diags, Check(g)...).Sort()
 }
@@ -53,12 +53,12 @@ func formatFindings(g *Graph, diags Diagnostics) string {
 	return b.String()
 }
 
-// run asserts that each file has only the finding that it marks.
-func run(t *testing.T, cases []finding) {
+// checkFindings asserts that each file has only the finding that it marks.
+func checkFindings(t *testing.T, cases []finding) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			text, want := unmark(t, c.text)
-			g, diags := findings(text)
+			g, diags := parseAndCheck(text)
 			if len(diags) != 1 {
 				t.Fatalf("%d findings, want one %s:%s", len(diags), c.rule, formatFindings(g, diags))
 			}
@@ -71,7 +71,7 @@ func run(t *testing.T, cases []finding) {
 }
 
 func TestSyntax(t *testing.T) {
-	run(t, []finding{
+	checkFindings(t, []finding{
 		{"empty", "«»", "syntax", "the file is empty", ""},
 		{"comments only", "«»# x\n", "syntax", "the file is empty", ""},
 		{"list", "«- a»\n", "syntax", "holds a list", ""},
@@ -130,7 +130,7 @@ func TestSyntax(t *testing.T) {
 }
 
 func TestKeys(t *testing.T) {
-	run(t, []finding{
+	checkFindings(t, []finding{
 		{"no graph file", "«apiVersion»: v1\nkind: Pod\n", "missing-field", "not a graph file", ""},
 		{"version", strings.Replace(head, "v1", "«v2»", 1) + tail, "invalid-value", `must be v1; found "v2"`, "v1"},
 		{"no name", "«graphrun»: v1\nstart: a\n" + tail, "missing-field", `lacks the key "name"`, ""},
@@ -169,7 +169,7 @@ func TestKeys(t *testing.T) {
 
 func TestStateKeys(t *testing.T) {
 	state := func(s string) string { return head + "state:\n  " + s + "\n" + tail }
-	run(t, []finding{
+	checkFindings(t, []finding{
 		{"hyphen", state("«a-b»: {type: string}"), "invalid-value", "so that expressions can hold it", ""},
 		{"reserved", state("«output»: {type: string}"), "reserved-name", "expressions have a name of their own", ""},
 		{"keyword", state("«contains»: {type: string}"), "reserved-name", "a word of the expression language", ""},
@@ -186,14 +186,14 @@ func TestStateKeys(t *testing.T) {
 		"n: {type: object, required: [p], x-a: 1, properties: {x-b: {type: string}}}", "n: {reducer: 'current + update'}", "n: {reducer: current}",
 		"n: {enum: [1, [2]], default: 1.0}", "_n1: {type: array, items: true}", "x-n: 1", "n: {const: a, default: a}",
 	} {
-		if g, diags := findings(state(ok)); len(diags) > 0 {
+		if g, diags := parseAndCheck(state(ok)); len(diags) > 0 {
 			t.Errorf("%s:%s", ok, formatFindings(g, diags))
 		}
 	}
 }
 
 func TestNodes(t *testing.T) {
-	run(t, []finding{
+	checkFindings(t, []finding{
 		{"no kind", head + "nodes: {«a»: {}}\nedges: [{from: a, to: END}]\n", "missing-field", `"a" lacks the key "kind"; kinds are agent, exec`, ""},
 		{"kind", node("kind: «exce»"), "invalid-value", `agent, exec, fail, graph, http, human, llm, pass, set, tool, tools or wait; found "exce"`, "exec"},
 		{"kind of list", node("kind: «[exec]»"), "invalid-value", "found a list", ""},
@@ -224,14 +224,14 @@ func TestNodes(t *testing.T) {
 		"kind: agent, prompt: x, judge: {criteria: [a, b], max_rounds: 2}, loop: {max_turns: 4}", "kind: llm, prompt: x, stop: end, conversation: reset",
 		"kind: pass, cache: {ttl: 1h, key: 'a + b', version: 2}",
 	} {
-		if g, diags := findings(node(ok)); len(diags) > 0 {
+		if g, diags := parseAndCheck(node(ok)); len(diags) > 0 {
 			t.Errorf("%s:%s", ok, formatFindings(g, diags))
 		}
 	}
 }
 
 func TestEdges(t *testing.T) {
-	run(t, []finding{
+	checkFindings(t, []finding{
 		{"key", edge("from: a, to: b, «wen»: x"), "unknown-key", "", "when"},
 		{"key of a node", edge("from: a, to: b, «max_visits»: 3"), "unknown-key", `it stands on a node; allowed here are condition, `, ""},
 		{"key of a node at END", edge("from: a, to: END, «timeout»: 3s"), "unknown-key", "it stands on a node; allowed here are", ""},
@@ -248,14 +248,14 @@ func TestEdges(t *testing.T) {
 		"from: a, to: b, when: true", "from: a, to: b, condition: on_failure, when: x", "from: [a, b], to: [a], when: x, priority: -1",
 		"from: a, to: b, condition: llm_decide, fallback: true", "from: b, to: a, fallback: true, transform: {x: 1}", "from: b, to: a, transform: 'a.b', id: e-1, x-y: 1",
 	} {
-		if g, diags := findings(edge(ok)); len(diags) > 0 {
+		if g, diags := parseAndCheck(edge(ok)); len(diags) > 0 {
 			t.Errorf("%s:%s", ok, formatFindings(g, diags))
 		}
 	}
 }
 
 func TestAllErrorsAtOnce(t *testing.T) {
-	_, diags := findings("graphrun: v1\nname: 1\nstart: nope\nstate: {in: {typ: string}}\nnodes:\n  a: {kind: set, sett: {}}\n  b: {kind: exec, command: x}\nedges:\n  - {from: a, to: zzz}\n")
+	_, diags := parseAndCheck("graphrun: v1\nname: 1\nstart: nope\nstate: {in: {typ: string}}\nnodes:\n  a: {kind: set, sett: {}}\n  b: {kind: exec, command: x}\nedges:\n  - {from: a, to: zzz}\n")
 	got := map[string]int{}
 	for _, d := range diags {
 		got[d.Rule]++
@@ -277,7 +277,7 @@ func TestValidFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if g, diags := findings(string(src)); len(diags) > 0 {
+		if g, diags := parseAndCheck(string(src)); len(diags) > 0 {
 			t.Errorf("%s:%s", name, formatFindings(g, diags))
 		}
 		if !IsGraph(src) {
@@ -317,18 +317,18 @@ func bombs() map[string]string {
 // 100 KB.
 func TestBombsAreCheap(t *testing.T) {
 	const size = 30_000
-	plain := harmless(size)
+	plain := harmlessFlow(size)
 	for name, text := range bombs() {
-		if _, diags := findings(text); !diags.HasErrors() {
+		if _, diags := parseAndCheck(text); !diags.HasErrors() {
 			t.Errorf("%s: no finding", name)
 		}
 		var slow []string
 		for range 3 { // the machine may be busy with something else for a moment
 			begin := time.Now()
-			findings(plain)
+			parseAndCheck(plain)
 			most := 10 * time.Since(begin) * time.Duration(max(size, len(text))) / size
 			begin = time.Now()
-			findings(text)
+			parseAndCheck(text)
 			took := time.Since(begin)
 			if took <= most {
 				slow = nil
@@ -342,8 +342,8 @@ func TestBombsAreCheap(t *testing.T) {
 	}
 }
 
-// harmless returns a flow of about size bytes.
-func harmless(size int) string {
+// harmlessFlow returns a flow of about size bytes.
+func harmlessFlow(size int) string {
 	var b strings.Builder
 	b.WriteString("graphrun: v1\nname: t\nstart: n0\nedges: [{from: n0, to: END}]\nnodes:\n")
 	for i := 0; b.Len() < size; i++ {

@@ -33,8 +33,8 @@ func compileSchema(t *testing.T) *jsonschema.Schema {
 	return schema
 }
 
-// generic returns the value of a file in the form that the JSON Schema library needs.
-func generic(t *testing.T, text string) any {
+// genericValue returns the value of a file in the form that the JSON Schema library needs.
+func genericValue(t *testing.T, text string) any {
 	t.Helper()
 	root, diags := loadMap(NewFile("f.yaml", []byte(text)), graphFile)
 	if root == nil {
@@ -62,7 +62,7 @@ func TestSchemaAcceptsValidFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := schema.Validate(generic(t, string(src))); err != nil {
+		if err := schema.Validate(genericValue(t, string(src))); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -76,7 +76,7 @@ func TestSchemaRefuses(t *testing.T) {
 		node("kind: pass, timout: 3s"), node("kind: exce"), node("kind: exec"), node("kind: exec, command: [a], script: b"), node("kind: agent, retry: {max_attempts: 2}"),
 		node("kind: pass, command: [a]"), node("kind: human, prompt: x, choices: [a], schema: {}"), edge("from: a"), edge("from: a, to: b, wen: x"), edge("from: a, to: b, condition: sometimes"),
 	} {
-		if schema.Validate(generic(t, text)) == nil {
+		if schema.Validate(genericValue(t, text)) == nil {
 			t.Errorf("accepted:\n%s", text)
 		}
 	}
@@ -87,8 +87,8 @@ func TestSchemaDurations(t *testing.T) {
 	schema := compileSchema(t)
 	for _, d := range []string{"1s", "1h30m", "0.5s", ".5s", "1.s", "500ms", "0", "'0'", "3us", "1d", "s", "''", "1", "1s2", "-1s", "+1s"} {
 		text := head + tail + "retry: {initial_interval: " + d + "}\n"
-		_, diags := findings(text)
-		if got, want := schema.Validate(generic(t, text)) == nil, len(diags) == 0; got != want {
+		_, diags := parseAndCheck(text)
+		if got, want := schema.Validate(genericValue(t, text)) == nil, len(diags) == 0; got != want {
 			t.Errorf("%s: the schema says %v, the parser %v", d, got, want)
 		}
 	}

@@ -210,7 +210,7 @@ func TestSchemaOfTexts(t *testing.T) {
 		node("kind: llm, instructions: {file: a, other: b}"):  false,
 		node("kind: fail, message: {file: a}"):                false,
 	} {
-		if err := schema.Validate(generic(t, text)); (err == nil) != valid {
+		if err := schema.Validate(genericValue(t, text)); (err == nil) != valid {
 			t.Errorf("valid %v expected: %v\n%s", valid, err, text)
 		}
 	}

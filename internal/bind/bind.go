@@ -93,7 +93,7 @@ func Bind(g *spec.Graph, kinds []spec.Kind, child func(n *spec.Node) (eval.Type,
 		out.Output = &value
 	}
 	if g.Concurrency != nil && g.Concurrency.Group.IsSet() {
-		out.Group = b.compile(exprSite{phase: beforeRun}, g.Concurrency.Group, eval.Value)
+		out.Group = b.compileExpr(exprSite{phase: beforeRun}, g.Concurrency.Group, eval.Value)
 		b.checkExprType(g.Concurrency.Group, out.Group, "group", eval.String(), eval.Int(), eval.Bool())
 	}
 	for i, key := range g.State {
@@ -137,7 +137,7 @@ func (b *binder) bindStateKey(decl *spec.StateKey) Key {
 	out := Key{Schema: b.compileSchema(decl.Schema, decl.Source, "schema of state key "+name)}
 	b.checkReducer(decl)
 	if decl.HasReducerExpr() {
-		out.Reducer = b.compile(exprSite{fixed: reducerScope(decl)}, decl.Reducer, eval.Value)
+		out.Reducer = b.compileExpr(exprSite{fixed: reducerScope(decl)}, decl.Reducer, eval.Value)
 	}
 	if decl.Default != nil {
 		out.Initial, out.HasInitial = b.checkData(out.Schema, decl.Default, "the default of "+name), true
@@ -156,7 +156,7 @@ func (b *binder) bindNode(node *spec.Node, keys []spec.Key) Node {
 	before, after := exprSite{node: node, phase: beforeRun, limitedToReads: true}, exprSite{node: node, phase: afterRun}
 	limited := exprSite{node: node, phase: afterRun, limitedToReads: true}
 	if node.Each.IsSet() {
-		if out.Each = b.compile(before, node.Each, eval.Value); out.Each != nil && out.Each.Type().IsList() {
+		if out.Each = b.compileExpr(before, node.Each, eval.Value); out.Each != nil && out.Each.Type().IsList() {
 			b.items[node.Index] = out.Each.Type().Elem()
 		}
 		b.checkExprType(node.Each, out.Each, "each", eval.List(eval.Any()))
@@ -190,8 +190,8 @@ func (b *binder) bindNode(node *spec.Node, keys []spec.Key) Node {
 		b.checkExprType(node.Goto, out.Goto, "goto", eval.String(), eval.List(eval.Any()), eval.Object(nil, true))
 	}
 	if cache := cmp.Or(node.Cache, b.graph.Cache); cache != nil && cache.Key.IsSet() {
-		// A result may depend on more than the node reads.
-		out.CacheKey = b.compile(exprSite{node: node, phase: beforeRun}, cache.Key, eval.Value)
+		// The expression is not limited to the node's `reads`, because a result may depend on more state.
+		out.CacheKey = b.compileExpr(exprSite{node: node, phase: beforeRun}, cache.Key, eval.Value)
 	}
 	out.RetryWhen = b.bindRetryWhen(node)
 	b.checkSummaries(node.Conversation)
@@ -210,7 +210,7 @@ func (b *binder) bindEdge(i int) *Edge {
 	b.done[i] = true // set before binding, because the transform may depend on itself
 	at := exprSite{node: b.graph.Node(edge.From.Value), phase: afterRun}
 	if edge.When.IsSet() {
-		out.When = b.compile(at, edge.When, eval.Condition)
+		out.When = b.compileExpr(at, edge.When, eval.Condition)
 	}
 	if edge.Transform != nil {
 		value := b.bindValue(at, edge.Transform, spec.RoleExpr)
@@ -229,7 +229,7 @@ func (b *binder) bindPolicies() []*eval.Program {
 			continue
 		}
 		if node := b.graph.Node(at.Text.Value); node != nil {
-			out[i] = b.compile(exprSite{node: node, phase: afterRun}, never.Text, eval.Condition)
+			out[i] = b.compileExpr(exprSite{node: node, phase: afterRun}, never.Text, eval.Condition)
 		}
 	}
 	return out
@@ -339,9 +339,9 @@ func (b *binder) bindText(at exprSite, text spec.Text, role spec.Role) Value {
 
 func isTemplate(text string) bool { return strings.Contains(text, "{{") }
 
-// compile compiles an expression, or reports an error and returns nil. Equal texts in equal scopes
+// compileExpr compiles an expression, or reports an error and returns nil. Equal texts in equal scopes
 // share a program, because large graphs repeat a few texts.
-func (b *binder) compile(at exprSite, text spec.Text, want eval.Want) *eval.Program {
+func (b *binder) compileExpr(at exprSite, text spec.Text, want eval.Want) *eval.Program {
 	key := programKey{b.findScope(at, text.Value), text.Value, want}
 	if program := b.programs[key]; program != nil {
 		return program
@@ -364,7 +364,7 @@ type programKey struct {
 // compileValue compiles an expression for a value. If the text looks like prose, its error suggests
 // quotes.
 func (b *binder) compileValue(at exprSite, text spec.Text) *eval.Program {
-	program := b.compile(at, text, eval.Value)
+	program := b.compileExpr(at, text, eval.Value)
 	if program == nil {
 		b.adviseQuotes(text, &b.found[len(b.found)-1])
 	}

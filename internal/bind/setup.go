@@ -41,13 +41,13 @@ func (b *binder) bindApprovals(tools []spec.Field) []*eval.Program {
 	for i := range tools {
 		approve, retry := tools[i].Value.Get("approve"), tools[i].Value.Get("retry")
 		if approve != nil && approve.Kind == spec.String && approve.Text.Value != "always" {
-			if program := b.compile(exprSite{fixed: eval.ApprovalScope()}, approve.Text, eval.Condition); program != nil {
+			if program := b.compileExpr(exprSite{fixed: eval.ApprovalScope()}, approve.Text, eval.Condition); program != nil {
 				out = append(out, program)
 			}
 		}
 		for _, block := range retry.OneOrAll() {
 			if when := block.Get("when"); when != nil && when.Kind == spec.String {
-				b.compile(exprSite{fixed: eval.RetryScope()}, when.Text, eval.Condition)
+				b.compileExpr(exprSite{fixed: eval.RetryScope()}, when.Text, eval.Condition)
 			}
 		}
 	}
@@ -63,7 +63,7 @@ func (b *binder) bindRetryWhen(node *spec.Node) []*eval.Program {
 			if out == nil {
 				out = make([]*eval.Program, len(blocks))
 			}
-			out[i] = b.compile(exprSite{fixed: eval.RetryScope()}, blocks[i].When, eval.Condition)
+			out[i] = b.compileExpr(exprSite{fixed: eval.RetryScope()}, blocks[i].When, eval.Condition)
 		}
 	}
 	return out

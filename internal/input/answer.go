@@ -76,7 +76,7 @@ func Choices(document any) []Choice {
 	return out
 }
 
-// findChoice finds a choice by its name in any case, its number, or a unique prefix.
+// findChoice returns the choice with a name in any case, a number, or a unique prefix.
 func findChoice(text string, choices []Choice) (Choice, error) {
 	text = strings.TrimSpace(text)
 	var same, longer []Choice
@@ -113,7 +113,7 @@ func quoteNames(choices []Choice, separator string) string {
 	return strings.Join(names, separator)
 }
 
-// ChoiceNames returns the names of Choices.
+// ChoiceNames returns the names of the possible answers; see Choices.
 func ChoiceNames(document any) []string {
 	var out []string
 	for _, c := range Choices(document) {
