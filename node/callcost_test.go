@@ -53,8 +53,8 @@ func newConversation(n int) []model.Message {
 	return out
 }
 
-// wires returns protocols with their shortest answers.
-func wires() map[string]string {
+// listProtocols returns protocols with their shortest answers.
+func listProtocols() map[string]string {
 	return map[string]string{
 		"chat":      `{"choices":[{"message":{"content":"ok"},"finish_reason":"stop"}]}`,
 		"responses": `{"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"ok"}]}]}`,
@@ -92,7 +92,7 @@ func newVisits(tb testing.TB, wire string, talk []handler.Message) func() error 
 	}
 	h := &toolkit{models: models{options: provider.Options{HTTP: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 		_, err := io.Copy(io.Discard, r.Body)
-		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(wires()[wire]))}, err
+		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(listProtocols()[wire]))}, err
 	})}}}}
 	scope := handler.NewScope(nil, "")
 	tb.Cleanup(scope.Close)
@@ -117,7 +117,7 @@ func newVisits(tb testing.TB, wire string, talk []handler.Message) func() error 
 // identifying, encoding and sending its request, and reading the answer. cpu-ms/op is the
 // processor time of the process.
 func BenchmarkCall(b *testing.B) {
-	for _, wire := range slices.Sorted(maps.Keys(wires())) {
+	for _, wire := range slices.Sorted(maps.Keys(listProtocols())) {
 		b.Run(wire, func(b *testing.B) {
 			visit := newVisits(b, wire, newConversation(10_000))
 			if err := visit(); err != nil {

@@ -26,10 +26,10 @@ func serve(t *testing.T, handler http.HandlerFunc) (string, *http.Client) {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	return server.URL, testClient(t)
+	return server.URL, newTestClient(t)
 }
 
-func testClient(t *testing.T) *http.Client {
+func newTestClient(t *testing.T) *http.Client {
 	t.Helper()
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
@@ -246,7 +246,7 @@ func TestHTTPNetwork(t *testing.T) {
 	t.Cleanup(secure.Close)
 	for _, url := range []string{closed.URL, secure.URL, "http://no-such-host.invalid"} {
 		target := strings.Replace(url, "://", "://me:secret@", 1)
-		_, err := runHTTP(t, testClient(t), map[string]any{"url": target + "/x?token=secret"})
+		_, err := runHTTP(t, newTestClient(t), map[string]any{"url": target + "/x?token=secret"})
 		failure := checkFailure(t, err, "network", "GET "+url+"/x failed: ")
 		if strings.Contains(failure.Message, "secret") {
 			t.Errorf("message %q tells a secret", failure.Message)

@@ -22,7 +22,7 @@ func formatParts(c content) string {
 	return strings.Join(out, "\n")
 }
 
-func partsDir(t *testing.T) string {
+func newPartsDir(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "flow")
 	files := map[string]string{
@@ -46,7 +46,7 @@ func partsDir(t *testing.T) string {
 func part(key, value string) map[string]any { return map[string]any{key: value} }
 
 func TestContentOf(t *testing.T) {
-	dir := partsDir(t)
+	dir := newPartsDir(t)
 	for _, test := range []struct {
 		value       any
 		parts, text string
@@ -85,7 +85,7 @@ func TestContentOf(t *testing.T) {
 
 // A tool must not choose which local files a model gets.
 func TestResultContent(t *testing.T) {
-	dir := partsDir(t)
+	dir := newPartsDir(t)
 	task := &runner.Task{Dir: dir}
 	for _, test := range []struct {
 		value any
@@ -137,7 +137,7 @@ func TestPlainParts(t *testing.T) {
 
 // A value can name only files below the folder of the graph or of the run.
 func TestValueContent(t *testing.T) {
-	dir := partsDir(t)
+	dir := newPartsDir(t)
 	task := &runner.Task{Dir: dir}
 	const elsewhere = "in the folder of the graph or of the run"
 	for _, test := range []struct {

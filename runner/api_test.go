@@ -20,10 +20,10 @@ import (
 
 func diffJSON(want, got any) string { return cmp.Diff(want, got) }
 
-func nothing(context.Context, *runner.Task) (any, error) { return nil, nil }
+func returnNil(context.Context, *runner.Task) (any, error) { return nil, nil }
 
 func TestNewRefuses(t *testing.T) {
-	handler := runner.HandlerFunc(nothing)
+	handler := runner.HandlerFunc(returnNil)
 	for name, c := range map[string]struct {
 		kinds []runner.Kind
 		says  string

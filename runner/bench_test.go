@@ -78,7 +78,7 @@ func (l *loop) run(tb testing.TB) {
 	}
 }
 
-func prepare(tb testing.TB, flow string) *runner.Flow {
+func prepareBench(tb testing.TB, flow string) *runner.Flow {
 	tb.Helper()
 	g, found := spec.Parse("bench.yaml", []byte(flow), spec.Options{})
 	if found.HasErrors() {
@@ -144,7 +144,7 @@ func compareTimes(b *testing.B, steps int, base, candidate func()) {
 
 func BenchmarkCycle(b *testing.B) {
 	const steps = 1000
-	f := prepare(b, cycleFlow(steps, 0))
+	f := prepareBench(b, cycleFlow(steps, 0))
 	l := newLoop(b, steps, 0)
 	base := func() { l.run(b) }
 	b.Run("no-sink", func(b *testing.B) {
@@ -171,11 +171,11 @@ func BenchmarkFlat(b *testing.B) {
 				func() { mustRun(b, large, largeOpts, steps*many) })
 		})
 	}
-	ten := prepare(b, cycleFlow(steps, 10))
-	pair("keys-10-to-1000", 1, ten, prepare(b, cycleFlow(steps, 1000)), runner.Options{}, runner.Options{})
-	pair("run-1000-to-1000000", 1000, ten, prepare(b, cycleFlow(1_000_000, 10)), runner.Options{}, runner.Options{})
+	ten := prepareBench(b, cycleFlow(steps, 10))
+	pair("keys-10-to-1000", 1, ten, prepareBench(b, cycleFlow(steps, 1000)), runner.Options{}, runner.Options{})
+	pair("run-1000-to-1000000", 1000, ten, prepareBench(b, cycleFlow(1_000_000, 10)), runner.Options{}, runner.Options{})
 	withText := strings.Replace(cycleFlow(steps, 10), "state:\n", "state:\n  text: {type: string}\n", 1)
-	text := prepare(b, withText)
+	text := prepareBench(b, withText)
 	small := runner.Options{Input: map[string]any{"text": strings.Repeat("x", 1<<10)}}
 	for _, size := range []int{100 << 10, 10 << 20} {
 		large := runner.Options{Input: map[string]any{"text": strings.Repeat("x", size)}}
@@ -202,7 +202,7 @@ func chainFlow(nodes, walked int) string {
 
 func BenchmarkChain(b *testing.B) {
 	const steps = 1000
-	f := prepare(b, chainFlow(steps, steps))
+	f := prepareBench(b, chainFlow(steps, steps))
 	l := newLoop(b, steps, 0)
 	compareTimes(b, steps, func() { l.run(b) }, func() { mustRun(b, f, runner.Options{}, steps) })
 }
@@ -210,7 +210,7 @@ func BenchmarkChain(b *testing.B) {
 // A run of five steps costs the same in a graph of 10,000 nodes as in one of 10.
 func BenchmarkGraphSize(b *testing.B) {
 	const steps, runs = 5, 200
-	small, large := prepare(b, chainFlow(10, steps)), prepare(b, chainFlow(10_000, steps))
+	small, large := prepareBench(b, chainFlow(10, steps)), prepareBench(b, chainFlow(10_000, steps))
 	many := func(f *runner.Flow) func() {
 		return func() {
 			for range runs {

@@ -11,7 +11,7 @@ import (
 // the same expression for each element and keeps the results.
 func BenchmarkEach(b *testing.B) {
 	const elements = 100_000
-	f := prepare(b, `graphrun: v1
+	f := prepareBench(b, `graphrun: v1
 name: each
 start: a
 state: {xs: {type: array}, total: {type: integer, reducer: sum, default: 0}}

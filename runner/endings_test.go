@@ -261,10 +261,10 @@ func stableOutcome(r *runner.Result, err error) map[string]any {
 	return out
 }
 
-// randomRun returns the files of a flow in which all kinds of tasks are active at once: delayed
+// newRandomFlow returns the files of a flow in which all kinds of tasks are active at once: delayed
 // retries, elements, subgraphs, and tasks that wait for max_concurrency. Its result does not depend
 // on the order in which its nodes finish.
-func randomRun(random *rand.Rand) map[string]string {
+func newRandomFlow(random *rand.Rand) map[string]string {
 	pick := func(list ...string) string { return list[random.Intn(len(list))] }
 	takes := func() int { return 1 + random.Intn(60) }
 	retry := func() string {
@@ -451,7 +451,7 @@ func TestResumeAfterEveryEnding(t *testing.T) {
 
 func checkEveryEnding(t *testing.T, seed int64) {
 	random := rand.New(rand.NewSource(seed))
-	files := randomRun(random)
+	files := newRandomFlow(random)
 	undisturbed := newWorld()
 	var want map[string]any
 	var events, took, steps, executions int

@@ -41,7 +41,7 @@ func branchNames(branches int) []string {
 // wideFlow returns a flow with a fan-out to pass nodes, and a join.
 func wideFlow(b *testing.B, branches int) *runner.Flow {
 	b.Helper()
-	return prepare(b, "graphrun: v1\nname: fan\nstart: a\n"+fanFlow("", branches, func(int) string { return "kind: pass" }))
+	return prepareBench(b, "graphrun: v1\nname: fan\nstart: a\n"+fanFlow("", branches, func(int) string { return "kind: pass" }))
 }
 
 func mustRunFan(b *testing.B, f *runner.Flow, branches int) {
@@ -93,7 +93,7 @@ state: {n: {type: integer, default: 0}}
 nodes: {a: {kind: set, set: {n: n + 1}}, b: {kind: pass}, c: {kind: pass}, j: {kind: pass, join: {wait: any}}}
 edges: [{from: a, to: [b, c]}, {from: [b, c], to: j}, {from: j, to: a, when: n < %d}, {from: j, to: END}]
 `, rounds)
-	f := prepare(b, text)
+	f := prepareBench(b, text)
 	compareTimes(b, 4*rounds,
 		func() {
 			for range rounds {
@@ -107,7 +107,7 @@ edges: [{from: a, to: [b, c]}, {from: [b, c], to: j}, {from: j, to: a, when: n <
 // internal/cli measures whole commands.
 func BenchmarkFanOutToChain(b *testing.B) {
 	const branches = 100
-	f, line := wideFlow(b, branches), prepare(b, passFlow(branches+2))
+	f, line := wideFlow(b, branches), prepareBench(b, passFlow(branches+2))
 	compareTimes(b, branches+2, func() { mustRun(b, line, runner.Options{}, branches+2) }, func() { mustRunFan(b, f, branches) })
 }
 
@@ -130,7 +130,7 @@ func BenchmarkFanOutState(b *testing.B) {
 	const branches = 100
 	text := "graphrun: v1\nname: fan\nstart: a\nstate: {big: {type: array}, n: {type: integer, default: 0, reducer: sum}}\n" +
 		fanFlow("", branches, func(int) string { return "kind: set, set: {n: len(big)}" })
-	f := prepare(b, text)
+	f := prepareBench(b, text)
 	run := func(items int) func() {
 		big := make([]any, items)
 		for i := range big {

@@ -61,7 +61,7 @@ func echo(_ context.Context, what string, args map[string]any) (any, error) {
 	return map[string]any{"ran": what, "args": args}, nil
 }
 
-func decls() map[string]any {
+func newDecls() map[string]any {
 	numbers := map[string]any{
 		"properties": map[string]any{"x": map[string]any{"type": "number"}, "n": map[string]any{"type": "integer"}},
 		"required":   []any{"x"}, "additionalProperties": false,
@@ -90,7 +90,7 @@ func newRegistry(tb testing.TB, decls map[string]any) *Registry {
 }
 
 func TestCall(t *testing.T) {
-	r := newRegistry(t, decls())
+	r := newRegistry(t, newDecls())
 	for _, test := range []struct {
 		name    string
 		allowed string
@@ -133,7 +133,7 @@ func TestCall(t *testing.T) {
 
 // The timeout of a tool is an error for the model. The timeout of the task ends the task.
 func TestCallTimeout(t *testing.T) {
-	r := newRegistry(t, decls())
+	r := newRegistry(t, newDecls())
 	wait := func(ctx context.Context, _ string, _ map[string]any) (any, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -151,7 +151,7 @@ func TestCallTimeout(t *testing.T) {
 }
 
 func TestTools(t *testing.T) {
-	r := newRegistry(t, decls())
+	r := newRegistry(t, newDecls())
 	tools, err := r.ListTools(t.Context(), (&fakeActor{}).Warn, []string{"free", "add", "free"})
 	if err != nil {
 		t.Fatal(err)
@@ -172,7 +172,7 @@ func TestTools(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	r := newRegistry(t, decls())
+	r := newRegistry(t, newDecls())
 	for name, want := range map[string]bool{"add": true, "srv": true, "srv.any": true, "add.x": false, "finish": false} {
 		if decl, _ := r.FindTool(name); (decl != nil) != want {
 			t.Errorf("%s: %v", name, !want)
@@ -181,7 +181,7 @@ func TestFind(t *testing.T) {
 }
 
 func TestFit(t *testing.T) {
-	r := newRegistry(t, decls())
+	r := newRegistry(t, newDecls())
 	for _, test := range []struct {
 		name         string
 		result, want any

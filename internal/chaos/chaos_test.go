@@ -43,7 +43,7 @@ func TestChaos(t *testing.T) {
 	if err != nil {
 		during = defaultTime
 	}
-	all := disturbances()
+	all := listDisturbances()
 	all = slices.DeleteFunc(all, func(d disturbance) bool { return d.slow && during < 10*time.Minute })
 	mounts := canMount(t.TempDir())
 	if !mounts {
@@ -185,15 +185,15 @@ func (x *trial) mountSmallDisk() {
 				return
 			}
 			if !errors.Is(err, syscall.EBUSY) || time.Now().After(end) {
-				x.Errorf("unmount: %v; it is used by %s", err, usersOf(place))
+				x.Errorf("unmount: %v; it is used by %s", err, findUsers(place))
 				return
 			}
 		}
 	})
 }
 
-// usersOf names the processes that have files of a folder open.
-func usersOf(dir string) []string {
+// findUsers names the processes that have files of a folder open.
+func findUsers(dir string) []string {
 	var out []string
 	open, _ := filepath.Glob("/proc/[0-9]*/fd/*")
 	for _, fd := range open {

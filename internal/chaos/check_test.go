@@ -250,7 +250,7 @@ func (x *trial) checkStore() {
 func (x *trial) checkLeftovers() {
 	var left []string
 	for range 100 {
-		if left = x.leftProcesses(); len(left) == 0 {
+		if left = x.listLeftProcesses(); len(left) == 0 {
 			break
 		}
 		time.Sleep(20 * time.Millisecond)

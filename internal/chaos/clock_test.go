@@ -31,12 +31,12 @@ edges: [{from: a, to: b}, {from: b, to: c}, {from: c, to: END}]
 func TestClockIsSet(t *testing.T) {
 	for _, seconds := range []int64{7200, -7200} {
 		for _, between := range []bool{false, true} {
-			t.Run(fmt.Sprint(seconds, between), func(t *testing.T) { clockTrial(t, seconds, between) })
+			t.Run(fmt.Sprint(seconds, between), func(t *testing.T) { runClockTrial(t, seconds, between) })
 		}
 	}
 }
 
-func clockTrial(t *testing.T, seconds int64, between bool) {
+func runClockTrial(t *testing.T, seconds int64, between bool) {
 	t.Parallel()
 	x := newTrial(t, 0, &flow{text: clockFlow}, t.TempDir())
 	p := x.startProcess("run", "flow.yaml", "--run-id", runID, "--no-input", "-o", "jsonl")

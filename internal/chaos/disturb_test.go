@@ -30,8 +30,8 @@ type disturbance struct {
 	needs func(x *trial) bool
 }
 
-// disturbances lists all kinds of disturbances.
-func disturbances() []disturbance {
+// listDisturbances lists all kinds of disturbances.
+func listDisturbances() []disturbance {
 	signals := func(list ...syscall.Signal) func(*trial, *process, *rand.Rand) {
 		return func(_ *trial, driver *process, random *rand.Rand) {
 			for _, s := range list {
@@ -88,7 +88,7 @@ func stopDriver(x *trial, driver *process, random *rand.Rand) {
 // pickMember returns a program that runs, or nil.
 func (x *trial) pickMember(random *rand.Rand, far bool) *member {
 	var list []member
-	for _, m := range x.runningPrograms() {
+	for _, m := range x.listRunningPrograms() {
 		if far || !m.far {
 			list = append(list, m)
 		}

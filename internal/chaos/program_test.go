@@ -171,8 +171,8 @@ type member struct {
 	far bool
 }
 
-// runningPrograms lists the running programs that have logged their start.
-func (x *trial) runningPrograms() (out []member) {
+// listRunningPrograms lists the running programs that have logged their start.
+func (x *trial) listRunningPrograms() (out []member) {
 	text, err := os.ReadFile(x.path("effects"))
 	if err != nil {
 		return nil
@@ -191,8 +191,8 @@ func (x *trial) runningPrograms() (out []member) {
 	return out
 }
 
-// leftProcesses lists the processes that still belong to the trial.
-func (x *trial) leftProcesses() (out []string) {
+// listLeftProcesses lists the processes that still belong to the trial.
+func (x *trial) listLeftProcesses() (out []string) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		x.Fatal(err)

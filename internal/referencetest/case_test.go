@@ -46,7 +46,7 @@ func describeMismatch(want referencetest.Want, got referencetest.Result) string 
 	add("quality", want.Quality != "", want.Quality, got.Quality)
 	add("reason", want.Reason != "", want.Reason, got.Reason)
 	add("path", want.Path != "", want.Path, strings.Join(got.Path, " "))
-	add("log", want.Log != "", want.Log, words(got.State["log"]))
+	add("log", want.Log != "", want.Log, joinWords(got.State["log"]))
 	add("steps", want.Steps != 0, want.Steps, got.Steps)
 	add("took", want.Took != 0, want.Took, got.Took)
 	for k, v := range want.State {
@@ -74,7 +74,7 @@ func describeMismatch(want referencetest.Want, got referencetest.Result) string 
 	return strings.Join(out, "\n")
 }
 
-func words(v any) string {
+func joinWords(v any) string {
 	var out []string
 	list, _ := v.([]any)
 	for _, item := range list {

@@ -12,7 +12,7 @@ func Cases() []Case {
 	return slices.Concat(edgeCases(), branchCases(), joinCases(), failureCases(), stepCases(), endCases(), deepCases())
 }
 
-func fails(kind string) Act { return Act{Fails: kind} }
+func failWith(kind string) Act { return Act{Fails: kind} }
 
 func edgeCases() []Case {
 	return []Case{
@@ -48,23 +48,23 @@ func edgeCases() []Case {
 			Want:  Want{Path: "a b d"},
 		},
 		{
-			Name: "a failure edge", Says: "§6 After failure: 1. on_failure edges", Do: map[string]Act{"a": fails("tool")},
+			Name: "a failure edge", Says: "§6 After failure: 1. on_failure edges", Do: map[string]Act{"a": failWith("tool")},
 			Edges: "a > b\na > c {condition: on_failure}\nb > END\nc > END",
 			Want:  Want{Quality: "degraded", Path: "a c", Log: "c", Saw: map[string]string{"c.error.kind": "tool", "c.input.kind": "tool", "c.nodes.a.outcome": "failure"}},
 		},
 		{
 			Name: "a filtered failure edge fires alone", Says: "§6 on_failure edges with when: the first match alone fires; else all without",
-			Do:    map[string]Act{"a": fails("tool")},
+			Do:    map[string]Act{"a": failWith("tool")},
 			Edges: "a > b {condition: on_failure}\na > c {condition: on_failure, when: \"error.kind == 'tool'\"}\nb > END\nc > END\na > END",
 			Want:  Want{Path: "a c"},
 		},
 		{
-			Name: "always after a failure", Says: "§6 Else all always edges", Do: map[string]Act{"a": fails("tool")},
+			Name: "always after a failure", Says: "§6 Else all always edges", Do: map[string]Act{"a": failWith("tool")},
 			Edges: "a > b\na > c {condition: always}\nb > END\nc > END",
 			Want:  Want{Path: "a c", Quality: "degraded"},
 		},
 		{
-			Name: "a failure propagates", Says: "§6 Else the failure propagates: the run ends failed", Do: map[string]Act{"b": fails("tool")},
+			Name: "a failure propagates", Says: "§6 Else the failure propagates: the run ends failed", Do: map[string]Act{"b": failWith("tool")},
 			Edges: "a > b\nb > END",
 			Want:  Want{Status: "failed", Quality: "failed", Path: "a b", Log: "a", Error: "tool b"},
 		},

@@ -27,29 +27,29 @@ func deepCases() []Case {
 		},
 		{
 			Name: "all nested branches fail", Says: "§7 continue_others drops the failed branch; §6 the failure propagates", Top: "parallel: {on_failure: continue_others}",
-			Do:    map[string]Act{"d": fails("tool"), "e": fails("failed")},
+			Do:    map[string]Act{"d": failWith("tool"), "e": failWith("failed")},
 			Edges: "a > b c\nb > d e\nd > g\ne > g\nc > g\ng > END",
 			Want:  Want{Path: "a b c d e g", Quality: "degraded", Log: "a b c g", Saw: map[string]string{"g.visits.d": "1"}},
 		},
 		{
 			Name: "all branches fail", Says: "§6 the failure propagates", Top: "parallel: {on_failure: continue_others}",
-			Do:    map[string]Act{"b": {Fails: "tool", Takes: 5 * time.Second}, "c": fails("failed")},
+			Do:    map[string]Act{"b": {Fails: "tool", Takes: 5 * time.Second}, "c": failWith("failed")},
 			Edges: "a > b c\nb > d\nc > d\nd > END", Want: Want{Status: "failed", Error: "tool b", Path: "a b c"},
 		},
 		{
 			Name: "all branches fail under wait_all", Says: "§7 wait_all lets every branch end and gives the join node results and errors", Top: "parallel: {on_failure: wait_all}",
 			Nodes: "d: {kind: set, set: {k: '[branches.b.error.kind, branches.c.error.kind]'}, join: {wait: all}}",
-			Do:    map[string]Act{"b": fails("tool"), "c": fails("failed")},
+			Do:    map[string]Act{"b": failWith("tool"), "c": failWith("failed")},
 			Edges: "a > b c\nb > d\nc > d\nd > END", Want: Want{Quality: "degraded", Path: "a b c d", State: map[string]any{"k": []any{"tool", "failed"}}},
 		},
 		{
 			Name: "what a lost branch wrote stays behind the split", Says: "§7 first those of failed and cancelled branches (what they wrote since the split)",
-			Top: "parallel: {on_failure: continue_others}", Do: map[string]Act{"d2": fails("tool")},
+			Top: "parallel: {on_failure: continue_others}", Do: map[string]Act{"d2": failWith("tool")},
 			Edges: "a > b\nb > c d\nc > e\nd > d2\nd2 > e\ne > END", Want: Want{Path: "a b c d d2 e", Log: "a b d c e"},
 		},
 		{
 			Name: "lost writes stay first at a later merge", Says: "§7 they stay first at every later merge",
-			Top: "parallel: {on_failure: continue_others}", Do: map[string]Act{"e2": fails("tool")},
+			Top: "parallel: {on_failure: continue_others}", Do: map[string]Act{"e2": failWith("tool")},
 			Edges: "a > b c\nb > d e\ne > e2\nd > f\ne2 > f\nf > g\nc > g\ng > END",
 			Want:  Want{Path: "a b c d e e2 f g", Saw: map[string]string{"f.log": `["a","b","e","d"]`, "g.log": `["a","e","b","c","d","f"]`}},
 		},
@@ -64,12 +64,12 @@ func deepCases() []Case {
 			Want: Want{Path: "a b c d e e2 g", Saw: map[string]string{"g.keys(inputs)": `["c","d","e2"]`}},
 		},
 		{
-			Name: "a failure edge leads on", Says: "§7 can reach without failure edges", Do: map[string]Act{"b": fails("tool")},
+			Name: "a failure edge leads on", Says: "§7 can reach without failure edges", Do: map[string]Act{"b": failWith("tool")},
 			Edges: "a > b c\nb > END\nb > d {condition: on_failure}\nc > d\nd > END",
 			Want:  Want{Path: "a b c d d", Quality: "degraded"},
 		},
 		{
-			Name: "routing all after a failure", Says: "§6 routing: all lets every matching edge of its outcome fire", Do: map[string]Act{"a": fails("tool")},
+			Name: "routing all after a failure", Says: "§6 routing: all lets every matching edge of its outcome fire", Do: map[string]Act{"a": failWith("tool")},
 			Nodes: "a: {kind: exec, command: [x], routing: all}",
 			Edges: "a > b {condition: on_failure, when: \"error.kind == 'tool'\"}\na > c {condition: on_failure, when: 'error.attempt == 1'}\na > d {condition: on_failure}\na > END\nb > END\nc > END\nd > END",
 			Want:  Want{Path: "a b c"},
@@ -95,7 +95,7 @@ func deepCases() []Case {
 		},
 		{
 			Name: "each keeps errors under wait_all", Says: "§7 same policies", Nodes: "x: {kind: exec, command: [x], each: '[1, 2]', parallel: {on_failure: wait_all}, writes: {k: 'output[1].error.kind'}}",
-			Do: map[string]Act{"x[1]": fails("tool")}, Edges: "x > END", Want: Want{Quality: "degraded", State: map[string]any{"k": "tool"}},
+			Do: map[string]Act{"x[1]": failWith("tool")}, Edges: "x > END", Want: Want{Quality: "degraded", State: map[string]any{"k": "tool"}},
 		},
 		{
 			Name: "an expression says how long", Says: "§4 for: an expression that gives a duration text or seconds", Nodes: "w: {kind: wait, for: n + 2}\nv: {kind: wait, for: \"'1s' + '500ms'\"}",
@@ -112,7 +112,7 @@ func deepCases() []Case {
 		},
 		{
 			Name: "a branch fails in a subgraph", Says: "§5 A subgraph has a state, limits and branches of its own", Top: with("on_failure: continue_others"),
-			Nodes: "g: {kind: graph, graph: '#sub', writes: {k: output.quality}}", Do: map[string]Act{"g/y": fails("tool")}, Edges: "g > END",
+			Nodes: "g: {kind: graph, graph: '#sub', writes: {k: output.quality}}", Do: map[string]Act{"g/y": failWith("tool")}, Edges: "g > END",
 			Want: Want{Path: "g", Quality: "degraded", State: map[string]any{"k": "degraded"}, Steps: 4},
 		},
 		{
@@ -126,7 +126,7 @@ func deepCases() []Case {
 		},
 		{
 			Name: "a subgraph that is retried", Says: "§4 Each attempt starts clean", Top: with("conflict: last_wins"),
-			Nodes: "g: {kind: graph, graph: '#sub', retry: {max_attempts: 2, initial_interval: 1s, jitter: 0}}", Do: map[string]Act{"g/y": fails("tool")},
+			Nodes: "g: {kind: graph, graph: '#sub', retry: {max_attempts: 2, initial_interval: 1s, jitter: 0}}", Do: map[string]Act{"g/y": failWith("tool")},
 			Edges: "g > END", Want: Want{Status: "failed", Error: "child_failed g", Took: 3 * time.Second, Steps: 7},
 		},
 		{
@@ -148,7 +148,7 @@ func deepCases() []Case {
 		},
 		{
 			Name: "a retry delay holds nothing up", Says: "§5 a retry delay holds up its own branch and nothing else", Top: "limits: {max_concurrency: 1}\nparallel: {join: explicit}",
-			Nodes: "b: {kind: exec, command: [x], retry: {max_attempts: 2, initial_interval: 10s, jitter: 0}}", Do: map[string]Act{"b": {Out: 1}, "b@1": fails("tool")},
+			Nodes: "b: {kind: exec, command: [x], retry: {max_attempts: 2, initial_interval: 10s, jitter: 0}}", Do: map[string]Act{"b": {Out: 1}, "b@1": failWith("tool")},
 			Edges: "a > b c\nb > jx\nc > d\nd > jx\njx > END", Want: Want{Path: "a b c d jx", Quality: "clean", Took: 14 * time.Second},
 		},
 		{

@@ -41,26 +41,26 @@ func stepCases() []Case {
 		{
 			Name: "retries", Says: "§4 A retry block sets max_attempts (counting the first), initial_interval, backoff",
 			Nodes: "a: {kind: exec, command: [x], retry: {max_attempts: 3, initial_interval: 2s, backoff: 3, jitter: 0}}",
-			Do:    map[string]Act{"a": {Out: 1}, "a@1": fails("tool"), "a@2": fails("tool")},
+			Do:    map[string]Act{"a": {Out: 1}, "a@1": failWith("tool"), "a@2": failWith("tool")},
 			Edges: "a > END", Want: Want{Quality: "clean", Path: "a", Took: 11 * time.Second, Output: 1, Steps: 1},
 		},
 		{
 			Name: "retries end", Says: "§4 max_attempts", Nodes: "a: {kind: exec, command: [x], retry: {max_attempts: 2, initial_interval: 2s, jitter: 0}}",
-			Do: map[string]Act{"a": fails("tool")}, Edges: "a > END", Want: Want{Status: "failed", Error: "tool a", Took: 4 * time.Second},
+			Do: map[string]Act{"a": failWith("tool")}, Edges: "a > END", Want: Want{Status: "failed", Error: "tool a", Took: 4 * time.Second},
 		},
 		{
 			Name: "a list of retry blocks", Says: "§4 a list of such blocks is tried in order by error kind, each with its own count",
 			Nodes: "a: {kind: exec, command: [x], retry: [{on: [tool], max_attempts: 2, initial_interval: 1s, jitter: 0}, {max_attempts: 2, initial_interval: 5s, jitter: 0}]}",
-			Do:    map[string]Act{"a": {Out: 1}, "a@1": fails("tool"), "a@2": fails("failed")}, Edges: "a > END", Want: Want{Took: 9 * time.Second},
+			Do:    map[string]Act{"a": {Out: 1}, "a@1": failWith("tool"), "a@2": failWith("failed")}, Edges: "a > END", Want: Want{Took: 9 * time.Second},
 		},
 		{
 			Name: "the budget of attempts is per visit", Says: "§4 the budget is per visit",
-			Nodes: "a: {kind: exec, command: [x], retry: {max_attempts: 2, initial_interval: 1s, jitter: 0}}", Do: map[string]Act{"a@1": fails("tool")},
+			Nodes: "a: {kind: exec, command: [x], retry: {max_attempts: 2, initial_interval: 1s, jitter: 0}}", Do: map[string]Act{"a@1": failWith("tool")},
 			Edges: "a > a {when: 'visits.a < 3'}\na > END", Want: Want{Path: "a a a", Took: 9 * time.Second},
 		},
 		{
 			Name: "some errors pass by themselves", Says: "§4 without a retry block, errors that may pass by themselves get 3 attempts, others one",
-			Do:    map[string]Act{"a": {Out: 1}, "a@1": fails("network"), "a@2": fails("overloaded"), "b": fails("tool")},
+			Do:    map[string]Act{"a": {Out: 1}, "a@1": failWith("network"), "a@2": failWith("overloaded"), "b": failWith("tool")},
 			Edges: "a > b\nb > END", Want: Want{Status: "failed", Path: "a b", Error: "tool b"},
 		},
 		{
@@ -69,7 +69,7 @@ func stepCases() []Case {
 		},
 		{
 			Name: "step_timeout is not retried", Says: "§2 step_timeout (one step: all its attempts and the delays between them; then a failure of kind timeout that is not retried)",
-			Top: "limits: {step_timeout: 4s}\nretry: {max_attempts: 5, initial_interval: 1s, backoff: 1, jitter: 0}", Do: map[string]Act{"a": fails("tool")},
+			Top: "limits: {step_timeout: 4s}\nretry: {max_attempts: 5, initial_interval: 1s, backoff: 1, jitter: 0}", Do: map[string]Act{"a": failWith("tool")},
 			Edges: "a > END\na > b {condition: on_failure}\nb > END", Want: Want{Path: "a b", Took: 5 * time.Second, Saw: map[string]string{"b.error.kind": "timeout"}},
 		},
 		{
@@ -105,11 +105,11 @@ func stepCases() []Case {
 		},
 		{
 			Name: "each fails with its first failure", Says: "§7 same policies", Nodes: "x: {kind: exec, command: [x], each: '[1, 2]'}",
-			Do: map[string]Act{"x[0]": {Takes: 9 * time.Second}, "x[1]": fails("tool")}, Edges: "x > END", Want: Want{Status: "failed", Error: "tool x", Took: time.Second},
+			Do: map[string]Act{"x[0]": {Takes: 9 * time.Second}, "x[1]": failWith("tool")}, Edges: "x > END", Want: Want{Status: "failed", Error: "tool x", Took: time.Second},
 		},
 		{
 			Name: "each goes on without an element", Says: "§7 same policies", Nodes: "x: {kind: exec, command: [x], each: '[1, 2]', parallel: {on_failure: continue_others}}",
-			Do: map[string]Act{"x[0]": {Out: 1}, "x[1]": fails("tool")}, Edges: "x > END", Want: Want{Quality: "degraded", Output: []any{1, nil}},
+			Do: map[string]Act{"x[0]": {Out: 1}, "x[1]": failWith("tool")}, Edges: "x > END", Want: Want{Quality: "degraded", Output: []any{1, nil}},
 		},
 		{
 			Name: "an empty each", Says: "§7 each", Nodes: "x: {kind: exec, command: [x], each: '[]'}", Edges: "x > END", Want: Want{Output: []any{}, Steps: 1},
@@ -193,12 +193,12 @@ func endCases() []Case {
 		},
 		{
 			Name: "finally", Says: "§2 finally: run one after the other when the end of the run is decided; they count no step against a limit", Top: "finally: [y, z]\nlimits: {max_steps: 1}",
-			Nodes: "y: {kind: set, set: {k: run.status}}\nz: {kind: set, set: {log: error.kind}}", Do: map[string]Act{"a": fails("tool")},
+			Nodes: "y: {kind: set, set: {k: run.status}}\nz: {kind: set, set: {log: error.kind}}", Do: map[string]Act{"a": failWith("tool")},
 			Edges: "a > END", Want: Want{Status: "failed", Error: "tool a", State: map[string]any{"k": "failed"}, Log: "tool", Steps: 1},
 		},
 		{
 			Name: "finally that fails", Says: "§2 one that fails makes a completed run degraded", Top: "finally: y",
-			Nodes: "y: {kind: exec, command: [x]}", Do: map[string]Act{"y": fails("tool"), "a": {Out: 1}},
+			Nodes: "y: {kind: exec, command: [x]}", Do: map[string]Act{"y": failWith("tool"), "a": {Out: 1}},
 			Edges: "a > END", Want: Want{Quality: "degraded", Output: 1},
 		},
 		{

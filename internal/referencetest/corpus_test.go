@@ -79,7 +79,7 @@ func TestCorpus(t *testing.T) {
 	}
 	defer file.Close()
 	written, status := 0, map[string]int{}
-	for seed := uint64(0); written < graphs(t, 50); seed++ {
+	for seed := uint64(0); written < countGraphs(t, 50); seed++ {
 		text, world := referencetest.RandomGraph(seed, corpusWeights())
 		text = interval.ReplaceAllString(text, "initial_interval: 1ms")
 		want, ok := runUntimed(text, programWorld{seed: int(seed % 1000), failing: world.Failing})

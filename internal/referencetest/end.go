@@ -10,7 +10,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-func (s *scope) limitError(reason string) *Error {
+func (s *scope) newLimitError(reason string) *Error {
 	return &Error{Kind: "limit", Message: reason}
 }
 
@@ -88,7 +88,7 @@ func (s *scope) endAtStepLimit() {
 		s.end("completed", "max_steps", nil)
 		return
 	}
-	s.end("limit", "max_steps", s.limitError("max_steps"))
+	s.end("limit", "max_steps", s.newLimitError("max_steps"))
 }
 
 // endBy ends a scope because of a step. That step runs again when the run is resumed.
@@ -211,8 +211,8 @@ func (s *scope) quality() string {
 	return "clean"
 }
 
-// questions lists the open questions and breakpoints.
-func (r *Run) questions() []Pending {
+// listQuestions lists the open questions and breakpoints.
+func (r *Run) listQuestions() []Pending {
 	var out []Pending
 	for _, s := range r.scopes {
 		for _, st := range s.listActiveSteps() {
@@ -247,7 +247,7 @@ func (r *Run) result(status string) Result {
 		}
 	}
 	if status == "paused" {
-		out.Pending = slices.Concat(r.questions(), r.halted)
+		out.Pending = slices.Concat(r.listQuestions(), r.halted)
 		return out
 	}
 	out.Quality, out.Reason, out.Error = s.quality(), s.endReason.(string), s.endError

@@ -12,9 +12,9 @@ import (
 	"github.com/graphrun/graphrun/internal/referencetest"
 )
 
-// graphs returns how many random graphs a test runs: most or a quarter of it, or GRAPHRUN_REFERENCE_GRAPHS
+// countGraphs returns how many random graphs a test runs: most or a quarter of it, or GRAPHRUN_REFERENCE_GRAPHS
 // if it is set.
-func graphs(t *testing.T, most int) int {
+func countGraphs(t *testing.T, most int) int {
 	if text := os.Getenv("GRAPHRUN_REFERENCE_GRAPHS"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil {
@@ -63,7 +63,7 @@ func TestTimingDecidesNothing(t *testing.T) {
 	broken.Quorum = 0
 	for name, w := range map[string]referencetest.Weights{"settled": referencetest.UntimedWeights(), "branchy": referencetest.BranchyWeights(), "broken": broken} {
 		counted, statuses := 0, map[string]int{}
-		for seed := range uint64(graphs(t, 150)) {
+		for seed := range uint64(countGraphs(t, 150)) {
 			text, world := referencetest.RandomGraph(seed, w)
 			_, want := run(t, text, world, referencetest.Options{})
 			statuses[want.Status+" "+want.Reason]++
@@ -90,7 +90,7 @@ func TestTimingDecidesNothing(t *testing.T) {
 func TestRandomGraphsRun(t *testing.T) {
 	for name, w := range map[string]referencetest.Weights{"mixed": referencetest.MixedWeights(), "deep": referencetest.DeepWeights(), "broken": referencetest.BrokenWeights()} {
 		statuses := map[string]int{}
-		for seed := range uint64(graphs(t, 150)) {
+		for seed := range uint64(countGraphs(t, 150)) {
 			text, world := referencetest.RandomGraph(seed, w)
 			world.Absent = int(seed % 3 * 10)
 			func() {

@@ -18,7 +18,7 @@ func TestResumeEqualsUninterrupted(t *testing.T) {
 	deep.Timeouts, deep.Limits, deep.Breakpoints = 0, 0, 10
 	for name, w := range map[string]referencetest.Weights{"settled": referencetest.UntimedWeights(), "deep": deep, "branchy": referencetest.BranchyWeights(), "broken": broken} {
 		counted, paused, cancelled := 0, 0, 0
-		for seed := range uint64(graphs(t, 80)) {
+		for seed := range uint64(countGraphs(t, 80)) {
 			text, world := referencetest.RandomGraph(seed, w)
 			_, want := run(t, text, world, referencetest.Options{})
 			if want.Timed || want.Status == "paused" || want.Took == 0 {
@@ -77,7 +77,7 @@ func TestResumeAfterFailure(t *testing.T) {
 	w := referencetest.DeepWeights()
 	w.FailureEdges, w.Retry, w.Policies, w.Limits, w.Timeouts, w.Quorum, w.Fail, w.MaxVisits, w.Human = 0, 0, 0, 0, 0, 0, 0, 0, 0
 	resumed := 0
-	for seed := range uint64(graphs(t, 200)) {
+	for seed := range uint64(countGraphs(t, 200)) {
 		text, world := referencetest.RandomGraph(seed, w)
 		text = strings.ReplaceAll(text, ", condition: always", "") // such an edge also fires after a failure
 		sound := &repairedWorld{world, 1}

@@ -150,7 +150,7 @@ func (r *Run) loop() Result {
 				r.cancel()
 				continue
 			}
-			if e == nil && len(r.questions()) == 0 && len(r.halted) == 0 && !r.pausing {
+			if e == nil && len(r.listQuestions()) == 0 && len(r.halted) == 0 && !r.pausing {
 				panic("referencetest: nothing is left to do, and the run has not ended")
 			}
 			return r.result("paused")
@@ -161,7 +161,7 @@ func (r *Run) loop() Result {
 
 // step moves the clock to the next event, time limit, or moment in the options.
 func (r *Run) step(e *event, idle bool) {
-	limit, over := r.deadline(idle)
+	limit, over := r.findDeadline(idle)
 	switch c, p := r.opts.CancelAt, r.opts.PauseAt; {
 	case c > 0 && r.began+c <= e.at && (over == nil || r.began+c <= limit) && !r.root.frozen:
 		r.advanceClock(r.began+c, idle)
@@ -172,7 +172,7 @@ func (r *Run) step(e *event, idle bool) {
 	case over != nil && limit <= e.at:
 		r.advanceClock(limit, idle)
 		r.timed = true
-		over.end("limit", "timeout", over.limitError("timeout"))
+		over.end("limit", "timeout", over.newLimitError("timeout"))
 	default:
 		r.advanceClock(e.at, idle)
 		r.events = slices.DeleteFunc(r.events, func(x *event) bool { return x == e })
@@ -191,8 +191,8 @@ func (r *Run) advanceClock(to time.Duration, idle bool) {
 	r.now = max(r.now, to)
 }
 
-// deadline returns when the first `limits.timeout` expires, and its scope, or nil if there is none.
-func (r *Run) deadline(idle bool) (at time.Duration, whose *scope) {
+// findDeadline returns when the first `limits.timeout` expires, and its scope, or nil if there is none.
+func (r *Run) findDeadline(idle bool) (at time.Duration, whose *scope) {
 	for _, s := range r.scopes {
 		limit := s.graph.Limits.Timeout
 		if idle || limit == 0 || s.frozen {
@@ -280,7 +280,7 @@ func (s *scope) listActiveSteps() []*step {
 
 // compareDeep compares steps of any scopes: by path order of the outermost enclosing steps that differ.
 func compareDeep(a, b *step) int {
-	x, y := a.chain(), b.chain()
+	x, y := a.listEnclosingSteps(), b.listEnclosingSteps()
 	for i := range min(len(x), len(y)) {
 		if x[i].step == y[i].step && x[i].unit != nil && y[i].unit != nil && x[i].unit != y[i].unit {
 			return x[i].unit.index - y[i].unit.index
@@ -292,8 +292,8 @@ func compareDeep(a, b *step) int {
 	return len(x) - len(y)
 }
 
-// chain lists the steps that enclose a step, outermost first, and the step itself.
-func (st *step) chain() []candidate {
+// listEnclosingSteps lists the steps that enclose a step, outermost first, and the step itself.
+func (st *step) listEnclosingSteps() []candidate {
 	out := []candidate{{step: st}}
 	for u := st.scope.outer; u != nil; u = u.step.scope.outer {
 		out = append([]candidate{{u.step, u}}, out...)
@@ -301,8 +301,8 @@ func (st *step) chain() []candidate {
 	return out
 }
 
-// enclosing lists the scope and the scopes that enclose it, innermost first.
-func (s *scope) enclosing() []*scope {
+// listEnclosing lists the scope and the scopes that enclose it, innermost first.
+func (s *scope) listEnclosing() []*scope {
 	out := []*scope{s}
 	for u := s.outer; u != nil; u = u.step.scope.outer {
 		out = append(out, u.step.scope)
@@ -332,7 +332,7 @@ func (r *Run) endOneScope() bool {
 // isBusy reports whether something runs or waits in the scope or in a scope inside it.
 func (s *scope) isBusy() bool {
 	for _, other := range s.run.scopes {
-		if !slices.Contains(other.enclosing(), s) {
+		if !slices.Contains(other.listEnclosing(), s) {
 			continue
 		}
 		for _, st := range other.listActiveSteps() {
@@ -349,10 +349,10 @@ func (s *scope) isBusy() bool {
 // hasRoom reports whether max_concurrency of this graph and of all enclosing graphs allows one more
 // attempt (§5).
 func (s *scope) hasRoom() bool {
-	for _, one := range s.enclosing() {
+	for _, one := range s.listEnclosing() {
 		count := 0
 		for _, other := range s.run.scopes {
-			if !slices.Contains(other.enclosing(), one) {
+			if !slices.Contains(other.listEnclosing(), one) {
 				continue
 			}
 			for _, st := range other.listActiveSteps() {

@@ -14,7 +14,7 @@ import (
 func Shrink(text string, bad func(text string) bool) string {
 	for again := true; again; {
 		again = false
-		for _, smaller := range smallerTexts(text) {
+		for _, smaller := range listSmallerTexts(text) {
 			if len(smaller) < len(text) && bad(smaller) {
 				text, again = smaller, true
 				break
@@ -26,9 +26,9 @@ func Shrink(text string, bad func(text string) bool) string {
 
 var nodeLine = regexp.MustCompile(`^( +)(\w+): \{kind`)
 
-// smallerTexts returns files with one part left out: a block of lines, a node with its edges, a line,
+// listSmallerTexts returns files with one part left out: a block of lines, a node with its edges, a line,
 // an entry of a flow map.
-func smallerTexts(text string) []string {
+func listSmallerTexts(text string) []string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	var out []string
 	add := func(left []string) { out = append(out, strings.Join(left, "\n")+"\n") }

@@ -106,7 +106,7 @@ func (s *scope) mayBegin(st *step) bool {
 	if r.pausing || s.pauseAtBreakpoint("pause_before", st) {
 		return false
 	}
-	for _, one := range s.enclosing() {
+	for _, one := range s.listEnclosing() {
 		if max(one.executions-one.extra, one.refusals) >= one.graph.Limits.MaxSteps {
 			one.full, r.timed = true, true
 			return false
@@ -133,7 +133,7 @@ func (s *scope) beginStep(st *step) {
 	if st.refused { // a refusal is no execution, but a loop of refusals must end
 		s.refusals++
 	} else if !st.isFinal {
-		for _, one := range s.enclosing() {
+		for _, one := range s.listEnclosing() {
 			one.executions++
 		}
 		s.own++

@@ -16,8 +16,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// graphs returns the range of seeds to test. GRAPHRUN_REFERENCE_GRAPHS overrides it.
-func graphs(t *testing.T, most int) (from, to int) {
+// graphRange returns the range of seeds to test. GRAPHRUN_REFERENCE_GRAPHS overrides it.
+func graphRange(t *testing.T, most int) (from, to int) {
 	if text := os.Getenv("GRAPHRUN_REFERENCE_GRAPHS"); text != "" {
 		low, high, ok := strings.Cut(text, "-")
 		n, err := strconv.Atoi(high)
@@ -52,7 +52,7 @@ func TestAgreesWithReference(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			compared, timed, bad := 0, 0, 0
-			from, to := graphs(t, longtest.Choose(12, 100))
+			from, to := graphRange(t, longtest.Choose(12, 100))
 			for seed := uint64(from); seed < uint64(to); seed++ {
 				text, world := referencetest.RandomGraph(seed, w)
 				for timing := range uint64(5) {
@@ -178,7 +178,7 @@ func TestResumeEqualsUninterrupted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			paused, cancelled, bad := 0, 0, 0
-			from, to := graphs(t, longtest.Choose(10, 60))
+			from, to := graphRange(t, longtest.Choose(10, 60))
 			for seed := uint64(from); seed < uint64(to) && bad < 3; seed++ {
 				text, world := referencetest.RandomGraph(seed, w)
 				if runReference(t, text, world).Timed {
