@@ -127,8 +127,8 @@ cases:
 	}
 }
 
-// What branches write comes together in the order of the file, however long their stubs
-// take, every time.
+// The writes of branches merge in the order of the file, no matter how long their stubs
+// take.
 func TestDelaysDoNotChangeTheResult(t *testing.T) {
 	var flow, same strings.Builder
 	flow.WriteString("graphrun: v1\nname: race\nstart: go\nstate: {won: {type: string}}\nnodes:\n  go: {kind: pass}\n")

@@ -1,4 +1,4 @@
-// Whatever stands in a test file, it is read or what is wrong with it is said.
+// Any test file is either read, or its problems are reported.
 
 package flowtest_test
 
@@ -9,7 +9,7 @@ import (
 	"github.com/graphrun/graphrun/flowtest"
 )
 
-// fuzzFlow is a flow with everything that test files speak of.
+// fuzzFlow is a flow with all parts that test files refer to.
 const fuzzFlow = `graphrun: v1
 name: flow
 start: a

@@ -1,4 +1,4 @@
-// Generated cases against what static verification holds possible.
+// Generated cases, compared with the claims of static verification.
 
 package flowtest_test
 
@@ -23,8 +23,8 @@ type guarded struct {
 	*rand.Rand
 	text  strings.Builder
 	nodes []string
-	// list is all that a graph asks about a list: the checks take two questions for
-	// independent.
+	// list is the only condition of a graph on a list, since the checks treat two
+	// conditions as independent.
 	list  string
 	small bool
 	kinds map[string]string // of the nodes
@@ -34,7 +34,7 @@ type guarded struct {
 
 func (m *guarded) pick(from ...string) string { return from[m.IntN(len(from))] }
 
-// few are the state keys of a small graph.
+// few holds the state keys of a small graph.
 const few = `state:
   n: {type: integer, minimum: 0, maximum: 2, default: 0}
   ok: {type: boolean, default: false}

@@ -1,4 +1,4 @@
-// Cases against the ordinary driver, on random graphs; and that nothing is executed.
+// Cases agree with the ordinary driver on random graphs, and execute nothing.
 
 package flowtest_test
 
@@ -151,7 +151,7 @@ func TestCasesRunAsTheDriverDoes(t *testing.T) {
 	}
 }
 
-// Generated cases pass at once, and fire what static checks hold possible.
+// Generated cases pass, and fire the edges that static checks call possible.
 func TestGeneratedCasesOfRandomGraphs(t *testing.T) {
 	rounds := longtest.Choose(10, 14)
 	edges, fired, flows := 0, 0, 0
@@ -195,8 +195,8 @@ type world struct {
 	calls atomic.Int64
 }
 
-// newWorld makes a PATH on which every program leaves a mark, and a server for all addresses of
-// proxies, of names that are looked up, and of flows.
+// newWorld makes a PATH whose programs only write a mark, and a server to which all addresses of
+// proxies, name servers and flows lead.
 func newWorld(t *testing.T) *world {
 	w := &world{marks: t.TempDir()}
 	bin := t.TempDir()
@@ -235,7 +235,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// copyFlow copies a folder, and replaces its addresses by that of the world.
+// copyFlow copies a folder, and replaces its addresses by the address of the world.
 func (w *world) copyFlow(t *testing.T, from string) string {
 	t.Helper()
 	address := regexp.MustCompile(`https?://[A-Za-z0-9.:-]+`)
@@ -302,8 +302,8 @@ func TestNothingIsExecuted(t *testing.T) {
 	}
 }
 
-// What would be recorded is: a stub that is real starts its program and asks the
-// network.
+// The world records real effects: a real stub starts its program and sends a
+// request.
 func TestWhatIsExecutedIsRecorded(t *testing.T) {
 	w := newWorld(t)
 	dir := w.copyFlow(t, "testdata/effects")

@@ -77,12 +77,12 @@ func tangle(r *rand.Rand, n int) string {
 	return b.String()
 }
 
-// A graph of up to 100 nodes is checked in 100 ms of a processor: in this many steps of
-// a microsecond, besides what its size takes.
+// mostSteps bounds the analyses of a graph of up to 100 nodes, in steps of about a microsecond. They
+// take 100 ms of a processor, plus the time that grows with the graph.
 const mostSteps = 100_000
 
-// stepsOf is how many steps of a microsecond analyses have taken, by what they count. One
-// without a budget takes any number.
+// stepsOf returns the steps of about a microsecond that the analyses took, by kind. Analyses without
+// a budget may take any number.
 func stepsOf(f *facts) map[string]int {
 	const evaluations, pondered = 30, 20 // in a microsecond
 	g := f.graph
@@ -100,8 +100,8 @@ func stepsOf(f *facts) map[string]int {
 	return steps
 }
 
-// No analysis takes more than its budget, which is counted in steps and not in
-// seconds: a file of up to 100 nodes is checked at once, whatever stands in it.
+// No analysis exceeds its budget, which is counted in steps and not in seconds: any file of up to
+// 100 nodes is checked at once.
 func TestBudget(t *testing.T) {
 	graphs := longtest.Choose(6, 60)
 	if os.Getenv("GRAPHRUN_SOUND_ROUNDS") != "" {

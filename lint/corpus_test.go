@@ -12,7 +12,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// checkFile is what validate says of a file, with the files beside it.
+// checkFile returns the findings of validate in a file, which may refer to files in its folder.
 func checkFile(t *testing.T, path string) (src string, found spec.Diagnostics) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -27,7 +27,7 @@ func checkFile(t *testing.T, path string) (src string, found spec.Diagnostics) {
 	return string(text), WithoutEchoes(Filter(g.File, found))
 }
 
-// price knows the models of all providers but those of flows about unknown prices.
+// price knows the prices of all models except in flows about unknown prices.
 func price(model string, _ int) (float64, bool) {
 	return 0.001, model != "" && !strings.HasSuffix(model, "/small") && model != "desk/medium" && !strings.HasSuffix(model, "of-tomorrow")
 }
@@ -39,7 +39,7 @@ func optional(dir string) bool {
 }
 
 // wants reads the lines `# want: rule line:column` of a flow, or of the file
-// beside one that can't have comments.
+// next to a flow that can't have comments.
 func wants(t *testing.T, path, src string) []string {
 	t.Helper()
 	if filepath.Ext(path) == ".json" {
@@ -72,8 +72,8 @@ func flows(t *testing.T, pattern string) []string {
 	return out
 }
 
-// corpus counts the planted findings of a corpus that are found and those that are missed.
-// One that was not planted is a false alarm and fails the test.
+// corpus counts the found and the missed planted defects of a corpus. A finding without a planted
+// defect is a false alarm and fails the test.
 type corpus struct{ found, missed int }
 
 func (c *corpus) compare(t *testing.T, want, got []string, found spec.Diagnostics) {
@@ -102,8 +102,8 @@ func (c *corpus) check(t *testing.T) {
 	}
 }
 
-// Each flow of the corpus has its planted defects found, each at its place, but for a
-// few, and nothing else.
+// Almost all planted defects of the corpus are found at their positions, and nothing else is
+// reported.
 func TestDefects(t *testing.T) {
 	t.Parallel()
 	paths := flows(t, "../testdata/defects/*/*")

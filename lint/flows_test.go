@@ -13,16 +13,16 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// edited is a flow with a place of it changed.
+// edited is a flow with one change.
 type edited struct {
 	flow, name string
-	from, to   string   // the text and what stands in its place; none in from: as it is
-	wants      []string // "rule  text on its line"; none in a right one
+	from, to   string   // the text and its replacement; the flow is unchanged if from is empty
+	wants      []string // "rule  text on its line"; none for a correct flow
 	join       string   // between the lines of to
-	mark       string   // "!" wrong, "~" wrong and undecided, "=" right
+	mark       string   // "!" defect, "~" defect that is only called undecided, "=" correct
 }
 
-// readEdits reads testdata/flows/edits.txt, whose head says what stands there.
+// readEdits reads testdata/flows/edits.txt, whose first lines explain its format.
 func readEdits(t *testing.T) []edited {
 	t.Helper()
 	text, err := os.ReadFile("../testdata/flows/edits.txt")
@@ -41,7 +41,7 @@ func readEdits(t *testing.T) []edited {
 			flow = rest
 		case "!", "~", "=":
 			out = append(out, edited{flow: flow, name: rest, mark: mark})
-		case "-": // several lines stand as they are
+		case "-": // several lines are whole lines
 			e := &out[len(out)-1]
 			if e.from != "" {
 				e.from, e.join = e.from+"\n", "\n"
@@ -61,7 +61,7 @@ func readEdits(t *testing.T) []edited {
 	return out
 }
 
-// foundIn checks a text as if it stood among the realistic flows.
+// foundIn checks a text as if it were a file among the realistic flows.
 func foundIn(text string) spec.Diagnostics {
 	g, found := spec.Parse("flow.yaml", []byte(text), spec.Options{})
 	found = append(found, spec.Check(g)...)
@@ -71,8 +71,8 @@ func foundIn(text string) spec.Diagnostics {
 	return Filter(g.File, found)
 }
 
-// Realistic flows are right as they are; of each place that is changed in them is said
-// what is wrong with it, there, and nothing else.
+// Realistic flows have no findings. Each edit of one causes the listed findings at their positions,
+// and no others.
 func TestRealisticFlows(t *testing.T) {
 	t.Parallel()
 	var wrong, undecided, right int

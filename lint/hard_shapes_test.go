@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// shape writes graphs of up to 100 nodes that are hard in one way each.
+// shape writes graphs of up to 100 nodes, each hard on the analyses in one way.
 type shape struct {
 	*rand.Rand
 	b     strings.Builder
@@ -20,7 +20,7 @@ func (s *shape) pick(from ...string) string { return from[s.IntN(len(from))] }
 
 func (s *shape) node() string { return fmt.Sprintf("n%d", s.IntN(s.nodes)) }
 
-// head begins a graph with some keys; each is written by whoever wants.
+// head begins a graph with some keys, which any node may write.
 func (s *shape) head(keys int) {
 	s.put("graphrun: v1\nname: g\nstart: n0\nlimits: {max_steps: %d, timeout: 1h}\nstate:", 20+s.IntN(500))
 	for i := range keys {
@@ -28,7 +28,7 @@ func (s *shape) head(keys int) {
 	}
 }
 
-// term is a comparison of a key.
+// term returns a comparison of a key.
 func (s *shape) term(keys int) string {
 	k := s.IntN(keys)
 	return s.pick(fmt.Sprintf("i%d %s %d", k, s.pick("<", ">", "==", "!="), s.IntN(5)), fmt.Sprintf("b%d", k), fmt.Sprintf("t%d == '%s'", k, s.pick("x", "y")),
@@ -44,7 +44,7 @@ func (s *shape) condition(keys, terms int) string {
 	return out
 }
 
-// work is a node that writes something.
+// work writes a node that writes a key.
 func (s *shape) work(i, keys int, extra string) {
 	k := s.IntN(keys)
 	s.put("  n%d: {%s%s}", i, s.pick(fmt.Sprintf("kind: set, set: {i%d: i%d + 1}", k, k), fmt.Sprintf("kind: exec, command: [x], writes: [b%d]", k), fmt.Sprintf("kind: exec, command: [x], writes: [t%d, i%d]", k, s.IntN(keys)),
@@ -59,7 +59,7 @@ func (s *shape) policies(n, keys int) {
 	}
 }
 
-// hardShapes are the ways to be hard, by name.
+// hardShapes returns functions that write hard graphs, by name.
 func hardShapes() map[string]func(s *shape) {
 	return map[string]func(s *shape){
 		"loops": func(s *shape) { // each within the next, and policies about them

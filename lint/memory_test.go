@@ -11,8 +11,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// TestMemoryOfLargeGraphs holds what a node and its edge take while they are checked.
-// Every node and edge has room for each key of the language: 80,000 of them take 210 MB.
+// TestMemoryOfLargeGraphs bounds the memory of a node and its edge during a check. Every node and
+// edge has a field for each key of the language: 80,000 of them take 210 MB.
 func TestMemoryOfLargeGraphs(t *testing.T) {
 	const most = 2_700 // bytes a node
 	nodes := longtest.Choose(5_000, 20_000)
@@ -50,7 +50,7 @@ func heapBytes() int {
 	return int(m.HeapAlloc)
 }
 
-// TestRareKeysAreOfOneNode checks that a key of one node or edge does not show up on the
+// TestRareKeysAreOfOneNode checks that a key of one node or edge does not appear on the
 // others.
 func TestRareKeysAreOfOneNode(t *testing.T) {
 	g, found := spec.Parse("flow.yaml", []byte(`graphrun: v1

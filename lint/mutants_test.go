@@ -36,8 +36,8 @@ func mutant(r *rand.Rand, texts, words []string) string {
 	return text
 }
 
-// Whatever a file says, checking it ends without a panic, and so does bounding
-// a graph without errors.
+// Checking any file ends without a panic. So does computing the bounds of a graph without
+// errors.
 func TestMutants(t *testing.T) {
 	t.Parallel()
 	var texts, words []string

@@ -6,8 +6,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// What a set node has written is not certain where a branch may write beside it, on a
-// cycle too.
+// The value that a set node wrote is unknown if a parallel branch may also write it, even on a
+// cycle.
 func TestWritesBesideOnCycle(t *testing.T) {
 	const text = `graphrun: v1
 name: g

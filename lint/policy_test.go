@@ -8,7 +8,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// What flows usually look like stays decided, for and against.
+// Policies of typical flows stay decided, both proven and broken ones.
 func TestUsualPolicies(t *testing.T) {
 	const (
 		gate = "start: a\npolicies: [{require: approve, before: deploy}]\nnodes:\n  a: {kind: pass}\n  approve: {kind: human, prompt: ok}\n  test: {kind: exec, command: [x]}\n"
@@ -17,9 +17,9 @@ func TestUsualPolicies(t *testing.T) {
 			"edges:\n  - {from: write, to: judge}\n  - {from: judge, to: count, when: \"verdict startsWith 'REJECT' and visits.write < 3\"}\n  - {from: judge, to: send}\n  - {from: count, to: write}\n  - {from: send, to: END}\n"
 		each = "start: a\nstate: {k: {type: array, default: []}}\nnodes:\n  a: {kind: pass}\n  b: {kind: exec, command: [x], each: k}\n  c: {kind: exec, command: [x]}\n  d: {kind: pass, join: {wait: 2}}\n" +
 			"edges:\n  - {from: a, to: [b, c]}\n  - {from: [b, c], to: d}\n  - {from: d, to: END}\n"
-		// With the default s is -1 then, which it may not be; with what a caller gives it is not.
+		// With the default, s becomes -1, which its schema refuses. With an input it does not.
 		adds = "start: a\nstate: {s: {type: integer, minimum: 0, default: 0, reducer: sum}}\nnodes:\n  a: {kind: set, set: {s: -1}}\nedges:\n  - {from: a, to: END, when: s > 5}\n  - {from: a, to: a}\n"
-		// Only a success of try leads to both alone; when it fails, spin goes on for ever.
+		// Only a success of try leads to both alone. When it fails, spin repeats for ever.
 		fans = "start: try\nnodes:\n  try: {kind: exec, command: [x]}\n  spin: {kind: pass}\n  both: {kind: pass, join: {wait: all}}\n" +
 			"edges:\n  - {from: try, to: [both, spin], condition: on_failure}\n  - {from: try, to: both}\n  - {from: spin, to: spin, when: visits.both < 1}\n  - {from: spin, to: both}\n  - {from: both, to: END}\n"
 	)

@@ -10,8 +10,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Who is certain to be enough for a join cancels the others while they run: what they
-// would have done violates nothing. What may be done before does.
+// A branch that completes a join cancels the others while they run, so steps that they can't take any
+// more break no policy. Steps that they may take before do.
 func TestRacesToJoins(t *testing.T) {
 	const (
 		two    = "  j: {kind: pass, join: {wait: 2}}\n"

@@ -10,7 +10,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// checkText is what validate says of a graph: everything, sorted.
+// checkText returns all findings of validate in a graph, sorted.
 func checkText(name, src string, files map[string]string, optional ...bool) spec.Diagnostics {
 	g, found := spec.Parse(name, []byte(src), spec.Options{})
 	found = append(found, spec.Check(g)...)
@@ -36,7 +36,7 @@ func describe(ds spec.Diagnostics) string {
 	return b.String()
 }
 
-// Every bad example raises its rule and nothing else, every good one nothing.
+// Every bad example raises only its rule, and no good example raises any.
 func TestExamples(t *testing.T) {
 	for _, r := range Rules() {
 		t.Run(r.Name, func(t *testing.T) {

@@ -122,8 +122,8 @@ func shapes() map[string]func(n int) string {
 	}
 }
 
-// Four times the nodes take about four times as long; a quadratic step would
-// make it sixteen. A busy machine gets several tries.
+// A graph with four times the nodes takes about four times as long. With a quadratic step it would
+// take sixteen times as long. A busy machine gets several tries.
 func TestNoQuadraticStep(t *testing.T) {
 	if longtest.Choose(0, 1) == 0 {
 		t.Skip("GRAPHRUN_TESTS is not long")

@@ -8,7 +8,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// schemaOf makes a JSON Schema of bytes: each byte chooses what comes next.
+// schemaOf makes a JSON Schema from bytes: each byte chooses the next part.
 func schemaOf(data []byte, depth int) (doc map[string]any, rest []byte) {
 	next := func() int {
 		if len(data) == 0 {
@@ -76,7 +76,7 @@ func schemaOf(data []byte, depth int) (doc map[string]any, rest []byte) {
 	return doc, data
 }
 
-// FuzzSchema runs all rules over flows with random schemas: whatever walks a schema ends.
+// FuzzSchema runs all rules on flows with random schemas, which must end.
 func FuzzSchema(f *testing.F) {
 	f.Add([]byte{7, 1, 0, 1, 0})
 	f.Add([]byte{8, 2, 2, 0, 1, 3, 0, 7, 1, 0, 1, 1, 7, 0, 2})

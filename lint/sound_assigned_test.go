@@ -41,7 +41,7 @@ func assignments(m maker) string {
 }
 
 // TestSoundAssignment runs random graphs on every input: a node that fails
-// because a key has no value must have been warned of, and so must a node that
+// because a key has no value must have a finding, and so must a node that
 // never runs or runs out of steps.
 func TestSoundAssignment(t *testing.T) {
 	t.Parallel()
@@ -105,8 +105,8 @@ func TestSoundAssignment(t *testing.T) {
 	}
 }
 
-// claimedReads are the nodes of which is said that a run reads there what is not written
-// yet.
+// claimedReads returns the nodes where findings claim that a run reads a variable before it is
+// written.
 func claimedReads(g *spec.Graph, found spec.Diagnostics) map[string]string {
 	out := map[string]string{}
 	for _, d := range found {
@@ -119,7 +119,7 @@ func claimedReads(g *spec.Graph, found spec.Diagnostics) map[string]string {
 	return out
 }
 
-// openReads are the nodes that findings warn of.
+// openReads returns the nodes with findings about reads.
 func openReads(g *spec.Graph, found spec.Diagnostics) map[string]bool {
 	out := map[string]bool{}
 	for _, d := range found {

@@ -14,9 +14,9 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// counted writes random graphs whose loops are ended by numbers in the state: they are set
-// back, moved by several nodes and branches, summed up and computed from one another, with
-// programs that fail, people, delays, limits of visits and joins between.
+// counted writes random graphs whose loops end by numbers in the state. Several nodes and branches
+// reset, change and add these numbers, and compute them from one another. Programs that fail, people,
+// delays, limits of visits and joins are in between.
 func (m maker) counted(fans bool) string {
 	n := 2 + m.IntN(4)
 	var b strings.Builder
@@ -71,7 +71,7 @@ func (m maker) counted(fans bool) string {
 	return b.String()
 }
 
-// moves is what a node writes.
+// moves returns the writes of a node.
 func (m maker) moves() string {
 	one := m.pick("n: n + 1", "n: n + 1", "n: n + 1", "n: n + 2", "n: n - 1", "n: 0", "n: (n + 1) % 3", "n: 'min(n + 1, 2)'", "n: n * 2", "n: i",
 		"k: k - 1", "k: k - 1", "k: 'max(k - 1, 0)'", "k: 4", "k: n + 1", "s: 1", "s: 2", "s: -1", "f: f + 0.5", "f: f + 1", "f: f * 2",
@@ -87,7 +87,7 @@ func (m maker) moves() string {
 	return one + ", " + other
 }
 
-// limit is a condition on numbers in the state.
+// limit returns a condition on numbers in the state.
 func (m maker) limit(n int) string {
 	compare := m.pick("<", "<", "<=", ">", ">=", "==", "!=")
 	switch m.IntN(12) {
@@ -111,8 +111,8 @@ func (m maker) limit(n int) string {
 	return fmt.Sprintf("n %s %s", compare, m.pick("1", "2", "3", "4", "2.5"))
 }
 
-// TestSoundOnCountedLoops compares the bounds of graphs whose loops count in the state with
-// what their runs take, and what is said of limits of visits with what breaks them.
+// TestSoundOnCountedLoops compares the bounds of graphs whose loops count in the state with the
+// costs of their runs, and findings about limits of visits with the runs that break them.
 func TestSoundOnCountedLoops(t *testing.T) {
 	t.Parallel()
 	rounds, seed := tries(40, 300)

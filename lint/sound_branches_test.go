@@ -15,7 +15,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// saidOf counts what was said of random graphs, and what their runs did.
+// saidOf counts the claims about random graphs, and the events of their runs.
 type saidOf struct {
 	graphs, claims, doubts, missed, kept, bounds, exact, unread, failures int
 }
@@ -32,11 +32,11 @@ func (n *saidOf) add(m saidOf) {
 	n.failures += m.failures
 }
 
-// TestSoundOnBranches compares what is said of graphs of branches, failures,
-// people, delays and joins with what their runs do: no claim about a policy is
-// contradicted, no bound passed, and nothing is read unwarned before it is written
-// in runs without input for keys that nodes write.
-// GRAPHRUN_SOUND_GRAPH tries only the graph of that number.
+// TestSoundOnBranches compares claims about graphs of branches, failures, people,
+// delays and joins with their runs: no run contradicts a claim about a policy,
+// exceeds a bound, or reads a key before it is written without a finding. For reads
+// it looks at runs without input for keys that nodes write.
+// GRAPHRUN_SOUND_GRAPH is the number of the only graph to try.
 func TestSoundOnBranches(t *testing.T) {
 	t.Parallel()
 	rounds, seed := tries(10, 50)
@@ -68,7 +68,7 @@ func TestSoundOnBranches(t *testing.T) {
 	}
 }
 
-// wideGraph tries the graph of a number, if it makes one.
+// wideGraph tries the graph with a number, if that number makes a graph.
 func wideGraph(t *testing.T, number uint64) (n saidOf) {
 	m := maker{rand.New(rand.NewPCG(14, number))}
 	p := m.wide()
@@ -108,8 +108,8 @@ func wideGraph(t *testing.T, number uint64) (n saidOf) {
 	return n
 }
 
-// wideRuns compares the bounds of a graph, and the reads that are warned of, with
-// its runs.
+// wideRuns compares the bounds of a graph, and the findings about reads, with its
+// runs.
 func (m maker) wideRuns(t *testing.T, text string, tries int, fail func(text, format string, args ...any)) (n saidOf) {
 	g, _ := spec.Parse("g.yaml", []byte(text), spec.Options{})
 	said := lint.Check(g, lint.Options{})

@@ -74,8 +74,8 @@ func (m maker) loops() string {
 	return b.String()
 }
 
-// TestSoundOnLoops compares what is said to bound loops with their runs: none that
-// is said to be bounded goes on until the limit of steps.
+// TestSoundOnLoops compares claims about loops with their runs: no loop that is
+// claimed to be bounded repeats until the limit of steps.
 func TestSoundOnLoops(t *testing.T) {
 	t.Parallel()
 	rounds, seed := tries(50, 1200)

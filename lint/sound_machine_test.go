@@ -15,8 +15,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// player carries out what the machine wants in virtual time, with results, delays
-// and answers by chance: whatever it comes to is a run that may happen.
+// player executes the commands of the machine in virtual time, with random results,
+// delays and answers. The result is a run that may happen.
 type player struct {
 	*rand.Rand
 	plan  *machine.Plan
@@ -25,9 +25,9 @@ type player struct {
 	seq   int
 	queue []dueEvent
 	asked map[machine.TaskID]bool
-	// prompt says that people answer at once, as answers given in advance do; even that
-	// everything takes the same time, often what a program yields
-	// most of the time in this run, by node.
+	// prompt says that people answer at once, like answers given in advance. even says that
+	// everything takes the same time. often holds, by node, the result that its program
+	// yields most of the time in this run.
 	prompt, even bool
 	often        map[string]int
 	end          played
@@ -39,7 +39,7 @@ type dueEvent struct {
 	event machine.Event
 }
 
-// played is what a run came to.
+// played is the result of a run.
 type played struct {
 	status  machine.Status
 	reason  string
@@ -131,8 +131,8 @@ func (p *player) carryOut(c machine.Command) {
 	}
 }
 
-// takes is how long something takes: the same as all else, or shorter or longer
-// than whatever else there is.
+// takes returns a duration: the same as all others, or shorter or longer than every
+// other one.
 func (p *player) takes() time.Duration {
 	if p.even {
 		return time.Second
@@ -140,7 +140,7 @@ func (p *player) takes() time.Duration {
 	return []time.Duration{0, time.Millisecond, time.Second, time.Minute}[p.IntN(4)] + time.Duration(p.IntN(1000))
 }
 
-// What a program may do.
+// The possible results of a program.
 const (
 	yieldsTrue = iota
 	yieldsFalse
@@ -149,7 +149,7 @@ const (
 	waysToEnd
 )
 
-// run lets a program yield true or false, fail, or ask somebody first.
+// run lets a program yield true or false, fail, or first ask a person.
 func (p *player) run(c machine.Command) {
 	place, _ := p.state.Place(c.Task)
 	often, known := p.often[place.Node]

@@ -17,7 +17,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// policy is a random policy over the nodes of a graph of maker.
+// policy returns a random policy about the nodes of a graph of maker.
 func (m maker) policy(n int) string {
 	node := func() string { return fmt.Sprintf("n%d", m.IntN(n)) }
 	switch m.IntN(8) {
@@ -43,12 +43,12 @@ func (m maker) policy(n int) string {
 	return fmt.Sprintf("{never: \"%s\", at: %s}", m.condition(n), node())
 }
 
-// outcome is what all runs of a graph say about its policy.
+// outcome says how all runs of a graph relate to its policy.
 type outcome struct {
-	// broken: the policy has ended a run; for reach END, a run went on after the
-	// node and did not complete.
+	// broken says that the policy has ended a run or, for reach END, that a run continued
+	// after the node and did not complete.
 	broken bool
-	// reached, for reach, is that a run came from the one node to the other.
+	// reached says, for reach, that a run got from the first node to the second.
 	reached bool
 }
 
@@ -88,8 +88,8 @@ func outcomes(t *testing.T, g *spec.Graph, fans bool) (out outcome, ok bool) {
 	return out, true
 }
 
-// TestSoundOnPolicies compares what is said of policies with all runs: a
-// violation that is claimed happens; how many are left to the run is logged.
+// TestSoundOnPolicies compares verdicts on policies with all runs: a claimed
+// violation happens in some run. It logs the number of undecided policies.
 func TestSoundOnPolicies(t *testing.T) {
 	t.Parallel()
 	rounds, seed := tries(70, 700)
@@ -144,13 +144,13 @@ func TestSoundOnPolicies(t *testing.T) {
 	}
 }
 
-// isDoubted reports whether a policy is said to be undecided.
+// isDoubted reports whether a finding calls a policy undecided.
 func isDoubted(found spec.Diagnostics) bool {
 	return slices.ContainsFunc(found, func(d spec.Diagnostic) bool { return d.Rule == "policy-undecided" })
 }
 
 // tries returns how many random graphs a test makes, short or a third of n, and their seed.
-// GRAPHRUN_SOUND_ROUNDS=10 makes ten times n others.
+// GRAPHRUN_SOUND_ROUNDS=10 makes ten times n graphs from another seed.
 func tries(short, n int) (rounds int, seed uint64) {
 	if times, err := strconv.Atoi(os.Getenv("GRAPHRUN_SOUND_ROUNDS")); err == nil && times > 0 {
 		return n * times, uint64(1000 + times)

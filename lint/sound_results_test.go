@@ -76,7 +76,7 @@ func (m maker) guidedEdges(b *strings.Builder, v, n int, fans bool) {
 	fmt.Fprintf(b, "  - {from: n%d, to: %s}\n", v, to)
 }
 
-// ofFailure is a condition on what an edge sees behind a failure, of every name there is.
+// ofFailure returns a condition on the names that an edge can read after a failure.
 func (m maker) ofFailure(v, n int) string {
 	return m.pick("error.kind == 'exit_status'", "error.kind != 'exit_status'", "error.message == 'as the test wants'",
 		"error.message contains 'other'", "error.details.code == 1", "error.details.code == 2", "error.details.code > 1", "error.attempt == 1",
@@ -86,8 +86,8 @@ func (m maker) ofFailure(v, n int) string {
 		"input == true", "output == nil", "goal == ''", "len(inputs) == 1")
 }
 
-// breaks reports whether some run of a graph breaks its policy, of many with
-// every input and with programs that yield whatever.
+// breaks reports whether a run of a graph breaks its policy. It tries many runs
+// with every input and with random results of programs.
 func (m maker) breaks(t *testing.T, g *spec.Graph) bool {
 	t.Helper()
 	const tries, patience = 3000, 50_000 // for runs that need one outcome for each visit
@@ -151,8 +151,8 @@ func (m maker) runs(t *testing.T, g *spec.Graph, tries int, found func(r *runner
 	return false
 }
 
-// TestSoundOnResults compares the violations that are claimed of graphs with
-// programs with all that the programs may yield.
+// TestSoundOnResults compares the claimed violations of graphs with programs
+// with runs for all results of the programs.
 func TestSoundOnResults(t *testing.T) {
 	t.Parallel()
 	rounds, seed := tries(16, 400)
@@ -193,8 +193,8 @@ func TestSoundOnResults(t *testing.T) {
 	}
 }
 
-// TestBoundsOnResults compares the bounds of graphs with programs with what
-// their runs take.
+// TestBoundsOnResults compares the bounds of graphs with programs with the costs
+// of their runs.
 func TestBoundsOnResults(t *testing.T) {
 	rounds, seed := tries(20, 300)
 	m := maker{rand.New(rand.NewPCG(8, seed))}

@@ -92,7 +92,7 @@ func (m maker) condition(n int) string {
 	return m.condition(n) + m.pick(" and ", " or ") + m.condition(n)
 }
 
-// inputs are all that a graph of maker can be given.
+// inputs returns all inputs of a graph of maker.
 func inputs() []map[string]any {
 	var out []map[string]any
 	for i := range 4 {
@@ -105,7 +105,7 @@ func inputs() []map[string]any {
 	return out
 }
 
-// observed is what all runs of a graph came to.
+// observed holds the results of all runs of a graph.
 type observed struct {
 	fired     []int // by edge
 	stuck     map[string]bool
@@ -147,8 +147,8 @@ func observe(t *testing.T, g *spec.Graph) (observed, bool) {
 	return out, true
 }
 
-// TestSoundOnGraphs runs random graphs on every input and compares what is
-// claimed about them with what happened.
+// TestSoundOnGraphs runs random graphs on every input and compares the claims
+// about them with their runs.
 func TestSoundOnGraphs(t *testing.T) {
 	t.Parallel()
 	rounds, seed := tries(40, 350)
@@ -209,7 +209,7 @@ func TestSoundOnGraphs(t *testing.T) {
 	}
 }
 
-// refute fails when an edge fired, or did not, against a claim.
+// refute fails the test if an edge contradicts a claim by firing or not firing.
 func refute(t *testing.T, text string, g *spec.Graph, seen *observed, d *spec.Diagnostic) {
 	t.Helper()
 	if part, _, ok := strings.Cut(d.Message, " in this condition is always false"); ok {
@@ -230,13 +230,13 @@ func refute(t *testing.T, text string, g *spec.Graph, seen *observed, d *spec.Di
 
 // mayStick reports whether a node can get stuck although its conditions are
 // complete: when it is skipped at its visit limit, or waits for more branches
-// than come.
+// than arrive.
 func mayStick(g *spec.Graph, node string) bool {
 	n := g.Node(node)
 	return n.OnMaxVisits == "skip" || n.Join != nil && n.Join.Wait != "all"
 }
 
-// refutePart fails when the edges fire otherwise once a part of a condition is false.
+// refutePart fails the test if the edges fire differently without a part of a condition.
 func refutePart(t *testing.T, text string, g *spec.Graph, seen *observed, d *spec.Diagnostic, quoted string) {
 	t.Helper()
 	part, err := strconv.Unquote(quoted)

@@ -35,7 +35,7 @@ func (p *plot) tolerance() string {
 	return "parallel: {on_failure: " + p.pick("continue_others", "wait_all", "fail_all") + "}"
 }
 
-// worker adds a node of a branch and says whether it may fail.
+// worker adds a node of a branch and reports whether it may fail.
 func (p *plot) worker(id string) bool {
 	extra := ""
 	if p.chance(15) {
@@ -67,19 +67,19 @@ func (p *plot) worker(id string) bool {
 	return false
 }
 
-// list is an assignment to a list, or of what is computed from one.
+// list returns an assignment to a list, or of a value computed from a list.
 func (p *plot) list() string {
 	return p.pick("q: 'concat(q, [i])'", "q: 'take(q, 1)'", "q: '[]'", "ok: 'len(q) > 1'", "ok: 'i in q'", "ok: 'any(q, # > 1)'", "ok: 'q == [] or ok'", "i: 'len(q) % 4'")
 }
 
-// guard is a condition.
+// guard returns a condition.
 func (p *plot) guard() string {
 	return p.pick("ok", "not ok", "i < 2", "i == 1", "visits.s < 2", fmt.Sprintf("visits.%s < %d", p.any(), 1+p.IntN(2)), "ok and i > 0", "step < 9", "k != None", "(l ?? '') != ''", "l == None or ok", "len(q) < 2", "1 in q", "q == []", "m == None", "m != 'x'", "(m ?? '') == 'x'")
 }
 
-// branched is a graph of branches whose programs may fail on the way to a join:
-// what catches them leads elsewhere, back into the branch, or to the join; a
-// branch may branch again.
+// branched makes a graph of branches whose programs may fail before a join.
+// Failure edges lead elsewhere, back into the branch, or to the join. A branch
+// may branch again.
 func (p *plot) branched() {
 	more := ""
 	if p.chance(40) {
@@ -155,7 +155,7 @@ func (p *plot) branch(name string, n int) (first, last string) {
 	return name + "0", last
 }
 
-// tangled is a graph in which anything may lead anywhere.
+// tangled makes a graph in which any node may lead to any other.
 func (p *plot) tangled() {
 	n := 3 + p.IntN(4)
 	var failing []string
@@ -196,7 +196,7 @@ func (p *plot) tangled() {
 	}
 }
 
-// finish drops what is never reached, and gives everything a way to END.
+// finish drops unreachable nodes, and gives every other node a path to END.
 func (p *plot) finish() {
 	reached := map[string]bool{p.ids[0]: true}
 	for again := true; again; {
@@ -232,7 +232,7 @@ func (p *plot) finish() {
 	p.ids, p.nodes = ids, nodes
 }
 
-// wide is a random graph of programs, people, delays, branches, joins and limits.
+// wide returns a random graph of programs, people, delays, branches, joins and limits.
 func (m maker) wide() *plot {
 	p := &plot{maker: m}
 	if p.chance(60) {
@@ -275,7 +275,7 @@ func (p *plot) text(policy string, valued bool) string {
 	return b.String()
 }
 
-// ask is a policy over the nodes of the graph.
+// ask returns a policy about the nodes of the graph.
 func (p *plot) ask() string {
 	switch p.IntN(8) {
 	case 0, 1:

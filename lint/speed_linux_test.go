@@ -13,7 +13,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// processor is the time that this thread has worked.
+// processor returns the processor time of this thread.
 func processor() time.Duration {
 	const thread = 1 // RUSAGE_THREAD
 	var u syscall.Rusage
@@ -23,10 +23,10 @@ func processor() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// FuzzTime checks graphs of up to 100 nodes that are hard on the analyses. Each of these
-// has a budget in steps, and all of them together take what 100 ms of a processor allow,
-// however busy the machine. What takes time and counts no steps shows in the time of the
-// processor, of which a graph may take many times as much: the race detector does.
+// FuzzTime checks graphs of up to 100 nodes that are hard on the analyses. Each analysis
+// has a budget in steps. All of them together take at most the steps of 100 ms, even on
+// a busy machine. Work that counts no steps shows in the processor time, whose limit is
+// many times higher because of the race detector.
 func FuzzTime(f *testing.F) {
 	names := slices.Sorted(maps.Keys(hardShapes()))
 	const largest = 100

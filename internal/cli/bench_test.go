@@ -80,8 +80,8 @@ func writeFile(b *testing.B, name, text string) {
 	}
 }
 
-// compareWithDecoding reports what validate costs on a path, as a multiple of
-// what the YAML library needs to read the files there into its nodes.
+// compareWithDecoding reports the cost of validate on a path, as a multiple of
+// the cost of reading the files into nodes of the YAML library.
 func compareWithDecoding(b *testing.B, path string, files ...string) {
 	b.Helper()
 	size := 0
@@ -182,9 +182,9 @@ func main() {
 }
 `
 
-// buildMeter builds a program that runs another and prints how long it took, and
-// its peak of memory in KiB. A process counts the memory of the one it was forked
-// from as its own, and a test has much.
+// buildMeter builds a program that runs another, and prints its time and its peak
+// memory in KiB. The test does not run it directly, because a process counts the
+// memory of the process that forked it, and a test has much.
 func buildMeter(b *testing.B) string {
 	b.Helper()
 	dir := filepath.Join(b.TempDir(), "meter")

@@ -36,7 +36,7 @@ func called(t *testing.T, args ...string) (stdout string, code int) {
 	return out.String(), code
 }
 
-// TestProblemMatcher feeds what validate prints to the problem matcher: each
+// TestProblemMatcher passes the output of validate to the problem matcher: each
 // finding is one match with all its parts, and nothing else matches.
 func TestProblemMatcher(t *testing.T) {
 	var file struct {
@@ -88,8 +88,8 @@ edges:
 	}
 }
 
-// TestDefinitionsCallWhatExists holds the hooks and the action to commands, inputs and
-// scripts that there are.
+// TestDefinitionsCallWhatExists checks that the hooks and the action only use commands,
+// inputs and scripts that exist.
 func TestDefinitionsCallWhatExists(t *testing.T) {
 	var hooks []struct {
 		ID, Name, Entry, Language string

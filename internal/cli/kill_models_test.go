@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// hangingProvider answers with texts, one after the other; the call with that
-// number (from 1) never gets an answer, and the one after gets the same text.
+// hangingProvider answers with texts, one after the other. The call with the given
+// number (from 1) gets no answer, and the next call gets its text.
 func hangingProvider(dir string, hang int, texts ...string) *fakeProvider {
 	p := &fakeProvider{ready: func() {
 		if f, err := os.OpenFile(filepath.Join(dir, "ready"), os.O_WRONLY, 0); err == nil {

@@ -56,7 +56,7 @@ func killed(t *testing.T, dir, flow string) map[string]any {
 }
 
 // openPipe makes a named pipe and opens it for reading and writing, so that
-// opening waits for nobody.
+// opening does not block.
 func openPipe(t *testing.T, name string) *os.File {
 	t.Helper()
 	if err := syscall.Mkfifo(name, 0o600); err != nil {
@@ -77,8 +77,8 @@ func write(t *testing.T, name, text string) {
 	}
 }
 
-// logTool is a tool that notes its argument in the file log. The first call with
-// "two" says that it runs, and does not end.
+// logTool is a tool that appends its argument to the file log. The first call with
+// "two" reports that it runs, and does not end.
 const logTool = `
 tools:
   log:
@@ -125,8 +125,8 @@ edges:
 	}
 }
 
-// Killed in the middle of a graph that a tools node calls: what had finished in it
-// is not done again.
+// Killed in the middle of a graph that a tools node calls: its finished nodes do
+// not run again.
 func TestKilledDuringGraphCall(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "inner.yaml"), `graphrun: v1
@@ -157,8 +157,8 @@ edges:
 	}
 }
 
-// fakeProvider answers chat completions, the n-th with what answers has, and
-// counts them. The request that hangs never gets its answer.
+// fakeProvider answers and counts chat completions, the n-th with the n-th item of
+// answers. One request never gets its answer.
 type fakeProvider struct {
 	mu      sync.Mutex
 	asked   []string // the last message of each request

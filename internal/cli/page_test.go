@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// The flows of pages that a browser looks at: one that is well, one with findings,
-// a run that loops, goes into a subgraph, retries and fails, and a large one.
+// The flows of pages that a browser opens: a correct one, one with findings, a run
+// that loops, enters a subgraph, retries and fails, and a large one.
 const pagedFlow = `graphrun: v1
 name: paged
 description: Counts, looks inside and fails.

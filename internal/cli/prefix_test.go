@@ -32,7 +32,7 @@ edges: [{from: a, to: b}, {from: b, to: END}]
 `
 
 // prefixPeer answers with calls of a tool, each with its own thought, and checks
-// that each request begins with what the one before it was.
+// that each request begins with the previous request.
 type prefixPeer struct {
 	mu       sync.Mutex
 	answer   func(turn int, calls bool) string
@@ -107,7 +107,7 @@ func wires() map[string]wireAnswers {
 }
 
 // Twenty turns of tools over two nodes: on each wire every request begins with the
-// one before it, thoughts included, so that what providers cache holds.
+// previous one, thoughts included, so that the caches of providers stay valid.
 func TestRequestsGrowAtTheirEnd(t *testing.T) {
 	for name, wire := range wires() {
 		peer := &prefixPeer{answer: wire.answer, list: wire.list}

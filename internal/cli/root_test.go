@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// What holds for every command: help with an example, and a form of the output.
+// Every command has help with an example, and an output format.
 func TestCommands(t *testing.T) {
 	var visit func(*cobra.Command)
 	visit = func(c *cobra.Command) {

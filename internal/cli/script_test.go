@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs the sessions of testdata/script. Set UPDATE_SCRIPTS to
-// rewrite what they compare with, and read the difference.
+// rewrite their expected output, and review the difference.
 func TestScripts(t *testing.T) {
 	p := scripttest.Params()
 	p.Dir = filepath.Join("..", "..", "testdata", "script")

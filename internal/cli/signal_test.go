@@ -107,8 +107,8 @@ func TestFirstInterruptCancels(t *testing.T) {
 }
 
 func TestSecondInterruptKills(t *testing.T) {
-	// The child ignores SIGTERM and tells when it got one, so that the second
-	// interrupt arrives within the grace of the first.
+	// The child ignores SIGTERM and reports it, so that the second interrupt arrives
+	// within the grace period of the first.
 	r := startInterruptible(t, strings.Join([]string{
 		`trap 'echo got > "$READY"' TERM`,
 		`echo $$ > "$READY"`,

@@ -35,8 +35,8 @@ edges:
   - {from: act, to: ask}
 `
 
-// A loop of a model and its tools over each wire format: what the model called
-// and thought goes back to it with the results, and its text streams.
+// A loop of a model and its tools over each wire format: the model gets its calls
+// and thoughts back with the results, and its text streams.
 func TestToolLoopOverTheWire(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {

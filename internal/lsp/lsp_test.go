@@ -148,7 +148,7 @@ func (e *editor) replace(from, to int, with string) {
 	})
 }
 
-// findings waits for those of the text as it is.
+// findings waits for the findings of the current text.
 func (e *editor) findings() []string {
 	e.t.Helper()
 	for {
@@ -215,7 +215,7 @@ func TestSession(t *testing.T) {
 		t.Errorf("findings (-want +got):\n%s", diff)
 	}
 
-	// An edge is typed letter by letter; its target is offered, and then right.
+	// While an edge is typed letter by letter, its target is offered. The finished edge is correct.
 	at := strings.Index(e.text, "  - {from: done, to: END}")
 	for i, letter := range "  - {from: done, to: " {
 		e.replace(at+i, at+i, string(letter))
@@ -231,7 +231,7 @@ func TestSession(t *testing.T) {
 		t.Errorf("a misspelt target gives %q", got)
 	}
 
-	// Its fix is that of validate --fix.
+	// Its fix is the fix of validate --fix.
 	var actions []struct {
 		Title string
 		Edit  struct {
@@ -269,7 +269,7 @@ func TestSession(t *testing.T) {
 		}
 	}
 
-	// What a name is, where it was declared, where it stands.
+	// Hover, definition and references of names.
 	var hover struct{ Contents struct{ Value string } }
 	for before, want := range map[string]string{
 		"draft.visits": "Edges from: check", "tries < 3": "how often it was written", "timeout": "**timeout**", "tries: {type": "Written by: draft",
@@ -295,7 +295,7 @@ func TestSession(t *testing.T) {
 		t.Errorf("the outline is %+v", outline)
 	}
 
-	// A name is changed wherever it stands; one that is taken is refused.
+	// A rename changes every use of a name. The server refuses a name that another node has.
 	if got := e.rename(e.requestAt("draft:", 1), "write"); strings.Contains(got, "draft") || strings.Count(got, "write") != 6 {
 		t.Errorf("renamed it is\n%s", got)
 	}

@@ -39,8 +39,8 @@ func (s *tested) listen(run string, after int64) *reader {
 	return &reader{answer, lines, cancel}
 }
 
-// told is an event that a reader received.
-type told struct {
+// receivedEvent is an event that a reader received.
+type receivedEvent struct {
 	Seq    int64  `json:"seq"`
 	Event  string `json:"event"`
 	Status string `json:"status"`
@@ -48,7 +48,7 @@ type told struct {
 }
 
 // next returns the next event, or false at the end.
-func (r *reader) next(t *testing.T) (e told, ok bool) {
+func (r *reader) next(t *testing.T) (e receivedEvent, ok bool) {
 	t.Helper()
 	id := ""
 	for r.lines.Scan() {
@@ -91,7 +91,7 @@ func (s *tested) journal(run string) []string {
 func TestReconnect(t *testing.T) {
 	s := newTested(t, nil)
 	s.call(201, "POST", "/runs", `{"flow":"counting.yaml","run_id":"r","input":{"most":400}}`)
-	var got []told
+	var got []receivedEvent
 	last := int64(0)
 	for tries := 1; ; tries++ {
 		if tries > 1000 {
@@ -187,7 +187,7 @@ func TestFollowOthers(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	last := told{}
+	last := receivedEvent{}
 	for e, ok := r.next(t); ok; e, ok = r.next(t) {
 		last = e
 	}

@@ -55,13 +55,13 @@ func newRandomAPI(t *testing.T) *randomAPI {
 	return a
 }
 
-// oddTexts are texts that programs stumble over.
+// oddTexts are texts that programs often handle wrongly.
 var oddTexts = []string{
 	"", " ", ".", "..", "../../etc/passwd", "a/b", "%2e%2e%2f", "\x00", "\u202e", "ß→😀", "'\"`<b>", "-1", "1e999", "null",
 	strings.Repeat("x", 5000), "last", "a b", "\n", "{{ n }}", "key=value", "=", "9223372036854775808", "\xff\xfe",
 }
 
-// numbers are near the limits of what is allowed.
+// numbers are near the limits of allowed values.
 var numbers = []json.Number{"0", "1", "2", "3", "-1", "500", "501", "1.5", "1e3", "2147483648", "9223372036854775807", "9223372036854775808", "1e400"}
 
 // oneIn returns true once in n draws. rapid's own numbers would mostly be small.

@@ -67,7 +67,7 @@ func (w writer) atom() string {
 	return w.pick("true", "false", "1 < 2", "(ok ? i : 3) > 2", "(ok ? cat : 'a') == 'b'", "level > 1", "level == None", "(level ?? 0) > 1")
 }
 
-// actual are the values that brute force tries for each variable.
+// actual returns the values that brute force tries for each variable.
 func actual() map[string][]any {
 	return map[string][]any{
 		"i": {0, 1, 2, 3, 4}, "x": {-3, -2, -1.5, 0, 0.25, 0.5, 0.75, 1, 2.5}, "ok": {true, false}, "done": {true, false},
@@ -78,7 +78,7 @@ func actual() map[string][]any {
 }
 
 // each calls f with environments of the values of the given names: all of
-// them when they are not too many, else a random sample.
+// them if they are few, or else a random sample.
 func each(r *rand.Rand, names []string, f func(env map[string]any)) {
 	values := actual()
 	total := 1
@@ -102,7 +102,7 @@ func each(r *rand.Rand, names []string, f func(env map[string]any)) {
 	}
 }
 
-// seen is what brute force saw of a decision.
+// seen holds the outcomes of a decision by brute force.
 type seen struct {
 	yes, no, won, lost []bool
 	hole               map[string]any

@@ -10,7 +10,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Node b makes the only variable; the question is whether it may be open at d, and how.
+// Node b assigns the only variable. The cases say whether it may be open at d, and on which path.
 func TestAnalysis(t *testing.T) {
 	for name, c := range map[string]struct {
 		d, edges string

@@ -10,7 +10,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// flowOf is the control flow of a graph that starts at node a.
+// flowOf returns the control flow of a graph that starts at node a.
 func flowOf(t *testing.T, nodes, edges string) *controlflow.Graph {
 	t.Helper()
 	text := "graphrun: v1\nname: g\nstart: a\nstate: {ok: {type: boolean, default: true}}\nnodes: " + nodes + "\nedges: " + edges + "\n"
@@ -26,8 +26,8 @@ func flowOf(t *testing.T, nodes, edges string) *controlflow.Graph {
 	return controlflow.New(vertices, bound)
 }
 
-// Two tokens of one fan-out are followed until a join takes them in: behind it nothing
-// runs beside its node, and on a cycle a fan-out starts what stands before it.
+// FindPairs follows two tokens of a fan-out until they meet at a join. Nodes after the join run alone,
+// unless a fan-out on a cycle starts branches again while a token is still before the join.
 func TestPairs(t *testing.T) {
 	for name, c := range map[string]struct {
 		nodes, edges string
@@ -77,7 +77,7 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// With Starts the answer errs on the side of no: any join waits, and the fan-out is known.
+// With starts, answers err on the side of no: any join waits, and the fan-out is known.
 func TestFork(t *testing.T) {
 	const nodes = "{a: {kind: pass}, b: {kind: pass}, c: {kind: pass}, d: {kind: pass, join: {wait: any}}, e: {kind: pass}}"
 	for name, c := range map[string]struct {

@@ -63,7 +63,7 @@ func TestJoins(t *testing.T) {
 	}
 }
 
-// A fan-out between two joins counts once, whatever goes back to the first join.
+// A fan-out between two joins counts once, even if a cycle leads back to the first join.
 func TestMostArrivals(t *testing.T) {
 	const nodes = "nodes: {a: {kind: pass}, b: {kind: pass}, c: {kind: pass}, d: {kind: pass, join: {wait: all}}, e: {kind: pass}, f: {kind: pass}, g: {kind: pass, join: {wait: 2}}}\n"
 	for edges, want := range map[string]int{
@@ -88,7 +88,7 @@ func parseFlow(t *testing.T, text string) *controlflow.Graph {
 	return controlflow.New(controlflow.NewVertices(g), bound)
 }
 
-// A node that may go anywhere leads to every vertex, and no path is left to prove.
+// A node that may go anywhere leads to every vertex, so that nothing can be proven about paths.
 func TestAnywhere(t *testing.T) {
 	const text = "graphrun: v1\nname: g\nstart: a\nnodes: {a: {kind: pass, goto: \"'b'\"}, b: {kind: pass}}\nedges: [{from: b, to: END}]\n"
 	g, _ := spec.Parse("g.yaml", []byte(text), spec.Options{})

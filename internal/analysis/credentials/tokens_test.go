@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The keys are put together here, so that no scanner takes this file for a leak.
+// The test assembles the keys, so that no scanner reports this file as a leak.
 func TestTokens(t *testing.T) {
 	const letters, hex = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0u1V2w3X4y5Z6a7B8c9D0e1F2g3H4", "0123456789abcdef"
 	for what, c := range map[string]struct {
@@ -48,8 +48,8 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// Texts are judged by what is in them and by the key they stand under; what only shows
-// where a credential goes is none.
+// Find judges a text by its content and by its key. A placeholder for a credential is not a
+// credential.
 func TestIn(t *testing.T) {
 	const random = "9f86d081884c7d659a2feaa0c55ad015"
 	for _, c := range []struct{ text, key, found, what string }{

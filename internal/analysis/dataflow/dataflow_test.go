@@ -37,7 +37,7 @@ edges:
 	return src, dataflow.NewUses(g, bound, []int{0, 0}), dataflow.Accesses(g, bound)
 }
 
-// A path is read firmly unless a test, or ??, says what happens without a value.
+// A program needs the value of a path unless a test, or ??, handles a missing value.
 func TestFirmReads(t *testing.T) {
 	for when, want := range map[string]string{
 		"x > 1":                            "x",
@@ -64,8 +64,8 @@ func TestFirmReads(t *testing.T) {
 	}
 }
 
-// The place of a path is where its name stands as a word: not in a text, not as a part
-// of another name.
+// SpanOf finds the name of a path only as a whole word: not in a text, and not as a part of
+// another name.
 func TestSpanOf(t *testing.T) {
 	for when, want := range map[string]int{
 		"visits_of_x > 1 and x > 1": len("visits_of_x > 1 and "),
@@ -80,7 +80,7 @@ func TestSpanOf(t *testing.T) {
 	}
 }
 
-// Each expression is listed once, with its moment; a list of no items writes nothing.
+// Uses lists each expression once, with its moment. An empty list writes nothing.
 func TestUses(t *testing.T) {
 	_, uses, writes := usesOf(t, "x > 1")
 	var got []string

@@ -23,9 +23,9 @@ const (
 	inner    = "explored plans have no inner graphs"
 )
 
-// leftOut says why a digest may leave out fields. A new field goes into the digest or gets a
-// reason: a search that takes states for one that differ in what matters proves what is not
-// so.
+// leftOut says why a digest may leave out fields. A new field needs a place in the digest or a
+// reason: a search that confuses states which continue differently would prove false
+// claims.
 var leftOut = map[reflect.Type]map[string]string{
 	reflect.TypeFor[machine.State](): {
 		"Run": fixed, "Group": named, "Goal": fixed, "Quality": atEnd, "Reason": atEnd, "Limited": atEnd, "Failure": atEnd, "Output": atEnd,

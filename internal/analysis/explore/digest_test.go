@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Runs that reach the same place with different things behind them go on differently: a
-// search that takes them for one proves what is not so.
+// Runs that reach the same node with different pasts may continue differently. A search that
+// confuses them would prove false claims.
 func TestDigestTellsApart(t *testing.T) {
 	const gate = "start: a\npolicies: [{require: ok, before: ship}]\n"
 	for name, c := range map[string]struct{ text, want string }{

@@ -219,7 +219,7 @@ edges:
 	}
 }
 
-// outcome is an answer in words: the path of a witness, or what was proven or not.
+// describeAnswer describes an answer: the path of a witness, or whether all runs were tried.
 func describeAnswer(a Answer, path []string) string {
 	switch {
 	case a.Found:

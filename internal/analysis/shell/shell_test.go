@@ -9,7 +9,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Each command is words apart by spaces; those in brackets are code.
+// Spaces separate the words of a command. Words in brackets are code.
 func TestCode(t *testing.T) {
 	for _, line := range []string{
 		"sh -c [x]",

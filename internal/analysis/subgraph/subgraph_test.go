@@ -8,8 +8,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// A file is read once and relative to the one that names it; what is wrong with it is said
-// in words that follow its name.
+// Load reads a file once, by a path relative to the file that names it. Problem follows the
+// name in messages.
 func TestLoad(t *testing.T) {
 	const head = "graphrun: v1\nname: g\nstart: a\n"
 	files := map[string]string{

@@ -9,7 +9,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Taint goes from a source through keys, outputs and edges to the one who reads.
+// Taint flows from a source through keys, outputs and edges to the reader.
 func TestOf(t *testing.T) {
 	const head = `graphrun: v1
 name: g
@@ -53,7 +53,7 @@ edges:
 	}
 }
 
-// A pattern makes a text safe only if it is about all of it.
+// A pattern makes a text safe only if it matches the whole text.
 func TestNarrow(t *testing.T) {
 	for pattern, want := range map[string]bool{
 		`^[a-z]+$`: true, `^[A-Za-z0-9_.-]{1,20}$`: true, `^(a|b)$`: true, `^a$|^b$`: true, `\Av\d+\z`: true,

@@ -68,7 +68,7 @@ type record struct {
 	Body            struct{ StringValue string }
 }
 
-// receiver is an OTLP receiver that keeps what it receives.
+// receiver is an OTLP receiver that keeps all data.
 type receiver struct {
 	mu      sync.Mutex
 	spans   []span

@@ -53,7 +53,7 @@ func startS3(t *testing.T) *s3 {
 	return s
 }
 
-// start starts the server, again where it was after a kill.
+// start starts the server. After a kill, it uses the same address and folder.
 func (s *s3) start() {
 	s.t.Helper()
 	server := exec.Command(os.Getenv("GRAPHRUN_TEST_S3"), "--port", s.address, "--quiet", "posix",
@@ -126,7 +126,7 @@ func TestBucket(t *testing.T) {
 		t.Fatalf("the bucket has %v, want two objects", kept)
 	}
 
-	// Somebody else's converter finds the value there, and does not send it again.
+	// The converter of another process finds the value, and does not send it again.
 	other, err := engine.NewConverter(s.setting("payloads"))
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +141,7 @@ func TestBucket(t *testing.T) {
 		t.Errorf("a value that was there was sent again:\n%s", diff)
 	}
 
-	// One that is old counts as new again: a rule may delete what is old.
+	// Storing an old value again renews it, since a rule may delete old objects.
 	long := time.Now().Add(-48 * time.Hour)
 	for _, file := range kept {
 		if err := os.Chtimes(file, long, long); err != nil {
@@ -218,7 +218,7 @@ func TestBucketRefused(t *testing.T) {
 	}
 }
 
-// TestBucketStopped: values can't be stored or read while the server is stopped, but afterwards.
+// TestBucketStopped: values can't be stored or read while the server is stopped, but can afterwards.
 func TestBucketStopped(t *testing.T) {
 	s := startS3(t)
 	conv, err := engine.NewConverter(s.setting("payloads"))
@@ -263,7 +263,7 @@ func TestPayloadSettings(t *testing.T) {
 	}
 }
 
-// farFlow has a value of 200 KB go from a worker to another one, and to the state.
+// farFlow passes a value of 200 KB from one worker to another, and to the state.
 const farFlow = `graphrun: v1
 name: far
 start: make

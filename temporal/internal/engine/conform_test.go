@@ -94,7 +94,7 @@ func interrupted(ctx context.Context, o *engine.Options, args ...string) (stdout
 	return out.String(), errs.String(), code
 }
 
-// outcome is what has to be the same with both engines.
+// outcome holds the results that must be the same with both engines.
 type outcome struct {
 	Code    int
 	Status  string         `json:"status"`
@@ -111,7 +111,7 @@ type outcome struct {
 	Usage   any            `json:"usage"`
 }
 
-// flow is one run of the conformance test: how it begins, and how it is taken up.
+// flow is one run of the conformance test: how it begins, and how it is resumed.
 type flow struct {
 	dir     string
 	args    []string

@@ -42,9 +42,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// loop is a flow of many tasks: a loop, a list with each, branches that meet, a
-// retry. Which branch ends first depends on no time. Every execution of a program marks
-// its beginning and its end.
+// loop is a flow of many tasks: a loop, a list with each, branches that join, a retry. The order
+// in which branches end does not depend on time. Every execution of a program writes a mark at its
+// beginning and at its end.
 const loop = `graphrun: v1
 name: loop
 start: work
@@ -353,7 +353,7 @@ func TestKilledServer(t *testing.T) {
 	}
 }
 
-// waitFor waits until something holds.
+// waitFor waits until a condition holds, and fails the test after a time limit.
 func waitFor(t *testing.T, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(5 * time.Minute); !holds(); {

@@ -21,7 +21,7 @@ func (c *Cluster) ReplayRun(ctx context.Context, runID string) error {
 	return c.ReplayMoved(ctx, runID, maxEvents)
 }
 
-// ReplayMoved replays the histories of a run whose workflows may have had so many events.
+// ReplayMoved replays the histories of a run whose workflows could have so many events.
 func (c *Cluster) ReplayMoved(ctx context.Context, runID string, events int) error {
 	histories, err := c.histories(ctx, runID)
 	for _, history := range histories {
@@ -48,7 +48,7 @@ func (c *Cluster) histories(ctx context.Context, runID string) (all []*historyap
 	return all, nil
 }
 
-// Size is how large the history of a workflow is.
+// Size is the size of the history of a workflow.
 type Size struct {
 	Open   bool
 	Events int
@@ -94,7 +94,7 @@ func (c *Cluster) Texts(ctx context.Context, runID string, n int) (out []string,
 	return out, err
 }
 
-// NewConverter returns the converter that stores large values where payloads says.
+// NewConverter returns a converter that stores large values in the given payload store.
 func NewConverter(payloads string) (converter.DataConverter, error) {
 	b, err := openBlobs(payloads)
 	if err != nil {
@@ -103,7 +103,7 @@ func NewConverter(payloads string) (converter.DataConverter, error) {
 	return newConverter(b), nil
 }
 
-// Options say where the cluster of a test is.
+// Options hold the address of a test's cluster.
 type Options struct {
 	Address, Queue, Payloads, APIKey string
 	TLS                              bool
@@ -129,7 +129,7 @@ func (o Options) Dial() (*Cluster, error) {
 	return c, err
 }
 
-// WorkerOptions are those of a worker of a test.
+// WorkerOptions are the options of a test's worker.
 type WorkerOptions struct {
 	Queue     string
 	Nodes     []string

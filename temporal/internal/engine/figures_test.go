@@ -18,7 +18,7 @@ import (
 	"github.com/graphrun/graphrun/temporal/internal/engine"
 )
 
-// bare is a workflow that only executes as many activities as a flow has steps.
+// bare is a workflow that only executes one activity for each step of a flow.
 func bare(ctx workflow.Context, steps int) error {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute, HeartbeatTimeout: 10 * time.Second})
 	for range steps {
@@ -34,7 +34,7 @@ func program(ctx context.Context, script string) (string, error) {
 	return string(out), err
 }
 
-// counting is a flow of so many steps, each a program.
+// counting is a flow that runs a program in each of a number of steps.
 const counting = `graphrun: v1
 name: figures
 start: a
@@ -47,8 +47,8 @@ edges:
   - {from: a, to: END, when: "n >= %d"}
 `
 
-// TestFigures measures steps a second against a bare workflow, one after the other;
-// GRAPHRUN_TEMPORAL_FIGURES says how often.
+// TestFigures compares the steps a second of a flow and of a bare workflow.
+// GRAPHRUN_TEMPORAL_FIGURES is the number of rounds.
 func TestFigures(t *testing.T) {
 	var rounds int
 	if _, err := fmt.Sscan(os.Getenv("GRAPHRUN_TEMPORAL_FIGURES"), &rounds); err != nil {
@@ -106,8 +106,8 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// TestThroughput measures runs a second of 1, 2 and 4 workers against bare workflows,
-// in turn; GRAPHRUN_TEMPORAL_FIGURES says how often.
+// TestThroughput compares the runs a second of 1, 2 and 4 workers with those of bare workflows.
+// GRAPHRUN_TEMPORAL_FIGURES is the number of rounds.
 func TestThroughput(t *testing.T) {
 	var rounds int
 	if _, err := fmt.Sscan(os.Getenv("GRAPHRUN_TEMPORAL_FIGURES"), &rounds); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/graphrun/graphrun/temporal/internal/engine"
 )
 
-// randomGraph is a line of what TestCorpus of internal/referencetest writes.
+// randomGraph is a line that TestCorpus of internal/referencetest writes.
 type randomGraph struct {
 	Seed   uint64   `json:"seed"`
 	Flow   string   `json:"flow"`

@@ -15,8 +15,8 @@ import (
 	"github.com/graphrun/graphrun/temporal/internal/engine"
 )
 
-// grouped is a flow whose runs are in a group of at most some. Each marks when it comes
-// in and goes out; go.RUN, or go.all, lets it out.
+// grouped is a flow whose runs share a group with a limit. Each run writes a mark when it gets its
+// slot and when it ends. It ends when the file go.RUN or go.all exists.
 const grouped = `graphrun: v1
 name: grouped
 start: work
@@ -31,22 +31,22 @@ nodes:
 edges: [{from: work, to: END}]
 `
 
-// theGroup is one group on a server, and what its runs have marked.
-type theGroup struct {
+// testGroup is a group on a server, with the folder in which its runs write marks.
+type testGroup struct {
 	*testing.T
 	o    engine.Options
 	dir  string
 	runs sync.WaitGroup
 }
 
-func newGroup(t *testing.T) *theGroup {
-	g := &theGroup{T: t, o: engine.Options{Address: serverOf(t), Payloads: t.TempDir()}, dir: t.TempDir()}
+func newGroup(t *testing.T) *testGroup {
+	g := &testGroup{T: t, o: engine.Options{Address: serverOf(t), Payloads: t.TempDir()}, dir: t.TempDir()}
 	t.Cleanup(g.runs.Wait)
 	return g
 }
 
-// flow writes a flow and returns its file.
-func (g *theGroup) flow(name, source string) string {
+// writeFlow writes a flow and returns its file.
+func (g *testGroup) writeFlow(name, source string) string {
 	g.Helper()
 	file := filepath.Join(g.dir, name+".yaml")
 	if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
@@ -55,20 +55,20 @@ func (g *theGroup) flow(name, source string) string {
 	return file
 }
 
-// begin starts a run that must end with an exit code, and waits until the cluster lists it with a
-// status.
-func (g *theGroup) begin(file, runID, stands string, want int) {
+// startRun starts a run and returns when the cluster lists it with a status. It checks the exit code
+// when the run ends.
+func (g *testGroup) startRun(file, runID, status string, want int) {
 	g.Helper()
 	g.runs.Go(func() {
 		if _, stderr, code := command(&g.o, "run", file, "-i", "dir="+g.dir, "--run-id", runID); code != want {
 			g.Errorf("%s: exit code %d, want %d\n%s", runID, code, want, stderr)
 		}
 	})
-	waitFor(g.T, func() bool { return g.formatStatus(runID) == stands })
+	waitFor(g.T, func() bool { return g.formatStatus(runID) == status })
 }
 
 // formatStatus returns the status of a run, or the reason if it is paused.
-func (g *theGroup) formatStatus(runID string) string {
+func (g *testGroup) formatStatus(runID string) string {
 	stdout, _, _ := command(&g.o, "runs", "list", "-o", "json")
 	var all []struct {
 		ID     string `json:"run_id"`
@@ -86,8 +86,8 @@ func (g *theGroup) formatStatus(runID string) string {
 	return ""
 }
 
-// marks returns the runs that executed, in order and each once, and how many executed at once.
-func (g *theGroup) marks() (in []string, most int) {
+// readMarks returns the runs that executed, in order and each once, and how many executed at once.
+func (g *testGroup) readMarks() (in []string, most int) {
 	text, _ := os.ReadFile(filepath.Join(g.dir, "marks"))
 	inside := map[string]bool{}
 	for line := range strings.Lines(string(text)) {
@@ -105,8 +105,8 @@ func (g *theGroup) marks() (in []string, most int) {
 	return in, most
 }
 
-// releaseRun lets the waiting node of a run end, or of every run for "all".
-func (g *theGroup) releaseRun(runID string) {
+// releaseRun lets the waiting node of a run end, or the nodes of all runs for "all".
+func (g *testGroup) releaseRun(runID string) {
 	g.Helper()
 	if err := os.WriteFile(filepath.Join(g.dir, "go."+runID), nil, 0o600); err != nil {
 		g.Fatal(err)
@@ -114,16 +114,16 @@ func (g *theGroup) releaseRun(runID string) {
 }
 
 // waitUntilInside waits until a run executes in the group, and returns how long that took.
-func (g *theGroup) waitUntilInside(runID string) time.Duration {
+func (g *testGroup) waitUntilInside(runID string) time.Duration {
 	g.Helper()
 	from := time.Now()
-	waitFor(g.T, func() bool { in, _ := g.marks(); return slices.Contains(in, runID) })
+	waitFor(g.T, func() bool { in, _ := g.readMarks(); return slices.Contains(in, runID) })
 	return time.Since(from)
 }
 
-// replays replays the histories of runs and of the group, when its workflow has ended:
-// the last run may have before it is known there that its place is free.
-func (g *theGroup) replays(events int, runs ...string) {
+// checkReplays replays the histories of runs and of the group. It waits for the group's workflow,
+// which may end after the last run.
+func (g *testGroup) checkReplays(events int, runs ...string) {
 	g.Helper()
 	c, err := g.o.Dial()
 	if err != nil {
@@ -142,7 +142,7 @@ func (g *theGroup) replays(events int, runs ...string) {
 }
 
 // hasContinued reports whether a workflow has continued as a new one.
-func (g *theGroup) hasContinued(id string) bool {
+func (g *testGroup) hasContinued(id string) bool {
 	g.Helper()
 	c, err := g.o.Dial()
 	if err != nil {
@@ -156,9 +156,9 @@ func (g *theGroup) hasContinued(id string) bool {
 	return len(sizes) > 1
 }
 
-// TestGroupInOrder: of 12 runs that two workers drive no more are inside than may be, and
-// they come in in the order in which they came, also when a worker is killed, and when
-// the workflows of the group and of its runs are followed by others.
+// TestGroupInOrder: two workers drive 12 runs of a group. The runs get slots in the order of their
+// arrival and never exceed the limit, even if a worker is killed, or if the workflows of the group
+// and of its runs continue as new ones.
 func TestGroupInOrder(t *testing.T) {
 	const runs, events = 12, 16
 	for _, limit := range []int{1, 2} {
@@ -179,14 +179,14 @@ func TestGroupInOrder(t *testing.T) {
 			}
 			killed := worker()
 			worker()
-			file := g.flow("flow", fmt.Sprintf(grouped, limit, "wait"))
+			file := g.writeFlow("flow", fmt.Sprintf(grouped, limit, "wait"))
 			var want []string
 			for i := range runs {
-				id, stands := fmt.Sprintf("run%02d", i), "concurrency"
+				id, status := fmt.Sprintf("run%02d", i), "concurrency"
 				if i < limit {
-					stands = "running"
+					status = "running"
 				}
-				g.begin(file, id, stands, 0)
+				g.startRun(file, id, status, 0)
 				if i < limit {
 					g.waitUntilInside(id)
 				}
@@ -201,7 +201,7 @@ func TestGroupInOrder(t *testing.T) {
 				g.releaseRun(id)
 			}
 			g.runs.Wait()
-			in, most := g.marks()
+			in, most := g.readMarks()
 			if most != limit {
 				t.Errorf("%d were inside at once, want %d", most, limit)
 			}
@@ -214,7 +214,7 @@ func TestGroupInOrder(t *testing.T) {
 					t.Errorf("%s has one history", id)
 				}
 			}
-			g.replays(events, want[0], want[runs-1])
+			g.checkReplays(events, want[0], want[runs-1])
 		})
 	}
 }
@@ -224,8 +224,8 @@ func TestGroupInOrder(t *testing.T) {
 func TestGroupHolders(t *testing.T) {
 	g := newGroup(t)
 	startWorker(t, g.o, engine.WorkerOptions{})
-	file := g.flow("flow", fmt.Sprintf(grouped, 1, "wait"))
-	asks := g.flow("asks", strings.ReplaceAll(`graphrun: v1
+	file := g.writeFlow("flow", fmt.Sprintf(grouped, 1, "wait"))
+	asks := g.writeFlow("asks", strings.ReplaceAll(`graphrun: v1
 name: asks
 start: h
 concurrency: {group: "'g'"}
@@ -236,15 +236,15 @@ nodes:
 edges: [{from: h, to: work}, {from: work, to: END}]
 `, "SAME", `{kind: exec, script: 'echo "in $ID" >> "$DIR/marks"; echo "out $ID" >> "$DIR/marks"', env: {DIR: "{{ dir }}", ID: "{{ run.id }}"}}`))
 
-	g.begin(asks, "asks", "human", 10)
-	g.begin(file, "one", "running", 130)
+	g.startRun(asks, "asks", "human", 10)
+	g.startRun(file, "one", "running", 130)
 	g.waitUntilInside("one")
-	g.begin(file, "two", "concurrency", 1)
+	g.startRun(file, "two", "concurrency", 1)
 	if _, stderr, code := command(&g.o, "answer", "asks", "h=yes"); code != 0 {
 		t.Fatalf("answer: exit code %d\n%s", code, stderr)
 	}
-	if stands := g.formatStatus("asks"); stands != "human" {
-		t.Errorf("the run that waits to go on stands as %q, want that of before", stands)
+	if status := g.formatStatus("asks"); status != "human" {
+		t.Errorf("the waiting run has status %q, want the status before the resume", status)
 	}
 	if _, stderr, code := command(&g.o, "runs", "cancel", "one"); code != 0 {
 		t.Fatalf("cancel: exit code %d\n%s", code, stderr)
@@ -259,22 +259,22 @@ edges: [{from: h, to: work}, {from: work, to: END}]
 	if err := c.Terminate(t.Context(), "two"); err != nil {
 		t.Fatal(err)
 	}
-	g.waitUntilInside("asks") // the group finds out by itself
+	g.waitUntilInside("asks") // the group notices without a signal
 	waitFor(t, func() bool { return g.formatStatus("asks") == "completed" })
 
-	g.begin(file, "three", "running", 1)
+	g.startRun(file, "three", "running", 1)
 	g.waitUntilInside("three")
 	if err := c.Terminate(t.Context(), "three"); err != nil {
 		t.Fatal(err)
 	}
 	g.releaseRun("all")
-	g.begin(file, "four", "completed", 0) // it asks whether the other is still there
+	g.startRun(file, "four", "completed", 0) // its claim makes the group check for the terminated run
 	if stdout, stderr, code := command(&g.o, "resume", "two"); code != 0 {
 		t.Errorf("resume: exit code %d\n%s%s", code, stdout, stderr)
 	}
-	if in, _ := g.marks(); strings.Join(in, " ") != "one two asks three four" {
+	if in, _ := g.readMarks(); strings.Join(in, " ") != "one two asks three four" {
 		t.Errorf("they came in in the order %v", in)
 	}
 	g.runs.Wait()
-	g.replays(10000, "asks", "one", "four", "two")
+	g.checkReplays(10000, "asks", "one", "four", "two")
 }

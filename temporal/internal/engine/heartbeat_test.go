@@ -11,11 +11,11 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-// busy is a cluster that takes longer to reply than it is asked to, and then says
-// something else.
+// busy is a cluster that replies to the first heartbeats after their deadline, and to later ones
+// with an error.
 type busy struct {
 	client.Client
-	late chan struct{} // how often it was late
+	late chan struct{} // holds an item for each late reply
 	then error
 }
 
@@ -29,7 +29,7 @@ func (b *busy) RecordActivityHeartbeat(ctx context.Context, _ []byte, _ ...any) 
 	}
 }
 
-// TestBeat: a task lives on while the cluster is late to reply, and ends when it says so.
+// TestBeat: late replies of the cluster do not end a task, but an error that cancels it does.
 func TestBeat(t *testing.T) {
 	for name, then := range map[string]error{"cancelled": temporal.NewCanceledError(), "gone": serviceerror.NewNotFound("gone")} {
 		t.Run(name, func(t *testing.T) {

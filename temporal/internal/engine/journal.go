@@ -106,7 +106,7 @@ func (j *journal) beginTask(task int, isReplayed bool) {
 	}
 }
 
-// limitToFinal limits a number of events to that of the final ones. A negative number means any.
+// limitToFinal limits a number of events to the number of final events. A negative number means any.
 func (j *journal) limitToFinal(most int) int {
 	if j.task != 0 && (most < 0 || most > j.finalEvents) {
 		return j.finalEvents

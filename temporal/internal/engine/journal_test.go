@@ -7,8 +7,8 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// TestJournalSure: of the events of a workflow task that may be done again the journal
-// says so, and gives no snapshot of them.
+// TestJournalSure: the journal reports which events belong to a workflow task that may be repeated,
+// and returns no snapshot of them.
 func TestJournalSure(t *testing.T) {
 	type task struct {
 		began    int

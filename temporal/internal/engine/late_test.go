@@ -15,7 +15,7 @@ import (
 	"github.com/graphrun/graphrun/temporal/internal/engine"
 )
 
-// remembers is a flow that leaves something to its session once a file is there.
+// remembers is a flow that saves a value in its session when a file exists.
 const remembers = `graphrun: v1
 name: remembers
 start: wait
@@ -57,7 +57,7 @@ func TestAskedWhileLeaving(t *testing.T) {
 		_, err := os.Stat(filepath.Join(dir, "began"))
 		return err == nil
 	})
-	// A session that nobody attends takes nothing.
+	// Without a worker, the session accepts no update.
 	if _, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "session/s", TaskQueue: "nobody"}, "graphrun-session"); err != nil {
 		t.Fatal(err)
 	}

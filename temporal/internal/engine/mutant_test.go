@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// mutant is a core that decides otherwise.
+// mutant is a change of one line of the core, and a recorded history that must notice it.
 type mutant struct{ file, code, instead, history string }
 
 func mutants() map[string]mutant {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// unreached is a store that nobody reaches.
+// unreached is a store that is always out of reach.
 type unreached struct{}
 
 func (unreached) put(string, []byte) error           { return errors.New("away") }

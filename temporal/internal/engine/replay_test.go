@@ -79,7 +79,7 @@ func recordedStart(name string) *Start {
 func historyFile(name string) string { return filepath.Join("testdata", name+".json") }
 
 // TestReplay replays recorded histories: today's decisions must equal the recorded ones, or
-// active runs break. When they are meant to differ, raise coreVersion and record anew.
+// active runs break. If they differ on purpose, raise coreVersion and record the histories again.
 func TestReplay(t *testing.T) {
 	for name := range recorded() {
 		t.Run(name, func(t *testing.T) {

@@ -108,8 +108,8 @@ edges: [{from: a, to: b}, {from: b, to: c}, {from: c, to: END}]
 output: out
 `
 
-// wideElements starts a hundred elements at once which each get 50 KB of their own: more
-// than a cluster takes at once.
+// wideElements starts a hundred elements at once, each with 50 KB of its own. A cluster does not
+// accept that much in one request.
 const wideElements = `graphrun: v1
 name: wide
 start: pad
@@ -121,7 +121,7 @@ nodes:
 edges: [{from: pad, to: a}, {from: a, to: END}]
 `
 
-// largeState writes a flow with a state of some megabytes, of which every task reads one.
+// largeState writes a flow with a state of some megabytes. Every task reads one of them.
 func largeState(mb int) string {
 	return fmt.Sprintf(`graphrun: v1
 name: state
@@ -140,8 +140,8 @@ edges:
 `, mb, mb)
 }
 
-// TestScale runs large flows with both engines. GRAPHRUN_TEMPORAL_BUDGET says how many
-// seconds a run may take on the cluster.
+// TestScale runs large flows with both engines. GRAPHRUN_TEMPORAL_BUDGET limits the seconds that
+// a run takes on the cluster.
 func TestScale(t *testing.T) {
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
 	startWorker(t, o, engine.WorkerOptions{})
@@ -213,7 +213,7 @@ func waitsLong(t *testing.T) string {
 	return file
 }
 
-// TestTerminatedAtOnce: the same before a worker has begun with the run.
+// TestTerminatedAtOnce: followers also learn it if no worker has begun the run.
 func TestTerminatedAtOnce(t *testing.T) {
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
 	file := waitsLong(t)

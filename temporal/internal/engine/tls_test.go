@@ -143,7 +143,7 @@ func TestSecured(t *testing.T) {
 			o := o
 			c.change(&o)
 			_, err := o.Dial()
-			// What a server says that closes while the client writes may be lost on the way.
+			// The client may lose the reply of a server that closes the connection while the client writes.
 			for i := 0; i < 20 && err != nil && strings.Contains(err.Error(), "broken pipe"); i++ {
 				_, err = o.Dial()
 			}

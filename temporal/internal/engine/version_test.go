@@ -13,7 +13,7 @@ import (
 	"github.com/graphrun/graphrun/temporal/internal/engine"
 )
 
-// visits is a flow that goes round some times.
+// visits is a flow that repeats a loop a number of times.
 const visits = `graphrun: v1
 name: visits
 start: count
