@@ -601,7 +601,8 @@ func (f *facts) handsOver(e *spec.Edge, name string) (has, known bool) {
 		return false, f.surelyLacks(source, name)
 	}
 	_, has, allowed := bind.OutputType(source, f.graph, f.childType).Field(name)
-	return has, !allowed || isModel(source) && domain.OutputSchema(source) != nil || source.Kind.Value == "wait"
+	isListed := isModel(source) || source.Kind.Value == "human"
+	return has, !allowed || isListed && domain.OutputPart(source, nil)["properties"] != nil || source.Kind.Value == "wait"
 }
 
 // surelyLacks reports whether the input of a pass node, which is its output, surely lacks a member.
