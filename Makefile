@@ -14,7 +14,7 @@ FLOWS    := $(wildcard examples/*/flow.yaml)
 # every test program would sleep for a second before it exits.
 RACE := $(shell test "$$(go env CGO_ENABLED)" = 1 && command -v $$(go env CC) >/dev/null 2>&1 && echo '-race -gcflags=modernc.org/...=-race=false')
 
-# Tests also wait, for programs and for clocks: one package more than there are processors.
+# Tests also wait for programs and clocks: test one package more than there are processors.
 JOBS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 .PHONY: dev-temporal vscode dist page page-check help build run test lint check bench fuzz chaos clean

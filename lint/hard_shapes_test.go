@@ -28,8 +28,8 @@ func (s *shape) head(keys int) {
 	}
 }
 
-// term returns a comparison of a key.
-func (s *shape) term(keys int) string {
+// newSimpleCondition returns a random condition without and, or and not.
+func (s *shape) newSimpleCondition(keys int) string {
 	k := s.IntN(keys)
 	return s.pick(fmt.Sprintf("i%d %s %d", k, s.pick("<", ">", "==", "!="), s.IntN(5)), fmt.Sprintf("b%d", k), fmt.Sprintf("t%d == '%s'", k, s.pick("x", "y")),
 		fmt.Sprintf("len(l%d) < %d", k, s.IntN(4)), fmt.Sprintf("i%d + i%d < %d", k, s.IntN(keys), s.IntN(9)), fmt.Sprintf("visits.%s < %d", s.node(), 1+s.IntN(9)),
@@ -37,9 +37,9 @@ func (s *shape) term(keys int) string {
 }
 
 func (s *shape) condition(keys, terms int) string {
-	out := s.term(keys)
+	out := s.newSimpleCondition(keys)
 	for range terms - 1 {
-		out += s.pick(" and ", " or ") + s.pick("", "not ") + "(" + s.term(keys) + ")"
+		out += s.pick(" and ", " or ") + s.pick("", "not ") + "(" + s.newSimpleCondition(keys) + ")"
 	}
 	return out
 }
@@ -48,7 +48,7 @@ func (s *shape) condition(keys, terms int) string {
 func (s *shape) work(i, keys int, extra string) {
 	k := s.IntN(keys)
 	s.put("  n%d: {%s%s}", i, s.pick(fmt.Sprintf("kind: set, set: {i%d: i%d + 1}", k, k), fmt.Sprintf("kind: exec, command: [x], writes: [b%d]", k), fmt.Sprintf("kind: exec, command: [x], writes: [t%d, i%d]", k, s.IntN(keys)),
-		fmt.Sprintf("kind: set, set: {l%d: i%d}", k, k), fmt.Sprintf("kind: human, prompt: x, choices: [true, false], writes: [b%d]", k), "kind: pass", "kind: wait, for: 1s", fmt.Sprintf("kind: set, set: {b%d: \"%s\"}", k, s.term(keys))), extra)
+		fmt.Sprintf("kind: set, set: {l%d: i%d}", k, k), fmt.Sprintf("kind: human, prompt: x, choices: [true, false], writes: [b%d]", k), "kind: pass", "kind: wait, for: 1s", fmt.Sprintf("kind: set, set: {b%d: \"%s\"}", k, s.newSimpleCondition(keys))), extra)
 }
 
 func (s *shape) policies(n, keys int) {

@@ -71,7 +71,7 @@ func TestSoundOnBranches(t *testing.T) {
 // wideGraph tries the graph with a number, if that number makes a graph.
 func wideGraph(t *testing.T, number uint64) (n saidOf) {
 	m := maker{rand.New(rand.NewPCG(14, number))}
-	p := m.wide()
+	p := m.newWidePlot()
 	text := p.text(p.ask(), true)
 	g, ds := spec.Parse("g.yaml", []byte(text), spec.Options{})
 	if g == nil || append(ds, spec.Check(g)...).HasErrors() {

@@ -232,8 +232,8 @@ func (p *plot) finish() {
 	p.ids, p.nodes = ids, nodes
 }
 
-// wide returns a random graph of programs, people, delays, branches, joins and limits.
-func (m maker) wide() *plot {
+// newWidePlot returns a random graph with programs, people, delays, branches, joins and limits.
+func (m maker) newWidePlot() *plot {
 	p := &plot{maker: m}
 	if p.chance(60) {
 		p.branched()

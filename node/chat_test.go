@@ -217,7 +217,7 @@ func runHooked(ctx context.Context, t *testing.T, c *chat, flow string, opts run
 	return result
 }
 
-// eagerClock is a clock whose timers fire at once.
+// eagerClock is a clock whose timers fire immediately.
 type eagerClock struct{}
 
 func (eagerClock) Now() time.Time { return time.Unix(0, 0) }

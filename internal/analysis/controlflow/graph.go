@@ -422,7 +422,7 @@ const maxSubset = 5
 
 // findImplicitJoins sets Joins, and the Join of each group: where branches join without a declaration.
 func (w *Graph) findImplicitJoins() {
-	var any, firsts []int // targets of groups that may fire in part, and where a few such targets join
+	var any, firsts []int // targets of groups that may fire in part; joins of each subset, if there are few targets
 	for v, g := range w.AllGroups() {
 		g.Join = -1
 		switch {

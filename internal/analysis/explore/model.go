@@ -269,7 +269,7 @@ func (m *Model) listInputs() {
 	}
 }
 
-// finishOptions adds times, and drops options that state keys refuse, duplicates, and those beyond maxOptions.
+// finishOptions adds sample times, and drops options that state keys refuse, duplicates, and those beyond maxOptions.
 func (m *Model) finishOptions(p *part) {
 	var out []any
 	for _, v := range append(m.listTimes(p.keys), p.options...) {
@@ -285,7 +285,7 @@ func (m *Model) finishOptions(p *part) {
 	p.options = out
 }
 
-// listTimes returns values that the waits on state keys understand.
+// listTimes returns sample times for state keys that a wait reads.
 func (m *Model) listTimes(keys []string) (out []any) {
 	for _, e := range m.all {
 		uses := func(key string) bool { return e.Program.Uses(key) }
@@ -542,7 +542,7 @@ type part struct {
 	partial      bool // there are other options
 	usual        any  // the value if nothing depends on it
 	// counts: a condition depends on it; now: the machine itself reads it; optional: a run may begin without it;
-	// written: a node writes an input that is not required.
+	// written: a node writes the key of an input that is not required.
 	counts, now, optional, written bool
 }
 

@@ -158,7 +158,7 @@ func (g *testGroup) hasContinued(id string) bool {
 
 // TestGroupInOrder: two workers drive 12 runs of a group. The runs get slots in the order of their
 // arrival and never exceed the limit, even if a worker is killed, or if the workflows of the group
-// and of its runs continue as new ones.
+// and of its runs continue as new.
 func TestGroupInOrder(t *testing.T) {
 	const runs, events = 12, 16
 	for _, limit := range []int{1, 2} {
